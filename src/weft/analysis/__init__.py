@@ -1,0 +1,1 @@
+"""Facts about a function, computed from it and never stored in it."""

@@ -1,0 +1,1 @@
+"""Errors, source spans and remarks: what every room raises or notes."""

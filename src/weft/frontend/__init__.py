@@ -1,0 +1,1 @@
+"""Front ends: from a source language to P-LLVM."""

@@ -1,0 +1,1 @@
+"""The CUDA-Python dialect: from a Python function to P-LLVM."""

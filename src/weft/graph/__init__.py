@@ -1,0 +1,1 @@
+"""Facts about any control-flow graph: orders, dominators, loops, compact block index."""

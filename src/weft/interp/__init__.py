@@ -1,0 +1,1 @@
+"""The lock-step interpreter: the semantics of P-LLVM, executable on NumPy lanes."""

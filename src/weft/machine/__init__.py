@@ -1,0 +1,1 @@
+"""Data about machines: instruction sets, registers, costs, vector math libraries."""

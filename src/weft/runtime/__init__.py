@@ -1,0 +1,1 @@
+"""Launching: thread pool, arrays, compile cache."""

@@ -1,0 +1,1 @@
+"""Passes from P-LLVM to P-LLVM, one to a file."""

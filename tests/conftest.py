@@ -1,0 +1,48 @@
+"""Golden files and hypothesis profiles, for every room's tests."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("fast", deadline=None, max_examples=60)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
+if os.environ.get("WEFT_FUZZ"):
+    hypothesis.settings.register_profile(
+        "fuzz",
+        deadline=None,
+        max_examples=int(os.environ["WEFT_FUZZ"]),
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+    hypothesis.settings.load_profile("fuzz")
+else:
+    hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "fast")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the golden files from what the tests produce now, instead of comparing",
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with the file ``golden/<name>`` beside the test; a missing file fails."""
+    folder = Path(request.path).parent / "golden"
+
+    def check(text: str, name: str) -> None:
+        file = folder / name
+        text = text.rstrip("\n") + "\n"
+        if request.config.getoption("--update-golden"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+            return
+        if not file.exists():
+            pytest.fail(f"{file} is missing: run pytest with --update-golden and read what it writes")
+        assert text == file.read_text(), f"{file} differs: --update-golden accepts the new text"
+
+    return check
