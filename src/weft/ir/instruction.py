@@ -1,0 +1,239 @@
+"""Instructions of P-LLVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from weft.ir.constants import Constant, Poison
+from weft.ir.metadata import DbgRecord, DebugLoc, Metadata
+from weft.ir.opcodes import OPCODES, Opcode
+from weft.ir.types import VOID, Type
+from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.ir.block import BasicBlock
+    from weft.ir.function import Function
+
+
+class Instruction(Value):
+    """One instruction; the opcode table says what `operands`, `blocks` and `attrs` hold for its opcode.
+
+    P-LLVM adds to LLVM (Moll, ch. 4): `total` instructions execute on all threads whatever the block
+    predicate; a φ may have a `shadow`, the value passive threads get; any instruction may carry a `guard`,
+    an i1 under which it executes for a thread in addition to the block predicate (used by dialects).
+
+    Operands are changed through the methods, which keep the use lists; never assign to ``operands[i]``.
+    """
+
+    __slots__ = (
+        "attrs", "block", "blocks", "debug_records", "flags", "guard", "loc", "metadata", "op", "operands",
+        "shadow", "total",
+    )  # fmt: skip
+
+    is_block = False
+
+    def __init__(
+        self,
+        op: str,
+        type: Type,
+        operands: Sequence[Value] = (),
+        *,
+        blocks: Sequence[BasicBlock] = (),
+        name: str = "",
+        flags: tuple[str, ...] = (),
+        attrs: Mapping[str, Any] | None = None,
+        total: bool = False,
+        shadow: Value | None = None,
+        guard: Value | None = None,
+        loc: DebugLoc | None = None,
+    ) -> None:
+        super().__init__(type, name)
+        self.op = op
+        self.operands: list[Value] = list(operands)
+        self.blocks: list[BasicBlock] = list(blocks)
+        self.flags = flags
+        self.attrs: dict[str, Any] = dict(attrs) if attrs else {}
+        self.total = total
+        self.shadow = shadow
+        self.guard = guard
+        self.loc = loc
+        self.metadata: dict[str, Metadata] = {}
+        self.debug_records: list[DbgRecord] = []
+        self.block: BasicBlock | None = None
+        for used in self.used_values():
+            used.add_user(self)
+        for target in self.blocks:
+            target.add_user(self)
+
+    def __repr__(self) -> str:
+        result = "" if self.type is VOID else f"%{self.name or '?'} = "
+        return f"<{result}{self.op} {self.type}>"
+
+    @property
+    def opcode(self) -> Opcode:
+        """The opcode's row in the table."""
+        return OPCODES[self.op]
+
+    @property
+    def is_terminator(self) -> bool:
+        return OPCODES[self.op].terminator
+
+    @property
+    def is_phi(self) -> bool:
+        return self.op == "phi"
+
+    @property
+    def function(self) -> Function:
+        """The function the instruction stands in."""
+        assert self.block is not None and self.block.function is not None, "instruction is not in a function"
+        return self.block.function
+
+    def used_values(self) -> Iterator[Value]:
+        """Every value used: operands, shadow, guard (not the blocks)."""
+        yield from self.operands
+        if self.shadow is not None:
+            yield self.shadow
+        if self.guard is not None:
+            yield self.guard
+
+    def set_operand(self, index: int, value: Value) -> None:
+        self.operands[index].drop_user(self)
+        self.operands[index] = value
+        value.add_user(self)
+
+    def set_operands(self, values: Sequence[Value]) -> None:
+        for value in values:
+            value.add_user(self)
+        for value in self.operands:
+            value.drop_user(self)
+        self.operands = list(values)
+
+    def set_shadow(self, value: Value | None) -> None:
+        if value is not None:
+            value.add_user(self)
+        if self.shadow is not None:
+            self.shadow.drop_user(self)
+        self.shadow = value
+
+    def set_guard(self, value: Value | None) -> None:
+        if value is not None:
+            value.add_user(self)
+        if self.guard is not None:
+            self.guard.drop_user(self)
+        self.guard = value
+
+    def set_block(self, index: int, block: BasicBlock) -> None:
+        """Replace a successor of a terminator, or an incoming block of a φ."""
+        self.blocks[index].drop_user(self)
+        self.blocks[index] = block
+        block.add_user(self)
+
+    def replace_operand(self, old: Value, new: Value) -> None:
+        """Replace each use of `old` in this instruction, block references included."""
+        for i, operand in enumerate(self.operands):
+            if operand is old:
+                self.set_operand(i, new)
+        for i, block in enumerate(self.blocks):
+            if block is old:
+                self.set_block(i, new)  # type: ignore[arg-type]
+        if self.shadow is old:
+            self.set_shadow(new)
+        if self.guard is old:
+            self.set_guard(new)
+
+    def add_incoming(self, value: Value, block: BasicBlock) -> None:
+        """Add an incoming edge to a φ."""
+        self.operands.append(value)
+        value.add_user(self)
+        self.blocks.append(block)
+        block.add_user(self)
+
+    def remove_incoming(self, index: int) -> None:
+        """Remove the `index`-th incoming edge of a φ."""
+        self.operands.pop(index).drop_user(self)
+        self.blocks.pop(index).drop_user(self)
+
+    def incoming(self) -> Iterator[tuple[Value, BasicBlock]]:
+        """The (value, block) pairs of a φ."""
+        return zip(self.operands, self.blocks, strict=True)
+
+    def incoming_value(self, block: BasicBlock) -> Value:
+        """The value a φ takes on the edge from `block`; KeyError when there is none."""
+        for value, source in self.incoming():
+            if source is block:
+                return value
+        raise KeyError(block)
+
+    @property
+    def callee(self) -> Value:
+        return self.operands[-1]
+
+    @property
+    def args(self) -> list[Value]:
+        """The arguments of a call, without bundle operands and callee."""
+        return self.operands[: len(self.operands) - 1 - sum(n for _, n in self.attrs.get("bundles", ()))]
+
+    @property
+    def callee_name(self) -> str | None:
+        """The name of the function called directly; None for an indirect call, assembly and non-calls."""
+        if self.op != "call":
+            return None
+        from weft.ir.function import Function
+
+        callee = self.operands[-1]
+        return callee.name if isinstance(callee, Function) else None
+
+    @property
+    def successors(self) -> list[BasicBlock]:
+        """Targets of a terminator in branch order, repeated if the branch repeats them."""
+        return self.blocks if OPCODES[self.op].terminator else []
+
+    def detach(self) -> None:
+        """Take the instruction out of its block, operands kept, so that it can be inserted elsewhere."""
+        assert self.block is not None
+        self.block.instructions.remove(self)
+        self.block = None
+
+    def erase(self) -> None:
+        """Remove the instruction for good. It must have no users; debug records fall back to poison."""
+        assert not self.users, f"{self!r} is erased while used"
+        if self.block is not None:
+            self._hand_on_debug_records()
+            self.detach()
+        for record in list(self.records):
+            record.replace(self, Poison(self.type))
+        self.drop_operands()
+
+    def drop_operands(self) -> None:
+        """Forget every operand and block, leaving an empty shell; the step before removing cyclic code."""
+        for used in self.used_values():
+            used.drop_user(self)
+        for block in self.blocks:
+            block.drop_user(self)
+        self.operands, self.blocks, self.shadow, self.guard = [], [], None, None
+
+    def _hand_on_debug_records(self) -> None:
+        if not self.debug_records:
+            return
+        assert self.block is not None
+        position = self.block.instructions.index(self) + 1
+        if position < len(self.block.instructions):
+            following = self.block.instructions[position]
+            following.debug_records = self.debug_records + following.debug_records
+        else:
+            for record in self.debug_records:
+                record.drop()
+        self.debug_records = []
+
+    def clone(self) -> Instruction:
+        """A copy with the same operands and blocks, in no block, without debug records."""
+        copy = Instruction(
+            self.op, self.type, self.operands, blocks=self.blocks, name=self.name, flags=self.flags,
+            attrs=self.attrs, total=self.total, shadow=self.shadow, guard=self.guard, loc=self.loc,
+        )  # fmt: skip
+        copy.metadata = dict(self.metadata)
+        return copy
+
+    def has_constant_operands(self) -> bool:
+        return all(isinstance(v, Constant) for v in self.operands)

@@ -1,0 +1,107 @@
+"""weft's intrinsic functions: what a P-LLVM program can ask of the grid, the group and the lane group.
+
+One table; front ends map their own names to it, the interpreter gives the meaning, code generation replaces
+the calls. Values are 64-bit integers unless the table says otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from weft.ir.function import Function, Module
+from weft.ir.types import I1, I32, I64, VOID, FunctionType, Type, pointer
+
+
+class IntrinsicKind(Enum):
+    """What an intrinsic is to the compiler."""
+
+    ID = "id"
+    """Differs from thread to thread of a group, constant for each thread."""
+    SIZE = "size"
+    """The same for each thread of a group, constant while it runs."""
+    HORIZONTAL = "horizontal"
+    """Reads the values of all active lanes of a lane group; convergent."""
+    BARRIER = "barrier"
+    """A synchronization point of the work-group; convergent, orders memory."""
+    SHARED = "shared"
+    """A pointer to memory of the work-group."""
+    MASK = "mask"
+    """The lane's own activation; assigned on all threads like a total instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsic:
+    """One row: `signature`, `kind`, and the meaning in words."""
+
+    name: str
+    signature: FunctionType
+    kind: IntrinsicKind
+    meaning: str
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """LLVM function attributes that let LLVM's passes treat the call as its kind requires."""
+        if self.kind in (IntrinsicKind.ID, IntrinsicKind.SIZE, IntrinsicKind.SHARED):
+            return ("nounwind", "speculatable", "willreturn", "memory(none)")
+        if self.kind in (IntrinsicKind.HORIZONTAL, IntrinsicKind.MASK):
+            return ("convergent", "nounwind", "willreturn", "memory(none)")
+        return ("convergent", "nounwind", "willreturn")
+
+
+def _fn(result: Type, *params: Type) -> FunctionType:
+    return FunctionType(result, params)
+
+
+SHARED_SPACE = 3
+_SHARED_PTR = pointer(SHARED_SPACE)
+_ID, _SIZE, _HORIZONTAL = IntrinsicKind.ID, IntrinsicKind.SIZE, IntrinsicKind.HORIZONTAL
+
+INTRINSICS: dict[str, Intrinsic] = {
+    row.name: row
+    for row in (
+        Intrinsic("weft.local.id", _fn(I64, I32), _ID, "index of the thread in its group along a dimension"),
+        Intrinsic("weft.group.id", _fn(I64, I32), _SIZE, "index of the group in the grid along a dimension"),
+        Intrinsic("weft.local.size", _fn(I64, I32), _SIZE, "threads of a group along a dimension"),
+        Intrinsic("weft.num.groups", _fn(I64, I32), _SIZE, "groups of the grid along a dimension"),
+        Intrinsic("weft.lane.id", _fn(I32), _ID, "position of the thread in its lane group"),
+        Intrinsic("weft.num.lanes", _fn(I32), _SIZE, "threads of a lane group, W"),
+        Intrinsic("weft.barrier", _fn(VOID), IntrinsicKind.BARRIER, "all unfinished threads of the group meet"),
+        Intrinsic("weft.barrier.count", _fn(I32, I1), IntrinsicKind.BARRIER, "barrier; threads with a true value"),
+        Intrinsic("weft.barrier.and", _fn(I32, I1), IntrinsicKind.BARRIER, "barrier; 1 when true for all, else 0"),
+        Intrinsic("weft.barrier.or", _fn(I32, I1), IntrinsicKind.BARRIER, "barrier; 1 when true for any, else 0"),
+        Intrinsic("weft.shared", _fn(_SHARED_PTR, I32), IntrinsicKind.SHARED, "the k-th static shared object"),
+        Intrinsic("weft.shared.dynamic", _fn(_SHARED_PTR), IntrinsicKind.SHARED, "the dynamic shared memory"),
+        Intrinsic("weft.mask", _fn(I1), IntrinsicKind.MASK, "whether the thread is active"),
+        Intrinsic("weft.any", _fn(I1, I1), _HORIZONTAL, "true when true on any active lane"),
+        Intrinsic("weft.all", _fn(I1, I1), _HORIZONTAL, "true when true on all active lanes"),
+        Intrinsic("weft.ballot", _fn(I64, I1), _HORIZONTAL, "bit l set when active lane l is true"),
+        Intrinsic("weft.popcount", _fn(I64, I1), _HORIZONTAL, "number of active lanes that are true"),
+        Intrinsic("weft.active", _fn(I64), _HORIZONTAL, "bit l set when lane l is active"),
+        Intrinsic(
+            "weft.shfl.idx.i32", _fn(I32, I32, I32), _HORIZONTAL,
+            "the value of lane b, the own value when that lane is inactive or out of range",
+        ),
+        Intrinsic("weft.shfl.idx.i64", _fn(I64, I64, I32), _HORIZONTAL, "as weft.shfl.idx.i32"),
+        Intrinsic("weft.match.any.i64", _fn(I64, I64), _HORIZONTAL, "bit l set when active lane l has the same value"),
+        Intrinsic("weft.warp.sync", _fn(VOID), _HORIZONTAL, "the lane group meets; orders memory among its lanes"),
+    )
+}  # fmt: skip
+
+SHARED_ATTRIBUTE = "weft.shared"
+"""Function attribute that lists a kernel's static shared objects: ``bytes:align,bytes:align,...``."""
+
+KERNEL_ATTRIBUTE = "weft.kernel"
+"""Function attribute of kernels."""
+
+
+def declare(module: Module, name: str) -> Function:
+    """The intrinsic `name` as a function of `module`, declared on first use."""
+    row = INTRINSICS[name]
+    return module.declare(name, row.signature, row.attributes)
+
+
+def kind_of(callee_name: str | None) -> IntrinsicKind | None:
+    """The kind of the intrinsic called, or None when the name is none of weft's intrinsics."""
+    row = INTRINSICS.get(callee_name or "")
+    return row.kind if row is not None else None

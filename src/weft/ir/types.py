@@ -1,0 +1,182 @@
+"""Types of P-LLVM: those of LLVM IR that data-parallel kernels use.
+
+Types are immutable and compare by structure. ``str(type)`` is LLVM's own spelling. The common ones are
+module constants (``I1``, ``I64``, ``F32``, ``PTR``, ...); ``int_type`` and ``pointer`` build the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """Base of all types; the predicates below are meant for reading conditions aloud."""
+
+    @property
+    def is_integer(self) -> bool:
+        return isinstance(self, IntType)
+
+    @property
+    def is_float(self) -> bool:
+        return isinstance(self, FloatType)
+
+    @property
+    def is_pointer(self) -> bool:
+        return isinstance(self, PointerType)
+
+    @property
+    def is_vector(self) -> bool:
+        return isinstance(self, VectorType)
+
+    @property
+    def is_aggregate(self) -> bool:
+        return isinstance(self, (ArrayType, StructType))
+
+    @property
+    def is_void(self) -> bool:
+        return isinstance(self, VoidType)
+
+    @property
+    def scalar(self) -> Type:
+        """The element type of a vector, else the type itself."""
+        return self.element if isinstance(self, VectorType) else self
+
+
+@dataclass(frozen=True, slots=True)
+class VoidType(Type):
+    def __str__(self) -> str:
+        return "void"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelType(Type):
+    def __str__(self) -> str:
+        return "label"
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataType(Type):
+    def __str__(self) -> str:
+        return "metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenType(Type):
+    def __str__(self) -> str:
+        return "token"
+
+
+@dataclass(frozen=True, slots=True)
+class IntType(Type):
+    """An integer of `bits` bits; the sign is in the operations."""
+
+    bits: int
+
+    def __str__(self) -> str:
+        return f"i{self.bits}"
+
+
+FLOAT_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
+
+
+@dataclass(frozen=True, slots=True)
+class FloatType(Type):
+    """One of ``half``, ``bfloat``, ``float``, ``double``."""
+
+    kind: str
+
+    @property
+    def bits(self) -> int:
+        return FLOAT_BITS[self.kind]
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class PointerType(Type):
+    space: int = 0
+
+    def __str__(self) -> str:
+        return f"ptr addrspace({self.space})" if self.space else "ptr"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorType(Type):
+    element: Type
+    count: int
+
+    def __str__(self) -> str:
+        return f"<{self.count} x {self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType(Type):
+    element: Type
+    count: int
+
+    def __str__(self) -> str:
+        return f"[{self.count} x {self.element}]"
+
+
+@dataclass(frozen=True, slots=True)
+class StructType(Type):
+    """A literal struct, or an identified one when `name` is set; `fields` is None for an opaque one."""
+
+    fields: tuple[Type, ...] | None
+    packed: bool = False
+    name: str | None = None
+
+    @property
+    def body(self) -> str:
+        """The struct's layout, spelled out even when the struct has a name."""
+        if self.fields is None:
+            return "opaque"
+        inner = "{ " + ", ".join(map(str, self.fields)) + " }" if self.fields else "{}"
+        return f"<{inner}>" if self.packed else inner
+
+    def __str__(self) -> str:
+        return f"%{quote_name(self.name)}" if self.name is not None else self.body
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionType(Type):
+    result: Type
+    params: tuple[Type, ...]
+    vararg: bool = False
+
+    def __str__(self) -> str:
+        params = [str(p) for p in self.params] + (["..."] if self.vararg else [])
+        return f"{self.result} ({', '.join(params)})"
+
+
+_PLAIN_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-$._")
+
+
+def quote_name(name: str) -> str:
+    """`name` as it may follow ``%`` or ``@`` in LLVM text, quoted and escaped when it has to be."""
+    if name and _PLAIN_NAME.issuperset(name) and (not name[0].isdigit() or name.isdigit()):
+        return name
+    raw = name.encode()
+    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in raw) + '"'
+
+
+@cache
+def int_type(bits: int) -> IntType:
+    return IntType(bits)
+
+
+@cache
+def pointer(space: int = 0) -> PointerType:
+    return PointerType(space)
+
+
+VOID = VoidType()
+LABEL = LabelType()
+METADATA = MetadataType()
+TOKEN = TokenType()
+I1, I8, I16, I32, I64 = (int_type(b) for b in (1, 8, 16, 32, 64))
+F16, BF16, F32, F64 = (FloatType(k) for k in ("half", "bfloat", "float", "double"))
+PTR = pointer()
