@@ -1,0 +1,105 @@
+"""The exceptions of weft, every one a `WeftError` that knows where in the user's source it arose.
+
+=====================  ============  =======================================================================
+exception              also a        raised when
+=====================  ============  =======================================================================
+`UnsupportedError`                   a construct is outside the kernel language, or not yet part of it
+`TypingError`          TypeError     types conflict: no such operation, literal out of range, name unknown
+                                     or without a value, kernel that returns one
+`SignatureError`       TypeError     a signature cannot be read, or does not fit the function
+`ArgumentError`        both          arguments of a launch do not fit: number, kind, dtype, read-only array
+`LaunchError`          ValueError    grid, block or shared memory of a launch are missing or out of range
+`IRSyntaxError`        ValueError    LLVM text is malformed, or holds something the reader does not know
+`VerifyError`                        a P-LLVM function breaks a rule of the representation
+`BarrierDivergence`    RuntimeError  a barrier was reached by some threads of a work-group and not by others
+`SanitizerError`       RuntimeError  a kernel run with ``debug=True`` did something undefined
+`CompileError`         RuntimeError  LLVM, a C compiler or a linker refused what it was given
+`InterpError`          RuntimeError  the interpreter met something without a defined meaning
+=====================  ============  =======================================================================
+
+`ArgumentError` is a `SignatureError` and a ValueError. Nothing that weft raises on purpose is outside the
+hierarchy: ``except weft.errors.WeftError`` is enough around a launch.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from weft.diag.source import SourceSpan, render
+
+
+class WeftError(Exception):
+    """What all exceptions of weft have in common.
+
+    Parameters
+    ----------
+    message
+        One sentence without a full stop that names the construct.
+    span
+        Where in the user's source; `at` adds it later when the raiser does not know it.
+    hint
+        The way to write it, where there is one.
+    """
+
+    def __init__(self, message: str, span: SourceSpan | None = None, hint: str | None = None) -> None:
+        super().__init__(message, span, hint)
+        self.message = message
+        self.span = span
+        self.hint = hint
+
+    def at(self, span: SourceSpan | None) -> Self:
+        """Add a position unless one is known already, since the innermost is the most exact; return self."""
+        if self.span is None:
+            self.span = span
+        return self
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, SourceSpan | None, str | None]]:
+        # The default rebuilds from `args`, which lack what `at` added.
+        return type(self), (self.message, self.span, self.hint)
+
+    def __str__(self) -> str:
+        return render("", self.message, self.span, self.hint)
+
+
+class UnsupportedError(WeftError):
+    """A construct is outside the kernel language; the hint says how to write it where there is a way."""
+
+
+class TypingError(WeftError, TypeError):
+    """The types in a kernel conflict, or a name in it has no value or no usable type."""
+
+
+class SignatureError(WeftError, TypeError):
+    """A signature cannot be read or does not fit its function."""
+
+
+class ArgumentError(SignatureError, ValueError):
+    """The arguments of a launch do not fit the kernel; nothing has been run or written."""
+
+
+class LaunchError(WeftError, ValueError):
+    """The configuration of a launch (grid, block, shared memory) is missing or out of range."""
+
+
+class IRSyntaxError(WeftError, ValueError):
+    """LLVM text is malformed, or holds a construct that the reader does not know."""
+
+
+class VerifyError(WeftError):
+    """A P-LLVM function breaks a rule of the representation: a defect of weft, or of IR given to it."""
+
+
+class BarrierDivergence(WeftError, RuntimeError):
+    """A barrier was reached by part of a work-group's unfinished threads."""
+
+
+class SanitizerError(WeftError, RuntimeError):
+    """A kernel run under the sanitizer did something that has no defined result."""
+
+
+class CompileError(WeftError, RuntimeError):
+    """LLVM, or an external compiler, refused what it was given."""
+
+
+class InterpError(WeftError, RuntimeError):
+    """The interpreter met a program, or a value, without a defined meaning."""
