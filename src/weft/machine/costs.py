@@ -1,0 +1,109 @@
+"""What instructions cost, roughly, for choices between ways to generate code.
+
+Cycles of recent x86 cores with full-width vector units, rounded: good enough to weigh a branch against the
+code it would skip, or one register a value against four, and no more. Costs are for one vector register;
+`instruction_cost` and `memory_cost` scale them to the number of registers and lanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.machine.targets import Isa
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cycles.
+
+    Parameters
+    ----------
+    latency
+        Until a dependent instruction may start.
+    cycles
+        Until another independent one may start: what it costs in code that is not latency-bound.
+    per_lane
+        There is no vector instruction: it runs once for each lane.
+    """
+
+    latency: float
+    cycles: float
+    per_lane: bool = False
+
+
+FREE = Cost(0, 0)
+UNKNOWN = Cost(20, 20, per_lane=True)
+"""Calls, and opcodes that are not in the table."""
+
+INSTRUCTION_COSTS: dict[str, Cost] = {
+    **dict.fromkeys(("add", "sub", "and", "or", "xor", "fneg"), Cost(1, 0.5)),
+    **dict.fromkeys(("shl", "lshr", "ashr"), Cost(1, 0.5)),
+    "mul": Cost(5, 1),
+    **dict.fromkeys(("udiv", "sdiv", "urem", "srem"), Cost(15, 7, per_lane=True)),
+    **dict.fromkeys(("fadd", "fsub", "fmul", "llvm.fma", "llvm.fmuladd"), Cost(4, 0.5)),
+    **dict.fromkeys(("fdiv", "llvm.sqrt"), Cost(15, 9)),
+    "frem": Cost(40, 30, per_lane=True),
+    **dict.fromkeys(("icmp", "fcmp"), Cost(3, 1)),
+    **dict.fromkeys(("select", "llvm.smin", "llvm.smax", "llvm.umin", "llvm.umax", "llvm.abs"), Cost(1, 0.5)),
+    **dict.fromkeys(("llvm.fabs", "llvm.copysign"), Cost(1, 0.5)),
+    **dict.fromkeys(("llvm.minnum", "llvm.maxnum"), Cost(6, 2)),
+    **dict.fromkeys(("llvm.floor", "llvm.ceil", "llvm.trunc", "llvm.rint", "llvm.nearbyint"), Cost(8, 1)),
+    **dict.fromkeys(("trunc", "zext", "sext"), Cost(3, 1)),
+    **dict.fromkeys(("fptrunc", "fpext", "fptosi", "fptoui", "sitofp", "uitofp"), Cost(5, 1)),
+    **dict.fromkeys(("bitcast", "inttoptr", "ptrtoint", "ptrtoaddr", "addrspacecast", "freeze", "phi"), FREE),
+    "getelementptr": Cost(2, 1),
+    **dict.fromkeys(("extractelement", "insertelement", "shufflevector"), Cost(3, 1)),
+    **dict.fromkeys(("extractvalue", "insertvalue", "alloca"), FREE),
+    **dict.fromkeys(("atomicrmw", "cmpxchg"), Cost(20, 18, per_lane=True)),
+    "fence": Cost(30, 30),
+    **dict.fromkeys(("br", "switch", "ret", "unreachable"), Cost(1, 1)),
+}
+"""By opcode, and by intrinsic without its type suffix."""
+
+MATH_CALL = Cost(40, 12)
+"""One call of a vector math library, a register."""
+
+BRANCH_MISS = 16.0
+"""Cycles lost when a branch goes where it was not expected to go."""
+
+_LOADS = {"uniform": Cost(5, 0.5), "contiguous": Cost(7, 0.5)}
+_STORES = {"uniform": Cost(1, 1), "contiguous": Cost(1, 1)}
+_SCALAR_LOAD = Cost(5, 0.5, per_lane=True)
+_SCALAR_STORE = Cost(1, 1, per_lane=True)
+
+
+def instruction_cost(op: str, element_bits: int, lanes: int, isa: Isa) -> Cost:
+    """Return what an instruction, or an intrinsic, costs for all lanes together; memory has `memory_cost`."""
+    return _scale(INSTRUCTION_COSTS.get(op, UNKNOWN), element_bits, lanes, isa)
+
+
+def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> Cost:
+    """Return what a load or store costs for all lanes together.
+
+    Parameters
+    ----------
+    op
+        ``load`` or ``store``.
+    form
+        ``uniform`` (one element for all lanes), ``contiguous``, or anything else: each lane has its address.
+    element_bits, lanes, isa
+        The vector and the machine.
+    """
+    load = op == "load"
+    if form == "uniform":
+        return (_LOADS if load else _STORES)[form]
+    if form == "contiguous":
+        return _scale((_LOADS if load else _STORES)[form], element_bits, lanes, isa)
+    has_instruction = isa.gather if load else isa.scatter
+    # A gather is hardly faster than its loads one by one, but spares taking addresses and results apart.
+    overhead = 1.0 if has_instruction else 3.0
+    one = _SCALAR_LOAD if load else _SCALAR_STORE
+    return Cost(one.latency + lanes * overhead, lanes * (one.cycles + overhead - 0.5))
+
+
+def _scale(cost: Cost, element_bits: int, lanes: int, isa: Isa) -> Cost:
+    if cost.per_lane and lanes > 1:
+        # Independent lanes overlap; taking elements out and putting them back costs two shuffles a lane.
+        return Cost(cost.latency + cost.cycles * (lanes - 1), lanes * (cost.cycles + 2))
+    registers = -(-lanes * element_bits // isa.vector_bits)
+    return Cost(cost.latency, cost.cycles * max(1, registers))

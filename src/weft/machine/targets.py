@@ -1,0 +1,93 @@
+"""The SIMD instruction sets that code is generated for, as data.
+
+A level bundles the features that come together in practice and that code generation relies on; LLVM's names
+of the microarchitecture levels (x86-64-v2, -v3, -v4) are the processors to compile for when the code is not
+for the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Isa:
+    """One instruction set level.
+
+    Parameters
+    ----------
+    name
+        What users read and write.
+    arch
+        The architecture, as LLVM's triples begin.
+    cpu
+        LLVM's name of the least processor that has the level.
+    vector_bits, vector_registers
+        Width and number of the vector registers.
+    mask_registers
+        Registers that hold one bit a lane; 0 where masks live in vector registers, a full element a lane.
+    features
+        LLVM's names of the features that make up the level.
+    masked_memory, gather, scatter
+        Whether loads and stores under a mask, gathers and scatters are single instructions.
+    """
+
+    name: str
+    arch: str
+    cpu: str
+    vector_bits: int
+    vector_registers: int
+    mask_registers: int
+    features: frozenset[str]
+    masked_memory: bool
+    gather: bool
+    scatter: bool
+
+    def lanes(self, element_bits: int) -> int:
+        """Return how many elements one register holds, at least one."""
+        return max(1, self.vector_bits // element_bits)
+
+    @property
+    def feature_string(self) -> str:
+        """The features as LLVM's target machine takes them."""
+        return ",".join(f"+{feature}" for feature in sorted(self.features))
+
+
+_SSE2 = frozenset({"sse", "sse2"})
+_SSE4 = _SSE2 | {"sse3", "ssse3", "sse4.1", "sse4.2", "popcnt"}
+_AVX2 = _SSE4 | {"avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt"}
+_AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+
+SCALAR = Isa("scalar", "", "generic", 64, 32, 0, frozenset(), False, False, False)
+SSE2 = Isa("sse2", "x86_64", "x86-64", 128, 16, 0, _SSE2, False, False, False)
+SSE4 = Isa("sse4", "x86_64", "x86-64-v2", 128, 16, 0, _SSE4, False, False, False)
+AVX2 = Isa("avx2", "x86_64", "x86-64-v3", 256, 16, 0, _AVX2, True, True, False)
+# Eight mask registers, of which k0 cannot be named as a write mask.
+AVX512 = Isa("avx512", "x86_64", "x86-64-v4", 512, 32, 7, _AVX512, True, True, True)
+NEON = Isa("neon", "aarch64", "generic", 128, 32, 0, frozenset({"neon"}), False, False, False)
+
+ISAS = (AVX512, AVX2, SSE4, SSE2, NEON)
+"""The levels, the best of each architecture first; `SCALAR` is what is left for other architectures."""
+
+
+def isa_named(name: str) -> Isa:
+    """Return the level with the name.
+
+    Raises
+    ------
+    KeyError
+        No level has it.
+    """
+    for isa in (*ISAS, SCALAR):
+        if isa.name == name:
+            return isa
+    raise KeyError(name)
+
+
+def best_isa(arch: str, features: Set[str]) -> Isa:
+    """Return the best level whose features a processor of the architecture has all."""
+    for isa in ISAS:
+        if isa.arch == arch and isa.features <= features:
+            return isa
+    return SCALAR

@@ -1,0 +1,82 @@
+"""Finding and loading the vector math libraries that are installed."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.machine.targets import Isa
+from weft.machine.vecmath import LIBRARIES, VectorFunction, VectorMathLibrary, function_in
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedLibrary:
+    """A library that is mapped into this process.
+
+    Parameters
+    ----------
+    library
+        Its row of the table.
+    file
+        The name or path it was loaded by.
+    handle
+        Keeps it loaded, and answers for its symbols.
+    """
+
+    library: VectorMathLibrary
+    file: str
+    handle: ctypes.CDLL
+
+    def address(self, symbol: str) -> int | None:
+        """Return where a symbol is, or None when this version of the library lacks it."""
+        try:
+            function = getattr(self.handle, symbol)
+        except AttributeError:
+            return None
+        return ctypes.cast(function, ctypes.c_void_p).value
+
+
+@functools.cache
+def load(library: VectorMathLibrary) -> LoadedLibrary | None:
+    """Load a library, from the loader's search path or from where wheels put shared objects."""
+    for folder in ("", str(Path(sys.prefix, "lib"))):
+        for file in library.files:
+            path = os.path.join(folder, file)
+            try:
+                if library.preload:
+                    ctypes.CDLL(os.path.join(folder, library.preload), mode=ctypes.RTLD_GLOBAL)
+                return LoadedLibrary(library, path, ctypes.CDLL(path))
+            except OSError:
+                continue
+    return None
+
+
+def installed() -> tuple[LoadedLibrary, ...]:
+    """Return the libraries to use, in order.
+
+    The environment variable ``WEFT_VECTOR_MATH`` holds names from the table, separated by commas, to use only
+    those, in that order; ``none`` turns vector math off.
+    """
+    chosen = os.environ.get("WEFT_VECTOR_MATH")
+    names = [library.name for library in LIBRARIES] if chosen is None else chosen.split(",")
+    by_name = {library.name: library for library in LIBRARIES}
+    loaded = [load(by_name[name.strip()]) for name in names if name.strip() in by_name]
+    return tuple(library for library in loaded if library)
+
+
+def find_function(name: str, element_bits: int, lanes: int, isa: Isa) -> tuple[VectorFunction, int] | None:
+    """Return the first installed function for a vector type, and its address; None where there is none.
+
+    A vector wider than a register is for the caller to split.
+    """
+    for loaded in installed():
+        function = function_in(loaded.library, name, element_bits, lanes, isa)
+        if function:
+            address = loaded.address(function.symbol)
+            if address is not None:
+                return function, address
+    return None

@@ -1,0 +1,33 @@
+import pytest
+
+from weft.ir.opcodes import OPCODES
+from weft.machine.costs import INSTRUCTION_COSTS, UNKNOWN, instruction_cost, memory_cost
+from weft.machine.targets import AVX2, AVX512, ISAS
+
+
+def test_every_opcode_has_a_cost_of_its_own_kind() -> None:
+    unpriced = set(OPCODES) - set(INSTRUCTION_COSTS) - {"load", "store", "call"}
+    assert not unpriced
+
+
+def test_cost_grows_with_the_registers_that_the_lanes_fill() -> None:
+    one, four = (instruction_cost("fadd", 32, lanes, AVX512).cycles for lanes in (16, 64))
+    assert four == 4 * one
+    assert instruction_cost("fadd", 32, 16, AVX2).cycles == 2 * one
+    assert instruction_cost("fadd", 32, 64, AVX512).latency == instruction_cost("fadd", 32, 1, AVX512).latency
+
+
+def test_what_has_no_vector_form_costs_more_than_as_many_scalars() -> None:
+    scalar = instruction_cost("sdiv", 32, 1, AVX512)
+    assert instruction_cost("sdiv", 32, 16, AVX512).cycles > 16 * scalar.cycles
+    assert instruction_cost("no such opcode", 32, 1, AVX512).cycles == UNKNOWN.cycles
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+@pytest.mark.parametrize("op", ["load", "store"])
+def test_uniform_access_is_no_dearer_than_contiguous_and_that_cheaper_than_random(op, isa) -> None:
+    lanes = isa.lanes(32)
+    uniform, contiguous, random = (
+        memory_cost(op, form, 32, lanes, isa).cycles for form in ("uniform", "contiguous", "random")
+    )
+    assert uniform <= contiguous < random
