@@ -9,6 +9,7 @@ exception              also a        raised when
 `SignatureError`       TypeError     a signature cannot be read, or does not fit the function
 `ArgumentError`        both          arguments of a launch do not fit: number, kind, dtype, read-only array
 `LaunchError`          ValueError    grid, block or shared memory of a launch are missing or out of range
+`SettingError`         ValueError    a setting or an environment variable of weft has a senseless value
 `IRSyntaxError`        ValueError    LLVM text is malformed, or holds something the reader does not know
 `VerifyError`                        a P-LLVM function breaks a rule of the representation
 `BarrierDivergence`    RuntimeError  a barrier was reached by some threads of a work-group and not by others
@@ -79,6 +80,10 @@ class ArgumentError(SignatureError, ValueError):
 
 class LaunchError(WeftError, ValueError):
     """The configuration of a launch (grid, block, shared memory) is missing or out of range."""
+
+
+class SettingError(WeftError, ValueError):
+    """A setting, or an environment variable of weft, has a value that makes no sense."""
 
 
 class IRSyntaxError(WeftError, ValueError):

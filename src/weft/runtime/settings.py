@@ -1,0 +1,43 @@
+"""What a user sets about running: how many threads, and where compiled kernels are kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from weft.diag.errors import SettingError
+from weft.machine.host import core_count
+
+_chosen_threads: int | None = None
+
+
+def set_num_threads(count: int) -> None:
+    """Let launches from now on use so many threads, in place of ``WEFT_NUM_THREADS`` or all cores."""
+    global _chosen_threads
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise SettingError(f"the number of threads is a positive integer, not {count!r}")
+    _chosen_threads = count
+
+
+def get_num_threads() -> int:
+    """Return how many threads a launch uses: what was set, else ``WEFT_NUM_THREADS``, else one a core."""
+    if _chosen_threads is not None:
+        return _chosen_threads
+    text = os.environ.get("WEFT_NUM_THREADS")
+    if not text:
+        return core_count()
+    if not text.isdecimal() or int(text) < 1:
+        raise SettingError(f"WEFT_NUM_THREADS is a positive integer, not {text!r}")
+    return int(text)
+
+
+def cache_directory() -> Path:
+    """Return where compiled kernels are kept; it need not exist yet.
+
+    ``WEFT_CACHE_DIR`` if set, else ``weft`` in ``XDG_CACHE_HOME`` or ``~/.cache``.
+    """
+    chosen = os.environ.get("WEFT_CACHE_DIR")
+    if chosen:
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "weft"
