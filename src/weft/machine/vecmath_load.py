@@ -39,6 +39,14 @@ class LoadedLibrary:
             return None
         return ctypes.cast(function, ctypes.c_void_p).value
 
+    def function(
+        self, name: str, element_bits: int, lanes: int, isa: Isa
+    ) -> tuple[VectorFunction, int] | None:
+        """Return a function for a vector type, and its address; None when this library has none."""
+        function = function_in(self.library, name, element_bits, lanes, isa)
+        address = self.address(function.symbol) if function else None
+        return (function, address) if function and address else None
+
 
 @functools.cache
 def load(library: VectorMathLibrary) -> LoadedLibrary | None:
@@ -74,9 +82,7 @@ def find_function(name: str, element_bits: int, lanes: int, isa: Isa) -> tuple[V
     A vector wider than a register is for the caller to split.
     """
     for loaded in installed():
-        function = function_in(loaded.library, name, element_bits, lanes, isa)
-        if function:
-            address = loaded.address(function.symbol)
-            if address is not None:
-                return function, address
+        found = loaded.function(name, element_bits, lanes, isa)
+        if found:
+            return found
     return None
