@@ -1,0 +1,224 @@
+"""The border to llvmlite: everything of it that weft uses, with types.
+
+llvmlite carries no annotations; the rest of weft sees only what this file exports. Each parsed module has a
+context of its own, so that compiling does not fill LLVM's global one for good.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as binding
+
+from weft.diag.errors import CompileError
+
+LLVMLITE_VERSION: str = llvmlite.__version__
+LLVM_VERSION: tuple[int, int, int] = tuple(binding.llvm_version_info)
+
+_PASS_METHODS = {
+    "always-inline": "add_always_inliner_pass",
+    "globaldce": "add_global_dead_code_eliminate_pass",
+    "sroa": "add_sroa_pass",
+    "simplifycfg": "add_simplify_cfg_pass",
+    "instcombine": "add_instruction_combine_pass",
+    "sccp": "add_sccp_pass",
+    "newgvn": "add_new_gvn_pass",
+    "adce": "add_aggressive_dce_pass",
+    "dce": "add_dead_code_elimination_pass",
+    "dse": "add_dead_store_elimination_pass",
+    "loop-simplify": "add_loop_simplify_pass",
+    "lcssa": "add_lcssa_pass",
+    "lowerswitch": "add_lower_switch_pass",
+    "mergereturn": "add_unify_function_exit_nodes_pass",
+    "verify": "add_verifier",
+}
+"""The passes offered one by one, under LLVM's names of them."""
+
+PASS_NAMES = frozenset(_PASS_METHODS)
+
+
+class TargetMachine:
+    """LLVM's description of one processor, with the options code is generated under.
+
+    Parameters
+    ----------
+    triple, cpu, features
+        As LLVM spells them; empty `cpu` and `features` mean the least of the architecture.
+    level
+        How hard the code generator optimizes, 0 to 3.
+    """
+
+    __slots__ = ("_machine", "data_layout", "triple")
+
+    def __init__(self, triple: str, cpu: str, features: str, level: int) -> None:
+        _initialize(triple.startswith(_native_arch()))
+        try:
+            target = binding.Target.from_triple(triple)
+            # Position-independent code of the small model is what a cached object can be linked as anywhere:
+            # calls go through stubs, so it does not matter how far away a library is mapped.
+            self._machine: Any = target.create_target_machine(
+                cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default", jit=True
+            )
+        except RuntimeError as error:
+            raise CompileError(f"LLVM has no target machine for {triple} {cpu}: {error}") from None
+        self.triple = triple
+        self.data_layout = str(self._machine.target_data)
+
+    def emit_object(self, module: ParsedModule) -> bytes:
+        return _refusing(self._machine.emit_object, module.ref)
+
+    def emit_assembly(self, module: ParsedModule) -> str:
+        return _refusing(self._machine.emit_assembly, module.ref)
+
+
+class ParsedModule:
+    """An LLVM module in LLVM's own memory, parsed from text and verified.
+
+    Parameters
+    ----------
+    text
+        LLVM IR. Its ``target`` lines may be missing; where present, their architecture must be `machine`'s.
+    machine
+        What the module is for: gives triple and data layout.
+    """
+
+    __slots__ = ("ref",)
+
+    def __init__(self, text: str, machine: TargetMachine) -> None:
+        self.ref: Any = _refusing(binding.parse_assembly, _targeted(text, machine), binding.create_context())
+        _refusing(self.ref.verify)
+
+    def __str__(self) -> str:
+        return str(self.ref)
+
+    def run_passes(self, names: Iterable[str], machine: TargetMachine) -> None:
+        """Run passes one by one, each over the whole module, in the order given."""
+        _restrain_newgvn()
+        manager = binding.create_new_module_pass_manager()
+        for name in names:
+            getattr(manager, _PASS_METHODS[name])()
+        self._run(manager, binding.create_pipeline_tuning_options(0), machine)
+
+    def run_pipeline(self, level: int, machine: TargetMachine, *, unroll: bool = True) -> None:
+        """Run LLVM's default pipeline ``O<level>`` without its loop and superword vectorizers."""
+        tuning = binding.create_pipeline_tuning_options(level)
+        tuning.loop_vectorization = False
+        tuning.loop_interleaving = False
+        tuning.slp_vectorization = False
+        tuning.loop_unrolling = unroll
+        self._run(None, tuning, machine)
+
+    def _run(self, manager: Any, tuning: Any, machine: TargetMachine) -> None:
+        builder = binding.create_pass_builder(machine._machine, tuning)
+        _refusing((manager or builder.getModulePassManager()).run, self.ref, builder)
+
+
+class LinkedLibrary:
+    """Object code in executable memory; unloaded when the last reference goes.
+
+    Parameters
+    ----------
+    address
+        Address of each exported symbol.
+    """
+
+    __slots__ = ("_tracker", "address")
+
+    def __init__(self, tracker: Any, exports: Iterable[str]) -> None:
+        self._tracker = tracker
+        self.address: Mapping[str, int] = {name: tracker[name] for name in exports}
+
+    def keep_forever(self) -> None:
+        """Never unload: for code that threads may still run while the interpreter shuts down."""
+        self._tracker.detach()
+
+
+class Linker:
+    """One ORC JIT session, of which only the linker is used: what comes in is object code."""
+
+    __slots__ = ("_jit",)
+
+    def __init__(self) -> None:
+        _initialize(native=True)
+        self._jit: Any = binding.create_lljit_compiler(use_jit_link=False, suppress_errors=True)
+
+    def link(
+        self, name: str, data: bytes, exports: Iterable[str], imports: Mapping[str, int]
+    ) -> LinkedLibrary:
+        """Link an object file under a name not used before.
+
+        Undefined symbols come from `imports`, then from the libraries of this process.
+        """
+        exports = tuple(exports)
+        builder = binding.JITLibraryBuilder().add_object_img(data).add_current_process()
+        for symbol in exports:
+            builder.export_symbol(symbol)
+        for symbol, address in imports.items():
+            builder.import_symbol(symbol, address)
+        try:
+            tracker = builder.link(self._jit, name)
+        except RuntimeError as error:
+            reason = "not an object file" if "valid object" in str(error) else "a symbol it needs is nowhere"
+            raise CompileError(f"object code cannot be linked, {reason}: {str(error).strip()}") from None
+        return LinkedLibrary(tracker, exports)
+
+
+@functools.cache
+def host_cpu() -> tuple[str, str, str]:
+    """Return triple, processor and features of this machine, absent features as ``-name``.
+
+    The name of a processor promises features that a hypervisor may withhold, so the absent ones matter.
+    """
+    _initialize(native=True)
+    features = binding.get_host_cpu_features()
+    return binding.get_process_triple(), binding.get_host_cpu_name(), features.flatten()
+
+
+@functools.cache
+def _initialize(native: bool) -> None:
+    if native:
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+    else:
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+
+
+@functools.cache
+def _native_arch() -> str:
+    return binding.get_process_triple().split("-")[0]
+
+
+@functools.cache
+def _restrain_newgvn() -> None:
+    # Its "φ of operations" makes new φs, a partial redundancy elimination in small, and was the part of
+    # NewGVN that miscompiled (llvm-project issue 53277 and others).
+    binding.set_option("weft", "--enable-phi-of-ops=false")
+
+
+_TARGET_LINE = re.compile(r"^target (datalayout|triple) = \"([^\"]*)\"", re.MULTILINE)
+_CPU_ATTRIBUTE = re.compile(
+    r" ?\"(?:target-cpu|target-features|tune-cpu|min-legal-vector-width)\"=\"[^\"]*\""
+)
+
+
+def _targeted(text: str, machine: TargetMachine) -> str:
+    """Return the text with the machine's ``target`` lines, without attributes that overrule the machine."""
+    for what, value in _TARGET_LINE.findall(text):
+        if what == "triple" and value and value.split("-")[0] != machine.triple.split("-")[0]:
+            raise CompileError(f"a module for {value} cannot be compiled for {machine.triple}")
+    text = _CPU_ATTRIBUTE.sub("", _TARGET_LINE.sub("", text))
+    # On the first line, so that LLVM's complaints name the lines of the text as it was given.
+    return f'target datalayout = "{machine.data_layout}" target triple = "{machine.triple}" {text}'
+
+
+def _refusing(function: Any, *arguments: Any) -> Any:
+    """Call llvmlite; what LLVM refuses becomes a `CompileError`."""
+    try:
+        return function(*arguments)
+    except RuntimeError as error:
+        raise CompileError(f"LLVM refused the module: {str(error).strip()}") from None

@@ -1,0 +1,95 @@
+"""What machines code is made for, and making it: LLVM text in, object code or assembly out."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from weft.machine.targets import Isa
+from weft.target.llvm import LLVM_VERSION, LLVMLITE_VERSION, ParsedModule, TargetMachine, host_cpu
+from weft.target.passes import PassList, Pipeline, run
+
+NO_256_BIT_PREFERENCE = "-prefer-256-bit"
+"""Several AVX-512 processors are tuned to avoid 512-bit registers: under that tuning 512-bit vectors are split
+in a function marked as having no need of them, as clang marks all scalar code. Width is weft's choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSpec:
+    """What to generate code for; equal specs share one target machine.
+
+    Parameters
+    ----------
+    triple, cpu, features
+        As LLVM spells them.
+    level
+        How hard the code generator optimizes, 0 to 3.
+    """
+
+    triple: str
+    cpu: str = ""
+    features: str = ""
+    level: int = 3
+
+    @classmethod
+    def host(cls, level: int = 3) -> TargetSpec:
+        """Return the machine this process runs on, with all it offers."""
+        triple, cpu, features = host_cpu()
+        return cls(triple, cpu, _wide(triple, features), level)
+
+    @classmethod
+    def of_isa(cls, isa: Isa, level: int = 3) -> TargetSpec:
+        """Return the least processor that has an instruction set level."""
+        triple = f"{isa.arch}-unknown-linux-gnu" if isa.arch else host_cpu()[0]
+        return cls(triple, isa.cpu, _wide(triple, isa.feature_string), level)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What object code depends on beside the IR, for the compile cache."""
+        llvm = ".".join(map(str, LLVM_VERSION))
+        return (self.triple, self.cpu, self.features, str(self.level), llvm, LLVMLITE_VERSION)
+
+    @property
+    def machine(self) -> TargetMachine:
+        return target_machine(self)
+
+
+@functools.cache
+def target_machine(spec: TargetSpec) -> TargetMachine:
+    """Return the target machine of a spec, made once."""
+    return TargetMachine(spec.triple, spec.cpu, spec.features, spec.level)
+
+
+def emit_object(text: str, spec: TargetSpec, passes: PassList | Pipeline | None = None) -> bytes:
+    """Return a relocatable object file with the code of a module.
+
+    Raises
+    ------
+    CompileError
+        LLVM's parser or verifier refuses the module.
+    """
+    return spec.machine.emit_object(_prepared(text, spec, passes))
+
+
+def emit_assembly(text: str, spec: TargetSpec, passes: PassList | Pipeline | None = None) -> str:
+    """Return the assembly of a module; for nvptx64 that is PTX.
+
+    Raises
+    ------
+    CompileError
+        LLVM's parser or verifier refuses the module.
+    """
+    return spec.machine.emit_assembly(_prepared(text, spec, passes))
+
+
+def _prepared(text: str, spec: TargetSpec, passes: PassList | Pipeline | None) -> ParsedModule:
+    module = ParsedModule(text, spec.machine)
+    if passes:
+        run(module, passes, spec.machine)
+    return module
+
+
+def _wide(triple: str, features: str) -> str:
+    if not triple.startswith("x86_64"):
+        return features
+    return f"{features},{NO_256_BIT_PREFERENCE}".lstrip(",")

@@ -1,0 +1,115 @@
+"""Named lists of LLVM's passes, and running them over text.
+
+Analysis wants the program as its author wrote it: loops not rotated, unrolled or unswitched, no block
+duplicated, no branch threaded, no load moved onto another path. LLVM's pipelines do all of that from O1 on,
+so before analysis single passes run, in lists that have names. After widening, control flow is what the
+vectorizer made it, and a whole pipeline follows, without LLVM's own vectorizers.
+
+What the passes of `CANONICAL` do to control flow (measured with LLVM 22):
+
+- ``simplifycfg`` turns an if whose arms hold at most one cheap instruction that cannot trap into ``select``,
+  merges the branches of ``a and b`` into one on ``select i1 a, i1 b, i1 false`` (``or`` likewise) when the
+  second test is that cheap, merges blocks and drops empty ones. It keeps the empty latch of a loop, so that
+  ``continue`` does not give a loop a second back edge, builds no lookup tables, and threads no branches
+  through blocks that hold a store or a convergent call.
+- ``instcombine`` canonicalizes address arithmetic: a sum in an index becomes two ``getelementptr``, a
+  constant index one over ``i8``; where bits are known zero ``add`` becomes ``or disjoint``. It adds and drops
+  no-wrap flags as it proves them.
+- ``newgvn`` merges equal computations and redundant loads where one dominates the other. It does not merge
+  convergent calls. Its insertion of new φs is switched off.
+- ``loop-simplify`` gives each loop a preheader and exits of its own. In a loop with two back edges it may
+  separate an inner loop: a front end that gives ``continue`` a latch block avoids that.
+
+``reassociate`` is left out because it drops no-wrap flags, LICM because LLVM offers it only within pipelines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
+
+
+@dataclass(frozen=True, slots=True)
+class PassList:
+    """LLVM's passes to run one by one.
+
+    Parameters
+    ----------
+    name
+        How remarks and reports call the list.
+    passes
+        LLVM's names.
+    """
+
+    name: str
+    passes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        unknown = set(self.passes) - PASS_NAMES
+        if unknown:
+            raise ValueError(f"not offered one by one: {', '.join(sorted(unknown))}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """LLVM's default pipeline of a level, without its loop and superword vectorizers.
+
+    Parameters
+    ----------
+    name
+        How remarks and reports call it.
+    level
+        1 to 3.
+    unroll
+        Whether loops may be unrolled.
+    """
+
+    name: str
+    level: int
+    unroll: bool = True
+
+
+SROA_ONLY = PassList("sroa", ("always-inline", "globaldce", "sroa"))
+"""For the view that people see: variables in registers, each access of the source still there."""
+
+CANONICAL = PassList(
+    "canonical",
+    (
+        *("always-inline", "globaldce", "sroa"),
+        *("simplifycfg", "instcombine", "sccp", "simplifycfg"),
+        *("newgvn", "instcombine", "simplifycfg", "adce"),
+        *("loop-simplify", "lcssa"),
+    ),
+)
+"""The scalar optimization that analysis and vectorization start from."""
+
+CLEANUP = PassList("cleanup", ("simplifycfg", "instcombine", "newgvn", "simplifycfg", "adce"))
+"""For plain functions between two stages: folds what specialization made constant."""
+
+FINAL = Pipeline("final", 3)
+"""After widening."""
+
+FINAL_FAST = Pipeline("final-fast", 1, unroll=False)
+"""After widening, where compile time matters more than the code's speed."""
+
+
+def optimize(text: str, passes: PassList | Pipeline, machine: TargetMachine) -> str:
+    """Return a module's text after the passes.
+
+    Raises
+    ------
+    CompileError
+        LLVM's parser or verifier refuses the module.
+    """
+    module = ParsedModule(text, machine)
+    run(module, passes, machine)
+    return str(module)
+
+
+def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachine) -> None:
+    """Run the passes over a parsed module, in place."""
+    if isinstance(passes, PassList):
+        module.run_passes(passes.passes, machine)
+    else:
+        module.run_pipeline(passes.level, machine, unroll=passes.unroll)
