@@ -1,0 +1,49 @@
+# Each target makes the environment it needs in .venv: a fresh machine needs Python 3.11 to 3.13 and this file.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --retries 5
+
+# What `make test` and `make fuzz` run, on how many processes, and how many examples fuzzing draws a property.
+TESTS ?= tests
+WORKERS ?= auto
+FUZZ ?= 5000
+
+EXAMPLES := mandelbrot bilateral
+BENCHES := latency
+
+.PHONY: run test fuzz bench lint format clean
+
+run: $(VENV)/.examples
+	@for example in $(EXAMPLES); do $(BIN)/python examples/$$example.py || exit 1; done
+
+test: $(VENV)/.test
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
+
+fuzz: $(VENV)/.test
+	@WEFT_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
+
+bench: $(VENV)/.bench
+	@for bench in $(BENCHES); do $(BIN)/python -m bench.$$bench || exit 1; done
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/pyright
+	@$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+clean:
+	rm -rf out .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+# One stamp file an extra: installed again when pyproject.toml changes.
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	@echo "Installing what 'weft[$*]' needs into $(VENV) ..."
+	@$(PIP) install --editable '.[$*]'
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
