@@ -183,6 +183,8 @@ def _initialize(native: bool) -> None:
     if native:
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
+        # Inline assembly would end the process without it.
+        binding.initialize_native_asmparser()
     else:
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()

@@ -10,7 +10,7 @@ from weft.target.llvm import LLVM_VERSION, LLVMLITE_VERSION, ParsedModule, Targe
 from weft.target.passes import PassList, Pipeline, run
 
 NO_256_BIT_PREFERENCE = "-prefer-256-bit"
-"""Several AVX-512 processors are tuned to avoid 512-bit registers: under that tuning 512-bit vectors are split
+"""Several AVX-512 processors are tuned to avoid 512-bit registers; under that tuning 512-bit vectors split
 in a function marked as having no need of them, as clang marks all scalar code. Width is weft's choice."""
 
 

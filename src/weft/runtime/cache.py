@@ -1,0 +1,212 @@
+"""Object code on disk, so that a kernel is compiled once for all processes.
+
+An entry is one file, named by the SHA-256 of all that its code depends on. It begins with a checksum of the
+rest, so an entry that was cut short or damaged is a miss, never code that runs. Files are written under
+another name and renamed into place: readers see a whole entry or none, and two processes that compile the
+same kernel write the same bytes. The least recently used entries go when the directory outgrows its limit.
+
+Three environment variables rule it: ``WEFT_CACHE=0`` turns it off, ``WEFT_CACHE_DIR`` says where it is, and
+``WEFT_CACHE_SIZE`` how many MiB it may take (512 unless told).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import weft
+from weft.diag.errors import SettingError
+from weft.runtime.settings import cache_directory
+
+_MAGIC = b"weft-object-1\n"
+_DIGEST_SIZE = hashlib.sha256().digest_size
+_SUFFIX = ".weft"
+_TEMPORARY = "weft-"
+_DEFAULT_LIMIT_MIB = 512
+_TOUCH_AFTER = 3600.0
+"""An entry's time of last use is kept to the hour: a hit then costs no write."""
+_STALE_TEMPORARY = 3600.0
+"""Seconds after which a file that was never renamed is what a killed process left behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheEntry:
+    """What the cache holds for a key.
+
+    Parameters
+    ----------
+    code
+        The object file.
+    metadata
+        What the one who stored it needs to use it again; JSON values.
+    """
+
+    code: bytes
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def cache_key(*parts: str | bytes) -> str:
+    """Return the key for code that depends on the parts, and on the version and source of weft itself."""
+    digest = hashlib.sha256()
+    for part in (_compiler_stamp(), *parts):
+        data = part.encode() if isinstance(part, str) else part
+        # With its kind and length, so that no two lists of parts run together to the same bytes.
+        digest.update(b"%c%d:" % (b"s"[0] if isinstance(part, str) else b"b"[0], len(data)))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+class ObjectCache:
+    """A directory of object files.
+
+    Parameters
+    ----------
+    directory
+        Where; made when the first entry is stored.
+    limit_bytes
+        How much it may hold.
+    """
+
+    def __init__(self, directory: Path, limit_bytes: int = _DEFAULT_LIMIT_MIB << 20) -> None:
+        self.directory = directory
+        self.limit_bytes = limit_bytes
+        # Bytes to store before the directory's size is next looked at: unknown at first, so at once.
+        self._until_sweep = 0
+
+    def get(self, key: str) -> CacheEntry | None:
+        """Return the entry of a key; None if there is none, or none that is whole."""
+        path = self._path(key)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        entry = _decode(data, key)
+        if entry is None:
+            _discard(path)
+            return None
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _TOUCH_AFTER:
+                os.utime(path)
+        return entry
+
+    def put(self, key: str, entry: CacheEntry) -> None:
+        """Store an entry; one that cannot be written is lost with a warning: the code itself is at hand."""
+        path = self._path(key)
+        data = _encode(entry, key)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
+            try:
+                with open(descriptor, "wb") as file:
+                    file.write(data)
+                os.replace(temporary, path)
+            except BaseException:
+                _discard(Path(temporary))
+                raise
+        except OSError as error:
+            warnings.warn(f"the compile cache cannot be written: {error}", RuntimeWarning, stacklevel=2)
+            return
+        self._until_sweep -= len(data)
+        if self._until_sweep < 0:
+            self._sweep()
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        for path in self._files():
+            _discard(path)
+
+    def size(self) -> tuple[int, int]:
+        """Return the number of entries and their bytes."""
+        sizes = [size for _, size, path in self._ages() if path.suffix == _SUFFIX]
+        return len(sizes), sum(sizes)
+
+    def _sweep(self) -> None:
+        """Remove the longest unused entries until a tenth of the limit is free."""
+        ages = sorted(self._ages())
+        total = sum(size for _, size, _ in ages)
+        room = self.limit_bytes - self.limit_bytes // 10
+        if total > self.limit_bytes:
+            for _, size, path in ages:
+                if total <= room:
+                    break
+                _discard(path)
+                total -= size
+        for age, _, path in ages:
+            if path.suffix != _SUFFIX and time.time() - age > _STALE_TEMPORARY:
+                _discard(path)
+        # Several processes may store at once; none should get far past the limit before it looks again.
+        self._until_sweep = max(0, self.limit_bytes - total) // 8
+
+    def _ages(self) -> Iterator[tuple[float, int, Path]]:
+        for path in self._files():
+            with contextlib.suppress(OSError):
+                status = path.stat()
+                yield status.st_mtime, status.st_size, path
+
+    def _files(self) -> Iterator[Path]:
+        with contextlib.suppress(OSError):
+            for path in self.directory.glob("[0-9a-f][0-9a-f]/*"):
+                # Only what this class wrote: a directory named by mistake loses nothing.
+                if path.suffix == _SUFFIX or path.name.startswith(_TEMPORARY):
+                    yield path
+
+    def _path(self, key: str) -> Path:
+        return self.directory / key[:2] / f"{key[2:]}{_SUFFIX}"
+
+
+def default_cache() -> ObjectCache | None:
+    """Return the cache that the environment asks for, None if it asks for none."""
+    if os.environ.get("WEFT_CACHE", "1") in ("0", "off", "no", "false"):
+        return None
+    return _cache_at(cache_directory(), os.environ.get("WEFT_CACHE_SIZE", str(_DEFAULT_LIMIT_MIB)))
+
+
+@functools.cache
+def _cache_at(directory: Path, limit_mib: str) -> ObjectCache:
+    if not limit_mib.isdecimal():
+        raise SettingError(f"WEFT_CACHE_SIZE is a number of MiB, not {limit_mib!r}")
+    return ObjectCache(directory, int(limit_mib) << 20)
+
+
+@functools.cache
+def _compiler_stamp() -> str:
+    """Return what tells one state of the compiler from another: version, and sizes and times of its files."""
+    root = Path(weft.__file__).parent
+    files = sorted(root.rglob("*.py"))
+    states = [(str(file.relative_to(root)), file.stat()) for file in files]
+    return repr((weft.__version__, [(name, state.st_size, state.st_mtime_ns) for name, state in states]))
+
+
+def _encode(entry: CacheEntry, key: str) -> bytes:
+    metadata = json.dumps(entry.metadata, sort_keys=True).encode()
+    body = b"".join((len(metadata).to_bytes(8, "little"), metadata, entry.code))
+    return _MAGIC + _checksum(body, key) + body
+
+
+def _decode(data: bytes, key: str) -> CacheEntry | None:
+    start = len(_MAGIC) + _DIGEST_SIZE
+    body = data[start:]
+    if not data.startswith(_MAGIC) or data[len(_MAGIC) : start] != _checksum(body, key):
+        return None
+    end = 8 + int.from_bytes(body[:8], "little")
+    return CacheEntry(body[end:], json.loads(body[8:end]))
+
+
+def _checksum(body: bytes, key: str) -> bytes:
+    # The key is part of it: an entry copied under another name is no entry.
+    return hashlib.sha256(key.encode() + body).digest()
+
+
+def _discard(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
