@@ -1,0 +1,302 @@
+"""What a divergent branch does to control flow: sync, temporal and activation dependence (Moll ch. 7).
+
+Given that the threads that run block ``b`` together may leave it to different successors, and that every
+other branch is uniform (threads that run it *together* leave it together), `ControlDivergence.joins` tells
+
+* which blocks join disjoint paths (sync dependence): threads may enter such a block together from
+  different predecessors, so its φs become varying;
+* over which exit edges of which loops threads may leave in different iterations (temporal dependence): what
+  is defined inside and used behind such an edge becomes varying;
+* which blocks may run for some of the threads only (activation dependence).
+
+The effects of several divergent branches are the union of the effects of each: two threads that are apart
+choose freely at every branch, divergent or not, so only the branch that parted them matters.
+
+The schedule is the one of `weft.graph.block_index`: loops run until no thread is left in them, iterations
+begin for all threads together.
+
+Method
+------
+Moll's *DomMap* gives every block that threads may reach apart a label such that two blocks have different
+labels exactly if there are disjoint paths to them (Theorem 2): the successors of ``b`` start with labels of
+their own, a block passes its label on, and a block that receives different labels is a join and starts a
+new one. The sweep goes once over the level of ``b``, that is the blocks of its innermost loop with inner
+loops taken as single nodes, in the order of the compact block index. An exit edge whose label differs from
+the one that arrives at the latch is divergent: threads leave over it while others go on (axiom 2). If there
+is one, the sweep is repeated a level further out, from the loop as a *partially divergent node* (Definition
+21): its divergent exit edges start with labels of their own, and all others, which threads only ever take
+together, share one. Once all paths have met in one block and none has left the level, nothing is apart any
+more and the sweep ends; that makes the blocks passed exactly those that are activation dependent.
+
+This differs from the printed listings, which assume unique latches and an exit block of its own for every
+exiting block. Here both may be shared: labels belong to edges, a loop header joins its back edges, and an
+exit block joins a divergent exit edge with any other exit edge of the loop. And control dependence on ``b``
+(Listing 3, line 26) is not activation dependence: with several branches in an iteration, a block may
+post-dominate ``b`` and still run now for some threads, an iteration later for others.
+
+The later formulation by Rosemann, Moll and Hack (*An Abstract Interpretation for SPMD Divergence on
+Reducible Control Flow Graphs*, POPL 2021) lets labels flow over back edges to the loop header and from it to
+all exits. The label of the header there plays the part of the shared label of uniform exits here.
+
+Irreducible loops are treated conservatively: if threads are apart inside one, or may enter one apart, then
+each of its blocks is a join of all its predecessors and all its exit edges are divergent.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from weft.graph.block_index import BlockIndex, block_index
+from weft.graph.cfg import CFG
+from weft.graph.loops import Loop, LoopForest, loop_forest
+
+__all__ = ["ControlDivergence", "SyncResult"]
+
+Edge = tuple[int, int]
+
+UNIFORM_EXITS = -1
+"""The label shared by the uniform exit edges of a divergent loop (Moll's ``u``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncResult:
+    """The effects of one divergent branch.
+
+    Attributes
+    ----------
+    disjoint_preds
+        Each join block with its predecessors, grouped: threads may come together from predecessors of
+        different groups, but never from different ones of one group, nor from predecessors in no group. A φ
+        whose operands within the groups are all the same does not become varying by the join.
+    divergent_exits
+        Each divergent edge ``(exiting block, exit block)`` with the outermost loop that threads may leave
+        over it in different iterations. Values defined in that loop (inner loops included) vary behind the
+        edge; values defined around it do not.
+    divergent_loops
+        Loops that have a divergent exit edge, innermost first.
+    activation_dependent
+        Blocks that may run for a part of the threads only.
+    apart
+        The activation dependent blocks that may run while other threads still wait elsewhere. The rest of
+        the activation dependent blocks are skipped only by threads that have returned.
+    """
+
+    disjoint_preds: Mapping[int, tuple[frozenset[int], ...]]
+    divergent_exits: Mapping[Edge, Loop]
+    divergent_loops: tuple[Loop, ...]
+    activation_dependent: frozenset[int]
+    apart: frozenset[int]
+
+    @property
+    def join_blocks(self) -> frozenset[int]:
+        """Blocks whose φs may become varying because threads enter from different predecessors."""
+        return frozenset(self.disjoint_preds)
+
+    @property
+    def exit_blocks(self) -> frozenset[int]:
+        """Targets of divergent exit edges: where loop-closed φs are that become varying."""
+        return frozenset(target for _, target in self.divergent_exits)
+
+
+class ControlDivergence:
+    """Answers what a divergent branch in a block would affect; each answer is computed once."""
+
+    __slots__ = ("_known", "_start", "cfg", "index", "loops")
+
+    def __init__(self, cfg: CFG, loops: LoopForest | None = None, index: BlockIndex | None = None) -> None:
+        self.cfg = cfg
+        self.loops = loops or loop_forest(cfg)
+        self.index = index or block_index(cfg, loops=self.loops)
+        number = self.index.number
+        self._start = {loop: min(number[block] for block in loop.entries) for loop in self.loops.loops}
+        self._known: dict[int, SyncResult] = {}
+
+    def joins(self, block: int) -> SyncResult:
+        """The effects of a divergent terminator in `block` (none in a block that the entry does not reach)."""
+        result = self._known.get(block)
+        if result is None:
+            result = self._known[block] = _Propagation(self, self._start).run(block)
+        return result
+
+
+class _Propagation:
+    """One query, from the level of the branch outwards."""
+
+    __slots__ = (
+        "apart",
+        "cfg",
+        "divergent_exits",
+        "divergent_loops",
+        "groups",
+        "last_label",
+        "loops",
+        "number",
+        "partial",
+        "start",
+    )
+
+    def __init__(self, facts: ControlDivergence, start: Mapping[Loop, int]) -> None:
+        self.cfg = facts.cfg
+        self.loops = facts.loops
+        self.number = facts.index.number
+        self.start = start
+        self.groups: dict[int, tuple[frozenset[int], ...]] = {}
+        self.divergent_exits: dict[Edge, Loop] = {}
+        self.divergent_loops: list[Loop] = []
+        self.partial: set[int] = set()
+        self.apart: set[int] = set()
+        self.last_label = UNIFORM_EXITS
+
+    def own_labels(self, edges: Iterable[Edge]) -> dict[Edge, int]:
+        """A new label for each edge: negative, as joins are labelled by block number."""
+        labels: dict[Edge, int] = {}
+        for edge in edges:
+            self.last_label -= 1
+            labels[edge] = self.last_label
+        return labels
+
+    def run(self, block: int) -> SyncResult:
+        level = self.loops.innermost[block]
+        starts: dict[Edge, int] = {}
+        if self.number[block] >= 0:
+            starts = self.own_labels((block, target) for target in self.cfg.distinct_succs(block))
+        while len(set(starts.values())) > 1:
+            if level is None:
+                _Sweep(self, None).run(starts)
+                break
+            if level.is_irreducible:
+                divergent = self.leave_irreducible(level)
+            else:
+                divergent = self.leave_loop(level, starts)
+            starts = self.own_labels(divergent)
+            if divergent:
+                starts |= {edge: UNIFORM_EXITS for edge in level.exit_edges if edge not in starts}
+            level = level.parent
+        return SyncResult(
+            self.groups,
+            self.divergent_exits,
+            tuple(self.divergent_loops),
+            frozenset(self.partial),
+            frozenset(self.apart),
+        )
+
+    def leave_loop(self, loop: Loop, starts: Mapping[Edge, int]) -> list[Edge]:
+        """Propagate `starts` through one iteration of `loop`; the exit edges that are divergent."""
+        sweep = _Sweep(self, loop)
+        sweep.run(starts)
+        going_on = sweep.join(loop.header, sweep.latched) if sweep.latched else None
+        divergent = [edge for edge, label in sweep.left.items() if label != going_on]
+        if divergent:
+            self.diverge(loop, divergent)
+        return divergent
+
+    def leave_irreducible(self, loop: Loop) -> list[Edge]:
+        """Assume the worst of a loop in which threads are apart; its exit edges."""
+        for block in loop.blocks:
+            preds = [p for p in self.cfg.distinct_preds(block) if self.number[p] >= 0]
+            if len(preds) > 1:
+                self.groups[block] = tuple(frozenset((p,)) for p in preds)
+        self.diverge(loop, loop.exit_edges)
+        return list(loop.exit_edges)
+
+    def diverge(self, loop: Loop, exits: Iterable[Edge]) -> None:
+        self.divergent_loops.append(loop)
+        self.divergent_exits.update(dict.fromkeys(exits, loop))
+        self.partial |= loop.blocks
+        self.apart |= loop.blocks
+
+
+class _Sweep:
+    """Labels pushed once through the acyclic graph of one level.
+
+    Attributes
+    ----------
+    latched
+        What arrives at the end of the iteration: the label of each latch.
+    left
+        What leaves the level: the label of each exit edge.
+    """
+
+    __slots__ = ("arrivals", "latched", "left", "level", "pending", "propagation")
+
+    def __init__(self, propagation: _Propagation, level: Loop | None) -> None:
+        self.propagation = propagation
+        self.level = level
+        self.latched: dict[int, int] = {}
+        self.left: dict[Edge, int] = {}
+        # Nodes that wait, a heap of (number of the first block, entry block): the numbers differ.
+        self.pending: list[tuple[int, int]] = []
+        self.arrivals: dict[int, dict[int, int]] = {}
+        """Per waiting node, known by its number, the label that each predecessor passes on."""
+
+    def run(self, starts: Mapping[Edge, int]) -> None:
+        of = self.propagation
+        returned = rejoined = False
+        for (source, target), label in starts.items():
+            self.push(source, target, label)
+        while self.pending:
+            number, block = heapq.heappop(self.pending)
+            arrivals = self.arrivals.pop(number)
+            loop = self.inner_loop(block)
+            if loop and loop.is_irreducible and len(set(arrivals.values())) > 1:
+                for edge, label in of.own_labels(of.leave_irreducible(loop)).items():
+                    self.push(*edge, label)
+                continue
+            label = self.join(block, arrivals)
+            if not (self.pending or self.latched or self.left):
+                if not returned:
+                    return
+                rejoined = True
+            blocks = loop.blocks if loop else (block,)
+            of.partial.update(blocks)
+            if not rejoined:
+                of.apart.update(blocks)
+            if loop:
+                for source, target in loop.exit_edges:
+                    self.push(source, target, label)
+            else:
+                for target in of.cfg.succs[block]:
+                    self.push(block, target, label)
+                if not of.cfg.succs[block]:
+                    returned = True
+                    rejoined |= len(self.waiting_labels()) == 1
+
+    def waiting_labels(self) -> set[int]:
+        return {label for arrivals in self.arrivals.values() for label in arrivals.values()}
+
+    def push(self, source: int, target: int, label: int) -> None:
+        """Let `label` arrive over an edge."""
+        if self.level is not None:
+            if target not in self.level.blocks:
+                self.left[source, target] = label
+                return
+            if target == self.level.header:
+                self.latched[source] = label
+                return
+        loop = self.inner_loop(target)
+        number = self.propagation.start[loop] if loop else self.propagation.number[target]
+        waiting = self.arrivals.get(number)
+        if waiting is None:
+            self.arrivals[number] = {source: label}
+            heapq.heappush(self.pending, (number, target))
+        else:
+            waiting[source] = label
+
+    def join(self, block: int, arrivals: Mapping[int, int]) -> int:
+        """The label of `block`, given the label that each predecessor passes on; notes a join."""
+        labels = set(arrivals.values())
+        if len(labels) == 1:
+            return labels.pop()
+        self.propagation.groups[block] = tuple(
+            frozenset(source for source, passed in arrivals.items() if passed == label)
+            for label in dict.fromkeys(arrivals.values())
+        )
+        return self.propagation.number[block]
+
+    def inner_loop(self, block: int) -> Loop | None:
+        """The loop that stands for `block` in this level, as an edge from the level can only enter it."""
+        loop = self.propagation.loops.headed_by[block]
+        return loop if loop is not self.level else None
+

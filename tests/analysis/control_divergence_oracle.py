@@ -1,0 +1,178 @@
+"""Brute-force enumeration of the lock-step executions of two threads, as a judge of control divergence.
+
+Derived from the semantics alone; it shares no code with the analysis. Two threads are enough: which of
+several pending blocks runs next is decided by a fixed priority, so how two threads move relative to each
+other does not depend on a third.
+
+Semantics
+---------
+* A thread waits at an edge ``(from, to)``, or has finished. The edge of least priority runs next: every
+  thread that waits at that edge's target with the same priority runs the target in this step, together.
+* Priorities come from an order of the blocks in which all edges but back edges go up and the blocks of each
+  natural loop are consecutive. A back edge ranks behind all blocks of its loop (and before everything
+  behind the loop): loops have unique latches, if only virtual ones. Any such order will do for all but
+  `Observations.apart`; by default a block of high number comes first, unlike in the order of the analysis.
+* Threads that run a block together leave it over the same edge: every branch is uniform *per instance*,
+  but for the one divergent block, which they may leave over any two edges. A thread that runs a block
+  alone may leave it over any edge, so two threads apart choose freely.
+
+What is observed
+----------------
+* A *join*: both run ``z`` together and came from different predecessors.
+* *Temporal divergence* of a loop: both run ``z``, outside of the loop, together and came from inside of it,
+  and their latest runs of the loop's header were not the same step. Since the header dominates the loop,
+  what a block of the loop defines was then defined in different steps, too.
+* *Partial activation*: one runs ``z`` alone, while the other waits or has finished.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+Succs = tuple[tuple[int, ...], ...]
+Edge = tuple[int, int]
+Preference = Callable[[int], int]
+
+FINISHED = (-1, -1)
+
+
+@dataclass
+class Observations:
+    """All that can happen when one given block diverges."""
+
+    joins: set[tuple[int, frozenset[int]]] = field(default_factory=set)
+    """``(z, {p, q})``: threads enter ``z`` together from ``p`` and ``q``."""
+    temporal: set[tuple[int, int, frozenset[int]]] = field(default_factory=set)
+    """``(header, z, preds)``: threads meet in ``z`` from different iterations of the loop of ``header``."""
+    alone: set[int] = field(default_factory=set)
+    """Blocks that one thread runs alone."""
+    apart: set[int] = field(default_factory=set)
+    """Blocks that one thread runs alone while the other waits elsewhere."""
+
+
+def reach(succs: Succs, start: int, without: int = -1) -> set[int]:
+    seen: set[int] = set()
+    work = [start]
+    while work:
+        block = work.pop()
+        if block != without and block not in seen:
+            seen.add(block)
+            work.extend(succs[block])
+    return seen
+
+
+def natural_loops(succs: Succs) -> dict[int, set[int]] | None:
+    """The blocks of each loop by its header, or None if the graph is irreducible. All blocks are live."""
+    size = len(succs)
+    undominated = [reach(succs, 0, without=block) for block in range(size)]
+    loops: dict[int, set[int]] = {}
+    for source in range(size):
+        for header in succs[source]:
+            if source not in undominated[header]:
+                body = {b for b in range(size) if source in reach(succs, b, without=header)}
+                loops.setdefault(header, {header}).update((body - undominated[header]) | {source})
+    forward = tuple(
+        tuple(t for t in targets if not (t in loops and b in loops[t])) for b, targets in enumerate(succs)
+    )
+    cyclic = any(block in reach(forward, target) for block in range(size) for target in forward[block])
+    return None if cyclic else loops
+
+
+def high_numbers_first(block: int) -> int:
+    return -block
+
+
+def priorities(
+    succs: Succs, loops: dict[int, set[int]], preference: Preference
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Priority of each block, and of the back edges of each loop by its header.
+
+    Where several blocks (or loops, by their header) may come next, the one of least `preference` does.
+    """
+    sequence: list[tuple[str, int]] = []
+
+    def lay_out(region: set[int], header: int) -> None:
+        inner = {h: body for h, body in loops.items() if h in region and h != header}
+        outermost = {h: body for h, body in inner.items() if not any(h in o for k, o in inner.items() if k != h)}
+        unit_of = {block: block for block in region} | {b: h for h, body in outermost.items() for b in body}
+        before: dict[int, set[int]] = {unit: set() for unit in unit_of.values()}
+        for block in region:
+            for target in succs[block]:
+                if target in region and target != header and unit_of[target] != unit_of[block]:
+                    before[unit_of[target]].add(unit_of[block])
+        placed: set[int] = set()
+        while len(placed) < len(before):
+            ready = (u for u, needed in before.items() if u not in placed and needed <= placed)
+            unit = min(ready, key=preference)
+            placed.add(unit)
+            if unit in outermost:
+                lay_out(outermost[unit], unit)
+                sequence.append(("latch", unit))
+            else:
+                sequence.append(("block", unit))
+
+    lay_out(set(range(len(succs))), -1)
+    ranked = {item: rank for rank, item in enumerate(sequence)}
+    return (
+        {block: rank for (kind, block), rank in ranked.items() if kind == "block"},
+        {block: rank for (kind, block), rank in ranked.items() if kind == "latch"},
+    )
+
+
+State = tuple[Edge, Edge, frozenset[int]]
+"""Where each thread waits, and the headers whose latest runs by the two were different steps."""
+
+
+def observe(
+    succs: Succs, loops: dict[int, set[int]], divergent: int, preference: Preference = high_numbers_first
+) -> Observations:
+    """Explore all executions in which only the branch of `divergent` is not uniform."""
+    block_rank, latch_rank = priorities(succs, loops, preference)
+
+    def rank(edge: Edge) -> int:
+        source, target = edge
+        if edge == FINISHED:
+            return 1 << 30
+        return latch_rank[target] if source in loops.get(target, ()) else block_rank[target]
+
+    seen = Observations()
+
+    def step(state: State) -> Iterator[State]:
+        first, second, skewed = state
+        if rank(first) > rank(second):
+            first, second = second, first
+        block = first[1]
+        if rank(first) != rank(second):
+            seen.alone.add(block)
+            if second != FINISHED:
+                seen.apart.add(block)
+            if block in loops:
+                skewed |= {block}
+            for edge in out_edges(block):
+                yield edge, second, skewed
+            return
+        preds = frozenset((first[0], second[0]))
+        if len(preds) > 1:
+            seen.joins.add((block, preds))
+        for header in skewed:
+            if block not in loops[header] and preds <= loops[header]:
+                seen.temporal.add((header, block, preds))
+        skewed -= {block}
+        for edge in out_edges(block):
+            for other in out_edges(block) if block == divergent else [edge]:
+                yield edge, other, skewed
+
+    def out_edges(block: int) -> list[Edge]:
+        return [(block, target) for target in succs[block]] or [FINISHED]
+
+    start: State = ((-1, 0), (-1, 0), frozenset())
+    known = {start}
+    work = [start]
+    while work:
+        state = work.pop()
+        if state[0] == state[1] == FINISHED:
+            continue
+        for following in step(state):
+            if following not in known:
+                known.add(following)
+                work.append(following)
+    return seen
