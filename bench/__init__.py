@@ -1,0 +1,1 @@
+"""Measurements against peers; ``python -m bench.<name>`` runs one."""

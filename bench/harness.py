@@ -1,0 +1,126 @@
+"""Comparing peers fairly: right before fast, interleaved, medians, and nothing left out of the table.
+
+Machines change their speed while a benchmark runs, so the peers take turns, round by round, and ratios are
+between medians of the same rounds. A peer that is not installed is listed as missing, and one whose result is
+wrong as wrong, without a time.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+ROUNDS = 7
+WARM_UP = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A peer that is ready to be measured.
+
+    Parameters
+    ----------
+    sample
+        Takes one measurement and returns it in seconds.
+    check
+        Runs the peer once and says what is wrong with its result, None when nothing is.
+    """
+
+    sample: Callable[[], float]
+    check: Callable[[], str | None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One side of a comparison; `prepare` raises ImportError when the peer is not installed."""
+
+    name: str
+    prepare: Callable[[], Prepared]
+
+
+class Status(StrEnum):
+    """What became of a peer."""
+
+    MEASURED = "measured"
+    MISSING = "missing"
+    WRONG = "wrong"
+    FAILED = "failed"
+
+
+@dataclass(slots=True)
+class Measurement:
+    """What a peer's rounds gave, in seconds, or why there are none."""
+
+    peer: str
+    status: Status
+    detail: str = ""
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """All peers at one task; ratios are to the first."""
+
+    title: str
+    measurements: list[Measurement]
+
+    def median(self, peer: str) -> float | None:
+        """Return a peer's median in seconds, None when it was not measured."""
+        for measurement in self.measurements:
+            if measurement.peer == peer and measurement.status is Status.MEASURED:
+                return measurement.median
+        return None
+
+    def ratio(self, peer: str) -> float | None:
+        """Return how many times as long as the first peer another one takes."""
+        own, first = self.median(peer), self.median(self.measurements[0].peer)
+        return own / first if own is not None and first else None
+
+
+def timed(action: Callable[[], object], repeat: int = 1) -> Callable[[], float]:
+    """Return a sampler that runs the action so many times and gives the mean time of one run."""
+
+    def sample() -> float:
+        begin = time.perf_counter()
+        for _ in range(repeat):
+            action()
+        return (time.perf_counter() - begin) / repeat
+
+    return sample
+
+
+def compare(title: str, peers: Sequence[Peer], rounds: int = ROUNDS, warm_up: int = WARM_UP) -> Comparison:
+    """Measure the peers in turn, after their results have been checked and they have run warm."""
+    measurements, samplers = [], []
+    for peer in peers:
+        measurement, sampler = _prepare(peer, warm_up)
+        measurements.append(measurement)
+        samplers.append(sampler)
+    for _ in range(rounds):
+        for measurement, sampler in zip(measurements, samplers, strict=True):
+            if sampler:
+                measurement.seconds.append(sampler())
+    return Comparison(title, measurements)
+
+
+def _prepare(peer: Peer, warm_up: int) -> tuple[Measurement, Callable[[], float] | None]:
+    try:
+        prepared = peer.prepare()
+        complaint = prepared.check()
+        if complaint:
+            return Measurement(peer.name, Status.WRONG, complaint), None
+        for _ in range(warm_up):
+            prepared.sample()
+    except ImportError as error:
+        return Measurement(peer.name, Status.MISSING, str(error)), None
+    except Exception as error:
+        # A peer that breaks must not take the others' figures with it; the table shows what it said.
+        return Measurement(peer.name, Status.FAILED, f"{type(error).__name__}: {error}"), None
+    return Measurement(peer.name, Status.MEASURED), prepared.sample
