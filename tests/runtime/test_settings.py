@@ -18,6 +18,8 @@ def unset(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_threads_are_one_a_core_unless_environment_or_program_say_otherwise(monkeypatch) -> None:
     assert weft.get_num_threads() == core_count()
     monkeypatch.setenv("WEFT_NUM_THREADS", "3")
+    assert weft.get_num_threads() == core_count()
+    monkeypatch.setattr(settings, "_chosen_threads", None)
     assert weft.get_num_threads() == 3
     weft.set_num_threads(5)
     assert weft.get_num_threads() == 5

@@ -20,9 +20,17 @@ def set_num_threads(count: int) -> None:
 
 
 def get_num_threads() -> int:
-    """Return how many threads a launch uses: what was set, else ``WEFT_NUM_THREADS``, else one a core."""
-    if _chosen_threads is not None:
-        return _chosen_threads
+    """Return how many threads a launch uses: what was set, else ``WEFT_NUM_THREADS``, else one a core.
+
+    The environment is read once: every launch asks.
+    """
+    global _chosen_threads
+    if _chosen_threads is None:
+        _chosen_threads = _default_threads()
+    return _chosen_threads
+
+
+def _default_threads() -> int:
     text = os.environ.get("WEFT_NUM_THREADS")
     if not text:
         return core_count()

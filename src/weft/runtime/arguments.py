@@ -1,0 +1,333 @@
+"""Arguments of a launch: checking them, and packing them into 8-byte slots.
+
+A kernel's entry point reads one slot for each scalar and pointer that its parameters consist of, value in
+the low bytes. Checks come before anything is packed or run; a value already known to be of the
+parameter's type, as after dispatch on types, skips them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from weft.diag.errors import ArgumentError
+
+POINTER, INDEX = "P", "q"
+
+
+class Parameter(Protocol):
+    """How an argument becomes slots."""
+
+    @property
+    def formats(self) -> str:
+        """`struct` codes of the slots, eight bytes each."""
+        ...
+
+    def mismatch(self, value: Any) -> str | None:
+        """Return why a value cannot be the argument, or None."""
+        ...
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        """Append the slots of a value that can."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarParameter:
+    """A real number or truth value; whether it fits is found out when packing.
+
+    Parameters
+    ----------
+    dtype
+        NumPy's type of it.
+    """
+
+    dtype: np.dtype[Any]
+
+    @property
+    def formats(self) -> str:
+        return _padded(self.dtype)
+
+    def mismatch(self, value: Any) -> str | None:
+        if isinstance(value, (int, float, np.number, np.bool_)):
+            return None
+        return f"a number is wanted, not {_kind_of(value)}"
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots.append(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexParameter:
+    """A complex number, passed as two floats.
+
+    Parameters
+    ----------
+    part
+        NumPy's type of its parts.
+    """
+
+    part: np.dtype[Any]
+
+    @property
+    def formats(self) -> str:
+        return _padded(self.part) * 2
+
+    def mismatch(self, value: Any) -> str | None:
+        if isinstance(value, (int, float, complex, np.number, np.bool_)):
+            return None
+        return f"a complex number is wanted, not {_kind_of(value)}"
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots += (value.real, value.imag)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayParameter:
+    """A NumPy array: its data pointer, its extents, and its byte strides unless C-contiguous.
+
+    Parameters
+    ----------
+    dtype
+        Type of the elements.
+    ndim
+        Number of dimensions.
+    contiguous
+        Whether the array must be C-contiguous.
+    writable, aligned
+        Whether the array must be so.
+    """
+
+    dtype: np.dtype[Any]
+    ndim: int
+    contiguous: bool
+    writable: bool = True
+    aligned: bool = True
+
+    @property
+    def formats(self) -> str:
+        return POINTER + INDEX * (self.ndim if self.contiguous else 2 * self.ndim)
+
+    def mismatch(self, value: Any) -> str | None:
+        if not isinstance(value, np.ndarray):
+            return f"an array of {self.dtype} is wanted, not {_kind_of(value)}"
+        if value.dtype is not self.dtype and value.dtype != self.dtype:
+            return f"an array of {self.dtype} is wanted, not of {value.dtype}"
+        if value.ndim != self.ndim:
+            return f"an array of {self.ndim} dimensions is wanted, not of {value.ndim}"
+        flags = value.flags
+        if self.contiguous and not flags.c_contiguous:
+            return "a C-contiguous array is wanted: pass np.ascontiguousarray(...)"
+        if self.writable and not flags.writeable:
+            return "the array is read-only, and the kernel may write to it"
+        if self.aligned and not flags.aligned:
+            return "the array is not aligned to its elements: pass a copy"
+        return None
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots.append(data_pointer(value))
+        slots += value.shape
+        if not self.contiguous:
+            slots += value.strides
+
+
+@dataclass(frozen=True, slots=True)
+class BufferParameter:
+    """A bare pointer to the data of an array, as C and OpenCL kernels take it.
+
+    Parameters
+    ----------
+    dtype
+        Type of the elements; None for any.
+    writable
+        Whether the array must be.
+    """
+
+    dtype: np.dtype[Any] | None
+    writable: bool = True
+
+    @property
+    def formats(self) -> str:
+        return POINTER
+
+    def mismatch(self, value: Any) -> str | None:
+        if not isinstance(value, np.ndarray):
+            return f"an array is wanted, not {_kind_of(value)}"
+        dtype = value.dtype if self.dtype is None else self.dtype
+        return ArrayParameter(dtype, value.ndim, True, self.writable).mismatch(value)
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots.append(data_pointer(value))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordParameter:
+    """A scalar of a structured dtype, passed as a pointer to its bytes.
+
+    Parameters
+    ----------
+    dtype
+        The structured dtype.
+    """
+
+    dtype: np.dtype[Any]
+
+    @property
+    def formats(self) -> str:
+        return POINTER
+
+    def mismatch(self, value: Any) -> str | None:
+        if isinstance(value, np.void) and value.dtype == self.dtype:
+            return None
+        return f"a record of {self.dtype} is wanted, not {_kind_of(value)}"
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots.append(value.__array_interface__["data"][0])
+
+
+@dataclass(frozen=True, slots=True)
+class TupleParameter:
+    """A tuple: the slots of its items one after the other; an empty one stands for None too.
+
+    Parameters
+    ----------
+    items
+        The parameters of the items.
+    """
+
+    items: tuple[Parameter, ...]
+
+    @property
+    def formats(self) -> str:
+        return "".join(item.formats for item in self.items)
+
+    def mismatch(self, value: Any) -> str | None:
+        if value is None and not self.items:
+            return None
+        if not isinstance(value, tuple) or len(value) != len(self.items):
+            return f"a tuple of {len(self.items)} is wanted, not {_kind_of(value)}"
+        for i, (item, part) in enumerate(zip(self.items, value, strict=True)):
+            reason = item.mismatch(part)
+            if reason:
+                return f"item {i}: {reason}"
+        return None
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        for item, part in zip(self.items, value or (), strict=True):
+            item.add(part, slots)
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentPacker:
+    """Turns the arguments of a kernel into slots.
+
+    Parameters
+    ----------
+    kernel
+        Its name, for messages.
+    names
+        Names of its parameters.
+    parameters
+        What they take.
+    """
+
+    kernel: str
+    names: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def formats(self) -> str:
+        return "".join(parameter.formats for parameter in self.parameters)
+
+    def pack(self, args: Sequence[Any], *, checked: bool = False) -> list[Any]:
+        """Return the values of all slots, in order.
+
+        Parameters
+        ----------
+        args
+            As the user passed them.
+        checked
+            Whether they are known to fit, but for the range of numbers.
+
+        Raises
+        ------
+        ArgumentError
+            Their number or one of them is wrong.
+        """
+        if not checked:
+            self._check(args)
+        slots: list[Any] = []
+        for parameter, value in zip(self.parameters, args, strict=True):
+            parameter.add(value, slots)
+        return slots
+
+    def blame(self, args: Sequence[Any]) -> ArgumentError:
+        """Return the error for arguments that `struct` refused: a number does not fit its slot."""
+        for name, parameter, value in zip(self.names, self.parameters, args, strict=True):
+            slots: list[Any] = []
+            parameter.add(value, slots)
+            try:
+                struct.pack(parameter.formats, *slots)
+            except (struct.error, OverflowError):
+                wanted = getattr(parameter, "dtype", "number")
+                return self._error(name, f"{value!r} does not fit the parameter's type, {wanted}")
+        raise AssertionError("all arguments fit")
+
+    def _check(self, args: Sequence[Any]) -> None:
+        if len(args) != len(self.names):
+            listed = ", ".join(self.names)
+            raise ArgumentError(
+                f"{self.kernel} takes {len(self.names)} arguments ({listed}), and got {len(args)}"
+            )
+        for name, parameter, value in zip(self.names, self.parameters, args, strict=True):
+            reason = parameter.mismatch(value)
+            if reason:
+                raise self._error(name, reason)
+
+    def _error(self, name: str, reason: str) -> ArgumentError:
+        return ArgumentError(f"argument '{name}' of {self.kernel}: {reason}")
+
+
+def byte_extent(array: np.ndarray[Any, Any]) -> int:
+    """Return how many bytes lie between the lowest and the highest byte of an array, both included."""
+    if array.flags.c_contiguous or not array.size:
+        return array.nbytes
+    spans = ((n - 1) * abs(stride) for n, stride in zip(array.shape, array.strides, strict=True))
+    return sum(spans) + array.itemsize
+
+
+# The C struct behind an array is fixed by NumPy's ABI: the object header, then the data pointer. Reading it
+# takes an eighth of the time of `array.ctypes.data`, which would be most of the time of packing an array.
+_DATA_OFFSET = object.__basicsize__
+_pointer_at = ctypes.c_void_p.from_address
+
+
+def _read_data_pointer(array: np.ndarray[Any, Any]) -> int:
+    return _pointer_at(id(array) + _DATA_OFFSET).value or 0
+
+
+def _ask_data_pointer(array: np.ndarray[Any, Any]) -> int:
+    return array.ctypes.data
+
+
+def _layout_is_known() -> bool:
+    probe = np.arange(7)[2:]
+    return _read_data_pointer(probe) == probe.ctypes.data
+
+
+data_pointer = _read_data_pointer if _layout_is_known() else _ask_data_pointer
+
+
+def _padded(dtype: np.dtype[Any]) -> str:
+    return dtype.char + (f"{8 - dtype.itemsize}x" if dtype.itemsize < 8 else "")
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}"
+    return f"{type(value).__name__} {value!r}"[:80]

@@ -1,0 +1,152 @@
+"""Launching compiled kernels.
+
+A kernel's entry point is ``i32 (ptr record, i64 begin, i64 end, i32 worker)``: it runs groups ``begin``
+to ``end - 1``, in linear order (x fastest), and returns 0 or why it stopped. The launch record is ``{ i64
+grid[3], i64 block[3], ptr args, ptr arenas, i64 dynamic_bytes, ptr error }``; ``args`` points to 8-byte
+slots, ``arenas`` to a pointer for each worker, ``error`` to eight i64 that say more of a failure.
+
+All that a launch writes before it enters the pool lies in one frame, filled by one `struct` call: job,
+record, error, slots. Frames are kept; launches at the same time have different ones.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from weft.diag.errors import BarrierDivergence, WeftError
+from weft.runtime.arena import give_arenas, take_arenas
+from weft.runtime.arguments import ArgumentPacker
+from weft.runtime.pool import JOB, default_pool, thread_limit
+from weft.runtime.settings import get_num_threads
+from weft.runtime.shape import LaunchShape
+from weft.target.jit import LoadedCode
+
+RECORD = struct.Struct("@3q3qPPqP")
+ERROR_WORDS = 8
+
+_RECORD_AT = JOB.size
+_ERROR_AT = _RECORD_AT + RECORD.size
+_SLOTS_AT = _ERROR_AT + 8 * ERROR_WORDS
+
+Explain = Callable[[int, tuple[int, ...], LaunchShape], WeftError]
+"""Makes the exception for a status that is not zero, of the words in the error record."""
+
+
+class Launcher:
+    """A compiled kernel that can be launched, by several threads at once.
+
+    Parameters
+    ----------
+    code
+        Holds the kernel's code.
+    entry
+        Symbol of the entry point.
+    packer
+        The kernel's parameters.
+    arena_bytes
+        Bytes of scratch memory that a worker needs, from the number of threads in a group and the bytes of
+        dynamic shared memory.
+    chunk
+        Groups are handed out in multiples of this number.
+    explain
+        Makes the exception when the kernel stops early.
+    """
+
+    def __init__(
+        self,
+        code: LoadedCode,
+        entry: str,
+        packer: ArgumentPacker,
+        arena_bytes: Callable[[int, int], int] = lambda threads, dynamic: 0,
+        chunk: int = 1,
+        explain: Explain | None = None,
+    ) -> None:
+        self._code = code
+        self._entry = code.address(entry)
+        self._packer = packer
+        self._arena_bytes = arena_bytes
+        self._chunk = chunk
+        self._explain = explain or _explain
+        self._frames: list[_Frame] = []
+        # Padding packs as zeros: the error record is cleared by each launch.
+        self._format = struct.Struct(JOB.format + RECORD.format[1:] + f"{8 * ERROR_WORDS}x" + packer.formats)
+
+    def launch(self, shape: LaunchShape, args: Sequence[Any], *, checked: bool = False) -> None:
+        """Run the kernel and return when all its groups have run.
+
+        Parameters
+        ----------
+        shape
+            Groups and threads.
+        args
+            As many as the packer has parameters.
+        checked
+            Whether the arguments are known to be of the parameters' types.
+
+        Raises
+        ------
+        ArgumentError
+            The arguments do not fit; nothing has run.
+        WeftError
+            The kernel stopped early; the rest of its groups have not been started.
+        """
+        slots = self._packer.pack(args, checked=checked)
+        chunk = self._chunk
+        threads = min(thread_limit(get_num_threads()), -(-shape.groups // chunk))
+        arenas = take_arenas()
+        table = arenas.reserve(threads, self._arena_bytes(shape.group_threads, shape.dynamic_bytes))
+        frame = self._take_frame()
+        try:
+            self._format.pack_into(
+                frame.memory, 0, self._entry, frame.record, shape.groups, threads, chunk, *shape.grid,
+                *shape.block, frame.slots, table, shape.dynamic_bytes, frame.error, *slots,
+            )  # fmt: skip
+        except (struct.error, OverflowError):
+            raise self._packer.blame(args) from None
+        pool = default_pool()
+        status = pool.launch(frame.job, threads) if pool else self._run_alone(frame, shape.groups)
+        give_arenas(arenas)
+        if status:
+            raise self._explain(status, frame.error_words(), shape)
+        self._frames.append(frame)
+
+    def _take_frame(self) -> _Frame:
+        try:
+            return self._frames.pop()
+        except IndexError:
+            return _Frame(self._format.size)
+
+    def _run_alone(self, frame: _Frame, groups: int) -> int:
+        entry = ctypes.CFUNCTYPE(
+            ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32
+        )(self._entry)
+        return entry(frame.record, 0, groups, 0)
+
+
+class _Frame:
+    """Memory of one launch, and where its parts are."""
+
+    __slots__ = ("_export", "error", "job", "memory", "record", "slots")
+
+    def __init__(self, size: int) -> None:
+        self.memory = bytearray(size)
+        self._export = ctypes.c_char.from_buffer(self.memory)
+        self.job: int = ctypes.addressof(self._export)
+        self.record = self.job + _RECORD_AT
+        self.error = self.job + _ERROR_AT
+        self.slots = self.job + _SLOTS_AT
+
+    def error_words(self) -> tuple[int, ...]:
+        return struct.unpack_from(f"@{ERROR_WORDS}q", self.memory, _ERROR_AT)
+
+
+def _explain(status: int, words: tuple[int, ...], shape: LaunchShape) -> WeftError:
+    group = words[0]
+    x, y = group % shape.grid[0], group // shape.grid[0] % shape.grid[1]
+    z = group // (shape.grid[0] * shape.grid[1])
+    if status == 1:
+        return BarrierDivergence(f"threads of block ({x}, {y}, {z}) wait at different barriers")
+    return WeftError(f"the kernel stopped with status {status} in block ({x}, {y}, {z})")
