@@ -1,0 +1,36 @@
+"""Counted loops in IR under construction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from weft.ir import Builder, ConstInt, Function, Instruction, Value
+from weft.ir.types import I64
+
+
+@contextmanager
+def counted_loop(
+    builder: Builder, function: Function, start: Value, stop: Value, name: str, step: int = 1
+) -> Iterator[Instruction]:
+    """Build ``for counter in range(start, stop, step)``; yields the counter with the builder in the body.
+
+    The body may add blocks; where the builder stands when the context ends becomes the latch. Afterwards the
+    builder stands behind the loop.
+    """
+    assert builder.block is not None
+    before = builder.block
+    header = function.add_block(f"{name}.header")
+    body = function.add_block(f"{name}.body")
+    done = function.add_block(f"{name}.done")
+    builder.br(header)
+    builder.at_end(header)
+    counter = builder.phi(I64, name)
+    counter.add_incoming(start, before)
+    builder.cond_br(builder.icmp("slt", counter, stop), body, done)
+    builder.at_end(body)
+    yield counter
+    advanced = builder.binary("add", counter, ConstInt(I64, step), ("nuw", "nsw"))
+    counter.add_incoming(advanced, builder.block)
+    builder.br(header)
+    builder.at_end(done)

@@ -1,0 +1,312 @@
+"""Rebounding the exits of one divergent loop: the construction behind `divergent_loops` (Moll, §9.1.1).
+
+Names follow the drawing there: N the new header with the φs of the old one, L the new latch, E the block on a
+former exit edge, D the first of the blocks that send threads to their exits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Module, Poison, Value
+from weft.ir.intrinsics import declare
+from weft.ir.types import I1, VOID, Type
+
+Edge = tuple[BasicBlock, BasicBlock]
+
+
+@dataclass(slots=True)
+class LoopSummary:
+    """What happened to a loop, for remarks and statistics."""
+
+    header: BasicBlock
+    divergent: bool
+    guarded: bool = False
+    kept_exits: int = 0
+    rebound_exits: int = 0
+    trackers: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class LoopShape:
+    """A loop in terms of blocks, kept up to date while inner loops change.
+
+    `uniform_exits` are edges that all live threads take together, `divergent_exits` the others;
+    `may_be_empty` tells that the loop may be reached without a live thread.
+    """
+
+    header: BasicBlock
+    blocks: set[BasicBlock]
+    parent: LoopShape | None
+    divergent_exits: list[Edge] = field(default_factory=list)
+    uniform_exits: list[Edge] = field(default_factory=list)
+    may_be_empty: bool = False
+
+    def ancestors(self) -> Iterator[LoopShape]:
+        loop = self.parent
+        while loop is not None:
+            yield loop
+            loop = loop.parent
+
+    def add(self, block: BasicBlock) -> None:
+        """Make `block` part of this loop and those around it."""
+        self.blocks.add(block)
+        for outer in self.ancestors():
+            outer.blocks.add(block)
+
+    def replace_exit(self, old: Edge, new: list[Edge]) -> None:
+        """An exit edge of this loop became others, because an inner loop's exits were rebound."""
+        for exits in (self.uniform_exits, self.divergent_exits):
+            if old in exits:
+                exits.remove(old)
+                self.divergent_exits.extend(e for e in new if e not in self.divergent_exits)
+
+
+def preheader_of(loop: LoopShape) -> BasicBlock:
+    """The one block outside `loop` from which it is entered, which does nothing else."""
+    outside = [b for b in loop.header.predecessors if b not in loop.blocks]
+    assert len(outside) == 1 and len(outside[0].successors) == 1, f"{loop.header.name} has no preheader"
+    return outside[0]
+
+
+@dataclass(slots=True, eq=False)
+class _Tracker:
+    """A value kept for threads that have left: one value for each exit edge that sets it.
+
+    For an exit mask, `is_mask`, the value is true on the edges to one exit block and false on all others.
+    """
+
+    name: str
+    type: Type
+    at_exit: dict[Edge, Value]
+    is_mask: bool = False
+    track: Instruction | None = None
+    final: Instruction | None = None
+
+
+@dataclass(slots=True)
+class LoopRebounding:
+    """The transformation of one loop."""
+
+    module: Module
+    function: Function
+    loop: LoopShape
+    summary: LoopSummary
+
+    def run(self) -> None:
+        loop, function = self.loop, self.function
+        header, preheader = loop.header, preheader_of(loop)
+        latch = next(b for b in header.predecessors if b in loop.blocks)
+        body = [b for b in function.blocks if b in loop.blocks]
+        exits = [*loop.uniform_exits, *loop.divergent_exits]
+        targets = list(dict.fromkeys(target for _, target in exits))
+        trackers, exit_phis = self._plan_values(targets)
+        masks = [self._exit_mask(t, exits) for t in targets[:-1]]
+
+        new_header = function.add_block(f"{header.name}.live", after=preheader)
+        new_latch = function.add_block(f"{header.name}.latch", after=body[-1])
+        dispatch = [function.add_block(f"{header.name}.dispatch") for _ in targets[1:] or targets]
+        _place_after(function, new_latch, dispatch)
+        entering = Builder(before=preheader.terminator).call(declare(self.module, "weft.mask"), (), name="entering")
+        live = Builder(new_header).phi(I1, "live", shadow=FALSE)
+        live.add_incoming(entering, preheader)
+        for block in body:
+            if block.predicate is None:
+                block.set_predicate(live)
+
+        taken = {edge: self._break_exit_edge(edge) for edge in exits}
+        rebound = [taken[e] for e in loop.divergent_exits]
+        latch.terminator.replace_operand(header, new_latch)
+        preheader.terminator.replace_operand(header, new_header)
+        self._move_header_phis(header, new_header, latch, new_latch, rebound)
+
+        update = Builder(new_latch)
+        update.total = True
+        stays = _merge(new_latch, I1, "stays", {latch: TRUE, **dict.fromkeys(rebound, FALSE)})
+        live.add_incoming(update.select(live, stays, FALSE, name="live.next"), new_latch)
+        for tracker in [*masks, *trackers]:
+            self._track(tracker, preheader, new_header, latch, new_latch, taken, live, update)
+        update.build("br", VOID, blocks=(new_header,), total=False)
+        for block in rebound:
+            Builder(block).br(new_latch)
+
+        test = Builder(new_header)
+        any_live = test.call(declare(self.module, "weft.any"), (live,), name="stay")
+        any_live.total = True
+        test.cond_br(any_live, header, dispatch[0])
+        self._leave(taken, dispatch[0], new_header, live, [*masks, *trackers])
+        self._send(dispatch, targets, masks, exit_phis)
+        self._note(new_header, new_latch, taken, dispatch, targets, trackers)
+
+    def _plan_values(self, targets: Sequence[BasicBlock]) -> tuple[list[_Tracker], dict[Instruction, _Tracker]]:
+        """One tracker for each value, or set of values, that the φs of the exit blocks take."""
+        trackers: dict[tuple[object, ...], _Tracker] = {}
+        of_phi: dict[Instruction, _Tracker] = {}
+        for target in targets:
+            for phi in target.phis():
+                values = tuple(phi.operands)
+                # φs of different exits that take the same single value share its tracker: a thread takes one exit.
+                key = ("value", values[0]) if len(set(values)) == 1 else ("phi", phi)
+                tracker = trackers.get(key)
+                if tracker is None:
+                    tracker = trackers[key] = _Tracker(f"{phi.name}.track", phi.type, {})
+                tracker.at_exit.update(((source, target), value) for value, source in phi.incoming())
+                of_phi[phi] = tracker
+        return list(trackers.values()), of_phi
+
+    def _exit_mask(self, target: BasicBlock, exits: Sequence[Edge]) -> _Tracker:
+        values: dict[Edge, Value] = {e: TRUE if e[1] is target else FALSE for e in exits}
+        return _Tracker(f"{target.name}.mask", I1, values, is_mask=True)
+
+    def _break_exit_edge(self, edge: Edge) -> BasicBlock:
+        """A new block on an exit edge, still without terminator."""
+        source, target = edge
+        block = self.function.add_block(f"{target.name}.leave", after=source)
+        source.terminator.replace_operand(target, block)
+        return block
+
+    def _move_header_phis(
+        self,
+        header: BasicBlock,
+        new_header: BasicBlock,
+        latch: BasicBlock,
+        new_latch: BasicBlock,
+        rebound: Sequence[BasicBlock],
+    ) -> None:
+        """The φs of H go to N; on the way back, threads that left carry nothing."""
+        for phi in list(header.phis()):
+            phi.detach()
+            new_header.insert(new_header.first_insertion, phi)
+            for i, (value, source) in enumerate(list(phi.incoming())):
+                if source is not latch:
+                    continue
+                if isinstance(value, Instruction):
+                    none = dict.fromkeys(rebound, Poison(phi.type))
+                    value = _merge(new_latch, phi.type, f"{phi.name}.next", {latch: value, **none})
+                phi.set_operand(i, value)
+                phi.set_block(i, new_latch)
+
+    def _track(
+        self,
+        tracker: _Tracker,
+        preheader: BasicBlock,
+        new_header: BasicBlock,
+        latch: BasicBlock,
+        new_latch: BasicBlock,
+        taken: dict[Edge, BasicBlock],
+        live: Instruction,
+        update: Builder,
+    ) -> None:
+        """φ of N and update in L: live threads take the value at their exit, others keep theirs."""
+        nothing: Value = FALSE if tracker.is_mask else Poison(tracker.type)
+        track = Builder(new_header).phi(tracker.type, tracker.name)
+        values: dict[BasicBlock, Value] = {latch: nothing}
+        for edge in self.loop.divergent_exits:
+            values[taken[edge]] = tracker.at_exit.get(edge, nothing)
+        now = _merge(new_latch, tracker.type, f"{tracker.name}.now", values)
+        track.add_incoming(nothing, preheader)
+        track.add_incoming(update.select(live, now, track, name=f"{tracker.name}.next"), new_latch)
+        tracker.track = track
+
+    def _leave(
+        self,
+        taken: dict[Edge, BasicBlock],
+        first: BasicBlock,
+        new_header: BasicBlock,
+        live: Instruction,
+        trackers: Sequence[_Tracker],
+    ) -> None:
+        """Uniform exits go straight to D, live threads with the values there, the others with what is tracked."""
+        for tracker in trackers:
+            assert tracker.track is not None
+            tracker.final = Builder(first).phi(tracker.type, tracker.name.removesuffix(".track"))
+            tracker.final.add_incoming(tracker.track, new_header)
+        for edge in self.loop.uniform_exits:
+            builder = Builder(taken[edge])
+            builder.total = True
+            for tracker in trackers:
+                assert tracker.track is not None and tracker.final is not None
+                value = tracker.at_exit.get(edge)
+                if value is None:
+                    value = FALSE if tracker.is_mask else Poison(tracker.type)
+                chosen = builder.select(live, value, tracker.track, name=f"{tracker.final.name}.here")
+                tracker.final.add_incoming(chosen, taken[edge])
+            builder.build("br", VOID, blocks=(first,), total=False)
+
+    def _send(
+        self,
+        dispatch: Sequence[BasicBlock],
+        targets: Sequence[BasicBlock],
+        masks: Sequence[_Tracker],
+        exit_phis: dict[Instruction, _Tracker],
+    ) -> None:
+        """D and its successors branch on the exit masks; the φs of the exits take the tracked values."""
+        source_of: dict[BasicBlock, BasicBlock] = {}
+        for i, block in enumerate(dispatch):
+            if not masks:
+                Builder(block).br(targets[0])
+                source_of[targets[0]] = block
+                continue
+            mask = masks[i].final
+            assert mask is not None
+            otherwise = dispatch[i + 1] if i + 1 < len(dispatch) else targets[-1]
+            Builder(block).cond_br(mask, targets[i], otherwise)
+            source_of[targets[i]] = block
+            if otherwise is targets[-1]:
+                source_of[otherwise] = block
+        for phi, tracker in exit_phis.items():
+            assert phi.block is not None and tracker.final is not None
+            for i in reversed(range(len(phi.blocks))):
+                phi.remove_incoming(i)
+            phi.add_incoming(tracker.final, source_of[phi.block])
+
+    def _note(
+        self,
+        new_header: BasicBlock,
+        new_latch: BasicBlock,
+        taken: dict[Edge, BasicBlock],
+        dispatch: Sequence[BasicBlock],
+        targets: Sequence[BasicBlock],
+        trackers: Sequence[_Tracker],
+    ) -> None:
+        """Keep the loops' block sets, the exits of outer loops and the summary up to date."""
+        loop = self.loop
+        loop.header = new_header
+        for block in (new_header, new_latch, *(taken[e] for e in loop.divergent_exits)):
+            loop.add(block)
+        for outer in loop.ancestors():
+            if any(t in outer.blocks for t in targets):
+                outer.blocks.update(taken[e] for e in loop.uniform_exits)
+            for i, block in enumerate(dispatch):
+                if any(t in outer.blocks for t in targets[i:]):
+                    outer.blocks.add(block)
+        for outer in loop.ancestors():
+            left = [(b, t) for b in dispatch for t in b.successors if b in outer.blocks and t not in outer.blocks]
+            if not any(b in outer.blocks for b in dispatch):
+                left = [(s, t) for s in (new_header, *(taken[e] for e in loop.uniform_exits)) for t in dispatch[:1]]
+                left = [(s, t) for s, t in left if s in outer.blocks]
+            for edge in [*loop.uniform_exits, *loop.divergent_exits]:
+                outer.replace_exit(edge, left)
+        self.summary.kept_exits = len(loop.uniform_exits)
+        self.summary.rebound_exits = len(loop.divergent_exits)
+        self.summary.trackers = len(trackers)
+
+
+def _merge(block: BasicBlock, type: Type, name: str, values: dict[BasicBlock, Value]) -> Value:
+    """A φ of `block`, or the value itself where all edges bring the same constant."""
+    distinct = set(values.values())
+    only = next(iter(distinct))
+    if len(distinct) == 1 and not isinstance(only, Instruction):
+        return only
+    phi = Builder(block).phi(type, name)
+    for source, value in values.items():
+        phi.add_incoming(value, source)
+    return phi
+
+
+def _place_after(function: Function, block: BasicBlock, moved: Sequence[BasicBlock]) -> None:
+    """Move blocks in the function's block list to right behind `block`."""
+    rest = [b for b in function.blocks if b not in moved]
+    at = rest.index(block) + 1
+    function.blocks = [*rest[:at], *moved, *rest[at:]]

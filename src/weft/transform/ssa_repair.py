@@ -1,0 +1,131 @@
+"""SSA repair: restore single assignment after a value got several definitions.
+
+Contract. Before: a variable has definitions in several blocks (each valid to the end of its block), and uses
+refer to any of them. After: each given use reads the definition that reaches it, through φs placed where
+definitions meet. φs are created on demand, walking predecessors from the use (Braun et al., CC 2013), and φs
+that merge one value only are removed again by ``simplify``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from weft.ir import BasicBlock, Instruction, Poison, Value
+from weft.ir.types import Type
+
+
+class ReachingDefinition:
+    """Answers which value of one variable reaches a point, building φs as needed.
+
+    Parameters
+    ----------
+    type
+        The variable's type.
+    at_end
+        For each block that defines the variable, the value it has at the block's end.
+    name
+        Name hint for new φs.
+    unreached
+        The value where no definition reaches; poison by default.
+    """
+
+    __slots__ = ("_unfilled", "at_end", "at_start", "name", "new_phis", "type", "unreached")
+
+    def __init__(
+        self, type: Type, at_end: Mapping[BasicBlock, Value], name: str = "", unreached: Value | None = None
+    ) -> None:
+        self.type = type
+        self.at_end: dict[BasicBlock, Value] = dict(at_end)
+        self.at_start: dict[BasicBlock, Value] = {}
+        self.name = name
+        self.new_phis: dict[Instruction, None] = {}
+        self.unreached = unreached if unreached is not None else Poison(type)
+        self._unfilled: list[Instruction] = []
+
+    def end_of(self, block: BasicBlock) -> Value:
+        """The value at the end of `block`."""
+        value = self.at_end.get(block)
+        return value if value is not None else self.start_of(block)
+
+    def start_of(self, block: BasicBlock) -> Value:
+        """The value at the start of `block`, before any definition in it."""
+        value = self._find(block)
+        while self._unfilled:
+            self._fill(self._unfilled.pop())
+        return value
+
+    def _find(self, block: BasicBlock) -> Value:
+        """Walk up single predecessors to a known value, and remember it on the way back."""
+        path: list[BasicBlock] = []
+        current = block
+        while (value := self.at_start.get(current)) is None:
+            path.append(current)
+            predecessors = current.predecessors
+            if len(predecessors) == 1 and predecessors[0] not in path:
+                current = predecessors[0]
+                if (value := self.at_end.get(current)) is not None:
+                    break
+            elif predecessors:
+                value = self._place_phi(current)
+                break
+            else:
+                value = self.unreached
+                break
+        for visited in path:
+            self.at_start[visited] = value
+        return value
+
+    def _place_phi(self, block: BasicBlock) -> Instruction:
+        phi = block.insert(0, Instruction("phi", self.type, name=self.name))
+        self.new_phis[phi] = None
+        self._unfilled.append(phi)
+        return phi
+
+    def _fill(self, phi: Instruction) -> None:
+        block = phi.block
+        assert block is not None
+        for source in block.predecessors:
+            value = self.at_end.get(source)
+            if value is None:
+                value = self._find(source)
+            for target in source.terminator.successors:
+                if target is block:
+                    phi.add_incoming(value, source)
+
+    def simplify(self) -> None:
+        """Remove placed φs that merge a single value (or themselves), until none is left."""
+        pending = dict(self.new_phis)
+        while pending:
+            phi, _ = pending.popitem()
+            others = {v: None for v in phi.operands if v is not phi}
+            if len(others) > 1:
+                continue
+            value = next(iter(others), self.unreached)
+            pending.update((u, None) for u in phi.instruction_users() if u in self.new_phis and u is not phi)
+            phi.replace_all_uses(value)
+            for table in (self.at_start, self.at_end):
+                for block, held in table.items():
+                    if held is phi:
+                        table[block] = value
+            del self.new_phis[phi]
+            phi.erase()
+
+
+def rewrite_uses(variable: Value, users: Sequence[Instruction], reaching: ReachingDefinition) -> None:
+    """Let each use of `variable` by `users` read the definition that reaches it.
+
+    A user that is no φ reads the value at the start of its block, so the caller leaves out users that stand
+    below a definition in the same block.
+    """
+    for user in users:
+        block = user.block
+        assert block is not None
+        if user.is_phi:
+            for i, (value, source) in enumerate(list(user.incoming())):
+                if value is variable:
+                    user.set_operand(i, reaching.end_of(source))
+            if user.shadow is variable:
+                user.set_shadow(reaching.start_of(block))
+        else:
+            user.replace_operand(variable, reaching.start_of(block))
+    reaching.simplify()

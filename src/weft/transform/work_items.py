@@ -1,0 +1,129 @@
+"""Work-item identity as parameters.
+
+Precondition: ids, sizes and shared memory are calls of weft intrinsics. Postcondition: no function reachable
+from the kernel calls them; each function that did, or that calls one that did, has the parameters of
+`WORK_ITEM_PARAMETERS` appended and reads those. Karrenberg and Hack §2.2: ids are values of the work-item
+loops, never calls; a vectorized kernel then is a function whose parameter ``tid.<d>`` has a strided shape and
+all the others are uniform. Preserves the program under FR and OBL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.ir import Argument, ConstInt, Function, Instruction, Module, Value
+from weft.ir.intrinsics import SHARED_ATTRIBUTE, SHARED_SPACE
+from weft.ir.types import I8, I64, FunctionType, Type, pointer
+from weft.ir.builder import Builder
+
+
+@dataclass(frozen=True, slots=True)
+class WorkItemParameter:
+    """One appended parameter, and the intrinsic call with constant argument `dimension` that it stands for."""
+
+    name: str
+    type: Type
+    intrinsic: str
+    dimension: int | None
+
+
+_SHARED = pointer(SHARED_SPACE)
+WORK_ITEM_PARAMETERS: tuple[WorkItemParameter, ...] = (
+    *(WorkItemParameter(f"tid.{d}", I64, "weft.local.id", i) for i, d in enumerate("xyz")),
+    *(WorkItemParameter(f"gid.{d}", I64, "weft.group.id", i) for i, d in enumerate("xyz")),
+    *(WorkItemParameter(f"lsize.{d}", I64, "weft.local.size", i) for i, d in enumerate("xyz")),
+    *(WorkItemParameter(f"groups.{d}", I64, "weft.num.groups", i) for i, d in enumerate("xyz")),
+    WorkItemParameter("shared", _SHARED, "weft.shared", None),
+    WorkItemParameter("shared.dynamic", _SHARED, "weft.shared.dynamic", None),
+)
+_INTRINSICS = {p.intrinsic for p in WORK_ITEM_PARAMETERS}
+
+
+def shared_layout(kernel: Function) -> tuple[tuple[int, ...], int]:
+    """The byte offset of each static shared object of `kernel`, and the bytes of them all (64-byte multiple)."""
+    text = kernel.attribute(SHARED_ATTRIBUTE) or ""
+    offsets: list[int] = []
+    end = 0
+    for item in filter(None, text.split(",")):
+        size, align = (int(part) for part in item.split(":"))
+        end = -(-end // align) * align
+        offsets.append(end)
+        end += size
+    return tuple(offsets), -(-end // 64) * 64
+
+
+def lower_work_items(module: Module, kernel: Function) -> None:
+    """Append the parameters to `kernel` and to every function that needs them, and use them."""
+    users = _functions_that_ask(module)
+    users.add(kernel)
+    offsets, _ = shared_layout(kernel)
+    parameters = {f: _append_parameters(f) for f in users}
+    for function in users:
+        own = parameters[function]
+        for call in [i for i in function.instructions() if i.op == "call"]:
+            callee = call.callee
+            if callee in users:
+                _pass_on(call, own)
+            elif call.callee_name in _INTRINSICS:
+                _replace(call, own, offsets)
+
+
+def _functions_that_ask(module: Module) -> set[Function]:
+    """Functions that call an id intrinsic, or a function that does."""
+    callers: dict[Function, set[Function]] = {}
+    asking: set[Function] = set()
+    for function in module.definitions():
+        for instruction in function.instructions():
+            if instruction.callee_name in _INTRINSICS:
+                asking.add(function)
+            elif instruction.op == "call" and isinstance(instruction.callee, Function):
+                callers.setdefault(instruction.callee, set()).add(function)
+    work = list(asking)
+    while work:
+        for caller in callers.get(work.pop(), ()):
+            if caller not in asking:
+                asking.add(caller)
+                work.append(caller)
+    return asking
+
+
+def _append_parameters(function: Function) -> dict[tuple[str, int | None], Argument]:
+    old = function.fn_type
+    types = tuple(p.type for p in WORK_ITEM_PARAMETERS)
+    function.fn_type = FunctionType(old.result, (*old.params, *types), old.vararg)
+    result: dict[tuple[str, int | None], Argument] = {}
+    for parameter in WORK_ITEM_PARAMETERS:
+        argument = Argument(parameter.type, parameter.name, len(function.args), ("noundef",))
+        function.args.append(argument)
+        result[parameter.intrinsic, parameter.dimension] = argument
+    return result
+
+
+def _pass_on(call: Instruction, own: dict[tuple[str, int | None], Argument]) -> None:
+    callee = call.callee
+    assert isinstance(callee, Function)
+    tail = call.operands[len(call.args) :]
+    call.set_operands([*call.args, *own.values(), *tail])
+    call.attrs["fn_type"] = callee.fn_type
+    if call.attrs.get("arg_attrs"):
+        call.attrs["arg_attrs"] = (*call.attrs["arg_attrs"], *((),) * len(own))
+
+
+def _replace(
+    call: Instruction, own: dict[tuple[str, int | None], Argument], shared_offsets: tuple[int, ...]
+) -> None:
+    name = call.callee_name
+    assert name is not None
+    value: Value
+    if name == "weft.shared.dynamic":
+        value = own[name, None]
+    else:
+        index = call.args[0]
+        assert isinstance(index, ConstInt), f"the argument of {name} is no constant"
+        if name == "weft.shared":
+            offset = shared_offsets[index.value]
+            value = Builder(before=call).gep(I8, own[name, None], (ConstInt(I64, offset),), ("inbounds",))
+        else:
+            value = own[name, index.value]
+    call.replace_all_uses(value)
+    call.erase()
