@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from weft.ir.types import FLOAT_BITS, FloatType, IntType, PointerType, Type, VectorType
 from weft.ir.values import Value
 
+if TYPE_CHECKING:
+    from weft.ir.metadata import Metadata
 
 _NO_USERS: dict = {}
 _NO_RECORDS: list = []
@@ -177,6 +180,19 @@ class InlineAsm(Constant):
 
     def _key(self) -> tuple[object, ...]:
         return (self.text,)
+
+
+class ConstMetadata(Constant):
+    """Metadata as an argument of a call (``metadata !"round.tonearest"``), compared by identity of the node."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, type: Type, node: Metadata) -> None:
+        super().__init__(type)
+        self.node = node
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.node,)
 
 
 _STRUCT_CODE = {"half": ("<e", "<H"), "float": ("<f", "<I"), "double": ("<d", "<Q")}

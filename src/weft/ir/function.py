@@ -70,6 +70,20 @@ class GlobalVariable(GlobalValue):
         return f"<GlobalVariable @{self.name}>"
 
 
+class GlobalAlias(GlobalValue):
+    """Another name for `aliasee`, a global or a constant address."""
+
+    __slots__ = ("aliasee", "value_type")
+
+    def __init__(self, name: str, type: Type, value_type: Type, aliasee: Value | None = None) -> None:
+        super().__init__(type, name)
+        self.value_type = value_type
+        self.aliasee = aliasee
+
+    def __repr__(self) -> str:
+        return f"<GlobalAlias @{self.name}>"
+
+
 class Function(GlobalValue):
     """A function definition, or a declaration when it has no blocks. ``blocks[0]`` is the entry.
 
@@ -170,7 +184,7 @@ class Module:
     comdats: dict[str, str] = field(default_factory=dict)
     globals: dict[str, GlobalVariable] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
-    aliases: dict[str, str] = field(default_factory=dict)
+    aliases: dict[str, GlobalAlias] = field(default_factory=dict)
     named_metadata: dict[str, list[Metadata]] = field(default_factory=dict)
 
     def add_function(self, function: Function) -> Function:

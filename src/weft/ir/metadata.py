@@ -63,14 +63,12 @@ class MDNode:
         return int(value) if isinstance(value, str) else default
 
 
-Metadata = MDString | MDValue | MDTuple | MDNode
-
-
 @dataclass(slots=True, frozen=True)
 class DebugLoc:
     """A source position (``!DILocation``); `line` and `column` count from 1, 0 means unknown.
 
     `scope` is the DISubprogram or lexical block the position is in, `inlined_at` the call it was inlined at.
+    `atom_group` and `atom_rank` are clang's marks of the instructions that matter for stepping.
     """
 
     line: int
@@ -79,6 +77,8 @@ class DebugLoc:
     inlined_at: DebugLoc | None = None
     distinct: bool = False
     implicit: bool = False
+    atom_group: int = 0
+    atom_rank: int = 0
 
     @property
     def subprogram(self) -> MDNode | None:
@@ -96,6 +96,9 @@ class DebugLoc:
             return None
         name, directory = file.text("filename") or "", file.text("directory") or ""
         return name if name.startswith("/") or not directory else f"{directory}/{name}"
+
+
+Metadata = MDString | MDValue | MDTuple | MDNode | DebugLoc
 
 
 class DbgRecord:
@@ -121,7 +124,7 @@ class DbgRecord:
         self.operands = operands
         self.loc = loc
         self.is_arg_list = is_arg_list
-        for value in values:
+        for value in dict.fromkeys(values):
             if value.tracks_users:
                 value.records.append(self)
 
@@ -137,7 +140,7 @@ class DbgRecord:
         self.values = [new if v is old else v for v in self.values]
         if self in old.records:
             old.records.remove(self)
-        if new.tracks_users:
+        if new.tracks_users and self not in new.records:
             new.records.append(self)
 
     def drop(self) -> None:

@@ -6,6 +6,7 @@ module constants (``I1``, ``I64``, ``F32``, ``PTR``, ...); ``int_type`` and ``po
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -152,14 +153,14 @@ class FunctionType(Type):
         return f"{self.result} ({', '.join(params)})"
 
 
-_PLAIN_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-$._")
+_PLAIN_NAME = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*|[0-9]+")
 
 
 def quote_name(name: str) -> str:
     """`name` as it may follow ``%`` or ``@`` in LLVM text, quoted and escaped when it has to be."""
-    if name and _PLAIN_NAME.issuperset(name) and (not name[0].isdigit() or name.isdigit()):
+    if _PLAIN_NAME.fullmatch(name):
         return name
-    raw = name.encode()
+    raw = name.encode("utf-8", "surrogateescape")
     return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in raw) + '"'
 
 

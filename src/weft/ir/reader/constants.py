@@ -1,0 +1,315 @@
+"""Reading constants and operands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.ir.constants import (
+    ConstAggregate,
+    Constant,
+    ConstBytes,
+    ConstExpr,
+    ConstFloat,
+    ConstInt,
+    ConstMetadata,
+    ConstNull,
+    ConstSplat,
+    ConstZero,
+    InlineAsm,
+    Poison,
+    Undef,
+    zero_of,
+)
+from weft.ir.float_format import parse_float
+from weft.ir.lexer import name_of, unescape
+from weft.ir.opcodes import OPCODES
+from weft.ir.reader.cursor import Cursor, ForwardValue, local_key
+from weft.ir.reader.types import read_first_class_type, read_type
+from weft.ir.result_types import gep_type
+from weft.ir.types import (
+    METADATA,
+    PTR,
+    TOKEN,
+    ArrayType,
+    FloatType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+)
+from weft.ir.values import Value
+
+_REFUSED = {
+    "blockaddress": "computed gotos are not supported: use a switch",
+    "dso_local_equivalent": "refer to the function itself",
+    "no_cfi": "refer to the function itself",
+    "ptrauth": "pointer authentication is not part of the language",
+}
+
+
+def read_value(c: Cursor, type: Type) -> Value:
+    """An operand of a known type."""
+    token = c.tokens[c.pos]
+    if token[0] != "%":
+        return read_constant(c, type)
+    scope = c.scope
+    if scope is None:
+        c.fail("a local value cannot stand here")
+    value = scope.values.get(token)
+    if value is None:
+        return _late_value(c, token, type)
+    if value.type is not type and value.type != type:
+        c.fail(f"{token} has type {value.type}, here it is used as {type}")
+    c.pos += 1
+    return value
+
+
+def _late_value(c: Cursor, token: str, type: Type) -> Value:
+    """A local value written with quotes, or used before its definition."""
+    scope = c.scope
+    assert scope is not None
+    key = local_key(token)
+    value = scope.values.get(key) or scope.forward_values.get(key)
+    if value is None:
+        value = scope.forward_values[key] = ForwardValue(type, key[1:], c.pos)
+    elif value.type != type:
+        c.fail(f"{token} has type {value.type}, here it is used as {type}")
+    c.pos += 1
+    return value
+
+
+def read_typed_value(c: Cursor) -> Value:
+    return read_value(c, read_type(c))
+
+
+def read_typed_constant(c: Cursor) -> Constant:
+    return read_constant(c, read_first_class_type(c))
+
+
+def read_constant(c: Cursor, type: Type) -> Constant:
+    """A constant of a known type."""
+    token = c.tokens[c.pos]
+    key = (id(type), token)
+    known = c.context.constants.get(key)
+    if known is not None:
+        c.pos += 1
+        return known
+    first = token[0]
+    if first == "@":
+        return _read_symbol(c, type)
+    if first in "-0123456789us" and (number := _read_number(c, type)) is not None:
+        # The cached constant keeps its type alive, so the type's id stays its own.
+        if number.type is type:
+            c.context.constants[key] = number
+        return number
+    reader = _WORDS.get(token)
+    if reader is not None:
+        return reader(c, type)
+    if token[:2] == 'c"':
+        return _read_bytes(c, type)
+    if token in OPCODES:
+        return _read_expression(c, type)
+    if type is METADATA:
+        return ConstMetadata(METADATA, c.context.metadata.read(c))
+    if token in _REFUSED:
+        c.fail(f"constant {token} is not supported", _REFUSED[token])
+    c.fail(f"expected a value of type {type}, found {c.shown()}")
+
+
+def _read_symbol(c: Cursor, type: Type) -> Constant:
+    symbol = c.context.symbols.get(name_of(c.token))
+    if symbol is None:
+        c.fail(f"{c.token} is not defined in this module")
+    if symbol.type != type:
+        c.fail(f"{c.token} has type {symbol.type}, here it is used as {type}")
+    c.pos += 1
+    return symbol
+
+
+def _read_number(c: Cursor, type: Type) -> Constant | None:
+    token = c.token
+    if isinstance(type, IntType):
+        value = _integer_of(token)
+        if value is None:
+            return None
+        if not -(1 << (type.bits - 1)) <= value < 1 << type.bits:
+            c.fail(f"{token} does not fit into {type}")
+        c.pos += 1
+        return ConstInt(type, value)
+    if not isinstance(type, FloatType):
+        return None
+    bits = parse_float(type.kind, token)
+    if isinstance(bits, str):
+        if token in _WORDS:
+            return None
+        c.fail(bits, "write constants that are not exact by their bit pattern" if "exactly" in bits else None)
+    c.pos += 1
+    return ConstFloat(type, bits)
+
+
+def _integer_of(token: str) -> int | None:
+    """The value of ``12``, ``-3``, ``u0xFF`` or ``s0xFF`` (the highest given bit is the sign)."""
+    if token.lstrip("-").isdigit():
+        return int(token)
+    if token[:3] not in ("u0x", "s0x"):
+        return None
+    try:
+        value = int(token[3:], 16)
+    except ValueError:
+        return None
+    sign = 1 << (4 * len(token[3:]) - 1)
+    return value - 2 * sign if token[0] == "s" and value & sign else value
+
+
+def _read_bool(c: Cursor, type: Type) -> Constant:
+    if not (isinstance(type, IntType) and type.bits == 1):
+        c.fail(f"{c.token} is no constant of type {type}")
+    return ConstInt(type, c.take() == "true")
+
+
+def _read_null(c: Cursor, type: Type) -> Constant:
+    if not isinstance(type, PointerType):
+        c.fail(f"null is no constant of type {type}")
+    c.pos += 1
+    return ConstNull(type)
+
+
+def _read_none(c: Cursor, type: Type) -> Constant:
+    if type is not TOKEN:
+        c.fail(f"none is no constant of type {type}")
+    c.pos += 1
+    return ConstZero(type)
+
+
+def _read_zero(c: Cursor, type: Type) -> Constant:
+    c.pos += 1
+    return zero_of(type)
+
+
+def _read_undef(c: Cursor, type: Type) -> Constant:
+    c.pos += 1
+    return Undef(type)
+
+
+def _read_poison(c: Cursor, type: Type) -> Constant:
+    c.pos += 1
+    return Poison(type)
+
+
+def _read_splat(c: Cursor, type: Type) -> Constant:
+    start = c.pos
+    c.pos += 1
+    c.expect("(")
+    element = read_typed_constant(c)
+    c.expect(")")
+    if not (isinstance(type, VectorType) and type.element == element.type):
+        c.fail(f"this splat is no constant of type {type}", at=start)
+    return ConstSplat(type, element)
+
+
+def _read_elements(c: Cursor, closing: str) -> list[Constant]:
+    elements: list[Constant] = []
+    while not c.accept(closing):
+        if elements:
+            c.expect(",")
+        elements.append(read_typed_constant(c))
+    return elements
+
+
+def _read_aggregate(c: Cursor, type: Type) -> Constant:
+    """``{...}``, ``<{...}>``, ``[...]`` or ``<...>``."""
+    start = c.pos
+    opening = c.take()
+    packed = opening == "<" and c.accept("{")
+    elements = _read_elements(c, "}" if packed else _PARTNER[opening])
+    if packed:
+        c.expect(">")
+    types = tuple(e.type for e in elements)
+    if isinstance(type, StructType):
+        fits = type.fields == types and type.packed == packed and (packed or opening == "{")
+    else:
+        kind = ArrayType if opening == "[" else VectorType
+        fits = not packed and isinstance(type, kind) and types == (type.element,) * type.count
+    if not fits:
+        c.fail(f"this constant does not have type {type}", at=start)
+    return ConstAggregate(type, elements)
+
+
+_PARTNER = {"{": "}", "[": "]", "<": ">"}
+
+
+def _read_bytes(c: Cursor, type: Type) -> Constant:
+    data = unescape(c.token[2:-1])
+    if not (isinstance(type, ArrayType) and type.element == IntType(8) and type.count == len(data)):
+        c.fail(f"this string of {len(data)} bytes is no constant of type {type}")
+    c.pos += 1
+    return ConstBytes(type, data)
+
+
+def _read_asm(c: Cursor, type: Type) -> Constant:
+    parts = [c.take()]
+    while c.token in ("sideeffect", "alignstack", "inteldialect", "unwind"):
+        parts.append(c.take())
+    template = c.string()
+    c.expect(",")
+    return InlineAsm(type, f'{" ".join(parts)} "{template}", "{c.string()}"')
+
+
+def _read_expression(c: Cursor, type: Type) -> Constant:
+    start = c.pos
+    opcode = OPCODES[c.take()]
+    flags: list[str] = []
+    while c.token in opcode.flags:
+        flags.append(c.take())
+    if opcode.form == "gep" and c.accept("inrange"):
+        flags.append(f"inrange{c.balanced_text()}")
+    attrs: dict[str, Any] = {}
+    c.expect("(")
+    if opcode.form == "gep":
+        attrs["source_type"] = read_first_class_type(c)
+        c.expect(",")
+    operands = [read_typed_constant(c)]
+    while c.accept(","):
+        operands.append(read_typed_constant(c))
+    result = type
+    if opcode.form == "cast":
+        c.expect("to")
+        result = read_first_class_type(c)
+    elif opcode.form == "gep":
+        result = gep_type(operands)
+    elif opcode.form in ("binary", "insertelement"):
+        result = operands[0].type
+    elif opcode.form == "extractelement":
+        result = operands[0].type.scalar
+    else:
+        c.fail(f"{opcode.name} is not supported as a constant expression", at=start)
+    c.expect(")")
+    if result != type:
+        c.fail(f"this constant has type {result}, here it is used as {type}", at=start)
+    return ConstExpr(opcode.name, type, operands, tuple(flags), attrs)
+
+
+_WORDS = {
+    "true": _read_bool,
+    "false": _read_bool,
+    "null": _read_null,
+    "none": _read_none,
+    "zeroinitializer": _read_zero,
+    "undef": _read_undef,
+    "poison": _read_poison,
+    "splat": _read_splat,
+    "asm": _read_asm,
+    "{": _read_aggregate,
+    "[": _read_aggregate,
+    "<": _read_aggregate,
+}
+
+
+def read_pointer(c: Cursor) -> Value:
+    """``ptr %p``, in any address space."""
+    start = c.pos
+    type = read_type(c)
+    if type is not PTR and not isinstance(type, PointerType):
+        c.fail(f"expected a pointer, found a value of type {type}", at=start)
+    return read_value(c, type)
