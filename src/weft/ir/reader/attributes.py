@@ -40,7 +40,7 @@ def read_function_attributes(c: Cursor) -> tuple[str, ...]:
             return found
         group = c.context.attribute_groups.get(token)
         if group is None:
-            c.fail(f"attribute group {token} is not defined")
+            raise c.error(f"attribute group {token} is not defined")
         found += group
         c.pos += 1
 
@@ -50,12 +50,12 @@ def read_attribute_group(c: Cursor) -> None:
     c.expect("attributes")
     name = c.take()
     if name[0] != "#" or name in c.context.attribute_groups:
-        c.fail(f"expected the name of a new attribute group, found {name!r}", at=c.pos - 1)
+        raise c.error(f"expected the name of a new attribute group, found {name!r}", at=c.pos - 1)
     c.expect("=")
     c.expect("{")
     c.context.attribute_groups[name] = read_attributes(c, keywords.GROUP_ATTRIBUTES)
     if not c.accept("}"):
-        c.fail(f"{c.shown()} is no function attribute that weft knows")
+        raise c.error(f"{c.shown()} is no function attribute that weft knows")
 
 
 def read_calling_convention(c: Cursor) -> str:

@@ -19,7 +19,7 @@ def block_of(c: Cursor) -> BasicBlock:
     block = scope.blocks.get(token)
     if block is None:
         if token[0] != "%" or len(token) < 2:
-            c.fail(f"expected the name of a block, found {c.shown()}")
+            raise c.error(f"expected the name of a block, found {c.shown()}")
         key = local_key(token)
         block = scope.blocks.get(key)
         if block is None:
@@ -37,9 +37,9 @@ def start_block(c: Cursor, key: str | None, at: int) -> BasicBlock:
     if block is None:
         block = scope.blocks[key] = BasicBlock(key[1:])
     elif scope.forward_blocks.pop(key, None) is None:
-        c.fail(f"block {key} is defined twice", at=at)
+        raise c.error(f"block {key} is defined twice", at=at)
     if key in scope.values:
-        c.fail(f"{key} is the name of a value already", at=at)
+        raise c.error(f"{key} is the name of a value already", at=at)
     block.function = scope.function
     scope.function.blocks.append(block)
     return block
@@ -50,16 +50,16 @@ def define_value(c: Cursor, key: str | None, value: Value, at: int) -> None:
     scope = scope_of(c)
     key = _numbered(c, scope, key, at)
     if key in scope.values:
-        c.fail(f"{key} is defined twice", at=at)
+        raise c.error(f"{key} is defined twice", at=at)
     if key in scope.blocks:
-        c.fail(f"{key} is the name of a block already", at=at)
+        raise c.error(f"{key} is the name of a block already", at=at)
     value.name = key[1:]
     scope.values[key] = value
     if scope.forward_values:
         forward = scope.forward_values.pop(key, None)
         if forward is not None:
             if forward.type != value.type:
-                c.fail(f"{key} has type {value.type}, but is used as {forward.type} before", at=at)
+                raise c.error(f"{key} has type {value.type}, but is used as {forward.type} before", at=at)
             forward.replace_all_uses(value)
 
 
@@ -67,9 +67,9 @@ def check_all_defined(c: Cursor) -> None:
     """Refuse names that were used and never defined."""
     scope = scope_of(c)
     for key, forward in scope.forward_values.items():
-        c.fail(f"{key} is not defined in this function", at=forward.position)
+        raise c.error(f"{key} is not defined in this function", at=forward.position)
     for key, position in scope.forward_blocks.items():
-        c.fail(f"block {key} is not defined in this function", at=position)
+        raise c.error(f"block {key} is not defined in this function", at=position)
 
 
 def _numbered(c: Cursor, scope: FunctionScope, key: str | None, at: int) -> str:
@@ -80,6 +80,6 @@ def _numbered(c: Cursor, scope: FunctionScope, key: str | None, at: int) -> str:
     elif "0" <= key[1] <= "9" and key[1:].isdigit():
         number = int(key[1:])
         if number < scope.next_number:
-            c.fail(f"expected number %{scope.next_number} or a higher one", at=at)
+            raise c.error(f"expected number %{scope.next_number} or a higher one", at=at)
         scope.next_number = number + 1
     return key

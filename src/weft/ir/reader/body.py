@@ -31,7 +31,7 @@ def read_body(c: Cursor) -> None:
         first = token[0]
         if token[-1] == ":":
             if block is not None and not block.is_terminated:
-                c.fail(f"block %{block.name} has no terminator")
+                raise c.error(f"block %{block.name} has no terminator")
             c.pos = start + 1
             block = _read_label(c, token, start)
             continue
@@ -47,11 +47,11 @@ def read_body(c: Cursor) -> None:
             instruction.debug_records = records
             records = []
     if block is None:
-        c.fail("a function's body has at least one block")
+        raise c.error("a function's body has at least one block")
     if not block.is_terminated:
-        c.fail(f"block %{block.name} has no terminator")
+        raise c.error(f"block %{block.name} has no terminator")
     if records:
-        c.fail("debug records stand before an instruction")
+        raise c.error("debug records stand before an instruction")
     c.pos += 1
     check_all_defined(c)
     assert function.blocks
@@ -74,7 +74,7 @@ def _read_instruction(c: Cursor, block: BasicBlock) -> Instruction:
         key = token if token[1] != '"' else local_key(token)
         if tokens[start + 1] != "=":
             c.pos += 1
-            c.fail(f"expected '=', found {c.shown()}")
+            raise c.error(f"expected '=', found {c.shown()}")
         c.pos = start + 2
         token = tokens[start + 2]
     reader = _READERS.get(token)
@@ -86,7 +86,7 @@ def _read_instruction(c: Cursor, block: BasicBlock) -> Instruction:
     if instruction.type is not VOID:
         define_value(c, key, instruction, start)
     elif key is not None:
-        c.fail(f"{instruction.op} has no result to be named {token}", at=start)
+        raise c.error(f"{instruction.op} has no result to be named {token}", at=start)
     instruction.block = block
     block.instructions.append(instruction)
     while tokens[c.pos] == ",":
@@ -106,8 +106,8 @@ def _read_marked(c: Cursor) -> Instruction:
     reader = _READERS.get(token)
     if reader is None:
         if token in REFUSED:
-            c.fail(f"instruction {token} is not supported", REFUSED[token])
-        c.fail(f"{c.shown()} is no instruction that weft knows")
+            raise c.error(f"instruction {token} is not supported", REFUSED[token])
+        raise c.error(f"{c.shown()} is no instruction that weft knows")
     c.pos += 1
     instruction = reader(c, token)
     instruction.total = total
@@ -124,9 +124,9 @@ def _read_attachment(c: Cursor, instruction: Instruction) -> None:
         instruction.loc = c.context.metadata.location(c)
         return
     if kind[0] != "!" or len(kind) < 2 or not kind[1].isalpha():
-        c.fail(f"expected a metadata attachment, found {c.shown()}")
+        raise c.error(f"expected a metadata attachment, found {c.shown()}")
     if kind[1:] in instruction.metadata:
-        c.fail(f"attachment {kind} is given twice")
+        raise c.error(f"attachment {kind} is given twice")
     c.pos += 1
     instruction.metadata[kind[1:]] = c.context.metadata.read(c)
 
@@ -136,7 +136,7 @@ def _read_debug_record(c: Cursor) -> DbgRecord:
     start = c.pos
     kind = c.take().removeprefix("#dbg_")
     if kind not in _RECORD_KINDS:
-        c.fail(f"{c.tokens[start]!r} is no debug record that weft knows", at=start)
+        raise c.error(f"{c.tokens[start]!r} is no debug record that weft knows", at=start)
     c.expect("(")
     values: list[Value] = []
     operands: list[Metadata | None] = []
@@ -158,7 +158,7 @@ def _read_debug_record(c: Cursor) -> DbgRecord:
         c.expect(",")
     loc = operands.pop()
     if not isinstance(loc, DebugLoc):
-        c.fail("a debug record ends with a !DILocation", at=c.pos - 2)
+        raise c.error("a debug record ends with a !DILocation", at=c.pos - 2)
     return DbgRecord(kind, values, operands, loc, is_arg_list)
 
 

@@ -34,7 +34,7 @@ def read_call(c: Cursor, op: str) -> Instruction:
     if ret_attrs := read_attributes(c, PARAMETER_ATTRIBUTES):
         attrs["ret_attrs"] = ret_attrs
     if c.token == "addrspace":
-        c.fail("functions in other address spaces than 0 are not supported")
+        raise c.error("functions in other address spaces than 0 are not supported")
     type = read_type_or_function_type(c)
     callee = read_value(c, PTR)
     args, arg_attrs = _read_arguments(c)

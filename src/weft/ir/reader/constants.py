@@ -55,12 +55,12 @@ def read_value(c: Cursor, type: Type) -> Value:
         return read_constant(c, type)
     scope = c.scope
     if scope is None:
-        c.fail("a local value cannot stand here")
+        raise c.error("a local value cannot stand here")
     value = scope.values.get(token)
     if value is None:
         return _late_value(c, token, type)
     if value.type is not type and value.type != type:
-        c.fail(f"{token} has type {value.type}, here it is used as {type}")
+        raise c.error(f"{token} has type {value.type}, here it is used as {type}")
     c.pos += 1
     return value
 
@@ -74,7 +74,7 @@ def _late_value(c: Cursor, token: str, type: Type) -> Value:
     if value is None:
         value = scope.forward_values[key] = ForwardValue(type, key[1:], c.pos)
     elif value.type != type:
-        c.fail(f"{token} has type {value.type}, here it is used as {type}")
+        raise c.error(f"{token} has type {value.type}, here it is used as {type}")
     c.pos += 1
     return value
 
@@ -113,16 +113,16 @@ def read_constant(c: Cursor, type: Type) -> Constant:
     if type is METADATA:
         return ConstMetadata(METADATA, c.context.metadata.read(c))
     if token in _REFUSED:
-        c.fail(f"constant {token} is not supported", _REFUSED[token])
-    c.fail(f"expected a value of type {type}, found {c.shown()}")
+        raise c.error(f"constant {token} is not supported", _REFUSED[token])
+    raise c.error(f"expected a value of type {type}, found {c.shown()}")
 
 
 def _read_symbol(c: Cursor, type: Type) -> Constant:
     symbol = c.context.symbols.get(name_of(c.token))
     if symbol is None:
-        c.fail(f"{c.token} is not defined in this module")
+        raise c.error(f"{c.token} is not defined in this module")
     if symbol.type != type:
-        c.fail(f"{c.token} has type {symbol.type}, here it is used as {type}")
+        raise c.error(f"{c.token} has type {symbol.type}, here it is used as {type}")
     c.pos += 1
     return symbol
 
@@ -134,7 +134,7 @@ def _read_number(c: Cursor, type: Type) -> Constant | None:
         if value is None:
             return None
         if not -(1 << (type.bits - 1)) <= value < 1 << type.bits:
-            c.fail(f"{token} does not fit into {type}")
+            raise c.error(f"{token} does not fit into {type}")
         c.pos += 1
         return ConstInt(type, value)
     if not isinstance(type, FloatType):
@@ -143,7 +143,9 @@ def _read_number(c: Cursor, type: Type) -> Constant | None:
     if isinstance(bits, str):
         if token in _WORDS:
             return None
-        c.fail(bits, "write constants that are not exact by their bit pattern" if "exactly" in bits else None)
+        raise c.error(
+            bits, "write constants that are not exact by their bit pattern" if "exactly" in bits else None
+        )
     c.pos += 1
     return ConstFloat(type, bits)
 
@@ -164,20 +166,20 @@ def _integer_of(token: str) -> int | None:
 
 def _read_bool(c: Cursor, type: Type) -> Constant:
     if not (isinstance(type, IntType) and type.bits == 1):
-        c.fail(f"{c.token} is no constant of type {type}")
+        raise c.error(f"{c.token} is no constant of type {type}")
     return ConstInt(type, c.take() == "true")
 
 
 def _read_null(c: Cursor, type: Type) -> Constant:
     if not isinstance(type, PointerType):
-        c.fail(f"null is no constant of type {type}")
+        raise c.error(f"null is no constant of type {type}")
     c.pos += 1
     return ConstNull(type)
 
 
 def _read_none(c: Cursor, type: Type) -> Constant:
     if type is not TOKEN:
-        c.fail(f"none is no constant of type {type}")
+        raise c.error(f"none is no constant of type {type}")
     c.pos += 1
     return ConstZero(type)
 
@@ -204,7 +206,7 @@ def _read_splat(c: Cursor, type: Type) -> Constant:
     element = read_typed_constant(c)
     c.expect(")")
     if not (isinstance(type, VectorType) and type.element == element.type):
-        c.fail(f"this splat is no constant of type {type}", at=start)
+        raise c.error(f"this splat is no constant of type {type}", at=start)
     return ConstSplat(type, element)
 
 
@@ -232,7 +234,7 @@ def _read_aggregate(c: Cursor, type: Type) -> Constant:
         kind = ArrayType if opening == "[" else VectorType
         fits = not packed and isinstance(type, kind) and types == (type.element,) * type.count
     if not fits:
-        c.fail(f"this constant does not have type {type}", at=start)
+        raise c.error(f"this constant does not have type {type}", at=start)
     return ConstAggregate(type, elements)
 
 
@@ -242,7 +244,7 @@ _PARTNER = {"{": "}", "[": "]", "<": ">"}
 def _read_bytes(c: Cursor, type: Type) -> Constant:
     data = unescape(c.token[2:-1])
     if not (isinstance(type, ArrayType) and type.element == IntType(8) and type.count == len(data)):
-        c.fail(f"this string of {len(data)} bytes is no constant of type {type}")
+        raise c.error(f"this string of {len(data)} bytes is no constant of type {type}")
     c.pos += 1
     return ConstBytes(type, data)
 
@@ -283,10 +285,10 @@ def _read_expression(c: Cursor, type: Type) -> Constant:
     elif opcode.form == "extractelement":
         result = operands[0].type.scalar
     else:
-        c.fail(f"{opcode.name} is not supported as a constant expression", at=start)
+        raise c.error(f"{opcode.name} is not supported as a constant expression", at=start)
     c.expect(")")
     if result != type:
-        c.fail(f"this constant has type {result}, here it is used as {type}", at=start)
+        raise c.error(f"this constant has type {result}, here it is used as {type}", at=start)
     return ConstExpr(opcode.name, type, operands, tuple(flags), attrs)
 
 
@@ -311,5 +313,5 @@ def read_pointer(c: Cursor) -> Value:
     start = c.pos
     type = read_type(c)
     if type is not PTR and not isinstance(type, PointerType):
-        c.fail(f"expected a pointer, found a value of type {type}", at=start)
+        raise c.error(f"expected a pointer, found a value of type {type}", at=start)
     return read_value(c, type)

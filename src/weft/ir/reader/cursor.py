@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from weft.diag.errors import IRSyntaxError
 from weft.ir.block import BasicBlock
@@ -73,7 +73,7 @@ class Cursor:
         """The current token, and go on to the next."""
         token = self.tokens[self.pos]
         if token == END:
-            self.fail("the text ends too early")
+            raise self.error("the text ends too early")
         self.pos += 1
         return token
 
@@ -86,7 +86,7 @@ class Cursor:
 
     def expect(self, token: str) -> None:
         if self.tokens[self.pos] != token:
-            self.fail(f"expected {token!r}, found {self.shown()}")
+            raise self.error(f"expected {token!r}, found {self.shown()}")
         self.pos += 1
 
     def shown(self) -> str:
@@ -96,15 +96,15 @@ class Cursor:
             return "the end of the text"
         return repr(token if len(token) < 60 else token[:57] + "...")
 
-    def fail(self, message: str, hint: str | None = None, at: int | None = None) -> NoReturn:
-        """Raise `IRSyntaxError` at the current token, or at token `at`."""
-        raise IRSyntaxError(message, self.source.span(self.pos if at is None else at), hint)
+    def error(self, message: str, hint: str | None = None, at: int | None = None) -> IRSyntaxError:
+        """The exception to raise for the current token, or for token `at`."""
+        return IRSyntaxError(message, self.source.span(self.pos if at is None else at), hint)
 
     def integer(self) -> int:
         """A decimal number."""
         token = self.tokens[self.pos]
         if not token.lstrip("-").isdigit():
-            self.fail(f"expected an integer, found {self.shown()}")
+            raise self.error(f"expected an integer, found {self.shown()}")
         self.pos += 1
         return int(token)
 
@@ -112,7 +112,7 @@ class Cursor:
         """The inside of a quoted string, escapes as written."""
         token = self.tokens[self.pos]
         if token[0] != '"' or token[-1] != '"' or len(token) < 2:
-            self.fail(f"expected a string, found {self.shown()}")
+            raise self.error(f"expected a string, found {self.shown()}")
         self.pos += 1
         return token[1:-1]
 
@@ -126,13 +126,13 @@ class Cursor:
         """Pass a bracket and everything up to its partner; only brackets of the same kind are counted."""
         opening = self.tokens[self.pos]
         if opening not in _PARTNER:
-            self.fail(f"expected a bracket, found {self.shown()}")
+            raise self.error(f"expected a bracket, found {self.shown()}")
         closing, start, depth = _PARTNER[opening], self.pos, 0
         while True:
             try:
                 end = self.tokens.index(closing, start)
             except ValueError:
-                self.fail(f"this {opening!r} is never closed")
+                raise self.error(f"this {opening!r} is never closed") from None
             depth += self.tokens[start:end].count(opening) - 1
             start = end + 1
             if depth == 0:

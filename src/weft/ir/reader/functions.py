@@ -38,7 +38,7 @@ def read_comdat(c: Cursor, symbol_name: str) -> str:
         return symbol_name
     token = c.take()
     if token[0] != "$":
-        c.fail("expected the name of a comdat", at=c.pos - 1)
+        raise c.error("expected the name of a comdat", at=c.pos - 1)
     c.expect(")")
     return name_of(token)
 
@@ -55,7 +55,7 @@ def read_function_header(c: Cursor, definition: bool) -> tuple[Function, list[tu
     result = read_type(c)
     token = c.tokens[c.pos]
     if token[0] != "@":
-        c.fail(f"expected the name of a function, found {c.shown()}")
+        raise c.error(f"expected the name of a function, found {c.shown()}")
     c.pos += 1
     types, attributes, names, vararg = _read_parameters(c)
     function = Function(name_of(token), FunctionType(result, tuple(types), vararg))
@@ -99,12 +99,12 @@ def read_function_tail(c: Cursor, function: Function) -> None:
     if c.token in keywords.UNNAMED_ADDR:
         linkage.unnamed_addr = c.take()
     if c.token == "addrspace":
-        c.fail("functions in other address spaces than 0 are not supported")
+        raise c.error("functions in other address spaces than 0 are not supported")
     function.attributes = read_function_attributes(c)
     if c.accept("section"):
         linkage.section = c.string()
     if c.token == "partition":
-        c.fail("partitions are not supported")
+        raise c.error("partitions are not supported")
     if c.accept("comdat"):
         linkage.comdat = read_comdat(c, function.name)
     if c.accept("align"):
@@ -112,7 +112,7 @@ def read_function_tail(c: Cursor, function: Function) -> None:
     if c.accept("gc"):
         function.gc = c.string()
     if c.token in ("prefix", "prologue"):
-        c.fail(f"{c.token} data of functions is not supported")
+        raise c.error(f"{c.token} data of functions is not supported")
     if c.accept("personality"):
         function.personality = read_typed_constant(c)
     while c.token[0] == "!" and c.token[1:2].isalpha():

@@ -25,7 +25,7 @@ def read_global_header(c: Cursor, name: str) -> GlobalVariable | GlobalAlias:
     if c.token in keywords.UNNAMED_ADDR:
         linkage.unnamed_addr = c.take()
     if c.token == "ifunc":
-        c.fail("ifuncs are not supported", "call the implementation that the resolver would choose")
+        raise c.error("ifuncs are not supported", "call the implementation that the resolver would choose")
     if c.accept("alias"):
         return _read_alias_header(c, name, linkage)
     return _read_variable_header(c, name, linkage)
@@ -35,7 +35,7 @@ def _read_alias_header(c: Cursor, name: str, linkage: Linkage) -> GlobalAlias:
     value_type = read_type_or_function_type(c)
     c.expect(",")
     if c.token != "ptr":
-        c.fail("an alias of an expression is not supported", "let the alias stand for a symbol")
+        raise c.error("an alias of an expression is not supported", "let the alias stand for a symbol")
     alias = GlobalAlias(name, read_type(c), value_type)
     alias.linkage = linkage
     return alias
@@ -54,7 +54,7 @@ def _read_variable_header(c: Cursor, name: str, linkage: Linkage) -> GlobalVaria
         space = c.parenthesized_integer()
     externally_initialized = c.accept("externally_initialized")
     if c.token not in ("global", "constant"):
-        c.fail(f"expected 'global', 'constant' or 'alias', found {c.shown()}")
+        raise c.error(f"expected 'global', 'constant' or 'alias', found {c.shown()}")
     is_constant = c.take() == "constant"
     variable = GlobalVariable(name, read_first_class_type(c), is_constant=is_constant, space=space)
     variable.linkage = linkage
@@ -77,15 +77,15 @@ def read_variable_tail(c: Cursor, variable: GlobalVariable) -> None:
         elif c.token[0] == "!":
             read_attached_metadata(c, variable)
         elif c.token in _REFUSED:
-            c.fail(f"{c.token} of a global variable is not supported")
+            raise c.error(f"{c.token} of a global variable is not supported")
         else:
-            c.fail(f"expected a property of a global variable, found {c.shown()}")
+            raise c.error(f"expected a property of a global variable, found {c.shown()}")
     if c.token[0] == "#":
-        c.fail("attributes of global variables are not supported")
+        raise c.error("attributes of global variables are not supported")
 
 
 def read_alias_tail(c: Cursor, alias: GlobalAlias) -> None:
     """The symbol that an alias stands for."""
     alias.aliasee = read_constant(c, alias.type)
     if c.token == ",":
-        c.fail(f"{c.tokens[c.pos + 1]!r} of an alias is not supported")
+        raise c.error(f"{c.tokens[c.pos + 1]!r} of an alias is not supported")

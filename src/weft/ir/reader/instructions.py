@@ -69,7 +69,7 @@ def _read_compare(c: Cursor, op: str) -> Instruction:
     flags = read_flags(c, op)
     predicate = c.tokens[c.pos]
     if predicate not in (_INT_PREDICATES if op == "icmp" else _FLOAT_PREDICATES):
-        c.fail(f"{c.shown()} is no predicate of {op}")
+        raise c.error(f"{c.shown()} is no predicate of {op}")
     c.pos += 1
     type = read_type(c)
     a = read_value(c, type)
@@ -133,7 +133,7 @@ def _read_br(c: Cursor, op: str) -> Instruction:
     if c.token == "label":
         return Instruction(op, VOID, blocks=(_read_target(c),))
     if c.token != "i1":
-        c.fail(f"expected a label or an i1 condition, found {c.shown()}")
+        raise c.error(f"expected a label or an i1 condition, found {c.shown()}")
     c.pos += 1
     condition = read_value(c, I1)
     c.expect(",")
@@ -146,7 +146,7 @@ def _read_switch(c: Cursor, op: str) -> Instruction:
     start = c.pos
     type = read_type(c)
     if not isinstance(type, IntType):
-        c.fail(f"switch needs an integer, not {type}", at=start)
+        raise c.error(f"switch needs an integer, not {type}", at=start)
     value = read_value(c, type)
     c.expect(",")
     blocks = [_read_target(c)]
@@ -156,7 +156,7 @@ def _read_switch(c: Cursor, op: str) -> Instruction:
         at = c.pos
         case = read_constant(c, read_first_class_type(c))
         if not isinstance(case, ConstInt) or case.type != type:
-            c.fail(f"a case is an integer of type {type}", at=at)
+            raise c.error(f"a case is an integer of type {type}", at=at)
         cases.append(case.value)
         c.expect(",")
         blocks.append(_read_target(c))
@@ -178,7 +178,7 @@ def _read_indices(c: Cursor) -> tuple[int, ...]:
         c.pos += 1
         indices.append(c.integer())
     if not indices:
-        c.fail(f"expected an index, found {c.shown()}")
+        raise c.error(f"expected an index, found {c.shown()}")
     return tuple(indices)
 
 
@@ -188,7 +188,7 @@ def _read_extractvalue(c: Cursor, op: str) -> Instruction:
     indices = _read_indices(c)
     type = member_type(aggregate.type, indices)
     if type is None:
-        c.fail(f"{aggregate.type} has no such member", at=at)
+        raise c.error(f"{aggregate.type} has no such member", at=at)
     return Instruction(op, type, (aggregate,), attrs={"indices": indices})
 
 
@@ -199,7 +199,7 @@ def _read_insertvalue(c: Cursor, op: str) -> Instruction:
     at = c.pos
     indices = _read_indices(c)
     if member_type(aggregate.type, indices) != value.type:
-        c.fail(f"{aggregate.type} has no such member of type {value.type}", at=at)
+        raise c.error(f"{aggregate.type} has no such member of type {value.type}", at=at)
     return Instruction(op, aggregate.type, (aggregate, value), attrs={"indices": indices})
 
 
@@ -207,7 +207,7 @@ def _read_vector(c: Cursor) -> tuple[Value, VectorType]:
     start = c.pos
     vector = read_typed_value(c)
     if not isinstance(vector.type, VectorType):
-        c.fail(f"expected a vector, found a value of type {vector.type}", at=start)
+        raise c.error(f"expected a vector, found a value of type {vector.type}", at=start)
     return vector, vector.type
 
 
@@ -235,7 +235,7 @@ def _read_shufflevector(c: Cursor, op: str) -> Instruction:
     mask, mask_type = _read_vector(c)
     lanes = _mask_lanes(mask, mask_type)
     if lanes is None:
-        c.fail("the mask of a shufflevector is a constant vector of integers", at=at)
+        raise c.error("the mask of a shufflevector is a constant vector of integers", at=at)
     result: Type = VectorType(type.element, len(lanes))
     return Instruction(op, result, (a, b), flags=flags, attrs={"mask": lanes})
 

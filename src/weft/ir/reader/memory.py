@@ -25,7 +25,7 @@ def _read_align(c: Cursor) -> int:
     at = c.pos
     align = c.integer()
     if align <= 0 or align & (align - 1):
-        c.fail("an alignment is a power of two", at=at)
+        raise c.error("an alignment is a power of two", at=at)
     return align
 
 
@@ -40,7 +40,7 @@ def _read_syncscope(c: Cursor) -> str | None:
 
 def _read_ordering(c: Cursor) -> str:
     if c.token not in ORDERINGS:
-        c.fail(f"expected a memory ordering, found {c.shown()}")
+        raise c.error(f"expected a memory ordering, found {c.shown()}")
     return c.take()
 
 
@@ -79,7 +79,7 @@ def read_store(c: Cursor, op: str) -> Instruction:
 def read_alloca(c: Cursor, op: str) -> Instruction:
     inalloca = c.accept("inalloca")
     if c.token == "swifterror":
-        c.fail("swifterror is not supported")
+        raise c.error("swifterror is not supported")
     type = read_first_class_type(c)
     count = ConstInt(I32, 1)
     attrs: dict[str, Any] = {"allocated_type": type, "align": 0, "space": 0}
@@ -101,7 +101,7 @@ def read_atomicrmw(c: Cursor, op: str) -> Instruction:
     volatile = c.accept("volatile")
     rmw = c.token
     if rmw not in _RMW_OPERATIONS:
-        c.fail(f"{c.shown()} is no operation of atomicrmw that weft knows")
+        raise c.error(f"{c.shown()} is no operation of atomicrmw that weft knows")
     c.pos += 1
     address = read_pointer(c)
     c.expect(",")

@@ -39,7 +39,7 @@ class MetadataTable:
         """Note the definition that is the current token."""
         number = c.token.split(" ", 1)[0]
         if number in self._definitions:
-            c.fail(f"metadata {number} is defined twice")
+            raise c.error(f"metadata {number} is defined twice")
         self._definitions[number] = c.pos
         c.pos += 1
 
@@ -49,7 +49,7 @@ class MetadataTable:
         node = self._nodes.get(token)
         if node is None:
             if token not in self._definitions:
-                c.fail(f"metadata {token} is not defined")
+                raise c.error(f"metadata {token} is not defined")
             node = self._start(token)
         c.pos += 1
         return node
@@ -63,7 +63,7 @@ class MetadataTable:
         start = c.pos
         read = self.read(c)
         if not isinstance(read, DebugLoc):
-            c.fail("expected a !DILocation", at=start)
+            raise c.error("expected a !DILocation", at=start)
         return read
 
     def read(self, c: Cursor) -> Metadata:
@@ -116,7 +116,7 @@ class MetadataTable:
         scope_node = self._by_number(main, scope, position)
         outer = self._by_number(main, inlined_at, position) if inlined_at else None
         if not isinstance(scope_node, MDNode) or not isinstance(outer, DebugLoc | None):
-            main.fail("the scope of a location is a node, and inlinedAt is a !DILocation", at=position)
+            raise main.error("the scope of a location is a node, and inlinedAt is a !DILocation", at=position)
         return DebugLoc(
             int(line),
             int(column or 0),
@@ -132,7 +132,7 @@ class MetadataTable:
         node = self._nodes.get(number)
         if node is None:
             if number not in self._definitions:
-                main.fail(f"metadata {number} is not defined", at=position)
+                raise main.error(f"metadata {number} is not defined", at=position)
             node = self._start(number)
         return node
 
@@ -163,13 +163,13 @@ class MetadataTable:
             label = c.take()
             if label[-1] == ":" and len(label) > 1:
                 if label[:-1] in node.fields:
-                    c.fail(f"field {label[:-1]} is given twice", at=c.pos - 1)
+                    raise c.error(f"field {label[:-1]} is given twice", at=c.pos - 1)
                 node.fields[label[:-1]] = self._read_field(c)
             elif node.kind in IN_PLACE_NODES:
                 c.pos -= 1
                 node.fields[str(len(node.fields))] = self._read_field(c)
             else:
-                c.fail(f"expected a field of !{node.kind}", at=c.pos - 1)
+                raise c.error(f"expected a field of !{node.kind}", at=c.pos - 1)
 
     def _read_field(self, c: Cursor) -> Metadata | str | None:
         """The value of a field: metadata, or the text of a number, a flag or several flags joined by ``|``."""
@@ -198,10 +198,10 @@ class MetadataTable:
         fields = shell.fields
         scope, inlined_at = fields.get("scope"), fields.get("inlinedAt")
         if not isinstance(scope, MDNode) or not isinstance(inlined_at, DebugLoc | None):
-            c.fail("the scope of a location is a node, and inlinedAt is a !DILocation", at=start)
+            raise c.error("the scope of a location is a node, and inlinedAt is a !DILocation", at=start)
         unknown = set(fields) - _LOCATION_FIELDS
         if unknown:
-            c.fail(f"!DILocation has no field {min(unknown)}", at=start)
+            raise c.error(f"!DILocation has no field {min(unknown)}", at=start)
         numbers = (shell.number(key) for key in ("line", "column", "atomGroup", "atomRank"))
         line, column, group, rank = numbers
         implicit = fields.get("isImplicitCode") == "true"
@@ -218,9 +218,9 @@ def _shell(c: Cursor, distinct: bool) -> MDTuple | MDNode:
         return MDTuple([], distinct)
     if token[0] == "!" and len(token) > 1 and c.token == "(":
         return MDNode(token[1:], {}, distinct)
-    c.fail(f"expected a metadata node, found {token!r}", at=c.pos - 1)
+    raise c.error(f"expected a metadata node, found {token!r}", at=c.pos - 1)
 
 
 def _expect_end(c: Cursor) -> None:
     if c.token != END:
-        c.fail(f"expected the end of the metadata node, found {c.shown()}")
+        raise c.error(f"expected the end of the metadata node, found {c.shown()}")

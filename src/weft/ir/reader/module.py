@@ -84,7 +84,7 @@ class _ModuleReader:
             else:
                 read_variable_tail(c, symbol)
             if not self._at_entity():
-                c.fail(f"expected the end of the definition of @{symbol.name}, found {c.shown()}")
+                raise c.error(f"expected the end of the definition of @{symbol.name}, found {c.shown()}")
         for function, c.pos, names in self.definitions:
             self._read_definition(function, names)
         for c.pos in self.named_metadata:
@@ -100,7 +100,7 @@ class _ModuleReader:
                 continue
             token = c.tokens[position - 2]
             if name_of(token) in self.context.struct_positions:
-                c.fail(f"type {token} is defined twice", at=position - 2)
+                raise c.error(f"type {token} is defined twice", at=position - 2)
             self.context.struct_positions[name_of(token)] = position + 1
             self.types.append((token, position - 2))
 
@@ -197,7 +197,7 @@ class _ModuleReader:
 
     def _enter(self, symbol: GlobalValue, position: int) -> None:
         if symbol.name in self.context.symbols:
-            self.c.fail(f"@{symbol.name} is defined twice", at=position)
+            raise self.c.error(f"@{symbol.name} is defined twice", at=position)
         self.context.symbols[symbol.name] = symbol
 
     def _read_definition(self, function: Function, names: _ParameterNames) -> None:
@@ -214,7 +214,7 @@ class _ModuleReader:
         c = self.c
         name = c.take()[1:]
         if name in self.module.named_metadata:
-            c.fail(f"named metadata !{name} is defined twice", at=c.pos - 1)
+            raise c.error(f"named metadata !{name} is defined twice", at=c.pos - 1)
         c.pos += 3
         nodes: list[Metadata] = []
         while not c.accept("}"):
@@ -246,15 +246,15 @@ class _ModuleReader:
             elif what == "datalayout":
                 self.module.datalayout = c.string()
             else:
-                c.fail(f"expected 'triple' or 'datalayout', found {what!r}", at=c.pos - 2)
+                raise c.error(f"expected 'triple' or 'datalayout', found {what!r}", at=c.pos - 2)
         elif token == "module":
             c.pos += 1
             c.expect("asm")
             self.module.asm.append(c.string())
         elif token.startswith("uselistorder"):
-            c.fail("use-list orders are not supported", "print the module without -preserve-ll-uselistorder")
+            raise c.error("use-list orders are not supported", "print the module without -preserve-ll-uselistorder")
         else:
-            c.fail(f"{c.shown()} is nothing that weft knows at the level of a module")
+            raise c.error(f"{c.shown()} is nothing that weft knows at the level of a module")
 
 
 def _occurrences(tokens: list[str], token: str) -> list[int]:

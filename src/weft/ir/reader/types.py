@@ -65,12 +65,12 @@ def read_type(c: Cursor) -> Type:
     if token[0] == "i" and token[1:].isdigit():
         bits = int(token[1:])
         if not 1 <= bits <= _MAX_INTEGER_BITS:
-            c.fail(f"{token} is no integer type: widths go from 1 to 2^23")
+            raise c.error(f"{token} is no integer type: widths go from 1 to 2^23")
         c.pos = pos + 1
         return int_type(bits)
     if token in _REFUSED:
-        c.fail(f"type {token} is not supported", _REFUSED[token])
-    c.fail(f"expected a type, found {c.shown()}")
+        raise c.error(f"type {token} is not supported", _REFUSED[token])
+    raise c.error(f"expected a type, found {c.shown()}")
 
 
 def read_first_class_type(c: Cursor) -> Type:
@@ -78,7 +78,7 @@ def read_first_class_type(c: Cursor) -> Type:
     start = c.pos
     type = read_type(c)
     if type is VOID or type is LABEL:
-        c.fail(f"a value cannot have type {type}", at=start)
+        raise c.error(f"a value cannot have type {type}", at=start)
     return type
 
 
@@ -115,7 +115,9 @@ def _read_sequence(c: Cursor) -> Type:
         c.expect(">")
         return packed
     if c.token == "vscale":
-        c.fail("scalable vectors are not supported", "compile for a machine with vectors of fixed length")
+        raise c.error(
+            "scalable vectors are not supported", "compile for a machine with vectors of fixed length"
+        )
     count = c.integer()
     c.expect("x")
     element_at = c.pos
@@ -125,9 +127,9 @@ def _read_sequence(c: Cursor) -> Type:
         type: Type = ArrayType(element, count)
     else:
         if not (element.is_integer or element.is_float or element.is_pointer):
-            c.fail(f"{element} cannot be an element of a vector", at=element_at)
+            raise c.error(f"{element} cannot be an element of a vector", at=element_at)
         if count == 0:
-            c.fail("a vector has at least one element", at=start + 1)
+            raise c.error("a vector has at least one element", at=start + 1)
         c.expect(">")
         type = VectorType(element, count)
     if c.pos == start + 5:
@@ -154,7 +156,7 @@ def named_struct(c: Cursor, token: str, at: int) -> StructType:
         return known
     definition = context.struct_positions.pop(name, None)
     if definition is None:
-        c.fail(f"type {token} is not defined, or contains itself", at=at)
+        raise c.error(f"type {token} is not defined, or contains itself", at=at)
     # Definitions stand in the module's text, while `c` may walk that of a metadata node.
     d = context.metadata.module_cursor
     saved, d.pos = d.pos, definition
