@@ -118,6 +118,8 @@ class _Binder:
         value = _plain(value)
         if name == "cuda":
             return self._cuda
+        if name.startswith("xoroshiro128p_"):
+            return getattr(self._cuda.random, name)
         if value is math:
             return MATH
         if value is np:

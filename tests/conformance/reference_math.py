@@ -1,7 +1,7 @@
 """`math`, `numpy` and the builtin functions as kernels see them, for plain Python execution.
 
 Each math function is computed in float64 by NumPy or SciPy and rounded once to the type the dialect gives it:
-float32 when every float among the arguments is float32, else float64.
+float32 for float32 and narrower, float64 for wider ones and integers, weak for weak ones.
 """
 
 from __future__ import annotations
@@ -42,16 +42,13 @@ _IN_FLOAT64: dict[str, Callable[..., Any]] = {
 _IN_OWN_TYPE = {"nextafter", "fmod", "copysign", "fabs"}
 
 
-def result_type(*values: Any) -> np.dtype[Any]:
-    """Return the float type of a math function of these arguments."""
-    floats = [value for value in values if isinstance(value, np.floating)]
-    if (
-        floats
-        and all(value.dtype == np.float32 for value in floats)
-        and not any(isinstance(value, np.integer) for value in values)
-    ):
-        return np.dtype(np.float32)
-    return np.dtype(np.float64)
+def result_type(*values: Any) -> Any:
+    """Return the type of a math function of these arguments: a dtype's, or float when all are weak."""
+    strong = [value.dtype for value in values if isinstance(value, np.generic)]
+    if not strong:
+        return float
+    dtype = np.result_type(*strong)
+    return dtype.type if dtype.kind == "f" else np.float64
 
 
 def float_function(name: str) -> Callable[..., Any]:
@@ -59,9 +56,9 @@ def float_function(name: str) -> Callable[..., Any]:
     compute = _IN_FLOAT64[name]
 
     def function(*values: Any) -> Any:
-        dtype = result_type(*values)
-        working = dtype.type if name in _IN_OWN_TYPE else np.float64
-        return dtype.type(compute(*(working(value) for value in values)))
+        kind = result_type(*values)
+        working = kind if name in _IN_OWN_TYPE else np.float64
+        return kind(compute(*(working(value) for value in values)))
 
     function.__name__ = name
     return function
@@ -82,17 +79,17 @@ def _predicate(compute: Callable[[Any], Any]) -> Callable[[Any], bool]:
 
 def _frexp(value: Any) -> tuple[Any, Any]:
     mantissa, exponent = np.frexp(np.float64(value))
-    return result_type(value).type(mantissa), np.int32(exponent)
+    return result_type(value)(mantissa), np.int32(exponent)
 
 
 def _modf(value: Any) -> tuple[Any, Any]:
-    kind = result_type(value).type
+    kind = result_type(value)
     fraction, whole = np.modf(np.float64(value))
     return kind(fraction), kind(whole)
 
 
 def _ldexp(value: Any, exponent: Any) -> Any:
-    kind = result_type(value).type
+    kind = result_type(value)
     return kind(np.ldexp(kind(value), int(exponent)))
 
 
@@ -174,7 +171,7 @@ def _print(*values: Any) -> None:
 
 BUILTINS: dict[str, Any] = {
     "int": _int,
-    "float": np.float64,
+    "float": float,
     "bool": bool,
     "complex": np.complex128,
     "len": lambda array: WeakInt(builtins.len(array)),

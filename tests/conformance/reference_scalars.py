@@ -1,8 +1,9 @@
 """The dialect's scalars for plain Python execution: weak integers, and casts that never raise.
 
 NumPy's scalars already behave as the dialect does: int32 wraps, float32 stays float32, a literal takes the
-type of its partner (NEP 50). What Python lacks is the *weak int64* of thread ids, sizes, range counters and
-Python int arguments, which wraps at 64 bits, takes a float partner's type and widens a narrower integer.
+type of its partner (NEP 50), and Python's own floats are weak. What Python lacks is the *weak int64* of
+thread ids, sizes, range counters and Python int arguments, which wraps at 64 bits, takes a float partner's
+type and widens a narrower integer.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _settle(value: Any) -> Any:
-    """Return NumPy's result as the dialect names it: an int64 made of weak operands is weak."""
-    return WeakInt(value) if isinstance(value, np.int64) else value
+    """Return NumPy's result of weak operands as the weak number it is in the dialect."""
+    return WeakInt(value) if isinstance(value, np.int64) else float(value)
 
 
 def _binary(op: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:

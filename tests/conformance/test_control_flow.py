@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+
 from conformance.cases import Case, Cases
 from conformance.data import floats, given, ints, of, small, spread, to_out
 from conformance.runner import check
-
 from weft import cuda
 
 cases = Cases()
@@ -86,7 +86,7 @@ def while_with_a_varying_count(out, x):
         n = abs(x[i]) + 1
         steps = 0
         while n != 1:
-            if n % 2 == 0:
+            if n % 2 == 0:  # noqa: SIM108
                 n = n // 2
             else:
                 n = 3 * n + 1
@@ -255,7 +255,7 @@ def loop_variable_after_the_loop(out, x):
     i = cuda.grid(1)
     if i < out.size:
         k = -1
-        for k in range(abs(x[i]) % 7):
+        for k in range(abs(x[i]) % 7):  # noqa: B007
             pass
         out[i] = k
 
@@ -364,7 +364,7 @@ def swap_and_rotate(out, x):
 def variable_takes_the_join_of_its_types(out, x):
     i = cuda.grid(1)
     if i < out.size:
-        if x[i] > 0:
+        if x[i] > 0:  # noqa: SIM108
             r = 1
         else:
             r = 0.5

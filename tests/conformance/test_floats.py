@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+
 from conformance.cases import Case, Cases
 from conformance.data import FLOATS, floats, given, of, small, special, spread, to_out
 from conformance.runner import check
-
 from weft import cuda
 
 cases = Cases()
@@ -189,7 +189,7 @@ def horner(out, x):
     i = cuda.grid(1)
     if i < out.size:
         s = np.float32(0)
-        for k in range(8):
+        for _ in range(8):
             s = s * x[i] + np.float32(1.5)
         out[i] = s
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+
 from conformance.cases import Case, Cases
 from conformance.data import floats, of, small, to_out
 from conformance.runner import check
-
 from weft import cuda
 
 cases = Cases()

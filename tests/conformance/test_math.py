@@ -9,10 +9,10 @@ from math import exp, sqrt
 
 import numpy as np
 import pytest
+
 from conformance.cases import Case, Cases
 from conformance.data import FLOATS, floats, of, small, special, spread, to_out
 from conformance.runner import check
-
 from weft import cuda
 
 cases = Cases()

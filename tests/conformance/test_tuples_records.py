@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+
 from conformance.cases import Case, Cases
 from conformance.data import floats, given, of, small, to_out
 from conformance.runner import check
-
 from weft import cuda
 
 cases = Cases()
@@ -62,7 +62,7 @@ def unpack_nested(out, x):
 def tuple_assigned_in_branches(out, x):
     i = cuda.grid(1)
     if i < out.size:
-        if x[i] > 50:
+        if x[i] > 50:  # noqa: SIM108
             t = (x[i], 1)
         else:
             t = (0, x[i])
