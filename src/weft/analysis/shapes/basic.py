@@ -1,0 +1,47 @@
+"""The basic divergence lattice: ⊥ < uniform < varying, in each dimension (Moll §6.1; Karrenberg and Hack §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from weft.analysis.intervals import Interval
+from weft.analysis.shapes.application import Fact
+from weft.analysis.shapes.domain import ShapeDomain
+from weft.analysis.shapes.shape import BOTTOM, Shape
+
+
+class Basic(ShapeDomain):
+    """Uniform or varying.
+
+    * **⊥**: no value. **⊤**: varying.
+    * **Order** ⊥ ⊑ uniform ⊑ varying; **join** the greater; **height** 3 (d + 2 for d dimensions).
+    * **Concretization**: uniform holds the vectors with one value in all active lanes, varying all vectors.
+    * **Transfer** ([DA-UARITH], [DA-DARITH]): uniform if all operands are; a φ and a select over a uniform condition
+      are the join, which is the same.
+    """
+
+    name = "basic"
+
+    def project(self, shape: Shape, bits: int) -> Shape:
+        if shape.is_bottom:
+            return BOTTOM
+        return Shape(tuple(0 if s == 0 else None for s in shape.strides))
+
+    def transfer(
+        self,
+        op: str,
+        flags: Iterable[str],
+        bits: int,
+        operands: Sequence[Fact],
+        predicate: str | None = None,
+        *,
+        scales: tuple[int, ...] = (),
+        offset: int = 0,
+        bounds: Interval | None = None,
+    ) -> Shape:
+        result = BOTTOM if op == "phi" else self.uniform()
+        for fact in operands:
+            if fact.shape.is_bottom and op != "phi":
+                return BOTTOM
+            result = self.join(result, fact.shape)
+        return result
