@@ -96,6 +96,8 @@ class Function(GlobalValue):
         "return_attributes",
     )  # fmt: skip
 
+    is_function = True
+
     def __init__(self, name: str, fn_type: FunctionType, arg_names: tuple[str, ...] = ()) -> None:
         super().__init__(pointer(), name)
         self.fn_type = fn_type

@@ -48,7 +48,11 @@ class Instruction(Value):
         guard: Value | None = None,
         loc: DebugLoc | None = None,
     ) -> None:
-        super().__init__(type, name)
+        # Instructions are made by the thousand while a user waits: the base's part is written out here.
+        self.type = type
+        self.name = name
+        self.users = {}
+        self.records = []
         self.op = op
         self.operands: list[Value] = list(operands)
         self.blocks: list[BasicBlock] = list(blocks)
@@ -61,10 +65,16 @@ class Instruction(Value):
         self.metadata: dict[str, Metadata] = {}
         self.debug_records: list[DbgRecord] = []
         self.block: BasicBlock | None = None
-        for used in self.used_values():
-            used.add_user(self)
-        for target in self.blocks:
+        for used in operands:
+            if used.tracks_users:
+                users = used.users
+                users[self] = users.get(self, 0) + 1
+        for target in blocks:
             target.add_user(self)
+        if shadow is not None:
+            shadow.add_user(self)
+        if guard is not None:
+            guard.add_user(self)
 
     def __repr__(self) -> str:
         result = "" if self.type is VOID else f"%{self.name or '?'} = "
@@ -86,8 +96,9 @@ class Instruction(Value):
     @property
     def function(self) -> Function:
         """The function the instruction stands in."""
-        assert self.block is not None and self.block.function is not None, "instruction is not in a function"
-        return self.block.function
+        function = self.block.function if self.block is not None else None
+        assert function is not None, "instruction is not in a function"
+        return function
 
     def used_values(self) -> Iterator[Value]:
         """Every value used: operands, shadow, guard (not the blocks)."""
@@ -179,10 +190,8 @@ class Instruction(Value):
         """The name of the function called directly; None for an indirect call, assembly and non-calls."""
         if self.op != "call":
             return None
-        from weft.ir.function import Function
-
         callee = self.operands[-1]
-        return callee.name if isinstance(callee, Function) else None
+        return callee.name if callee.is_function else None
 
     @property
     def successors(self) -> list[BasicBlock]:

@@ -11,7 +11,7 @@ expression cuts; a token's kind shows in its first or last character:
 ``#0`` ``#dbg_value``  attribute group, debug record
 ``name:`` ``"a b":``   label, or field name of a metadata node
 ``!12 = ...``          a whole definition of a numbered metadata node
-others                 words, numbers, ``"strings"``, ``c"bytes"``, single punctuation characters
+others                 words, numbers, ``"strings"``, single punctuation characters
 =====================  =======================================================
 
 A metadata definition is one token because modules with debug information hold more of them than
@@ -28,13 +28,16 @@ from weft.diag.source import SourceSpan
 END = "\0"
 """The token after the last one."""
 
+# The alternatives stand in the order of how often they match, and give nothing back (possessive quantifiers).
 _TOKEN = re.compile(
     r"""
-    [ \t\r\n]*+ (?: ;[^\n]*+ [ \t\r\n]*+ )*+            # blanks and comments between tokens
+    \s*+ (?: ;.*+ \s*+ )*+                       # blanks and comments between tokens
     (
-        ^!\d+\ =\ [^\n]*+ (?: \n[ \t)}] [^\n]*+ )*+      # a numbered metadata node, its indented lines included
-      | [%@!$c]?"[^"]*":?
-      | [%@!#]?[-\w$.\\]+ (?: \+\d+ )? :?               # the + is that of 1.0e+00
+        [%@#]?[-\w$.\\]++ (?: \+\d+ )?+ :?+      # words, names, numbers; the + is that of 1.0e+00
+      | [(),=\[\]{}<>]
+      | ^!\d+\ =\ .*+ (?: \n[ \t)}] .*+ )*+      # a numbered metadata node with its indented lines
+      | ![-\w$.\\]++
+      | [%@!$]?"[^"]*+":?+
       | \S
     )
     """,

@@ -29,6 +29,7 @@ class Value:
     __slots__ = ("name", "records", "type", "users")
 
     tracks_users = True
+    is_function = False
 
     def __init__(self, type: Type, name: str = "") -> None:
         self.type = type

@@ -48,11 +48,11 @@ def start_block(c: Cursor, key: str | None, at: int) -> BasicBlock:
 def define_value(c: Cursor, key: str | None, value: Value, at: int) -> None:
     """Give `value` its name, and let earlier uses of the name refer to it."""
     scope = scope_of(c)
-    key = _numbered(c, scope, key, at)
-    if key in scope.values:
-        raise c.error(f"{key} is defined twice", at=at)
-    if key in scope.blocks:
-        raise c.error(f"{key} is the name of a block already", at=at)
+    if key is None or key[1] in "0123456789":
+        key = _numbered(c, scope, key, at)
+    if key in scope.values or key in scope.blocks:
+        what = "a value" if key in scope.values else "a block"
+        raise c.error(f"{key} is the name of {what} already", at=at)
     value.name = key[1:]
     scope.values[key] = value
     if scope.forward_values:
@@ -77,7 +77,7 @@ def _numbered(c: Cursor, scope: FunctionScope, key: str | None, at: int) -> str:
     if key is None:
         key = f"%{scope.next_number}"
         scope.next_number += 1
-    elif "0" <= key[1] <= "9" and key[1:].isdigit():
+    elif key[1:].isdecimal():
         number = int(key[1:])
         if number < scope.next_number:
             raise c.error(f"expected number %{scope.next_number} or a higher one", at=at)

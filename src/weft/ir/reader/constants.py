@@ -106,8 +106,6 @@ def read_constant(c: Cursor, type: Type) -> Constant:
     reader = _WORDS.get(token)
     if reader is not None:
         return reader(c, type)
-    if token[:2] == 'c"':
-        return _read_bytes(c, type)
     if token in OPCODES:
         return _read_expression(c, type)
     if type is METADATA:
@@ -242,10 +240,11 @@ _PARTNER = {"{": "}", "[": "]", "<": ">"}
 
 
 def _read_bytes(c: Cursor, type: Type) -> Constant:
-    data = unescape(c.token[2:-1])
-    if not (isinstance(type, ArrayType) and type.element == IntType(8) and type.count == len(data)):
-        raise c.error(f"this string of {len(data)} bytes is no constant of type {type}")
+    start = c.pos
     c.pos += 1
+    data = unescape(c.string())
+    if not (isinstance(type, ArrayType) and type.element == IntType(8) and type.count == len(data)):
+        raise c.error(f"this string of {len(data)} bytes is no constant of type {type}", at=start)
     return ConstBytes(type, data)
 
 
@@ -302,6 +301,7 @@ _WORDS = {
     "poison": _read_poison,
     "splat": _read_splat,
     "asm": _read_asm,
+    "c": _read_bytes,
     "{": _read_aggregate,
     "[": _read_aggregate,
     "<": _read_aggregate,

@@ -107,8 +107,9 @@ class _ModuleReader:
     def _find_attribute_groups(self) -> None:
         """Read the attribute groups, which stand behind the functions that use them."""
         c = self.c
-        for c.pos in _occurrences(c.tokens, "attributes"):
-            if c.tokens[c.pos + 1][0] == "#":
+        for position in _occurrences(c.tokens, "attributes"):
+            if c.tokens[position + 1][0] == "#":
+                c.pos = position
                 read_attribute_group(c)
 
     def _read_entity(self) -> None:
@@ -259,4 +260,7 @@ class _ModuleReader:
 
 def _occurrences(tokens: list[str], token: str) -> list[int]:
     """The positions of a token that is rare."""
-    return [i for i, t in enumerate(tokens) if t == token] if token in tokens else []
+    found: list[int] = []
+    for _ in range(tokens.count(token)):
+        found.append(tokens.index(token, found[-1] + 1 if found else 0))
+    return found
