@@ -1,0 +1,44 @@
+"""Random kernels mean the same to plain Python, to the interpreter and to machine code, bit for bit."""
+
+import numpy as np
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+from conformance.cases import Case
+from conformance.programs import FLOATING, SIGNED, THREADS, UNSIGNED, Program, control_flow, expressions
+from conformance.runner import check
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def agree(program: Program, seed: int) -> None:
+    note(program.source)
+    check(
+        Case(
+            "generated",
+            program.kernel(),
+            lambda rng: program.args(np.random.default_rng(seed)),
+            grid=2,
+            block=THREADS // 2,
+        )
+    )
+
+
+@given(expressions(SIGNED, UNSIGNED), SEEDS)
+def test_integer_expressions_agree(program: Program, seed: int) -> None:
+    agree(program, seed)
+
+
+@given(expressions(FLOATING), SEEDS)
+def test_float_expressions_agree(program: Program, seed: int) -> None:
+    agree(program, seed)
+
+
+@given(control_flow(SIGNED, UNSIGNED), SEEDS)
+def test_integer_control_flow_agrees(program: Program, seed: int) -> None:
+    agree(program, seed)
+
+
+@given(control_flow(FLOATING), SEEDS)
+def test_float_control_flow_agrees(program: Program, seed: int) -> None:
+    agree(program, seed)
