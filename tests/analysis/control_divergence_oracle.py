@@ -13,40 +13,51 @@ Semantics
   behind the loop): loops have unique latches, if only virtual ones. Any such order will do for all but
   `Observations.apart`; by default a block of high number comes first, unlike in the order of the analysis.
 * Threads that run a block together leave it over the same edge: every branch is uniform *per instance*,
-  but for the one divergent block, which they may leave over any two edges. A thread that runs a block
+  but for the given divergent blocks, which they may leave over any two edges. A thread that runs a block
   alone may leave it over any edge, so two threads apart choose freely.
 
 What is observed
 ----------------
 * A *join*: both run ``z`` together and came from different predecessors.
-* *Temporal divergence* of a loop: both run ``z``, outside of the loop, together and came from inside of it,
-  and their latest runs of the loop's header were not the same step. Since the header dominates the loop,
-  what a block of the loop defines was then defined in different steps, too.
+* A *stale value*: both enter ``z`` together and their latest runs of block ``d`` were not the same step, so
+  what ``d`` defines differs, even if it is uniform at each step. For the header ``d`` of a loop and ``z``
+  outside of it, entered from inside, this is temporal divergence of the loop: the header dominates the
+  loop, so all of the loop's definitions are as old.
 * *Partial activation*: one runs ``z`` alone, while the other waits or has finished.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 Succs = tuple[tuple[int, ...], ...]
 Edge = tuple[int, int]
 Preference = Callable[[int], int]
+Rank = Callable[[int, int], int]
 
+ENTERING = -1
 FINISHED = (-1, -1)
 
 
 @dataclass
 class Observations:
-    """All that can happen when one given block diverges."""
+    """All that can happen when given blocks diverge."""
 
     joins: set[tuple[int, frozenset[int]]] = field(default_factory=set)
     """``(z, {p, q})``: threads enter ``z`` together from ``p`` and ``q``."""
-    temporal: set[tuple[int, int, frozenset[int]]] = field(default_factory=set)
-    """``(header, z, preds)``: threads meet in ``z`` from different iterations of the loop of ``header``."""
+    stale: set[tuple[int, int, frozenset[int]]] = field(default_factory=set)
+    """``(d, z, preds)``: threads enter ``z`` together from `preds` and ran ``d`` last in different steps."""
     alone: set[int] = field(default_factory=set)
     """Blocks that one thread runs alone."""
     apart: set[int] = field(default_factory=set)
     """Blocks that one thread runs alone while the other waits elsewhere."""
+
+    def temporal(self, loops: dict[int, set[int]]) -> set[tuple[int, int, frozenset[int]]]:
+        """``(header, z, preds)``: threads meet in ``z`` from different iterations of a loop."""
+        return {
+            (header, block, preds)
+            for header, block, preds in self.stale
+            if block not in loops[header] and preds <= loops[header]
+        }
 
 
 def reach(succs: Succs, start: int, without: int = -1) -> set[int]:
@@ -92,7 +103,9 @@ def priorities(
 
     def lay_out(region: set[int], header: int) -> None:
         inner = {h: body for h, body in loops.items() if h in region and h != header}
-        outermost = {h: body for h, body in inner.items() if not any(h in o for k, o in inner.items() if k != h)}
+        outermost = {
+            h: body for h, body in inner.items() if not any(h in o for k, o in inner.items() if k != h)
+        }
         unit_of = {block: block for block in region} | {b: h for h, body in outermost.items() for b in body}
         before: dict[int, set[int]] = {unit: set() for unit in unit_of.values()}
         for block in region:
@@ -118,53 +131,58 @@ def priorities(
     )
 
 
-State = tuple[Edge, Edge, frozenset[int]]
-"""Where each thread waits, and the headers whose latest runs by the two were different steps."""
-
-
-def observe(
-    succs: Succs, loops: dict[int, set[int]], divergent: int, preference: Preference = high_numbers_first
-) -> Observations:
-    """Explore all executions in which only the branch of `divergent` is not uniform."""
+def ranking(succs: Succs, loops: dict[int, set[int]], preference: Preference = high_numbers_first) -> Rank:
+    """The priority of each edge."""
     block_rank, latch_rank = priorities(succs, loops, preference)
 
-    def rank(edge: Edge) -> int:
-        source, target = edge
-        if edge == FINISHED:
-            return 1 << 30
+    def rank(source: int, target: int) -> int:
         return latch_rank[target] if source in loops.get(target, ()) else block_rank[target]
 
+    return rank
+
+
+State = tuple[Edge, Edge, frozenset[int]]
+"""Where each thread waits, and the tracked blocks whose latest runs by the two were different steps."""
+
+
+def observe(succs: Succs, divergent: Collection[int], rank: Rank, tracked: Collection[int]) -> Observations:
+    """Explore all executions in which only the branches of the blocks `divergent` are not uniform.
+
+    `tracked` are the blocks whose values are watched for staleness.
+    """
     seen = Observations()
 
-    def step(state: State) -> Iterator[State]:
-        first, second, skewed = state
-        if rank(first) > rank(second):
-            first, second = second, first
-        block = first[1]
-        if rank(first) != rank(second):
-            seen.alone.add(block)
-            if second != FINISHED:
-                seen.apart.add(block)
-            if block in loops:
-                skewed |= {block}
-            for edge in out_edges(block):
-                yield edge, second, skewed
-            return
-        preds = frozenset((first[0], second[0]))
-        if len(preds) > 1:
-            seen.joins.add((block, preds))
-        for header in skewed:
-            if block not in loops[header] and preds <= loops[header]:
-                seen.temporal.add((header, block, preds))
-        skewed -= {block}
-        for edge in out_edges(block):
-            for other in out_edges(block) if block == divergent else [edge]:
-                yield edge, other, skewed
+    def priority(edge: Edge) -> tuple[int, int]:
+        # Back edges to different entries of an irreducible loop have one rank.
+        return (1 << 30 if edge == FINISHED else rank(*edge), edge[1])
 
     def out_edges(block: int) -> list[Edge]:
         return [(block, target) for target in succs[block]] or [FINISHED]
 
-    start: State = ((-1, 0), (-1, 0), frozenset())
+    def step(state: State) -> Iterator[State]:
+        first, second, stale = state
+        if priority(first) > priority(second):
+            first, second = second, first
+        block = first[1]
+        if priority(first) != priority(second):
+            seen.alone.add(block)
+            if second != FINISHED:
+                seen.apart.add(block)
+            if block in tracked:
+                stale |= {block}
+            for edge in out_edges(block):
+                yield edge, second, stale
+            return
+        preds = frozenset((first[0], second[0]))
+        if len(preds) > 1:
+            seen.joins.add((block, preds))
+        seen.stale.update((older, block, preds) for older in stale)
+        stale -= {block}
+        for edge in out_edges(block):
+            for other in out_edges(block) if block in divergent else [edge]:
+                yield edge, other, stale
+
+    start: State = ((ENTERING, 0), (ENTERING, 0), frozenset())
     known = {start}
     work = [start]
     while work:

@@ -114,7 +114,7 @@ class ControlDivergence:
         self._known: dict[int, SyncResult] = {}
 
     def joins(self, block: int) -> SyncResult:
-        """The effects of a divergent terminator in `block` (none in a block that the entry does not reach)."""
+        """The effects of a divergent terminator in `block`; none if the entry does not reach it."""
         result = self._known.get(block)
         if result is None:
             result = self._known[block] = _Propagation(self, self._start).run(block)
@@ -214,7 +214,7 @@ class _Sweep:
     Attributes
     ----------
     latched
-        What arrives at the end of the iteration: the label of each latch.
+        What arrives at the end of the iteration: the label of each back edge.
     left
         What leaves the level: the label of each exit edge.
     """
@@ -224,12 +224,12 @@ class _Sweep:
     def __init__(self, propagation: _Propagation, level: Loop | None) -> None:
         self.propagation = propagation
         self.level = level
-        self.latched: dict[int, int] = {}
+        self.latched: dict[Edge, int] = {}
         self.left: dict[Edge, int] = {}
         # Nodes that wait, a heap of (number of the first block, entry block): the numbers differ.
         self.pending: list[tuple[int, int]] = []
-        self.arrivals: dict[int, dict[int, int]] = {}
-        """Per waiting node, known by its number, the label that each predecessor passes on."""
+        self.arrivals: dict[int, dict[Edge, int]] = {}
+        """Per waiting node, known by its number, the label that arrives over each edge."""
 
     def run(self, starts: Mapping[Edge, int]) -> None:
         of = self.propagation
@@ -273,24 +273,24 @@ class _Sweep:
                 self.left[source, target] = label
                 return
             if target == self.level.header:
-                self.latched[source] = label
+                self.latched[source, target] = label
                 return
         loop = self.inner_loop(target)
         number = self.propagation.start[loop] if loop else self.propagation.number[target]
         waiting = self.arrivals.get(number)
         if waiting is None:
-            self.arrivals[number] = {source: label}
+            self.arrivals[number] = {(source, target): label}
             heapq.heappush(self.pending, (number, target))
         else:
-            waiting[source] = label
+            waiting[source, target] = label
 
-    def join(self, block: int, arrivals: Mapping[int, int]) -> int:
-        """The label of `block`, given the label that each predecessor passes on; notes a join."""
+    def join(self, block: int, arrivals: Mapping[Edge, int]) -> int:
+        """The label of `block`, given those that arrive over its edges; if they differ, it is a join."""
         labels = set(arrivals.values())
         if len(labels) == 1:
             return labels.pop()
         self.propagation.groups[block] = tuple(
-            frozenset(source for source, passed in arrivals.items() if passed == label)
+            frozenset(source for (source, _), arrived in arrivals.items() if arrived == label)
             for label in dict.fromkeys(arrivals.values())
         )
         return self.propagation.number[block]
@@ -299,4 +299,3 @@ class _Sweep:
         """The loop that stands for `block` in this level, as an edge from the level can only enter it."""
         loop = self.propagation.loops.headed_by[block]
         return loop if loop is not self.level else None
-

@@ -1,0 +1,52 @@
+"""All small reducible graphs, and random larger ones, as successor lists with their natural loops."""
+
+import itertools
+import random
+from collections.abc import Iterator
+
+from analysis.control_divergence_oracle import Succs, natural_loops, reach
+
+Graph = tuple[Succs, dict[int, set[int]]]
+
+
+def all_reducible(size: int) -> Iterator[Graph]:
+    """Every reducible graph of `size` live blocks with at most two successors each.
+
+    Of graphs that differ in the order of successors or in the numbers of blocks, some are left out: blocks
+    are numbered in breadth-first order, the lower of two successors first.
+    """
+    blocks = range(size)
+    choices = [(), *itertools.combinations(blocks, 1), *itertools.combinations(blocks, 2)]
+    for succs in itertools.product(choices, repeat=size):
+        found = [0]
+        for block in found:
+            found.extend(target for target in succs[block] if target not in found)
+        if found == list(blocks):
+            loops = natural_loops(succs)
+            if loops is not None:
+                yield succs, loops
+
+
+def random_reducible(rng: random.Random, size: int) -> Graph:
+    """An acyclic graph of `size` live blocks, then edges back to dominators; some blocks have three or more
+    successors."""
+    succs: list[list[int]] = [[] for _ in range(size)]
+    for block in range(1, size):
+        succs[rng.choice([b for b in range(block) if len(succs[b]) < 2])].append(block)
+    for _ in range(rng.randint(0, size)):
+        source, target = sorted(rng.choices(range(size), k=2))
+        if source != target and target not in succs[source]:
+            succs[source].append(target)
+    forward = tuple(map(tuple, succs))
+    undominated = [reach(forward, 0, without=block) for block in range(size)]
+    for _ in range(rng.randint(0, 4)):
+        source = rng.randrange(size)
+        target = rng.choice([b for b in range(size) if source not in undominated[b]])
+        if target not in succs[source]:
+            succs[source].append(target)
+    for targets in succs:
+        rng.shuffle(targets)
+    graph = tuple(map(tuple, succs))
+    loops = natural_loops(graph)
+    assert loops is not None
+    return graph, loops
