@@ -32,6 +32,8 @@ _MAGIC = b"weft-object-1\n"
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _SUFFIX = ".weft"
 _TEMPORARY = "weft-"
+_ENTRIES = f"[0-9a-f][0-9a-f]/*{_SUFFIX}"
+_TEMPORARIES = f"[0-9a-f][0-9a-f]/{_TEMPORARY}*"
 _DEFAULT_LIMIT_MIB = 512
 _TOUCH_AFTER = 3600.0
 """An entry's time of last use is kept to the hour: a hit then costs no write."""
@@ -122,17 +124,18 @@ class ObjectCache:
 
     def clear(self) -> None:
         """Remove all entries."""
-        for path in self._files():
+        for _, _, path in self._ages(_ENTRIES):
             _discard(path)
+        self._remove_stale()
 
     def size(self) -> tuple[int, int]:
         """Return the number of entries and their bytes."""
-        sizes = [size for _, size, path in self._ages() if path.suffix == _SUFFIX]
+        sizes = [size for _, size, _ in self._ages(_ENTRIES)]
         return len(sizes), sum(sizes)
 
     def _sweep(self) -> None:
         """Remove the longest unused entries until a tenth of the limit is free."""
-        ages = sorted(self._ages())
+        ages = sorted(self._ages(_ENTRIES))
         total = sum(size for _, size, _ in ages)
         room = self.limit_bytes - self.limit_bytes // 10
         if total > self.limit_bytes:
@@ -141,24 +144,23 @@ class ObjectCache:
                     break
                 _discard(path)
                 total -= size
-        for age, _, path in ages:
-            if path.suffix != _SUFFIX and time.time() - age > _STALE_TEMPORARY:
-                _discard(path)
+        self._remove_stale()
         # Several processes may store at once; none should get far past the limit before it looks again.
         self._until_sweep = max(0, self.limit_bytes - total) // 8
 
-    def _ages(self) -> Iterator[tuple[float, int, Path]]:
-        for path in self._files():
-            with contextlib.suppress(OSError):
-                status = path.stat()
-                yield status.st_mtime, status.st_size, path
+    def _remove_stale(self) -> None:
+        # Younger ones belong to processes that are about to rename them.
+        for age, _, path in self._ages(_TEMPORARIES):
+            if time.time() - age > _STALE_TEMPORARY:
+                _discard(path)
 
-    def _files(self) -> Iterator[Path]:
+    def _ages(self, pattern: str) -> Iterator[tuple[float, int, Path]]:
+        """Time of last use, size and path of each file that this class wrote, and of no others."""
         with contextlib.suppress(OSError):
-            for path in self.directory.glob("[0-9a-f][0-9a-f]/*"):
-                # Only what this class wrote: a directory named by mistake loses nothing.
-                if path.suffix == _SUFFIX or path.name.startswith(_TEMPORARY):
-                    yield path
+            for path in self.directory.glob(pattern):
+                with contextlib.suppress(OSError):
+                    status = path.stat()
+                    yield status.st_mtime, status.st_size, path
 
     def _path(self, key: str) -> Path:
         return self.directory / key[:2] / f"{key[2:]}{_SUFFIX}"

@@ -94,20 +94,20 @@ class Launcher:
             The kernel stopped early; the rest of its groups have not been started.
         """
         slots = self._packer.pack(args, checked=checked)
-        chunk = self._chunk
-        threads = min(thread_limit(get_num_threads()), -(-shape.groups // chunk))
+        groups, chunk = shape.groups, self._chunk
+        threads = min(thread_limit(get_num_threads()), -(-groups // chunk))
         arenas = take_arenas()
         table = arenas.reserve(threads, self._arena_bytes(shape.group_threads, shape.dynamic_bytes))
         frame = self._take_frame()
         try:
             self._format.pack_into(
-                frame.memory, 0, self._entry, frame.record, shape.groups, threads, chunk, *shape.grid,
+                frame.memory, 0, self._entry, frame.record, groups, threads, chunk, *shape.grid,
                 *shape.block, frame.slots, table, shape.dynamic_bytes, frame.error, *slots,
             )  # fmt: skip
         except (struct.error, OverflowError):
             raise self._packer.blame(args) from None
         pool = default_pool()
-        status = pool.launch(frame.job, threads) if pool else self._run_alone(frame, shape.groups)
+        status = pool.launch(frame.job, threads) if pool else self._run_alone(frame, groups)
         give_arenas(arenas)
         if status:
             raise self._explain(status, frame.error_words(), shape)

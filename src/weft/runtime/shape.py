@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import SupportsIndex
 
 from weft.diag.errors import LaunchError
@@ -33,12 +33,18 @@ class LaunchShape:
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     dynamic_bytes: int = 0
-    groups: int = field(init=False)
-    group_threads: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", self.grid[0] * self.grid[1] * self.grid[2])
-        object.__setattr__(self, "group_threads", self.block[0] * self.block[1] * self.block[2])
+    @property
+    def groups(self) -> int:
+        """Work-groups in the grid."""
+        x, y, z = self.grid
+        return x * y * z
+
+    @property
+    def group_threads(self) -> int:
+        """Threads in a work-group."""
+        x, y, z = self.block
+        return x * y * z
 
 
 def launch_shape(grid: Extent, block: Extent, dynamic_bytes: SupportsIndex = 0) -> LaunchShape:

@@ -1,0 +1,51 @@
+"""``print`` in kernels: what compiled code calls, and how a line is put together.
+
+Compiled code passes a format, one letter for each value (``i`` int64, ``u`` uint64, ``f`` float64, ``b`` bool,
+``s`` address of a C string), and the values in 8-byte slots. Lines go to ``sys.stdout``, whole, in the order in
+which threads print them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+import sys
+from collections.abc import Callable
+
+PRINT_SYMBOL = "weft.print"
+
+_PRINTER = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)
+_CODES = {"i": "q", "u": "Q", "f": "d", "b": "q", "s": "Q"}
+
+
+def format_line(letters: str, slots: bytes, read_string: Callable[[int], str]) -> str:
+    """The line that ``print`` writes for the values in `slots`; `read_string` reads a C string at an address."""
+    values = struct.unpack(f"<{''.join(_CODES[c] for c in letters)}", slots)
+    words: list[str] = []
+    for letter, value in zip(letters, values, strict=True):
+        if letter == "s":
+            words.append(read_string(value))
+        elif letter == "b":
+            words.append(str(bool(value)))
+        else:
+            words.append(str(value))
+    return " ".join(words)
+
+
+def _print(letters: bytes, address: int | None) -> None:
+    text = letters.decode()
+    slots = ctypes.string_at(address, 8 * len(text)) if text else b""
+    line = format_line(text, slots, lambda where: ctypes.string_at(where).decode())
+    sys.stdout.write(line + "\n")
+
+
+@functools.cache
+def _printer() -> ctypes._CFunctionType:  # type: ignore[name-defined]
+    return _PRINTER(_print)
+
+
+@functools.cache
+def print_address() -> int:
+    """The address compiled code calls to print; taking it keeps the function alive."""
+    return ctypes.cast(_printer(), ctypes.c_void_p).value or 0
