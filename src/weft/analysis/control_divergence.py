@@ -26,7 +26,8 @@ the one that arrives at the latch is divergent: threads leave over it while othe
 is one, the sweep is repeated a level further out, from the loop as a *partially divergent node* (Definition
 21): its divergent exit edges start with labels of their own, and all others, which threads only ever take
 together, share one. Once all paths have met in one block and none has left the level, nothing is apart any
-more and the sweep ends; that makes the blocks passed exactly those that are activation dependent.
+more and the sweep ends; that makes the blocks passed exactly those that are activation dependent. In
+Moll's terms, `_Sweep.run` is *local_joins*, `_Query.leave_loop` *local_exits*, `_Query.run` *global_joins*.
 
 This differs from the printed listings, which assume unique latches and an exit block of its own for every
 exiting block. Here both may be shared: labels belong to edges, a loop header joins its back edges, and an
@@ -35,8 +36,9 @@ exit block joins a divergent exit edge with any other exit edge of the loop. And
 post-dominate ``b`` and still run now for some threads, an iteration later for others.
 
 The later formulation by Rosemann, Moll and Hack (*An Abstract Interpretation for SPMD Divergence on
-Reducible Control Flow Graphs*, POPL 2021) lets labels flow over back edges to the loop header and from it to
-all exits. The label of the header there plays the part of the shared label of uniform exits here.
+Reducible Control Flow Graphs*, POPL 2021; LLVM's uniformity analysis descends from it) lets labels flow over
+back edges to the loop header and from it to all exits. The label of the header there plays the part of the
+shared label of uniform exits here.
 
 Irreducible loops are treated conservatively: if threads are apart inside one, or may enter one apart, then
 each of its blocks is a join of all its predecessors and all its exit edges are divergent.
@@ -75,7 +77,7 @@ class SyncResult:
         over it in different iterations. Values defined in that loop (inner loops included) vary behind the
         edge; values defined around it do not.
     divergent_loops
-        Loops that have a divergent exit edge, innermost first.
+        Loops that have a divergent exit edge, inner ones before those around them.
     activation_dependent
         Blocks that may run for a part of the threads only.
     apart
@@ -117,11 +119,11 @@ class ControlDivergence:
         """The effects of a divergent terminator in `block`; none if the entry does not reach it."""
         result = self._known.get(block)
         if result is None:
-            result = self._known[block] = _Propagation(self, self._start).run(block)
+            result = self._known[block] = _Query(self, self._start).run(block)
         return result
 
 
-class _Propagation:
+class _Query:
     """One query, from the level of the branch outwards."""
 
     __slots__ = (
@@ -219,10 +221,10 @@ class _Sweep:
         What leaves the level: the label of each exit edge.
     """
 
-    __slots__ = ("arrivals", "latched", "left", "level", "pending", "propagation")
+    __slots__ = ("arrivals", "latched", "left", "level", "pending", "query")
 
-    def __init__(self, propagation: _Propagation, level: Loop | None) -> None:
-        self.propagation = propagation
+    def __init__(self, query: _Query, level: Loop | None) -> None:
+        self.query = query
         self.level = level
         self.latched: dict[Edge, int] = {}
         self.left: dict[Edge, int] = {}
@@ -232,7 +234,8 @@ class _Sweep:
         """Per waiting node, known by its number, the label that arrives over each edge."""
 
     def run(self, starts: Mapping[Edge, int]) -> None:
-        of = self.propagation
+        """Push `starts` and all that follows, until nothing is pending or all threads are together."""
+        query = self.query
         returned = rejoined = False
         for (source, target), label in starts.items():
             self.push(source, target, label)
@@ -241,7 +244,7 @@ class _Sweep:
             arrivals = self.arrivals.pop(number)
             loop = self.inner_loop(block)
             if loop and loop.is_irreducible and len(set(arrivals.values())) > 1:
-                for edge, label in of.own_labels(of.leave_irreducible(loop)).items():
+                for edge, label in query.own_labels(query.leave_irreducible(loop)).items():
                     self.push(*edge, label)
                 continue
             label = self.join(block, arrivals)
@@ -250,16 +253,16 @@ class _Sweep:
                     return
                 rejoined = True
             blocks = loop.blocks if loop else (block,)
-            of.partial.update(blocks)
+            query.partial.update(blocks)
             if not rejoined:
-                of.apart.update(blocks)
+                query.apart.update(blocks)
             if loop:
                 for source, target in loop.exit_edges:
                     self.push(source, target, label)
             else:
-                for target in of.cfg.succs[block]:
+                for target in query.cfg.succs[block]:
                     self.push(block, target, label)
-                if not of.cfg.succs[block]:
+                if not query.cfg.succs[block]:
                     returned = True
                     rejoined |= len(self.waiting_labels()) == 1
 
@@ -276,7 +279,7 @@ class _Sweep:
                 self.latched[source, target] = label
                 return
         loop = self.inner_loop(target)
-        number = self.propagation.start[loop] if loop else self.propagation.number[target]
+        number = self.query.start[loop] if loop else self.query.number[target]
         waiting = self.arrivals.get(number)
         if waiting is None:
             self.arrivals[number] = {(source, target): label}
@@ -289,13 +292,13 @@ class _Sweep:
         labels = set(arrivals.values())
         if len(labels) == 1:
             return labels.pop()
-        self.propagation.groups[block] = tuple(
+        self.query.groups[block] = tuple(
             frozenset(source for (source, _), arrived in arrivals.items() if arrived == label)
             for label in dict.fromkeys(arrivals.values())
         )
-        return self.propagation.number[block]
+        return self.query.number[block]
 
     def inner_loop(self, block: int) -> Loop | None:
         """The loop that stands for `block` in this level, as an edge from the level can only enter it."""
-        loop = self.propagation.loops.headed_by[block]
+        loop = self.query.loops.headed_by[block]
         return loop if loop is not self.level else None
