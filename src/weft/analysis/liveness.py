@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from weft.ir import Argument, BasicBlock, Function, Instruction, Value
 
-type ValueSet = dict[Value, None]
+ValueSet = dict[Value, None]
 """A set of values in a deterministic order."""
 
 

@@ -65,10 +65,20 @@ class _Grid:
 
     def thread_args(self, tid: Sequence[Value]) -> list[Value]:
         """Arguments for the kernel with work-item parameters, in their order."""
-        return [*self.kernel_args, *tid, *self.group, *self.local_size, *self.groups, self.shared, self.dynamic]
+        return [
+            *self.kernel_args,
+            *tid,
+            *self.group,
+            *self.local_size,
+            *self.groups,
+            self.shared,
+            self.dynamic,
+        ]
 
 
-def build_group_entry(module: Module, kernel: Function, program: BarrierProgram | None) -> tuple[Function, ArenaNeeds]:
+def build_group_entry(
+    module: Module, kernel: Function, program: BarrierProgram | None
+) -> tuple[Function, ArenaNeeds]:
     """Add ``<kernel>.groups`` to `module`.
 
     Parameters
@@ -84,7 +94,9 @@ def build_group_entry(module: Module, kernel: Function, program: BarrierProgram 
         part.linkage.linkage = "internal"
         part.attributes = (*(a for a in part.attributes if a != "noinline"), "alwaysinline")
     entry_type = FunctionType(I32, (pointer(), I64, I64, I32))
-    function = module.add_function(Function(f"{kernel.name}.groups", entry_type, ("launch", "begin", "end", "worker")))
+    function = module.add_function(
+        Function(f"{kernel.name}.groups", entry_type, ("launch", "begin", "end", "worker"))
+    )
     function.attributes = ("nounwind",)
     builder = Builder(function.add_block("entry"))
     launch, begin, end, worker = function.args
@@ -107,7 +119,9 @@ def build_group_entry(module: Module, kernel: Function, program: BarrierProgram 
     dynamic_bytes = field(DYNAMIC_BYTES, I64)
     shared = builder.gep(I8, arena, (ConstInt(I64, STATE_BYTES),), ("inbounds",))
     dynamic = builder.gep(I8, shared, (ConstInt(I64, static_bytes),), ("inbounds",))
-    rounded = builder.binary("and", builder.binary("add", dynamic_bytes, ConstInt(I64, 63)), ConstInt(I64, -64))
+    rounded = builder.binary(
+        "and", builder.binary("add", dynamic_bytes, ConstInt(I64, 63)), ConstInt(I64, -64)
+    )
     frames = builder.gep(I8, dynamic, (rounded,), ("inbounds",))
     shared_space = pointer(SHARED_SPACE)
     shared = builder.cast("addrspacecast", shared, shared_space)
@@ -211,7 +225,9 @@ def _run_one(
     """Run one continuation for each unfinished thread; the barrier they reached, or `FINISHED`."""
     builder, function, size = grid.builder, grid.function, grid.local_size
     zero, finished = ConstInt(I64, 0), ConstInt(I32, FINISHED)
-    seen = function.entry.insert(0, Instruction("alloca", pointer(), (ConstInt(I32, 1),), attrs={"allocated_type": I32}))
+    seen = function.entry.insert(
+        0, Instruction("alloca", pointer(), (ConstInt(I32, 1),), attrs={"allocated_type": I32})
+    )
     builder.store(finished, seen, align=4)
     with (
         counted_loop(builder, function, zero, size[2], "tz") as z,
@@ -249,4 +265,3 @@ def _report_divergence(builder: Builder, error: Value, group: Value, a: Value, b
     for i, value in enumerate((group, builder.cast("zext", a, I64), builder.cast("zext", b, I64))):
         builder.store(value, builder.gep(I64, error, (ConstInt(I64, i),)), align=8)
     builder.ret(ConstInt(I32, ErrorCode.BARRIER_DIVERGENCE))
-

@@ -54,7 +54,7 @@ class DeviceArray:
         return self.array.nbytes
 
     @property
-    def T(self) -> DeviceArray:
+    def T(self) -> DeviceArray:  # noqa: N802  NumPy's name
         return DeviceArray(self.array.T)
 
     def __len__(self) -> int:
@@ -115,7 +115,9 @@ def _require_alike(a: NDArray[Any], b: NDArray[Any]) -> None:
         )
 
 
-def to_device(obj: Any, stream: object = None, copy: bool = True, to: DeviceArray | None = None) -> DeviceArray:
+def to_device(
+    obj: Any, stream: object = None, copy: bool = True, to: DeviceArray | None = None
+) -> DeviceArray:
     """`obj` as a device array that shares its memory; with `to`, `obj` is copied into that array.
 
     `stream` and `copy` are accepted for compatibility and change nothing.
@@ -128,7 +130,11 @@ def to_device(obj: Any, stream: object = None, copy: bool = True, to: DeviceArra
 
 
 def device_array(
-    shape: int | Sequence[int], dtype: DTypeLike = np.float64, strides: object = None, order: str = "C", stream: object = None
+    shape: int | Sequence[int],
+    dtype: DTypeLike = np.float64,
+    strides: object = None,
+    order: str = "C",
+    stream: object = None,
 ) -> DeviceArray:
     """A new device array with undefined contents."""
     if strides is not None:
@@ -161,4 +167,5 @@ def as_cuda_array(obj: Any) -> DeviceArray:
 
 
 def is_cuda_array(obj: Any) -> bool:
+    """Whether `obj` is a device array."""
     return isinstance(obj, DeviceArray)

@@ -90,6 +90,7 @@ def is_available() -> bool:
 
 
 def get_current_device() -> Device:
+    """The device: the CPU."""
     return _DEVICE
 
 
@@ -101,14 +102,17 @@ def select_device(device_id: int) -> Device:
 
 
 def stream() -> Stream:
+    """A new stream."""
     return Stream()
 
 
 def default_stream() -> Stream:
+    """The stream of launches that name none."""
     return _STREAM
 
 
 def event(timing: bool = True) -> Event:
+    """A new event, not yet recorded."""
     return Event(timing)
 
 
@@ -123,6 +127,7 @@ def synchronize() -> None:
 
 @contextmanager
 def defer_cleanup() -> Iterator[None]:
+    """Do nothing: there is nothing to clean up."""
     yield
 
 

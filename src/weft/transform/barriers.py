@@ -249,7 +249,7 @@ class _Splitter:
         if number == 0:
             return {}
         builder = Builder(entry)
-        builder.total = True
+        builder.total = self.lanes > 1
         frame = entry.function.args[-2]  # type: ignore[union-attr]
         resumed: dict[Value, Value] = {}
         known: dict[Value, Value] = {a: arguments[a] for a in self.kernel.args}
@@ -257,7 +257,7 @@ class _Splitter:
             if value in self.slots and value in self.kept[number - 1]:
                 resumed[value] = restore(builder, value, frame, self.slots[value], self.lanes)
             else:
-                resumed[value] = self.remat.compute(builder, value, known, total=True)
+                resumed[value] = self.remat.compute(builder, value, known, total=self.lanes > 1)
         barrier = next(b for b, n in self.numbers.items() if n == number)
         if barrier.is_used:
             resumed[barrier] = self._vote_result(builder, barrier, entry.function.args[-1])  # type: ignore[union-attr]
@@ -284,7 +284,7 @@ class _Splitter:
         builder = Builder(before=copy)
         if copy.args:
             self._vote(builder, copy, votes)
-        builder.total = True
+        builder.total = self.lanes > 1
         for value in self.kept[number - 1]:
             save(builder, values.get(value, value), frame, self.slots[value], self.lanes)
         block_copy = copy.block

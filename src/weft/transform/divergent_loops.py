@@ -1,4 +1,4 @@
-"""The divergent loop transform (Moll, §9.1): divergent loops become uniform ones.
+r"""The divergent loop transform (Moll, §9.1): divergent loops become uniform ones.
 
 Precondition: loop-simplified form (preheader, single latch, dedicated exits) and loop-closed SSA; `divergence`
 holds for the function. Postcondition: threads that enter a loop together leave it together, by one exit. A
@@ -7,10 +7,10 @@ thread that would have left stays, passively, until no thread is live::
         P                    P                    N      live = φ [mask at P, P] [live', L] shadow(false)
         |                    |                           track = φ [poison, P] [track', L]
      +->H                +-->N----+                      br any(live), H, D          (total, uniform)
-     | / \\               |   H    |               H...B  predicate live; values as before
-     | B  X       ==>    |  / \\   |               E      where the exit was taken
+     | / \               |   H    |               H...B  predicate live; values as before
+     | B  X       ==>    |  / \   |               E      where the exit was taken
      | |                 | B   E  |               L      live' = select live, (came from B), false
-     +-+                 |  \\ /   |                      track' = select live, (value at E), track
+     +-+                 |  \ /   |                      track' = select live, (value at E), track
                          +---L    D               D      sends each thread to its exit
                                   X
 
@@ -78,7 +78,9 @@ def _classify(cfg: CFG, blocks: list[BasicBlock], forest: LoopForest, divergent:
         inside = deciders[loop] = _Deciders(cfg, loop)
         for source, target in loop.exit_edges:
             together = source not in divergent and not inside.of(source) & divergent
-            (shape.uniform_exits if together else shape.divergent_exits).append((blocks[source], blocks[target]))
+            (shape.uniform_exits if together else shape.divergent_exits).append(
+                (blocks[source], blocks[target])
+            )
         shape.may_be_empty = bool((deciders[loop.parent].of(loop.header) - loop.blocks) & divergent)
         shapes[loop] = shape
     return list(shapes.values())

@@ -74,7 +74,9 @@ def assign_slots(
         total = size if is_uniform else size * lanes
         alignment = align if is_uniform else min(FRAME_ALIGN, max(align, _power_of_two_part(total)))
         taken = sorted(
-            (slots[n].offset, slots[n].offset + slots[n].bytes(lanes)) for n in neighbours[value] if n in slots
+            (slots[n].offset, slots[n].offset + slots[n].bytes(lanes))
+            for n in neighbours[value]
+            if n in slots
         )
         offset = 0
         for start, stop in taken:

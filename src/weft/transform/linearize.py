@@ -167,9 +167,8 @@ class _Linearizer:
     def _edge_mask_at(self, source: int, target: int) -> Value:
         """The mask of an edge as seen at the start of its old target: false where the source did not run."""
         mask = self._edge_mask(source, target)
-        if isinstance(mask, ConstInt) or self.new_dominators.dominates(source, target):
-            if not isinstance(mask, ConstInt) or self.new_dominators.dominates(source, target):
-                return mask
+        if mask == FALSE or self.new_dominators.dominates(source, target):
+            return mask
         reaching = ReachingDefinition(I1, {self.blocks[source]: mask}, "edge", FALSE)
         loop = self.loops.innermost[source]
         if loop is not None and target in loop.blocks:
@@ -293,7 +292,9 @@ def linearize(function: Function, divergence: BranchDivergence) -> Linearization
     number = {b: i for i, b in enumerate(blocks)}
     dominators, loops = dominator_tree(cfg), loop_forest(cfg)
     index = block_index(cfg, dominators, loops)
-    divergent = {i for i in index.order if len(set(cfg.succs[i])) > 1 and divergence.is_divergent_branch(blocks[i])}
+    divergent = {
+        i for i in index.order if len(set(cfg.succs[i])) > 1 and divergence.is_divergent_branch(blocks[i])
+    }
     back_edges = {(latch, loop.header) for loop in loops.loops for latch in loop.latches}
     redrawn = partially_linearize(cfg.succs, index.order, divergent, back_edges)
     branches = [_take_branch(b) for b in blocks]
@@ -351,6 +352,4 @@ def _uses_undominated(
     here = number[value.block]
     if not user.is_phi:
         return not dominators.dominates(here, number[user.block])
-    return any(
-        v is value and not dominators.dominates(here, number[source]) for v, source in user.incoming()
-    )
+    return any(v is value and not dominators.dominates(here, number[source]) for v, source in user.incoming())

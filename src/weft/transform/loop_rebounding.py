@@ -108,7 +108,9 @@ class LoopRebounding:
         new_latch = function.add_block(f"{header.name}.latch", after=body[-1])
         dispatch = [function.add_block(f"{header.name}.dispatch") for _ in targets[1:] or targets]
         _place_after(function, new_latch, dispatch)
-        entering = Builder(before=preheader.terminator).call(declare(self.module, "weft.mask"), (), name="entering")
+        entering = Builder(before=preheader.terminator).call(
+            declare(self.module, "weft.mask"), (), name="entering"
+        )
         live = Builder(new_header).phi(I1, "live", shadow=FALSE)
         live.add_incoming(entering, preheader)
         for block in body:
@@ -139,7 +141,9 @@ class LoopRebounding:
         self._send(dispatch, targets, masks, exit_phis)
         self._note(new_header, new_latch, taken, dispatch, targets, trackers)
 
-    def _plan_values(self, targets: Sequence[BasicBlock]) -> tuple[list[_Tracker], dict[Instruction, _Tracker]]:
+    def _plan_values(
+        self, targets: Sequence[BasicBlock]
+    ) -> tuple[list[_Tracker], dict[Instruction, _Tracker]]:
         """One tracker for each value, or set of values, that the φs of the exit blocks take."""
         trackers: dict[tuple[object, ...], _Tracker] = {}
         of_phi: dict[Instruction, _Tracker] = {}
@@ -282,9 +286,15 @@ class LoopRebounding:
                 if any(t in outer.blocks for t in targets[i:]):
                     outer.blocks.add(block)
         for outer in loop.ancestors():
-            left = [(b, t) for b in dispatch for t in b.successors if b in outer.blocks and t not in outer.blocks]
+            left = [
+                (b, t) for b in dispatch for t in b.successors if b in outer.blocks and t not in outer.blocks
+            ]
             if not any(b in outer.blocks for b in dispatch):
-                left = [(s, t) for s in (new_header, *(taken[e] for e in loop.uniform_exits)) for t in dispatch[:1]]
+                left = [
+                    (s, t)
+                    for s in (new_header, *(taken[e] for e in loop.uniform_exits))
+                    for t in dispatch[:1]
+                ]
                 left = [(s, t) for s, t in left if s in outer.blocks]
             for edge in [*loop.uniform_exits, *loop.divergent_exits]:
                 outer.replace_exit(edge, left)

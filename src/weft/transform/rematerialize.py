@@ -7,7 +7,6 @@ from them. Such values cost a barrier nothing (Karrenberg and Hack §2.3 save on
 
 from __future__ import annotations
 
-
 from weft.ir import Argument, Builder, Constant, Instruction, Value
 from weft.ir.effects import is_speculatable
 from weft.ir.opcodes import OPCODES
@@ -50,7 +49,9 @@ class Rematerializer:
         self._cost[value] = cost
         return cost
 
-    def compute(self, builder: Builder, value: Value, known: dict[Value, Value], total: bool = False) -> Value:
+    def compute(
+        self, builder: Builder, value: Value, known: dict[Value, Value], total: bool = False
+    ) -> Value:
         """Build the chain of `value` at the builder; `known` maps arguments and finished values, and grows."""
         if isinstance(value, Constant):
             return value
@@ -64,5 +65,3 @@ class Rematerializer:
             copy.set_operand(i, self.compute(builder, operand, known, total))
         known[value] = builder.insert(copy)
         return copy
-
-

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.ir import Argument, ConstInt, Function, Instruction, Module, Value
+from weft.ir.builder import Builder
 from weft.ir.intrinsics import SHARED_ATTRIBUTE, SHARED_SPACE
 from weft.ir.types import I8, I64, FunctionType, Type, pointer
-from weft.ir.builder import Builder
 
 
 @dataclass(frozen=True, slots=True)

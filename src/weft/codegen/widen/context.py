@@ -1,0 +1,167 @@
+"""The state of widening one function: what each P-LLVM value has become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from weft.analysis.divergence import Divergence
+from weft.codegen.widen.lanes import LaneSpace
+from weft.ir import BasicBlock, Builder, ConstAggregate, ConstInt, ConstSplat, Function, Instruction, Module, Value
+from weft.ir.constants import Constant, ConstZero, Poison, Undef
+from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, VectorType, int_type
+
+
+class Widening:
+    """Maps values of `source` to those of `target` and builds at the current point.
+
+    Attributes
+    ----------
+    scalars, vectors
+        For a value that is kept scalar its value in lane 0; for any value its vector, once it is needed.
+    mask
+        The mask of the block that is being widened, None when all lanes are active.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        source: Function,
+        target: Function,
+        lanes: LaneSpace,
+        divergence: Divergence,
+        kept: set[Value],
+        remark: Callable[[Instruction, str], None],
+    ) -> None:
+        self.module = module
+        self.source = source
+        self.target = target
+        self.lanes = lanes
+        self.divergence = divergence
+        self.kept = kept
+        self.remark = remark
+        self.builder = Builder()
+        self.scalars: dict[Value, Value] = {}
+        self.vectors: dict[Value, Value] = {}
+        self.mask: Value | None = None
+        self.starts: dict[BasicBlock, BasicBlock] = {}
+        self.ends: dict[BasicBlock, BasicBlock] = {}
+        self._any: dict[tuple[BasicBlock, Value], Value] = {}
+        self._spare: dict[Type, Value] = {}
+
+    def is_scalar(self, value: Value) -> bool:
+        """Whether the value in lane 0 stands for all lanes, by the value's strides."""
+        return isinstance(value, Constant) or value in self.kept
+
+    def is_uniform(self, value: Value) -> bool:
+        """Whether the scalar kept for `value` is its value in every lane."""
+        return isinstance(value, Constant) or (value in self.kept and self.divergence.shape(value).is_uniform)
+
+    def scalar(self, value: Value) -> Value:
+        """The value in lane 0, of a value that is kept scalar."""
+        return value if isinstance(value, Constant) else self.scalars[value]
+
+    def vector(self, value: Value) -> Value:
+        """The value in all lanes, as a vector."""
+        if isinstance(value, Constant):
+            return self.constant_vector(value)
+        known = self.vectors.get(value)
+        if known is None:
+            known = self.vectors[value] = self._spread(value)
+        return known
+
+    def constant_vector(self, value: Constant) -> Constant:
+        """A constant in all lanes."""
+        type = self.lanes.vector(value.type)
+        if isinstance(value, (Poison, Undef)):
+            return value.__class__(type)
+        if isinstance(value, (ConstAggregate, ConstZero)) and not isinstance(value.type, VectorType):
+            raise AssertionError("aggregates are taken apart before widening")
+        return ConstSplat(type, value)
+
+    def _spread(self, value: Value) -> Value:
+        """Build the vector of a scalar right behind its definition, so that it serves every use."""
+        scalar = self.scalars[value]
+        builder = _behind(scalar, self.target)
+        vector = broadcast(builder, scalar, self.lanes)
+        shape = self.divergence.shape(value)
+        if shape.is_uniform:
+            return vector
+        offsets = self.lanes.offsets([s for s in shape.strides if isinstance(s, int)])
+        if isinstance(scalar.type, PointerType):
+            steps = self.lanes.constant(I64, offsets)
+            return builder.gep(I8, scalar, (steps,))
+        assert isinstance(scalar.type, IntType)
+        return builder.binary("add", vector, self.lanes.constant(scalar.type, offsets))
+
+    def set_scalar(self, value: Value, scalar: Value) -> None:
+        self.scalars[value] = scalar
+
+    def set_vector(self, value: Value, vector: Value) -> None:
+        self.vectors[value] = vector
+
+    def active(self) -> Value:
+        """The mask of the current block as a vector, all true where all lanes are active."""
+        return self.lanes.all_lanes if self.mask is None else self.mask
+
+    def some_active(self) -> Value | None:
+        """An i1: whether any lane is active here; None when that is certain."""
+        if self.mask is None:
+            return None
+        assert self.builder.block is not None
+        key = (self.builder.block, self.mask)
+        known = self._any.get(key)
+        if known is None:
+            known = self._any[key] = any_lane(self.builder, self.mask)
+        return known
+
+    def spare(self, type: Type) -> Value:
+        """A stack object that takes the accesses of empty masks."""
+        known = self._spare.get(type)
+        if known is None:
+            attrs = {"allocated_type": type, "align": 0, "space": 0}
+            known = Instruction("alloca", PointerType(0), (ConstInt(I32, 1),), name="spare", attrs=attrs)
+            self.target.entry.insert(0, known)
+            self._spare[type] = known
+        return known
+
+    def intrinsic(self, name: str, result: Type, params: tuple[Type, ...]) -> Function:
+        """An LLVM intrinsic, declared on first use."""
+        return self.module.declare(name, FunctionType(result, params))
+
+    def new_block(self, name: str) -> BasicBlock:
+        """A new block behind the current one."""
+        return self.target.add_block(name, after=self.builder.block)
+
+
+def _behind(value: Value, function: Function) -> Builder:
+    """A builder right behind the definition of `value`."""
+    if not isinstance(value, Instruction):
+        return Builder.after_phis(function.entry) if function.entry.instructions else Builder(function.entry)
+    block = value.block
+    assert block is not None
+    if value.is_phi:
+        return Builder.after_phis(block)
+    at = block.instructions.index(value) + 1
+    return Builder(block, block.instructions[at] if at < len(block.instructions) else None)
+
+
+def broadcast(builder: Builder, scalar: Value, lanes: LaneSpace) -> Value:
+    """`scalar` in every lane."""
+    if isinstance(scalar, Constant):
+        return lanes.splat(scalar)
+    type = lanes.vector(scalar.type)
+    single = builder.insert_element(Poison(type), scalar, ConstInt(I64, 0))
+    return builder.shuffle(single, Poison(type), [0] * lanes.width)
+
+
+def mask_bits(builder: Builder, mask: Value) -> Value:
+    """A mask as an integer, bit t for lane t."""
+    assert isinstance(mask.type, VectorType)
+    return builder.cast("bitcast", mask, int_type(mask.type.count))
+
+
+def any_lane(builder: Builder, mask: Value) -> Value:
+    """Whether `mask` is true in some lane: one comparison of the mask register with zero."""
+    bits = mask_bits(builder, mask)
+    assert isinstance(bits.type, IntType)
+    return builder.icmp("ne", bits, ConstInt(bits.type, 0))

@@ -1,0 +1,59 @@
+"""Lane space and vector types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from weft.ir import ConstAggregate, ConstInt, ConstSplat
+from weft.ir.constants import TRUE, Constant
+from weft.ir.types import I1, IntType, Type, VectorType
+
+
+@dataclass(frozen=True, slots=True)
+class LaneSpace:
+    """The lanes of a group as points of a box; lane t has coordinates counted from dimension 0 upwards.
+
+    Parameters
+    ----------
+    extents
+        Lanes along each dimension.
+    """
+
+    extents: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        """How many lanes there are, W."""
+        return prod(self.extents)
+
+    def offsets(self, strides: Sequence[int]) -> list[int]:
+        """The distance of each lane's value from lane 0's, for a value with the strides."""
+        result: list[int] = []
+        for lane in range(self.width):
+            rest, total = lane, 0
+            for extent, stride in zip(self.extents, strides, strict=True):
+                total += stride * (rest % extent)
+                rest //= extent
+            result.append(total)
+        return result
+
+    def vector(self, type: Type) -> VectorType:
+        """The type of a varying value of scalar type `type`."""
+        return VectorType(type, self.width)
+
+    def constant(self, type: IntType, values: Sequence[int]) -> Constant:
+        """A vector constant of integers, one for each lane."""
+        if len(set(values)) == 1:
+            return ConstSplat(self.vector(type), ConstInt(type, values[0]))
+        return ConstAggregate(self.vector(type), [ConstInt(type, v) for v in values])
+
+    def splat(self, value: Constant) -> Constant:
+        """A constant in all lanes."""
+        return ConstSplat(self.vector(value.type), value)
+
+    @property
+    def all_lanes(self) -> Constant:
+        """The mask of all lanes."""
+        return ConstSplat(self.vector(I1), TRUE)

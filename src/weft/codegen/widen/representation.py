@@ -1,0 +1,52 @@
+"""Which values stay scalar.
+
+A value of uniform or strided shape is kept as its value in lane 0 when it can be computed from values that are
+kept so themselves; lane 0 need not be active, so its value is the one the shape extrapolates. All others are
+vectors. The decision is the greatest fixed point: a loop counter stays scalar because everything around its cycle
+does.
+"""
+
+from __future__ import annotations
+
+from weft.analysis.divergence import Divergence
+from weft.ir import Constant, Function, Instruction, Value
+from weft.ir.intrinsics import kind_of
+from weft.ir.opcodes import OPCODES
+
+_EXTRAPOLATED_FORMS = {"binary", "unary", "cast", "compare", "select", "gep", "phi", "extractvalue", "insertvalue"}
+
+
+def scalar_values(function: Function, divergence: Divergence) -> set[Value]:
+    """The arguments and instructions of `function` that are kept as scalars."""
+    scalar: set[Value] = set()
+    for value in (*function.args, *function.instructions()):
+        shape = divergence.shape(value)
+        if not value.type.is_void and shape.is_strided:
+            scalar.add(value)
+    work = [v for v in scalar if isinstance(v, Instruction)]
+    while work:
+        instruction = work.pop()
+        if instruction in scalar and not _can_stay(instruction, scalar, divergence):
+            scalar.discard(instruction)
+            work.extend(u for u in instruction.instruction_users() if u in scalar)
+    return scalar
+
+
+def _can_stay(instruction: Instruction, scalar: set[Value], divergence: Divergence) -> bool:
+    uniform = divergence.shape(instruction).is_uniform
+    if instruction.op == "call":
+        kind = kind_of(instruction.callee_name)
+        if kind is not None:
+            return uniform or instruction.callee_name == "weft.lane.id"
+        return uniform and _all_scalar(instruction, scalar)
+    if instruction.op in ("load", "alloca"):
+        return uniform and _all_scalar(instruction, scalar)
+    if OPCODES[instruction.op].form in _EXTRAPOLATED_FORMS:
+        return _all_scalar(instruction, scalar)
+    return uniform and instruction.op in ("extractelement", "insertelement", "shufflevector") and _all_scalar(
+        instruction, scalar
+    )
+
+
+def _all_scalar(instruction: Instruction, scalar: set[Value]) -> bool:
+    return all(isinstance(v, Constant) or v in scalar for v in instruction.used_values())

@@ -1,0 +1,155 @@
+"""One compiled signature of a kernel: from the cache, or through the pipeline."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.codegen.groups import ArenaNeeds
+from weft.diag.errors import BarrierDivergence, CompileError, WeftError
+from weft.diag.remarks import Remark
+from weft.frontend.python import compile_python
+from weft.frontend.python.fingerprint import fingerprint
+from weft.frontend.python.types import KernelType
+from weft.pipeline import (
+    CompileOptions,
+    LoweredKernel,
+    Timings,
+    checking,
+    emit_kernel,
+    kernel_assembly,
+    kernel_llvm,
+    lower_kernel,
+)
+from weft.runtime.cache import CacheEntry, cache_key, default_cache
+from weft.runtime.launch import Launcher
+from weft.runtime.parameters import packer_for
+from weft.runtime.printing import PRINT_SYMBOL, print_address
+from weft.runtime.shape import LaunchShape
+from weft.target.jit import load_object
+from weft.target.machine import TargetSpec
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """What a kernel is compiled from: the Python function, and how."""
+
+    function: Callable[..., Any]
+    options: CompileOptions
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        code = self.function.__code__
+        return code.co_varnames[: code.co_argcount]
+
+
+class CompiledKernel:
+    """Machine code for one tuple of argument types.
+
+    Attributes
+    ----------
+    types
+        The argument types.
+    launcher
+        Runs the kernel.
+    timings
+        Seconds in front end, weft's passes and LLVM; all zero when the code came from the cache.
+    from_cache
+        Whether it did.
+    """
+
+    __slots__ = ("_lowered", "from_cache", "launcher", "remarks", "source", "timings", "types")
+
+    def __init__(self, source: KernelSource, types: tuple[KernelType, ...]) -> None:
+        self.source = source
+        self.types = types
+        self.timings = Timings()
+        self.remarks: tuple[Remark, ...] = ()
+        self._lowered: LoweredKernel | None = None
+        entry, self.from_cache = self._object()
+        metadata = entry.metadata
+        arena = ArenaNeeds(**metadata["arena"])
+        self.launcher = Launcher(
+            load_object(entry.code, [metadata["entry"]], {PRINT_SYMBOL: print_address()}),
+            metadata["entry"],
+            packer_for(source.name, source.parameters, types),
+            arena.bytes,
+            explain=functools.partial(_explain, source.name, tuple(metadata["barrier_lines"])),
+        )
+
+    def _object(self) -> tuple[CacheEntry, bool]:
+        """The object code with what the launcher needs to know, and whether it was cached."""
+        cache = None if checking() else default_cache()
+        key = ""
+        if cache is not None:
+            signature = f"({', '.join(map(repr, self.types))})"
+            key = cache_key(
+                fingerprint(self.source.function), signature, self.source.options.key, *TargetSpec.host().key
+            )
+            entry = cache.get(key)
+            if entry is not None and _loads(entry):
+                return entry, True
+        lowered = self.lowered()
+        entry = CacheEntry(
+            emit_kernel(lowered, TargetSpec.host()),
+            {
+                "entry": lowered.entry,
+                "arena": {"fixed": lowered.arena.fixed, "per_thread": lowered.arena.per_thread},
+                "barrier_lines": list(lowered.barrier_lines),
+            },
+        )
+        if cache is not None:
+            cache.put(key, entry)
+        return entry, False
+
+    def lowered(self) -> LoweredKernel:
+        """The kernel as LLVM text before the final pipeline; compiled again when the code was cached."""
+        if self._lowered is None:
+            with self.timings.measure("frontend"):
+                result = compile_python(
+                    self.source.function, self.types, fastmath=self.source.options.fastmath
+                )
+            self.remarks = tuple(result.remarks)
+            self._lowered = lower_kernel(
+                result.module, result.kernel.name, self.source.options, TargetSpec.host(), self.timings
+            )
+        return self._lowered
+
+    def llvm(self) -> str:
+        return kernel_llvm(self.lowered(), TargetSpec.host())
+
+    def assembly(self) -> str:
+        return kernel_assembly(self.lowered(), TargetSpec.host())
+
+    def launch(self, shape: LaunchShape, args: Sequence[Any]) -> None:
+        """Run the kernel on arguments of exactly the compiled types."""
+        self.launcher.launch(shape, args, checked=True)
+
+
+def _loads(entry: CacheEntry) -> bool:
+    """Whether a cached object can be linked here; one that cannot is compiled again."""
+    try:
+        load_object(entry.code, [entry.metadata["entry"]], {PRINT_SYMBOL: print_address()})
+    except (CompileError, KeyError):
+        return False
+    return True
+
+
+def _explain(
+    kernel: str, lines: tuple[int, ...], status: int, words: tuple[int, ...], shape: LaunchShape
+) -> WeftError:
+    """The exception for a launch that stopped: threads of a group waited at different barriers."""
+    group, first, second = words[:3]
+    x, y = group % shape.grid[0], group // shape.grid[0] % shape.grid[1]
+    z = group // (shape.grid[0] * shape.grid[1])
+    places = " and ".join(f"line {lines[number - 1]}" for number in (first, second))
+    return BarrierDivergence(
+        f"threads of block ({x}, {y}, {z}) of {kernel} wait at different barriers, {places}",
+        hint="let every thread of a block reach the same syncthreads(), or return before it",
+    )

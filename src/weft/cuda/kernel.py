@@ -1,0 +1,202 @@
+"""Kernels as Python objects: configuring, launching, inspecting them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from weft.cuda.arrays import DeviceArray
+from weft.cuda.compiled import CompiledKernel, KernelSource
+from weft.diag.errors import ArgumentError, LaunchError, SignatureError
+from weft.frontend.python.signatures import parse_signature
+from weft.frontend.python.typeof import typeof
+from weft.frontend.python.types import KernelType, Signature
+from weft.pipeline import CompileOptions
+from weft.runtime.shape import LaunchShape, launch_shape
+
+_FORALL_BLOCK = 256
+
+Types = tuple[KernelType, ...]
+
+
+class Kernel:
+    """A kernel: a Python function that runs once for each thread of a grid.
+
+    ``kernel[grid, block](*args)`` launches it; ``kernel[grid, block, stream, dynamic_bytes]`` gives dynamic
+    shared memory. It is compiled at the first launch with argument types not seen before, or for the
+    signatures it was declared with.
+
+    Parameters
+    ----------
+    function
+        The Python function for one thread.
+    options
+        How to compile it.
+    signatures
+        Signatures to compile at once; when there are some, no others are accepted.
+    debug
+        Run on the checking interpreter instead of machine code.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: CompileOptions | None = None,
+        signatures: Sequence[Any] = (),
+        debug: bool = False,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.debug = debug
+        self._source = KernelSource(function, options or CompileOptions())
+        self.overloads: dict[Types, CompiledKernel] = {}
+        self._fixed = bool(signatures)
+        self._configured: dict[Any, ConfiguredKernel] = {}
+        for signature in signatures:
+            self.compile(signature)
+
+    def __getitem__(self, configuration: Any) -> ConfiguredKernel:
+        try:
+            known = self._configured.get(configuration)
+        except TypeError:
+            known = None
+        if known is None:
+            known = ConfiguredKernel(self, _shape_of(configuration))
+            if len(self._configured) < 1024:
+                self._configured[configuration] = known
+        return known
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        raise LaunchError(
+            f"kernel {self.py_func.__name__} was called without a launch configuration",
+            hint=f"write {self.py_func.__name__}[blocks, threads_per_block](...)",
+        )
+
+    def forall(self, ntasks: int, tpb: int = 0, stream: object = 0, sharedmem: int = 0) -> ConfiguredKernel:
+        """Configure a one-dimensional launch of at least `ntasks` threads, `tpb` (or a good number) a block."""
+        block = tpb or _FORALL_BLOCK
+        return ConfiguredKernel(self, launch_shape(max(1, -(-ntasks // block)), block, sharedmem))
+
+    def compile(self, signature: Any) -> CompiledKernel:
+        """Compile for a signature: a `weft.types` signature, a tuple of types, or numba's notation as text."""
+        parsed = parse_signature(signature)
+        types = parsed.args if isinstance(parsed, Signature) else tuple(parsed)
+        return self._compile(types)
+
+    def specialize(self, *args: Any) -> CompiledKernel:
+        """Compile for the types of `args`."""
+        return self._compile(tuple(typeof(a) for a in _host(args)))
+
+    def _compile(self, types: Types) -> CompiledKernel:
+        known = self.overloads.get(types)
+        if known is None:
+            expected = len(self._source.parameters)
+            if len(types) != expected:
+                names = ", ".join(self._source.parameters)
+                raise SignatureError(
+                    f"{self.py_func.__name__} takes {expected} arguments ({names}), and got {len(types)}"
+                )
+            known = self.overloads[types] = CompiledKernel(self._source, types)
+        return known
+
+    def launch(self, shape: LaunchShape, args: tuple[Any, ...]) -> None:
+        """Run the kernel over the grid of `shape`."""
+        args = _host(args)
+        types = tuple([typeof(a) for a in args])
+        if self.debug:
+            from weft.cuda.debug import launch_checked
+
+            launch_checked(self._source, types, shape, args)
+            return
+        compiled = self.overloads.get(types)
+        if compiled is not None:
+            compiled.launcher.launch(shape, args, checked=True)
+        elif self._fixed:
+            self._accepting(types, args).launcher.launch(shape, args)
+        else:
+            self._compile(types).launcher.launch(shape, args, checked=True)
+
+    def _accepting(self, types: Types, args: Sequence[Any]) -> CompiledKernel:
+        """The first declared signature that takes the arguments, numbers converted."""
+        for compiled in self.overloads.values():
+            if compiled.launcher.accepts(args):
+                return compiled
+        declared = "; ".join(str(Signature(t)) for t in self.overloads)
+        raise ArgumentError(
+            f"{self.py_func.__name__} has no signature for {Signature(types)}",
+            hint=f"it was declared for {declared}",
+        )
+
+    @property
+    def signatures(self) -> list[Types]:
+        """The argument types compiled so far."""
+        return list(self.overloads)
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds of the latest compilation in ``frontend``, ``passes`` and ``llvm``; zeros when cached."""
+        latest = next(reversed(self.overloads.values()), None)
+        return latest.timings.as_dict() if latest else {"frontend": 0.0, "passes": 0.0, "llvm": 0.0}
+
+    def inspect_llvm(self, signature: Any = None) -> Any:
+        """Optimized LLVM IR of one signature, or a dict over all compiled ones."""
+        return self._inspect(signature, CompiledKernel.llvm)
+
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """Assembly of one signature, or a dict over all compiled ones."""
+        return self._inspect(signature, CompiledKernel.assembly)
+
+    def _inspect(self, signature: Any, what: Callable[[CompiledKernel], str]) -> Any:
+        if signature is not None:
+            return what(self.compile(signature))
+        return {types: what(compiled) for types, compiled in self.overloads.items()}
+
+    def __repr__(self) -> str:
+        return f"<weft kernel {self.py_func.__qualname__}>"
+
+
+class ConfiguredKernel:
+    """A kernel with a grid; calling it launches, and returns when the kernel is done."""
+
+    __slots__ = ("kernel", "shape")
+
+    def __init__(self, kernel: Kernel, shape: LaunchShape) -> None:
+        self.kernel = kernel
+        self.shape = shape
+
+    def __call__(self, *args: Any) -> None:
+        self.kernel.launch(self.shape, args)
+
+
+class DeviceFunction:
+    """A function for kernels to call; the host cannot call it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise LaunchError(
+            f"{self.py_func.__name__} is a device function and can be called from kernels only",
+            hint=f"use {self.py_func.__name__}.py_func to run it as Python",
+        )
+
+    def __repr__(self) -> str:
+        return f"<weft device function {self.py_func.__qualname__}>"
+
+
+def _host(args: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments with device arrays replaced by the NumPy arrays they stand for."""
+    return tuple([a.array if type(a) is DeviceArray else a for a in args])
+
+
+def _shape_of(configuration: Any) -> LaunchShape:
+    """The launch shape written in square brackets: grid, block, and optionally stream and dynamic bytes."""
+    if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
+        raise LaunchError(
+            "a launch needs the number of blocks and of threads a block",
+            hint="write kernel[blocks, threads](...), or kernel[blocks, threads, stream, dynamic_bytes](...)",
+        )
+    dynamic = configuration[3] if len(configuration) == 4 else 0
+    return launch_shape(configuration[0], configuration[1], dynamic)

@@ -1,0 +1,180 @@
+"""The one list of passes: from the P-LLVM of a kernel to object code.
+
+=====================  =========================================================================  =======
+stage                  promise                                                                    meaning
+=====================  =========================================================================  =======
+front end              the source's program, variables on the stack                               FR
+canonical              LLVM's named scalar passes: SSA, simple loops, nothing duplicated          FR
+work items             ids, sizes and shared memory are parameters                                FR
+barriers               continuations between barriers (only kernels that have some)               FR
+group loops            the entry point the runtime launches                                       scalar
+final                  LLVM's pipeline without its vectorizers                                    scalar
+=====================  =========================================================================  =======
+
+With ``WEFT_CHECK=1`` each stage is verified, and the program before and after it is kept for
+`weft.check`, which runs both on the interpreter.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from weft.codegen.groups import ArenaNeeds, build_group_entry
+from weft.ir import Function, Module
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.ir.writer import write_module
+from weft.target.machine import TargetSpec, emit_assembly, emit_object
+from weft.target.passes import CANONICAL, FINAL, optimize
+from weft.transform.barriers import barriers_of, split_at_barriers
+from weft.transform.work_items import lower_work_items
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """What a user can ask of code generation.
+
+    Parameters
+    ----------
+    fastmath
+        Whether float operations may be contracted, reassociated and assume finite values.
+    """
+
+    fastmath: bool = False
+
+    @property
+    def key(self) -> str:
+        """The options as text, for the compile cache."""
+        return f"fastmath={self.fastmath}"
+
+
+@dataclass(slots=True)
+class Timings:
+    """Seconds spent in each part of a compilation."""
+
+    frontend: float = 0.0
+    passes: float = 0.0
+    llvm: float = 0.0
+
+    @contextmanager
+    def measure(self, part: str) -> Iterator[None]:
+        """Add the time of the block to `part`."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            setattr(self, part, getattr(self, part) + time.perf_counter() - start)
+
+    def as_dict(self) -> dict[str, float]:
+        return {"frontend": self.frontend, "passes": self.passes, "llvm": self.llvm}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The program after a stage, as text that `read_module` reads back; `kernel` names its kernel."""
+
+    name: str
+    text: str
+    kernel: str
+
+
+@dataclass(slots=True)
+class LoweredKernel:
+    """A kernel as LLVM text, ready for the final pipeline.
+
+    Parameters
+    ----------
+    text
+        The module.
+    entry
+        The function that the runtime launches.
+    arena
+        Scratch memory that it needs.
+    barrier_lines
+        The source line of each barrier, numbered from 1; for `BarrierDivergence`.
+    stages
+        The program after each stage, kept only under ``WEFT_CHECK``.
+    """
+
+    text: str
+    entry: str
+    arena: ArenaNeeds
+    barrier_lines: tuple[int, ...]
+    timings: Timings
+    stages: list[Stage] = field(default_factory=list)
+
+
+def checking() -> bool:
+    """Whether ``WEFT_CHECK`` asks for every stage to be verified and kept."""
+    return os.environ.get("WEFT_CHECK", "0") not in ("", "0")
+
+
+def lower_kernel(
+    module: Module,
+    kernel_name: str,
+    options: CompileOptions,
+    spec: TargetSpec,
+    timings: Timings | None = None,
+) -> LoweredKernel:
+    """Run all stages before the final one; `module` is used up.
+
+    Raises
+    ------
+    UnsupportedError
+        The kernel is outside what weft compiles; the message says where.
+    CompileError, VerifyError
+        A stage produced an invalid program, which is an error in weft.
+    """
+    timings = timings or Timings()
+    check = checking()
+    stages: list[Stage] = []
+
+    def arrive(stage: str, module: Module) -> None:
+        if check:
+            verify(module)
+            stages.append(Stage(stage, write_module(module), kernel_name))
+
+    arrive("front end", module)
+    with timings.measure("passes"):
+        text = write_module(module, plain=True)
+    with timings.measure("llvm"):
+        text = optimize(text, CANONICAL, spec.machine)
+    with timings.measure("passes"):
+        module = read_module(text)
+        arrive("canonical", module)
+        kernel = module.functions[kernel_name]
+        lower_work_items(module, kernel)
+        arrive("work items", module)
+        program = split_at_barriers(module, kernel) if barriers_of(kernel) else None
+        entry, arena = build_group_entry(module, kernel, program)
+        _restrict_to(module, entry)
+        arrive("group loops", module)
+        text = write_module(module, plain=True)
+    return LoweredKernel(text, entry.name, arena, program.lines if program else (), timings, stages)
+
+
+def _restrict_to(module: Module, entry: Function) -> None:
+    """Let the entry be the module's only exported definition."""
+    for function in module.definitions():
+        if function is not entry:
+            function.linkage.linkage = "internal"
+
+
+def emit_kernel(lowered: LoweredKernel, spec: TargetSpec) -> bytes:
+    """The kernel's object code."""
+    with lowered.timings.measure("llvm"):
+        return emit_object(lowered.text, spec, FINAL)
+
+
+def kernel_llvm(lowered: LoweredKernel, spec: TargetSpec) -> str:
+    """The kernel as optimized LLVM IR."""
+    return optimize(lowered.text, FINAL, spec.machine)
+
+
+def kernel_assembly(lowered: LoweredKernel, spec: TargetSpec) -> str:
+    """The kernel as assembly."""
+    return emit_assembly(lowered.text, spec, FINAL)
