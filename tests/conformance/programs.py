@@ -1,7 +1,7 @@
 """Random kernels as source text: typed expressions and structured control flow that always ends.
 
-Every variable keeps one type, since each assignment converts to it; divisors are odd, shift counts small, loops
-have bounds or fuel. So plain Python execution, where variables have no types, means the same program.
+Every variable keeps one type, since each assignment converts to it; divisors are odd, shift counts small,
+loops have bounds or fuel. So plain Python execution, where variables have no types, means the same program.
 """
 
 from __future__ import annotations
