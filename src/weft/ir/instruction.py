@@ -31,8 +31,6 @@ class Instruction(Value):
         "shadow", "total",
     )  # fmt: skip
 
-    is_block = False
-
     def __init__(
         self,
         op: str,

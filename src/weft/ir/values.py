@@ -30,6 +30,7 @@ class Value:
 
     tracks_users = True
     is_function = False
+    is_block = False
 
     def __init__(self, type: Type, name: str = "") -> None:
         self.type = type

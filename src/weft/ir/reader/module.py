@@ -253,7 +253,9 @@ class _ModuleReader:
             c.expect("asm")
             self.module.asm.append(c.string())
         elif token.startswith("uselistorder"):
-            raise c.error("use-list orders are not supported", "print the module without -preserve-ll-uselistorder")
+            raise c.error(
+                "use-list orders are not supported", "print the module without -preserve-ll-uselistorder"
+            )
         else:
             raise c.error(f"{c.shown()} is nothing that weft knows at the level of a module")
 

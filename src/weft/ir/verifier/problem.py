@@ -1,0 +1,30 @@
+"""What the checks report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.ir.block import BasicBlock
+from weft.ir.instruction import Instruction
+from weft.ir.writer import write_instruction
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A broken rule: what is wrong, and where."""
+
+    message: str
+    function: str
+    instruction: Instruction | None = None
+    block: BasicBlock | None = None
+
+    def __str__(self) -> str:
+        where = f"@{self.function}"
+        block = self.block
+        if block is None and self.instruction is not None:
+            block = self.instruction.block
+        if block is not None and block.name:
+            where += f", %{block.name}"
+        if self.instruction is None:
+            return f"{where}: {self.message}"
+        return f"{where}: {self.message}: {' '.join(write_instruction(self.instruction).split())}"
