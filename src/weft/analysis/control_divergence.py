@@ -168,10 +168,7 @@ class _Query:
             if level is None:
                 _Sweep(self, None).run(starts)
                 break
-            if level.is_irreducible:
-                divergent = self.leave_irreducible(level)
-            else:
-                divergent = self.leave_loop(level, starts)
+            divergent = self.leave_loop(level, starts)
             starts = self.own_labels(divergent)
             if divergent:
                 starts |= {edge: UNIFORM_EXITS for edge in level.exit_edges if edge not in starts}
@@ -186,6 +183,8 @@ class _Query:
 
     def leave_loop(self, loop: Loop, starts: Mapping[Edge, int]) -> list[Edge]:
         """Propagate `starts` through one iteration of `loop`; the exit edges that are divergent."""
+        if loop.is_irreducible:
+            return self.leave_irreducible(loop)
         sweep = _Sweep(self, loop)
         sweep.run(starts)
         going_on = sweep.join(loop.header, sweep.latched) if sweep.latched else None
