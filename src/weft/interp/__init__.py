@@ -1,1 +1,27 @@
-"""The lock-step interpreter: the semantics of P-LLVM, executable on NumPy lanes."""
+"""The lock-step interpreter: the semantics of P-LLVM, executable on NumPy lanes.
+
+`run_function` runs one function with W threads, `launch` a kernel over a grid; both follow Moll, ch. 4 and 5,
+and the semantics settled in DESIGN.md. `weft.interp.sanitizer` watches a launch for undefined behaviour.
+"""
+
+from weft.interp.faults import FaultKind
+from weft.interp.hooks import Hook
+from weft.interp.lanes import POISON, UNDEF, Bundle, Lanes, LaneValue
+from weft.interp.launch import Outcome, launch, run_function
+from weft.interp.memory import Memory
+from weft.interp.program import Program
+
+__all__ = [
+    "POISON",
+    "UNDEF",
+    "Bundle",
+    "FaultKind",
+    "Hook",
+    "LaneValue",
+    "Lanes",
+    "Memory",
+    "Outcome",
+    "Program",
+    "launch",
+    "run_function",
+]

@@ -1,0 +1,28 @@
+"""Arguments that the caller passes in memory: a ``byval(T)`` pointer refers to a copy of the callee's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.diag.errors import UnsupportedError
+from weft.interp.faults import span_of
+from weft.ir.instruction import Instruction
+
+if TYPE_CHECKING:
+    from weft.interp.decode import Decoder
+
+
+def copies_of_arguments(decoder: Decoder, i: Instruction) -> list[tuple[int, int, int]]:
+    """Position, size and alignment of each argument of a call that is to be copied."""
+    copies: list[tuple[int, int, int]] = []
+    for position, attributes in enumerate(i.attrs.get("arg_attrs") or ()):
+        for text in attributes:
+            if not text.startswith("byval("):
+                continue
+            name = text[len("byval(") : -1].lstrip("%").strip('"')
+            type = decoder.program.module.types.get(name)
+            if type is None:
+                raise UnsupportedError(f"an argument with {text}, whose type has no name", span_of(i))
+            aligns = [int(t.split()[1].strip("()")) for t in attributes if t.startswith("align ")]
+            copies.append((position, decoder.layout.size(type), max([decoder.layout.align(type), *aligns])))
+    return copies

@@ -1,0 +1,379 @@
+"""One activation of a function by a set of threads: the schedule and the execution of blocks.
+
+The schedule is the settled one (DESIGN.md): of all places where threads wait, the one of least slot in the
+compact block index runs next (`weft.graph.block_index`). Threads wait on edges, so a pending place lists,
+per edge, the set of threads on it; together these sets are the control mask of Moll, Definition 6, and the
+sources say what each φ selects. Threads that a false block predicate left without a successor (ℓ_next = ⊤)
+float: they join the first successor of their block that is scheduled.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from weft.interp.active import EMPTY, ActiveSet, union
+from weft.interp.code import BlockCode, Code, Compute, EdgeKey, Environment, Mode, Phi, Step
+from weft.interp.faults import FaultKind
+from weft.interp.lanes import POISON, Lanes, LaneValue, choose, filled, is_poison, poison_outside
+from weft.interp.spinning import SpinDetector
+from weft.interp.waiting import Waiting
+
+if TYPE_CHECKING:
+    from weft.interp.machine import Machine
+    from weft.interp.memory import MemoryObject
+    from weft.ir.instruction import Instruction
+
+Edges = list[tuple[int, ActiveSet]]
+"""Threads waiting to enter a block, by the number of the block they come from (-1: the caller)."""
+
+
+class Frame:
+    """The execution state of one function call (Moll, Def. 3), shared memory aside.
+
+    Attributes
+    ----------
+    env
+        Δ: one value per slot, None before the first assignment.
+    activation
+        The activation of the current block (Moll, Def. 8).
+    active
+        The threads for which the current step runs: the activation, but for total and guarded steps.
+    present
+        The threads of lane groups that take part in the current block.
+    control
+        The control mask of the current block.
+    """
+
+    __slots__ = (
+        "activation", "active", "block", "code", "control", "definitions", "env", "finished", "floating", "heap", "is_kernel", "locals",
+        "machine", "pending", "present", "results", "spins", "waiting",
+    )  # fmt: skip
+
+    def __init__(self, machine: Machine, code: Code, is_kernel: bool = False) -> None:
+        self.machine = machine
+        self.code = code
+        self.is_kernel = is_kernel
+        self.env: Environment = machine.environment(code)
+        self.block: BlockCode = code.blocks[0]
+        self.activation: ActiveSet = EMPTY
+        self.active: ActiveSet = EMPTY
+        self.present: ActiveSet = EMPTY
+        self.control: ActiveSet = EMPTY
+        self.pending: dict[EdgeKey, Edges] = {}
+        self.heap: list[EdgeKey] = []
+        self.floating: dict[int, ActiveSet] = {}
+        self.results: list[tuple[ActiveSet, LaneValue]] = []
+        self.locals: list[MemoryObject] = []
+        self.spins = SpinDetector()
+        self.waiting = Waiting()
+        self.definitions: dict[int, np.ndarray] = {}
+
+    def run(self, arguments: list[LaneValue], active: ActiveSet) -> LaneValue | None:
+        """Execute the function for the threads of `active`; the result holds for them alone."""
+        for slot, value in zip(self.code.arguments, arguments, strict=True):
+            self.env[slot] = value
+        entry = (0, 0)
+        self.pending[entry] = [(-1, active)]
+        self.heap.append(entry)
+        try:
+            while True:
+                if self.floating:
+                    self._place_floating()
+                if self.heap:
+                    key = heappop(self.heap)
+                    self._enter(key, self.pending.pop(key))
+                elif self.waiting.is_empty:
+                    break
+                else:
+                    self._resume_waiting()
+        finally:
+            for gone in reversed(self.locals):
+                self.machine.image.memory.remove(gone)
+        return self._result()
+
+    def go(self, source: int, key: EdgeKey, threads: ActiveSet) -> None:
+        """Let `threads` wait at an edge from block `source`."""
+        waiting = self.pending.get(key)
+        if waiting is None:
+            self.pending[key] = [(source, threads)]
+            heappush(self.heap, key)
+        else:
+            waiting.append((source, threads))
+
+    def _enter(self, key: EdgeKey, edges: Edges) -> None:
+        """Schedule the block at `key` for the threads waiting there (Moll, rule BLS-W-STEP)."""
+        machine = self.machine
+        block = self.code.blocks[key[1]]
+        if self.floating:
+            self._join_floating(key, edges)
+        control = edges[0][1] if len(edges) == 1 else union((s for _, s in edges), machine.lanes)
+        self.control = control
+        if machine.lane_groups == 1 and not block.per_thread:
+            self.present = machine.everyone
+        else:
+            self.present = control if block.per_thread else machine.present(control)
+        machine.steps += 1
+        if machine.steps > machine.step_limit:
+            machine.count_step(block.block.terminator)
+        if block.is_header:
+            self.spins.arrive(self, key, block)
+        if block.phis:
+            self._assign_phis(block, edges)
+        self.active = control
+        if block.predicate >= 0:
+            self._apply_predicate(block)
+        for listener in machine.hooks.on_block:
+            listener(machine, block.block, self.active)
+        self._run_from(block, 0)
+
+    def _run_from(self, block: BlockCode, segment: int) -> None:
+        """Execute a block's steps from a segment on, then its terminator."""
+        self.block = block
+        while True:
+            self._run_steps(block.segments[segment])
+            if segment == len(block.barriers):
+                break
+            barrier = block.barriers[segment]
+            segment += 1
+            self.float_passive(block)
+            going = self.waiting.arrive(self, block, segment, barrier)
+            if going is None:
+                return
+            self.active = self.control = going
+        assert block.terminate is not None
+        block.terminate(self, block)
+
+    def _run_steps(self, steps: list[Step]) -> None:
+        active = self.activation = self.active
+        if self.machine.hooks.on_value or active.count == 0:
+            self._run_steps_carefully(steps)
+            return
+        env = self.env
+        for compute, slot, mode, _, guard in steps:
+            if guard >= 0 or mode == Mode.TOTAL:
+                self._run_special(compute, slot, mode, guard)
+            elif mode == Mode.LOCAL:
+                env[slot] = compute(self)
+            elif mode == Mode.MERGE:
+                value = compute(self)
+                env[slot] = value if active.bits is None else self.merged(slot, value, active)
+            else:
+                compute(self)
+
+    def _run_steps_carefully(self, steps: list[Step]) -> None:
+        """As `_run_steps`, for a block without active threads or under observation of values."""
+        for step in steps:
+            if step.mode == Mode.TOTAL or step.guard >= 0:
+                self._run_special(step.compute, step.slot, step.mode, step.guard)
+            elif self.active.count:
+                value = step.compute(self)
+                if value is not None:
+                    self.env[step.slot] = self.merged(step.slot, value, self.active)
+            elif step.slot >= 0 and self.machine.oblivious:
+                self.env[step.slot] = self.merged(step.slot, filled(step.instruction.type, POISON), EMPTY)
+            self._observe(step)
+
+    def _run_special(self, compute: Compute, slot: int, mode: Mode, guard: int) -> None:
+        """Execute a total or a guarded instruction."""
+        active = self.active
+        if mode == Mode.TOTAL:
+            self.active = self.present
+        if guard >= 0:
+            condition = self.env[guard]
+            self.active = self.active.split(condition.data)[0]
+        try:
+            if self.active.count or mode == Mode.TOTAL:
+                value = compute(self)
+                if slot >= 0:
+                    self.env[slot] = self.merged(slot, value, self.active)
+        finally:
+            self.active = active
+
+    def merged(self, slot: int, value: LaneValue | None, active: ActiveSet) -> LaneValue:
+        """The new content of a slot when threads outside `active` are passive (Moll, Fig. 4.8)."""
+        assert value is not None
+        if active.bits is None:
+            return value
+        old = self.env[slot]
+        if not self.machine.oblivious:
+            return poison_outside(active.bits, value) if old is None else choose(active.bits, value, old)
+        value = poison_outside(active.bits, value)
+        if old is None or self.present.count == self.machine.everyone.count:
+            return value
+        return choose(self.present.mask(self.machine.lanes), value, old)
+
+    def _assign_phis(self, block: BlockCode, edges: Edges) -> None:
+        """Assign all φs of a block at once (Moll, §4.8)."""
+        values = [self._phi_value(phi, edges) for phi in block.phis]
+        observed = self.machine.hooks.on_value
+        for phi, value in zip(block.phis, values, strict=True):
+            self.env[phi.slot] = value
+        if observed:
+            self._observe_phis(block, edges)
+
+    def _phi_value(self, phi: Phi, edges: Edges) -> LaneValue:
+        value = self._source(phi, edges[0][0])
+        for source, threads in edges[1:]:
+            if threads.count:
+                assert threads.bits is not None
+                value = choose(threads.bits, self._source(phi, source), value)
+        control = self.control
+        if control.bits is None or (phi.mode == Mode.LOCAL and phi.shadow < 0):
+            return value
+        if phi.shadow < 0:
+            return self.merged(phi.slot, value, control)
+        shadow = self.env[phi.shadow]
+        assert shadow is not None
+        value = choose(control.bits, value, shadow)
+        old = self.env[phi.slot]
+        if old is None or self.present.count == self.machine.everyone.count:
+            return value
+        return choose(self.present.mask(self.machine.lanes), value, old)
+
+    def _source(self, phi: Phi, source: int) -> LaneValue:
+        value = self.env[phi.sources[source]]
+        if value is None:
+            # Defined on another path only: what LLVM's dominance rules forbid, unless control is passive.
+            return filled(phi.instruction.type, POISON)
+        return value
+
+    def _apply_predicate(self, block: BlockCode) -> None:
+        """Find the activation: control mask and predicate mask (Moll, Def. 8)."""
+        self.block = block
+        for step in block.before_predicate:
+            self._run_special(step.compute, step.slot, Mode.TOTAL, -1)
+            self._observe(step)
+        predicate = self.env[block.predicate]
+        poison = is_poison(predicate.flags)
+        if poison is not None:
+            undefined = self.control.split(poison)[0]
+            if undefined.count:
+                self.machine.fault(
+                    FaultKind.POISON, block.block.terminator, undefined.mask(self.machine.lanes),
+                    f"the predicate of block %{block.block.name} is poison",
+                )  # fmt: skip
+        self.active = self.control.split(predicate.data)[0]
+
+    def passive(self) -> ActiveSet:
+        """The threads whose control mask holds and whose activation does not."""
+        if self.active.count == self.control.count:
+            return EMPTY
+        lanes = self.machine.lanes
+        return ActiveSet.of(self.control.mask(lanes) & ~np.broadcast_to(self.active.mask(lanes), (lanes,)))
+
+    def float_passive(self, block: BlockCode) -> None:
+        """Send the passive threads of a block on: to its only successor, or floating."""
+        passive = self.passive()
+        if not passive.count:
+            return
+        if len(block.edges) == 1:
+            self.go(block.number, next(iter(block.edges.values())), passive)
+            return
+        there = self.floating.get(block.number)
+        self.floating[block.number] = (
+            passive if there is None else union((there, passive), self.machine.lanes)
+        )
+
+    def _join_floating(self, key: EdgeKey, edges: Edges) -> None:
+        """Let floating threads take the edge to the scheduled block, if their block has one."""
+        for source in list(self.floating):
+            if self.code.blocks[source].edges.get(key[1]) == key:
+                edges.append((source, self.floating.pop(source)))
+
+    def _place_floating(self) -> None:
+        """Choose a successor for floating threads that no other thread guides (Moll, Def. 13, 14)."""
+        guided = {source for edges in self.pending.values() for source, _ in edges}
+        for source in list(self.floating):
+            if source not in guided:
+                block = self.code.blocks[source]
+                self.go(source, block.edges[block.nearest_exit], self.floating.pop(source))
+
+    def _resume_waiting(self) -> None:
+        """Let threads that a barrier releases go on."""
+        for block, segment, threads in self.waiting.release(self):
+            self.active = self.control = threads
+            machine = self.machine
+            self.present = machine.everyone if machine.lane_groups == 1 else machine.present(threads)
+            self._run_from(block, segment)
+
+    def finish(self, value: LaneValue | None) -> None:
+        """Let the threads in the current block return."""
+        active = self.active
+        if value is not None and active.count:
+            self.results.append((active, value))
+        if self.is_kernel:
+            alive = self.machine.alive
+            if self.control.bits is None:
+                alive[:] = False
+            else:
+                alive &= ~self.control.bits
+
+    def callee_frame(self, code: Code) -> Frame:
+        """A frame for a function called from this one."""
+        return Frame(self.machine, code)
+
+    def local_copy(
+        self, pointer: LaneValue | None, size: int, align: int, active: ActiveSet, i: Instruction
+    ) -> LaneValue:
+        """A copy, local to this frame, of the `size` bytes each active thread's pointer refers to."""
+        from weft.interp.blockcopy import copy_bytes
+
+        made = self.machine.image.memory.allocate(size, "an argument passed by value", align=align,
+                                                  parts=self.machine.lanes)  # fmt: skip
+        self.locals.append(made)
+        steps = np.arange(self.machine.lanes, dtype=np.uint64) * np.uint64(made.stride)
+        target = Lanes(steps + np.uint64(made.base))
+        self.block = self.code.blocks[0]
+        copy_bytes(self, i, target, pointer, size, active)
+        return target
+
+    def _result(self) -> LaneValue | None:
+        if not self.results:
+            return None
+        (threads, value), *others = self.results
+        covered = threads
+        for threads, other in others:
+            assert threads.bits is not None
+            value = choose(threads.bits, other, value)
+            covered = union((covered, threads), self.machine.lanes)
+        return value if covered.bits is None else poison_outside(covered.bits, value)
+
+    def _observe(self, step: Step) -> None:
+        listeners = self.machine.hooks.on_value
+        if not listeners or step.slot < 0:
+            return
+        lanes = self.machine.lanes
+        if step.mode == Mode.TOTAL:
+            mask = self.machine.everyone.mask(lanes)
+        else:
+            mask = np.broadcast_to(self.active.mask(lanes), (lanes,))
+        self._tell(step.slot, step.instruction, mask)
+
+    def _observe_phis(self, block: BlockCode, edges: Edges) -> None:
+        lanes = self.machine.lanes
+        inherited = {
+            phi.slot: [
+                (threads.mask(lanes) & self.definitions.get(phi.sources[source], np.ones(lanes, np.bool_)))
+                for source, threads in edges
+            ]
+            for phi in block.phis
+        }
+        shadows = {
+            phi.slot: self.definitions.get(phi.shadow, np.ones(lanes, np.bool_))
+            for phi in block.phis
+            if phi.shadow >= 0
+        }
+        outside = ~np.broadcast_to(self.control.mask(lanes), (lanes,))
+        for phi in block.phis:
+            mask = np.bitwise_or.reduce(inherited[phi.slot])
+            if phi.shadow >= 0:
+                mask = mask | (outside & shadows[phi.slot])
+            self._tell(phi.slot, phi.instruction, mask)
+
+    def _tell(self, slot: int, instruction: Instruction, mask: np.ndarray) -> None:
+        self.definitions[slot] = mask
+        for listener in self.machine.hooks.on_value:
+            listener(self.machine, instruction, self.env[slot], mask)

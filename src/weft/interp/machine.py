@@ -1,0 +1,131 @@
+"""The state of one run that all its frames share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from weft.diag.errors import InterpError
+from weft.interp.active import ActiveSet
+from weft.interp.faults import FaultHandler, FaultKind, RaiseFaults, span_of
+from weft.interp.geometry import Geometry
+from weft.interp.hooks import HookTable
+from weft.interp.memory import MemoryObject
+
+if TYPE_CHECKING:
+    from weft.interp.code import Code, Environment
+    from weft.interp.program import Image
+    from weft.ir.instruction import Instruction
+
+Array = np.ndarray
+
+DEFAULT_STEP_LIMIT = 50_000_000
+
+
+class Machine:
+    """W lanes (or several lane groups of W) that run one program in lock step.
+
+    Attributes
+    ----------
+    lanes
+        Length of full lane vectors: all lane groups side by side.
+    everyone
+        The lanes that are threads (all but padding).
+    alive
+        Per lane, whether its thread has not returned from the kernel.
+    oblivious
+        Whether passive threads get ⊤ (OBL) instead of keeping their values (FR).
+    """
+
+    __slots__ = (
+        "alive", "depth", "everyone", "faults", "geometry", "hooks", "image", "lanes", "oblivious", "output",
+        "shared", "shared_sizes", "step_limit", "steps",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        image: Image,
+        geometry: Geometry,
+        *,
+        oblivious: bool = False,
+        hooks: Iterable[object] = (),
+        faults: FaultHandler | None = None,
+        step_limit: int = DEFAULT_STEP_LIMIT,
+    ) -> None:
+        self.image = image
+        self.geometry = geometry
+        self.lanes = geometry.lanes
+        exists = geometry.exists()
+        self.everyone = ActiveSet(None, self.lanes) if exists is None else ActiveSet.of(exists)
+        self.alive = self.everyone.mask(self.lanes).copy()
+        self.oblivious = oblivious
+        self.hooks = HookTable.of(hooks)
+        self.faults: FaultHandler = faults or RaiseFaults()
+        self.step_limit = step_limit
+        self.steps = 0
+        self.depth = 0
+        self.shared: dict[int, MemoryObject] = {}
+        self.shared_sizes: dict[int, tuple[int, int]] = {}
+        self.output: list[str] = []
+
+    @property
+    def width(self) -> int:
+        """Lanes of a lane group, W."""
+        return self.geometry.width
+
+    @property
+    def lane_groups(self) -> int:
+        return self.lanes // self.geometry.width
+
+    def restrict(self, active: Array) -> None:
+        """Let only the given lanes be threads."""
+        self.everyone = ActiveSet.of(active)
+        self.alive = active.copy()
+
+    def environment(self, code: Code) -> Environment:
+        """A fresh environment for a call: constants in place, everything else unset."""
+        return self.image.environment(code).copy()
+
+    def present(self, active: ActiveSet) -> ActiveSet:
+        """The threads of the lane groups with a lane in `active`: those that take part, if passively."""
+        if active.bits is None or self.lane_groups == 1:
+            return self.everyone
+        rows = active.bits.reshape(-1, self.width).any(axis=1)
+        bits = np.repeat(rows, self.width)
+        return ActiveSet.of(bits & self.everyone.mask(self.lanes))
+
+    def fault(self, kind: FaultKind, instruction: Instruction, where: Array, message: str) -> None:
+        """Report undefined behaviour of the lanes that are true in `where`."""
+        lanes = np.flatnonzero(np.broadcast_to(where, (self.lanes,)))
+        if lanes.size:
+            self.faults.fault(self, kind, instruction, lanes, message)
+
+    def describe_lane(self, lane: int) -> str:
+        """A thread as messages name it."""
+        group, thread = self.geometry.thread_of(lane)
+        if self.geometry.grid == (1, 1, 1) and self.geometry.block[1:] == (1, 1):
+            return f"thread {thread[0]}"
+        return f"block {_short(group)}, thread {_short(thread)}"
+
+    def error(self, message: str, instruction: Instruction) -> InterpError:
+        """An error at the position of an instruction."""
+        return InterpError(message, span_of(instruction))
+
+    def count_step(self, instruction: Instruction) -> None:
+        """Count the execution of a block against the limit."""
+        self.steps += 1
+        if self.steps > self.step_limit:
+            self.fault(
+                FaultKind.SPINNING, instruction, self.alive,
+                f"no end after {self.step_limit} blocks were executed",
+            )  # fmt: skip
+            raise self.error(f"no end after {self.step_limit} blocks were executed", instruction)
+
+
+def _short(index: tuple[int, int, int]) -> str:
+    shown = index
+    while len(shown) > 1 and shown[-1] == 0:
+        shown = shown[:-1]
+    return str(shown[0]) if len(shown) == 1 else str(shown)
