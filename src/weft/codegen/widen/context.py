@@ -6,7 +6,17 @@ from collections.abc import Callable
 
 from weft.analysis.divergence import Divergence
 from weft.codegen.widen.lanes import LaneSpace
-from weft.ir import BasicBlock, Builder, ConstAggregate, ConstInt, ConstSplat, Function, Instruction, Module, Value
+from weft.ir import (
+    BasicBlock,
+    Builder,
+    ConstAggregate,
+    ConstInt,
+    ConstSplat,
+    Function,
+    Instruction,
+    Module,
+    Value,
+)
 from weft.ir.constants import Constant, ConstZero, Poison, Undef
 from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, VectorType, int_type
 

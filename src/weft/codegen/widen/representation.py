@@ -13,7 +13,17 @@ from weft.ir import Constant, Function, Instruction, Value
 from weft.ir.intrinsics import kind_of
 from weft.ir.opcodes import OPCODES
 
-_EXTRAPOLATED_FORMS = {"binary", "unary", "cast", "compare", "select", "gep", "phi", "extractvalue", "insertvalue"}
+_EXTRAPOLATED_FORMS = {
+    "binary",
+    "unary",
+    "cast",
+    "compare",
+    "select",
+    "gep",
+    "phi",
+    "extractvalue",
+    "insertvalue",
+}
 
 
 def scalar_values(function: Function, divergence: Divergence) -> set[Value]:
@@ -43,8 +53,10 @@ def _can_stay(instruction: Instruction, scalar: set[Value], divergence: Divergen
         return uniform and _all_scalar(instruction, scalar)
     if OPCODES[instruction.op].form in _EXTRAPOLATED_FORMS:
         return _all_scalar(instruction, scalar)
-    return uniform and instruction.op in ("extractelement", "insertelement", "shufflevector") and _all_scalar(
-        instruction, scalar
+    return (
+        uniform
+        and instruction.op in ("extractelement", "insertelement", "shufflevector")
+        and _all_scalar(instruction, scalar)
     )
 
 

@@ -1,0 +1,186 @@
+"""Calls: LLVM intrinsics by their vector form, math functions from a vector library, the rest lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from weft.codegen.widen.context import Widening
+from weft.codegen.widen.lane_loop import for_each_active_lane
+from weft.codegen.widen.memory import mangled
+from weft.ir import ConstFloat, Function, Instruction, Poison, Value
+from weft.ir.types import FloatType, FunctionType, VectorType
+
+_ELEMENTWISE: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys(
+        (
+            "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven", "canonicalize",
+            "copysign", "minnum", "maxnum", "minimum", "maximum", "minimumnum", "maximumnum", "fma", "fmuladd",
+            "ctpop", "bswap", "bitreverse", "smin", "smax", "umin", "umax", "fshl", "fshr",
+            "sadd.sat", "uadd.sat", "ssub.sat", "usub.sat", "sshl.sat", "ushl.sat", "fptosi.sat", "fptoui.sat",
+        ),
+        (),
+    ),
+    **dict.fromkeys(("abs", "ctlz", "cttz", "powi", "is.fpclass"), (1,)),
+}  # fmt: skip
+"""LLVM intrinsics with a vector form, and which of their arguments stay scalar in it."""
+
+_DROPPED = ("llvm.assume", "llvm.lifetime.start", "llvm.lifetime.end", "llvm.experimental.noalias.scope.decl")
+"""Hints that hold for active lanes only, or for one thread's object: widening leaves them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorMathFunction:
+    """A vector function that code may call: its symbol, and how many lanes it takes."""
+
+    symbol: str
+    lanes: int
+    ulp: float
+
+
+FindMath = Callable[[str, int], VectorMathFunction | None]
+"""Looks up the vector function for a scalar callee, with at most so many lanes."""
+
+
+def widen_call(w: Widening, call: Instruction, find_math: FindMath) -> None:
+    """Widen any call but those of weft's lane intrinsics."""
+    name = call.callee_name or ""
+    if name in _DROPPED or name.startswith(_DROPPED):
+        return
+    if call in w.kept and _is_pure(call):
+        _call_once(w, call)
+    elif name.startswith("llvm.") and (base := _elementwise_name(name)) is not None:
+        _call_intrinsic(w, call, base)
+    elif (math := find_math(name, w.lanes.width)) is not None:
+        _call_math(w, call, math)
+    else:
+        w.remark(call, "lane by lane")
+        _call_each(w, call)
+
+
+def _is_pure(call: Instruction) -> bool:
+    callee = call.callee
+    return isinstance(callee, Function) and any(a.startswith("memory(none)") for a in callee.attributes)
+
+
+def _call_once(w: Widening, call: Instruction) -> None:
+    copy = _scalar_call(w, call, [w.scalar(a) for a in call.args])
+    w.set_scalar(call, copy)
+
+
+def _scalar_call(w: Widening, call: Instruction, args: list[Value]) -> Instruction:
+    copy = Instruction(
+        "call",
+        call.type,
+        [*args, call.callee],
+        flags=call.flags,
+        attrs=call.attrs,
+        name=call.name,
+        loc=call.loc,
+    )
+    return w.builder.insert(copy)
+
+
+def _elementwise_name(name: str) -> str | None:
+    """``llvm.smin.i32`` as ``smin`` when it has a vector form."""
+    parts = name.removeprefix("llvm.").split(".")
+    for length in (2, 1):
+        base = ".".join(parts[:length])
+        if len(parts) > length and base in _ELEMENTWISE:
+            return base
+    return None
+
+
+def _call_intrinsic(w: Widening, call: Instruction, base: str) -> None:
+    scalar_args = _ELEMENTWISE[base]
+    args = [w.scalar(a) if i in scalar_args else w.vector(a) for i, a in enumerate(call.args)]
+    result = w.lanes.vector(call.type)
+    overloads: list[str] = []
+    if base in ("fptosi.sat", "fptoui.sat"):
+        overloads = [mangled(result), mangled(args[0].type)]
+    elif base == "powi":
+        overloads = [mangled(result), mangled(args[1].type)]
+    elif base == "is.fpclass":
+        overloads = [mangled(args[0].type)]
+    else:
+        overloads = [mangled(result)]
+    callee = w.intrinsic(".".join(["llvm", base, *overloads]), result, tuple(a.type for a in args))
+    built = w.builder.call(callee, args, flags=call.flags, name=call.name)
+    built.loc = call.loc
+    w.set_vector(call, built)
+
+
+def _call_math(w: Widening, call: Instruction, math: VectorMathFunction) -> None:
+    """Call the library on parts as wide as it takes; passive lanes get 1, so they cost no slow path."""
+    builder, width, lanes = w.builder, w.lanes.width, math.lanes
+    element = call.type
+    assert isinstance(element, FloatType)
+    args = [w.vector(a) for a in call.args]
+    if w.mask is not None:
+        one = w.lanes.splat(ConstFloat.of(element, 1.0))
+        args = [builder.select(w.mask, a, one) for a in args]
+    part = VectorType(element, lanes)
+    callee = w.module.declare(
+        math.symbol, FunctionType(part, (part,) * len(args)), ("nounwind", "willreturn", "memory(none)")
+    )
+    parts: list[Value] = []
+    for start in range(0, width, lanes):
+        pieces = args
+        if lanes != width:
+            # A part beyond the last lane repeats it; a width below the library's is padded.
+            mask = [min(start + i, width - 1) for i in range(lanes)]
+            pieces = [builder.shuffle(a, Poison(a.type), mask) for a in args]
+        built = builder.call(callee, pieces)
+        built.loc = call.loc
+        parts.append(built)
+    w.set_vector(call, _joined(w, parts, lanes))
+
+
+def _joined(w: Widening, parts: list[Value], lanes: int) -> Value:
+    """The parts one after the other, cut to the width."""
+    builder, width = w.builder, w.lanes.width
+    while len(parts) > 1:
+        merged: list[Value] = []
+        for a, b in zip(parts[::2], parts[1::2], strict=False):
+            merged.append(builder.shuffle(a, b, list(range(2 * lanes))))
+        parts, lanes = [*merged, *parts[len(merged) * 2 :]], lanes * 2
+    result = parts[0]
+    assert isinstance(result.type, VectorType)
+    if result.type.count != width:
+        result = builder.shuffle(result, Poison(result.type), list(range(width)))
+    return result
+
+
+def _call_each(w: Widening, call: Instruction) -> None:
+    """Call the scalar function for each active lane in turn."""
+    operands = list(call.args)
+    callee = call.callee
+    indirect = [] if isinstance(callee, Function) else [callee]
+
+    def body(here: list[Value]) -> Value:
+        target = here[-1] if indirect else callee
+        copy = Instruction(
+            "call", call.type, [*here[: len(operands)], target], attrs=call.attrs, loc=call.loc
+        )
+        return w.builder.insert(copy)
+
+    result = for_each_active_lane(w, call.type, [*operands, *indirect], body)
+    if result is not None:
+        w.set_vector(call, result)
+        if call in w.kept:
+            w.kept.discard(call)
+
+
+def widen_lane_by_lane(w: Widening, instruction: Instruction) -> None:
+    """Run an instruction with effects (atomic, volatile) for each active lane in turn."""
+
+    def body(here: list[Value]) -> Value:
+        copy = Instruction(
+            instruction.op, instruction.type, here, flags=instruction.flags, attrs=instruction.attrs,
+            loc=instruction.loc,
+        )  # fmt: skip
+        return w.builder.insert(copy)
+
+    result = for_each_active_lane(w, instruction.type, instruction.operands, body)
+    if result is not None:
+        w.set_vector(instruction, result)

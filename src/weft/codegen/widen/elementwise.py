@@ -1,0 +1,108 @@
+"""Instructions that work lane by lane: arithmetic, casts, compares, selects, addresses."""
+
+from __future__ import annotations
+
+from weft.codegen.widen.context import Widening
+from weft.ir import ConstInt, Instruction, Value
+from weft.ir.constants import Constant
+from weft.ir.opcodes import OPCODES
+from weft.ir.types import IntType, PointerType
+
+_DIVISIONS = ("udiv", "sdiv", "urem", "srem")
+_POISON_FLAGS = frozenset({"nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign"})
+
+
+def widen_scalar(w: Widening, instruction: Instruction) -> None:
+    """Compute the value in lane 0.
+
+    Where not all lanes are active, lane 0 may be passive: its value is extrapolated, and flags that hold for
+    active lanes only would make it poison.
+    """
+    copy = Instruction(
+        instruction.op,
+        instruction.type,
+        [w.scalar(v) for v in instruction.operands],
+        flags=instruction.flags,
+        attrs=instruction.attrs,
+        name=instruction.name,
+        loc=instruction.loc,
+    )
+    if w.mask is not None:
+        copy.flags = tuple(f for f in copy.flags if f not in _POISON_FLAGS)
+        if copy.op in _DIVISIONS:
+            _guard_scalar_divisor(w, copy)
+    w.set_scalar(instruction, w.builder.insert(copy))
+
+
+def _guard_scalar_divisor(w: Widening, copy: Instruction) -> None:
+    """No lane may be active, and the divisor then is any number."""
+    divisor = copy.operands[1]
+    if isinstance(divisor, ConstInt) and divisor.value not in (0, (1 << divisor.type.bits) - 1):  # type: ignore[attr-defined]
+        return
+    some = w.some_active()
+    assert some is not None
+    assert isinstance(divisor.type, IntType)
+    frozen = w.builder.unary("freeze", divisor)
+    copy.set_operand(1, w.builder.select(some, frozen, ConstInt(divisor.type, 1)))
+
+
+def widen_vector(w: Widening, instruction: Instruction) -> None:
+    """Compute the values of all lanes with one vector instruction."""
+    if instruction.op == "getelementptr":
+        result = _vector_gep(w, instruction)
+    elif instruction.op == "select":
+        result = _vector_select(w, instruction)
+    else:
+        operands = [w.vector(v) for v in instruction.operands]
+        if instruction.op in _DIVISIONS and w.mask is not None:
+            operands[1] = _harmless_divisor(w, instruction.operands[1], operands[1])
+        result = w.builder.insert(
+            Instruction(
+                instruction.op,
+                w.lanes.vector(instruction.type),
+                operands,
+                flags=instruction.flags,
+                attrs=instruction.attrs,
+                name=instruction.name,
+                loc=instruction.loc,
+            )
+        )
+    w.set_vector(instruction, result)
+
+
+def _harmless_divisor(w: Widening, original: Value, divisor: Value) -> Value:
+    """Passive lanes divide by one."""
+    if isinstance(original, ConstInt) and original.value not in (0, (1 << original.type.bits) - 1):  # type: ignore[attr-defined]
+        return divisor
+    assert isinstance(original.type, IntType)
+    return w.builder.select(w.active(), divisor, w.lanes.splat(ConstInt(original.type, 1)))
+
+
+def _vector_gep(w: Widening, gep: Instruction) -> Instruction:
+    """Keep base and uniform indices scalar: a gather then has one base register."""
+    operands = [w.scalar(v) if w.is_uniform(v) else w.vector(v) for v in gep.operands]
+    type = w.lanes.vector(gep.type)
+    return w.builder.insert(
+        Instruction(
+            "getelementptr", type, operands, flags=gep.flags, attrs=gep.attrs, name=gep.name, loc=gep.loc
+        )
+    )
+
+
+def _vector_select(w: Widening, select: Instruction) -> Instruction:
+    """A uniform condition selects whole vectors."""
+    condition, then, otherwise = select.operands
+    chosen = w.scalar(condition) if w.is_uniform(condition) else w.vector(condition)
+    operands = [chosen, w.vector(then), w.vector(otherwise)]
+    type = w.lanes.vector(select.type)
+    return w.builder.insert(
+        Instruction("select", type, operands, flags=select.flags, name=select.name, loc=select.loc)
+    )
+
+
+def is_elementwise(instruction: Instruction) -> bool:
+    """Whether LLVM has the instruction on vectors with the same meaning in each element."""
+    if OPCODES[instruction.op].form not in ("binary", "unary", "cast", "compare", "select", "gep"):
+        return False
+    return all(isinstance(v, Constant) or v.type.is_integer or v.type.is_float or isinstance(v.type, PointerType)
+               for v in instruction.operands)  # fmt: skip

@@ -1,0 +1,91 @@
+"""Horizontal operations: they read the active lanes of the whole group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from weft.codegen.widen.context import Widening, any_lane, mask_bits
+from weft.ir import FALSE, TRUE, ConstInt, Instruction, Value
+from weft.ir.types import I64, IntType
+
+
+def widen_horizontal(w: Widening, call: Instruction) -> bool:
+    """Widen a call of one of weft's lane intrinsics; False when the call is none."""
+    handler = _HANDLERS.get(call.callee_name or "")
+    if handler is None:
+        return False
+    handler(w, call)
+    return True
+
+
+def _active_and(w: Widening, condition: Value) -> Value:
+    """The lanes that are active and for which `condition` holds."""
+    vector = w.vector(condition)
+    return vector if w.mask is None else w.builder.select(w.mask, vector, w.lanes.splat(FALSE))
+
+
+def _any(w: Widening, call: Instruction) -> None:
+    w.set_scalar(call, any_lane(w.builder, _whole(w, call)))
+
+
+def _all(w: Widening, call: Instruction) -> None:
+    condition = w.vector(call.args[0])
+    if w.mask is not None and not call.total:
+        condition = w.builder.select(w.mask, condition, w.lanes.splat(TRUE))
+    bits = mask_bits(w.builder, condition)
+    assert isinstance(bits.type, IntType)
+    w.set_scalar(call, w.builder.icmp("eq", bits, ConstInt(bits.type, -1)))
+
+
+def _whole(w: Widening, call: Instruction) -> Value:
+    """The operand of a vote: of all lanes when the call is total."""
+    return w.vector(call.args[0]) if call.total else _active_and(w, call.args[0])
+
+
+def _bits64(w: Widening, mask: Value) -> Value:
+    bits = mask_bits(w.builder, mask)
+    return bits if w.lanes.width == 64 else w.builder.cast("zext", bits, I64)
+
+
+def _ballot(w: Widening, call: Instruction) -> None:
+    w.set_scalar(call, _bits64(w, _whole(w, call)))
+
+
+def _popcount(w: Widening, call: Instruction) -> None:
+    count = w.intrinsic("llvm.ctpop.i64", I64, (I64,))
+    w.set_scalar(call, w.builder.call(count, (_bits64(w, _whole(w, call)),)))
+
+
+def _active(w: Widening, call: Instruction) -> None:
+    w.set_scalar(call, _bits64(w, w.active()))
+
+
+def _mask(w: Widening, call: Instruction) -> None:
+    if w.mask is None:
+        w.set_scalar(call, TRUE)
+    w.set_vector(call, w.active())
+
+
+def _lane_id(w: Widening, call: Instruction) -> None:
+    type = call.type
+    assert isinstance(type, IntType)
+    w.set_scalar(call, ConstInt(type, 0))
+    w.set_vector(call, w.lanes.constant(type, list(range(w.lanes.width))))
+
+
+def _num_lanes(w: Widening, call: Instruction) -> None:
+    type = call.type
+    assert isinstance(type, IntType)
+    w.set_scalar(call, ConstInt(type, w.lanes.width))
+
+
+_HANDLERS: dict[str, Callable[[Widening, Instruction], None]] = {
+    "weft.any": _any,
+    "weft.all": _all,
+    "weft.ballot": _ballot,
+    "weft.popcount": _popcount,
+    "weft.active": _active,
+    "weft.mask": _mask,
+    "weft.lane.id": _lane_id,
+    "weft.num.lanes": _num_lanes,
+}

@@ -1,0 +1,202 @@
+"""Loads and stores, by what the shape of the address promises (Karrenberg and Hack §3.3, Moll ch. 10).
+
+========================  ==================================================================================
+address                   access
+========================  ==================================================================================
+uniform                   one scalar access; where perhaps no lane is active, it goes to a spare object then
+stride = element size     one vector access, masked where not all lanes are active
+stride = -element size    the same, reversed
+anything else             gather or scatter
+========================  ==================================================================================
+
+No passive lane's memory is ever touched. Volatile and atomic accesses are made lane by lane (`lane_loop`).
+"""
+
+from __future__ import annotations
+
+from weft.codegen.widen.context import Widening, broadcast, mask_bits
+from weft.ir import ConstInt, Instruction, Poison, Value
+from weft.ir.layout import parse_datalayout
+from weft.ir.types import I1, I8, I32, I64, VOID, FunctionType, IntType, Type, VectorType
+
+
+def access_size(w: Widening, instruction: Instruction) -> int:
+    """Bytes of one lane's access."""
+    type = instruction.type if instruction.op == "load" else instruction.operands[0].type
+    return parse_datalayout(w.module.datalayout).store_size(type)
+
+
+def address_form(w: Widening, instruction: Instruction) -> str:
+    """``uniform``, ``contiguous``, ``reversed`` or ``gather`` for a load or store."""
+    pointer = instruction.operands[-1]
+    if not w.is_scalar(pointer):
+        return "gather"
+    if w.is_uniform(pointer):
+        return "uniform"
+    strides = [s for s in w.divergence.shape(pointer).strides if isinstance(s, int)]
+    offsets = w.lanes.offsets(strides)
+    size = access_size(w, instruction)
+    value_type = instruction.type if instruction.op == "load" else instruction.operands[0].type
+    # Values narrower than their bytes are packed differently in a vector and in an array.
+    if parse_datalayout(w.module.datalayout).bit_size(value_type) != 8 * size:
+        return "gather"
+    if offsets == [size * t for t in range(w.lanes.width)]:
+        return "contiguous"
+    if offsets == [-size * t for t in range(w.lanes.width)]:
+        return "reversed"
+    return "gather"
+
+
+def widen_load(w: Widening, load: Instruction) -> None:
+    """Widen a plain load."""
+    form = address_form(w, load)
+    pointer = load.operands[0]
+    align = load.attrs.get("align", 0)
+    type = w.lanes.vector(load.type)
+    if form == "uniform":
+        address = _scalar_address(w, w.scalar(pointer), load.type)
+        loaded = _copy(w, load, load.type, [address], {**load.attrs})
+        w.set_scalar(load, loaded)
+        if load not in w.kept:
+            w.set_vector(load, broadcast(w.builder, loaded, w.lanes))
+        return
+    if form == "gather":
+        w.remark(load, "gather")
+        addresses = w.vector(pointer)
+        result = _masked_call(w, "gather", type, [addresses, w.active(), Poison(type)], align, addresses.type)
+    elif form == "reversed":
+        result = _reverse(w, _vector_load(w, load, _first_of_reversed(w, load), type, align, reverse=True))
+    else:
+        result = _vector_load(w, load, w.scalar(pointer), type, align, reverse=False)
+    result.loc = load.loc
+    w.set_vector(load, result)
+
+
+def widen_store(w: Widening, store: Instruction) -> None:
+    """Widen a plain store."""
+    form = address_form(w, store)
+    value, pointer = store.operands
+    align = store.attrs.get("align", 0)
+    if form == "uniform":
+        _store_one(w, store, value, pointer)
+        return
+    data = w.vector(value)
+    assert isinstance(data.type, VectorType)
+    if form == "gather":
+        w.remark(store, "scatter")
+        addresses = w.vector(pointer)
+        _masked_call(
+            w, "scatter", VOID, [data, addresses, w.active()], align, addresses.type, data.type
+        ).loc = store.loc
+        return
+    address, mask = w.scalar(pointer), w.mask
+    if form == "reversed":
+        address = _first_of_reversed(w, store)
+        data = _reverse(w, data)
+        mask = _reverse(w, mask) if mask is not None else None
+    if mask is None:
+        built = w.builder.store(data, address, align=_lane_align(w, align, value.type))
+    else:
+        built = _masked_call(w, "store", VOID, [data, address, mask], align, data.type, address.type)
+    built.loc = store.loc
+
+
+def _store_one(w: Widening, store: Instruction, value: Value, pointer: Value) -> None:
+    """Store to a uniform address: the value of the last active lane, as one lane after the other would."""
+    if w.is_uniform(value):
+        stored = w.scalar(value)
+    else:
+        vector = w.vector(value)
+        lane: Value = ConstInt(I32, w.lanes.width - 1)
+        if w.mask is not None:
+            bits = (
+                w.builder.cast("zext", mask_bits(w.builder, w.mask), I64)
+                if w.lanes.width < 64
+                else mask_bits(w.builder, w.mask)
+            )
+            count = w.intrinsic("llvm.ctlz.i64", I64, (I64, I1))
+            zeros = w.builder.call(count, (bits, ConstInt(I1, 0)))
+            last = w.builder.binary("sub", ConstInt(I64, 63), zeros)
+            # With no active lane the index is -1; any lane will do, the value is thrown away.
+            lane = w.builder.cast(
+                "trunc", w.builder.binary("and", last, ConstInt(I64, w.lanes.width - 1)), I32
+            )
+        stored = w.builder.extract_element(vector, lane)
+    address = _scalar_address(w, w.scalar(pointer), value.type)
+    _copy(w, store, VOID, [stored, address], {**store.attrs})
+
+
+def _copy(
+    w: Widening, access: Instruction, type: Type, operands: list[Value], attrs: dict[str, object]
+) -> Instruction:
+    return w.builder.insert(
+        Instruction(access.op, type, operands, attrs=attrs, name=access.name, loc=access.loc)
+    )
+
+
+def _scalar_address(w: Widening, address: Value, type: Type) -> Value:
+    """`address`, or that of a spare object where no lane is active."""
+    some = w.some_active()
+    if some is None:
+        return address
+    spare = w.spare(type)
+    if spare.type != address.type:
+        spare = w.builder.cast("addrspacecast", spare, address.type)
+    return w.builder.select(some, address, spare)
+
+
+def _vector_load(
+    w: Widening, load: Instruction, address: Value, type: VectorType, align: int, *, reverse: bool
+) -> Instruction:
+    if w.mask is None:
+        loaded = w.builder.load(type, address, align=_lane_align(w, align, load.type), name=load.name)
+        return loaded
+    mask = _reverse(w, w.mask) if reverse else w.mask
+    return _masked_call(w, "load", type, [address, mask, Poison(type)], align, address.type)
+
+
+def _lane_align(w: Widening, align: int, type: Type) -> int:
+    """The alignment of a vector access: what one lane's access promises."""
+    return align or parse_datalayout(w.module.datalayout).align(type)
+
+
+def _first_of_reversed(w: Widening, access: Instruction) -> Value:
+    """The lowest address of an access with negative stride: that of the last lane."""
+    pointer = w.scalar(access.operands[-1])
+    back = -access_size(w, access) * (w.lanes.width - 1)
+    return w.builder.gep(I8, pointer, (ConstInt(I64, back),))
+
+
+def _reverse(w: Widening, vector: Value) -> Instruction:
+    return w.builder.shuffle(vector, Poison(vector.type), list(range(w.lanes.width - 1, -1, -1)))
+
+
+def _masked_call(
+    w: Widening, what: str, result: Type, operands: list[Value], align: int, *overloads: Type
+) -> Instruction:
+    """A call of LLVM's masked load, store, gather or scatter, whose pointer argument carries the alignment."""
+    types = [*([result] if not result.is_void else []), *overloads]
+    if what == "scatter":
+        types = [operands[0].type, operands[1].type]
+    elif what == "store":
+        types = [operands[0].type, operands[1].type]
+    name = f"llvm.masked.{what}." + ".".join(mangled(t) for t in types)
+    callee = w.module.declare(name, FunctionType(result, tuple(o.type for o in operands)))
+    call = w.builder.call(callee, operands)
+    if align:
+        pointer_at = 0 if what in ("load", "gather") else 1
+        attrs: list[tuple[str, ...]] = [() for _ in operands]
+        attrs[pointer_at] = (f"align {align}",)
+        call.attrs["arg_attrs"] = tuple(attrs)
+    return call
+
+
+def mangled(type: Type) -> str:
+    """A type as it appears in the name of an overloaded LLVM intrinsic."""
+    if isinstance(type, VectorType):
+        return f"v{type.count}{mangled(type.element)}"
+    if isinstance(type, IntType):
+        return f"i{type.bits}"
+    if type.is_pointer:
+        return f"p{type.space}"  # type: ignore[attr-defined]
+    return {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}[str(type)]

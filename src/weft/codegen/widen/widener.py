@@ -1,0 +1,210 @@
+"""Widening a function to W lanes.
+
+Precondition: control-uniform P-LLVM (`transform.linearize`) without barriers, aggregates or short vectors, and its
+divergence. Postcondition: a plain LLVM function that does for W threads what the source does for one, lanes being
+vector elements. Its parameters are those of the source: scalars where the shape is uniform or strided (then the
+value in lane 0), vectors where it varies. Uniform control flow stays as it is, blocks with a predicate are masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from weft.analysis.divergence import Divergence
+from weft.codegen.widen.calls import FindMath, widen_call, widen_lane_by_lane
+from weft.codegen.widen.context import Widening, any_lane
+from weft.codegen.widen.elementwise import is_elementwise, widen_scalar, widen_vector
+from weft.codegen.widen.horizontal import widen_horizontal
+from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.widen.memory import widen_load, widen_store
+from weft.codegen.widen.representation import scalar_values
+from weft.diag.errors import UnsupportedError
+from weft.graph.cfg import reverse_postorder
+from weft.ir import TRUE, BasicBlock, ConstInt, Function, Instruction, Module, Value
+from weft.ir.cfg_view import cfg_of
+from weft.ir.layout import parse_datalayout
+from weft.ir.types import I8, I32, I64, VOID, ArrayType, FunctionType, PointerType
+
+
+@dataclass(slots=True)
+class WideningNotes:
+    """What widening did that a user may want to know: instructions by what became of them."""
+
+    notes: list[tuple[Instruction, str]] = field(default_factory=list)
+    scalar: int = 0
+    vector: int = 0
+
+    def add(self, instruction: Instruction, what: str) -> None:
+        self.notes.append((instruction, what))
+
+
+def widen_function(
+    module: Module,
+    source: Function,
+    divergence: Divergence,
+    lanes: LaneSpace,
+    name: str,
+    find_math: FindMath = lambda callee, lanes: None,
+) -> tuple[Function, WideningNotes]:
+    """Add the SIMD version of `source` to `module` under `name`."""
+    kept = scalar_values(source, divergence)
+    params = tuple(a.type if a in kept else lanes.vector(a.type) for a in source.args)
+    result = source.fn_type.result
+    target = Function(name, FunctionType(result if result.is_void else lanes.vector(result), params),
+                      tuple(a.name for a in source.args))  # fmt: skip
+    target.attributes = source.attributes
+    target.metadata = []
+    module.add_function(target)
+    notes = WideningNotes()
+    w = Widening(module, source, target, lanes, divergence, kept, notes.add)
+    for old, new in zip(source.args, target.args, strict=True):
+        if old in kept:
+            new.attributes = old.attributes
+            w.set_scalar(old, new)
+        else:
+            w.set_vector(old, new)
+    order = [source.blocks[i] for i in reverse_postorder(cfg_of(source).cfg.succs)]
+    for block in order:
+        w.starts[block] = w.ends[block] = target.add_block(block.name)
+    phis: list[Instruction] = []
+    for block in order:
+        _widen_block(w, block, find_math, phis)
+    for phi in phis:
+        _connect_phi(w, phi)
+    notes.scalar, notes.vector = len(w.scalars), len(w.vectors)
+    return target, notes
+
+
+def _widen_block(w: Widening, block: BasicBlock, find_math: FindMath, phis: list[Instruction]) -> None:
+    w.builder.at_end(w.starts[block])
+    w.mask = None
+    for phi in block.phis():
+        _start_phi(w, phi)
+        phis.append(phi)
+    predicate = block.predicate
+    pending_predicate = (
+        isinstance(predicate, Instruction) and predicate.block is block and not predicate.is_phi
+    )
+    if predicate is not None and not pending_predicate:
+        w.mask = _mask_of(w, predicate)
+    for instruction in block.non_phis():
+        mask = w.mask
+        if instruction.total:
+            w.mask = None
+        _widen_instruction(w, instruction, find_math)
+        w.mask = mask
+        if instruction is predicate:
+            w.mask = _mask_of(w, instruction)
+    assert w.builder.block is not None
+    w.ends[block] = w.builder.block
+
+
+def _mask_of(w: Widening, predicate: Value) -> Value | None:
+    return None if predicate == TRUE else w.vector(predicate)
+
+
+def _start_phi(w: Widening, phi: Instruction) -> None:
+    if phi in w.kept:
+        w.set_scalar(phi, w.builder.phi(phi.type, phi.name))
+    else:
+        w.set_vector(phi, w.builder.phi(w.lanes.vector(phi.type), phi.name))
+
+
+def _connect_phi(w: Widening, phi: Instruction) -> None:
+    built = w.scalars[phi] if phi in w.kept else w.vectors[phi]
+    assert isinstance(built, Instruction)
+    for value, source in phi.incoming():
+        built.add_incoming(w.scalar(value) if phi in w.kept else w.vector(value), w.ends[source])
+
+
+def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMath) -> None:
+    op = instruction.op
+    if instruction.is_terminator:
+        _TERMINATORS[op](w, instruction)
+    elif (
+        op in ("load", "store")
+        and not instruction.attrs.get("volatile")
+        and not instruction.attrs.get("ordering")
+    ):
+        (widen_load if op == "load" else widen_store)(w, instruction)
+    elif op in ("load", "store", "atomicrmw", "cmpxchg"):
+        w.remark(instruction, "lane by lane")
+        widen_lane_by_lane(w, instruction)
+    elif op == "fence":
+        w.builder.insert(instruction.clone())
+    elif op == "alloca":
+        _widen_alloca(w, instruction)
+    elif op == "call":
+        if not widen_horizontal(w, instruction):
+            widen_call(w, instruction, find_math)
+    elif instruction in w.kept:
+        widen_scalar(w, instruction)
+    elif is_elementwise(instruction):
+        widen_vector(w, instruction)
+    else:
+        raise UnsupportedError(f"{op} of {instruction.type} has no vector form")
+
+
+def _widen_alloca(w: Widening, alloca: Instruction) -> None:
+    """One object when all lanes do the same to it, else one for each lane, lane after lane."""
+    type, align = alloca.attrs["allocated_type"], alloca.attrs.get("align", 0)
+    layout = parse_datalayout(w.module.datalayout)
+    if alloca in w.kept and w.divergence.shape(alloca).is_uniform:
+        copy = alloca.clone()
+        w.target.entry.insert(0, copy)
+        w.set_scalar(alloca, copy)
+        return
+    count = alloca.operands[0]
+    if not isinstance(count, ConstInt):
+        raise UnsupportedError("a stack object of variable size cannot be widened")
+    align = max(align, layout.align(type))
+    size = -(-layout.size(type) * count.value // align) * align
+    attrs = {"allocated_type": ArrayType(I8, size * w.lanes.width), "align": max(align, 16), "space": 0}
+    objects = Instruction("alloca", PointerType(0), (ConstInt(I32, 1),), name=alloca.name, attrs=attrs)
+    w.target.entry.insert(0, objects)
+    if alloca in w.kept:
+        w.set_scalar(alloca, objects)
+        return
+    steps = w.lanes.constant(I64, [size * t for t in range(w.lanes.width)])
+    w.set_vector(alloca, w.builder.gep(I8, objects, (steps,)))
+
+
+def _widen_branch(w: Widening, branch: Instruction) -> None:
+    targets = [w.starts[t] for t in branch.blocks]
+    operands = [_uniform_condition(w, branch.operands[0])] if branch.operands else []
+    w.builder.insert(Instruction("br", VOID, operands, blocks=targets, loc=branch.loc))
+
+
+def _uniform_condition(w: Widening, condition: Value) -> Value:
+    """The condition of a uniform branch; one kept as a vector is the same in each active lane."""
+    if w.is_uniform(condition):
+        return w.scalar(condition)
+    vector = w.vector(condition)
+    if w.mask is not None:
+        vector = w.builder.select(w.mask, vector, w.lanes.splat(ConstInt(condition.type, 0)))  # type: ignore[arg-type]
+    return any_lane(w.builder, vector)
+
+
+def _widen_switch(w: Widening, switch: Instruction) -> None:
+    targets = [w.starts[t] for t in switch.blocks]
+    value = switch.operands[0]
+    if not w.is_uniform(value):
+        raise UnsupportedError("a switch on a value that is not kept scalar")
+    w.builder.insert(Instruction("switch", VOID, [w.scalar(value)], blocks=targets, attrs=switch.attrs))
+
+
+def _widen_ret(w: Widening, ret: Instruction) -> None:
+    w.builder.ret(w.vector(ret.operands[0]) if ret.operands else None)
+
+
+def _widen_unreachable(w: Widening, unreachable: Instruction) -> None:
+    w.builder.unreachable()
+
+
+_TERMINATORS: dict[str, Callable[[Widening, Instruction], None]] = {
+    "br": _widen_branch,
+    "switch": _widen_switch,
+    "ret": _widen_ret,
+    "unreachable": _widen_unreachable,
+}
