@@ -141,6 +141,21 @@ def test_number_that_does_not_fit_is_blamed_by_name(type, value):
     assert "argument 'x' of k:" in str(packer.blame(args))
 
 
+@pytest.mark.parametrize(
+    ("args", "accepted"),
+    [
+        ((1, 2.5), True),
+        ((1, 2), True),
+        ((1.5, 2.5), False),
+        ((300, 2.5), False),
+        (("1", 2.5), False),
+        ((1,), False),
+    ],
+)
+def test_packer_accepts_what_it_can_pack(args, accepted):
+    assert packer_for("k", ["a", "b"], [types.int8, types.float64]).accepts(args) is accepted
+
+
 def test_wrong_number_of_arguments_lists_the_parameters():
     packer = packer_for("k", ["a", "b"], [types.int32, types.int32])
     with pytest.raises(ArgumentError, match=r"k takes 2 arguments \(a, b\), and got 3"):

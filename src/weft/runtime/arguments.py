@@ -266,6 +266,14 @@ class ArgumentPacker:
             parameter.add(value, slots)
         return slots
 
+    def accepts(self, args: Sequence[Any]) -> bool:
+        """Whether the arguments fit, ranges of numbers included."""
+        try:
+            struct.pack("@" + self.formats, *self.pack(args))
+        except (ArgumentError, struct.error, OverflowError):
+            return False
+        return True
+
     def blame(self, args: Sequence[Any]) -> ArgumentError:
         """Return the error for arguments that `struct` refused: a number does not fit its slot."""
         for name, parameter, value in zip(self.names, self.parameters, args, strict=True):

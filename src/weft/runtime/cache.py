@@ -183,10 +183,14 @@ def _cache_at(directory: Path, limit_mib: str) -> ObjectCache:
 @functools.cache
 def _compiler_stamp() -> str:
     """Return what tells one state of the compiler from another: version, and sizes and times of its files."""
-    root = Path(weft.__file__).parent
-    files = sorted(root.rglob("*.py"))
-    states = [(str(file.relative_to(root)), file.stat()) for file in files]
-    return repr((weft.__version__, [(name, state.st_size, state.st_mtime_ns) for name, state in states]))
+    states: list[tuple[str, int, int]] = []
+    for folder, _, names in os.walk(Path(weft.__file__).parent):
+        for name in names:
+            if name.endswith(".py"):
+                path = os.path.join(folder, name)
+                state = os.stat(path)
+                states.append((path, state.st_size, state.st_mtime_ns))
+    return repr((weft.__version__, sorted(states)))
 
 
 def _encode(entry: CacheEntry, key: str) -> bytes:

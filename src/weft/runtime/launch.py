@@ -113,6 +113,10 @@ class Launcher:
             raise self._explain(status, frame.error_words(), shape)
         self._frames.append(frame)
 
+    def accepts(self, args: Sequence[Any]) -> bool:
+        """Whether `launch` would take the arguments."""
+        return self._packer.accepts(args)
+
     def _take_frame(self) -> _Frame:
         try:
             return self._frames.pop()

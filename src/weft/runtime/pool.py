@@ -16,6 +16,7 @@ import struct
 import threading
 import weakref
 
+from weft.diag.errors import LaunchError
 from weft.machine.host import core_count
 from weft.runtime.cache import CacheEntry, cache_key, default_cache
 from weft.runtime.pool_ir import (
@@ -110,7 +111,10 @@ def _start_thread(function: int, argument: int, name: str) -> None:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, signals)
     if error:
-        raise OSError(error, f"no thread for the pool: {os.strerror(error)}")
+        raise LaunchError(
+            f"the system gives the thread pool no more threads: {os.strerror(error)}",
+            hint="ask for fewer with weft.set_num_threads or WEFT_NUM_THREADS",
+        )
     libc.pthread_setname_np(thread, name.encode())
     libc.pthread_detach(thread)
 

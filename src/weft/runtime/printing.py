@@ -35,7 +35,7 @@ def format_line(letters: str, slots: bytes, read_string: Callable[[int], str]) -
 
 def _print(letters: bytes, address: int | None) -> None:
     text = letters.decode()
-    slots = ctypes.string_at(address, 8 * len(text)) if text else b""
+    slots = ctypes.string_at(address, 8 * len(text)) if address else b""
     line = format_line(text, slots, lambda where: ctypes.string_at(where).decode())
     sys.stdout.write(line + "\n")
 

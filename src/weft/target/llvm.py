@@ -162,7 +162,8 @@ class Linker:
         try:
             tracker = builder.link(self._jit, name)
         except RuntimeError as error:
-            reason = "not an object file" if "valid object" in str(error) else "a symbol it needs is nowhere"
+            unresolved = "materialize symbols" in str(error)
+            reason = "a symbol it needs is nowhere" if unresolved else "it is not an object file"
             raise CompileError(f"object code cannot be linked, {reason}: {str(error).strip()}") from None
         return LinkedLibrary(tracker, exports)
 
@@ -209,7 +210,11 @@ _CPU_ATTRIBUTE = re.compile(
 
 
 def _targeted(text: str, machine: TargetMachine) -> str:
-    """Return the text with the machine's ``target`` lines, without attributes that overrule the machine."""
+    """Return the text with the machine's ``target`` lines, without attributes that overrule the machine.
+
+    Among these is clang's mark on scalar code that it needs no wide registers, under which processors tuned for
+    256 bits split 512-bit vectors.
+    """
     for what, value in _TARGET_LINE.findall(text):
         if what == "triple" and value and value.split("-")[0] != machine.triple.split("-")[0]:
             raise CompileError(f"a module for {value} cannot be compiled for {machine.triple}")

@@ -9,10 +9,6 @@ from weft.machine.targets import Isa
 from weft.target.llvm import LLVM_VERSION, LLVMLITE_VERSION, ParsedModule, TargetMachine, host_cpu
 from weft.target.passes import PassList, Pipeline, run
 
-NO_256_BIT_PREFERENCE = "-prefer-256-bit"
-"""Several AVX-512 processors are tuned to avoid 512-bit registers; under that tuning 512-bit vectors split
-in a function marked as having no need of them, as clang marks all scalar code. Width is weft's choice."""
-
 
 @dataclass(frozen=True, slots=True)
 class TargetSpec:
@@ -35,13 +31,13 @@ class TargetSpec:
     def host(cls, level: int = 3) -> TargetSpec:
         """Return the machine this process runs on, with all it offers."""
         triple, cpu, features = host_cpu()
-        return cls(triple, cpu, _wide(triple, features), level)
+        return cls(triple, cpu, features, level)
 
     @classmethod
     def of_isa(cls, isa: Isa, level: int = 3) -> TargetSpec:
         """Return the least processor that has an instruction set level."""
         triple = f"{isa.arch}-unknown-linux-gnu" if isa.arch else host_cpu()[0]
-        return cls(triple, isa.cpu, _wide(triple, isa.feature_string), level)
+        return cls(triple, isa.cpu, isa.feature_string, level)
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -87,9 +83,3 @@ def _prepared(text: str, spec: TargetSpec, passes: PassList | Pipeline | None) -
     if passes:
         run(module, passes, spec.machine)
     return module
-
-
-def _wide(triple: str, features: str) -> str:
-    if not triple.startswith("x86_64"):
-        return features
-    return f"{features},{NO_256_BIT_PREFERENCE}".lstrip(",")

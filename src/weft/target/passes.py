@@ -12,9 +12,11 @@ What the passes of `CANONICAL` do to control flow (measured with LLVM 22):
   second test is that cheap, merges blocks and drops empty ones. It keeps the empty latch of a loop, so that
   ``continue`` does not give a loop a second back edge, builds no lookup tables, and threads no branches
   through blocks that hold a store or a convergent call.
-- ``instcombine`` canonicalizes address arithmetic: a sum in an index becomes two ``getelementptr``, a
-  constant index one over ``i8``; where bits are known zero ``add`` becomes ``or disjoint``. It adds and drops
-  no-wrap flags as it proves them.
+- ``instcombine`` makes one store of two to the same address at the ends of both arms of an if, and one
+  load of two that only a φ uses; the source's accesses are all there only under `SROA_ONLY`. It
+  canonicalizes address arithmetic: a sum in an index becomes two ``getelementptr``, a constant index one
+  over ``i8``; where bits are known zero ``add`` becomes ``or disjoint``. It adds and drops no-wrap flags
+  as it proves them.
 - ``newgvn`` merges equal computations and redundant loads where one dominates the other. It does not merge
   convergent calls. Its insertion of new φs is switched off.
 - ``loop-simplify`` gives each loop a preheader and exits of its own. In a loop with two back edges it may
@@ -87,8 +89,8 @@ CANONICAL = PassList(
 CLEANUP = PassList("cleanup", ("simplifycfg", "instcombine", "newgvn", "simplifycfg", "adce"))
 """For plain functions between two stages: folds what specialization made constant."""
 
-FINAL = Pipeline("final", 3)
-"""After widening."""
+FINAL = Pipeline("final", 2)
+"""After widening. O3 adds unswitching on any invariant branch, for a quarter more compile time."""
 
 FINAL_FAST = Pipeline("final-fast", 1, unroll=False)
 """After widening, where compile time matters more than the code's speed."""
