@@ -74,7 +74,7 @@ class Case:
     def at_block(self, block: int) -> Case:
         """Return the same problem launched with another block size."""
         assert self.any_block and self.threads is not None
-        return replace(self, name=f"{self.name}-block{block}", block=block)
+        return replace(self, block=block)
 
 
 @dataclass(slots=True)

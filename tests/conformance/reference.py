@@ -1,24 +1,25 @@
 """Plain Python execution of kernels: the function itself, once per thread, with its names bound to stand-ins.
 
-A kernel and the functions it calls keep their code; only what their global and closure names mean changes:
-`cuda`, `math`, `numpy` and the builtin functions become those of the dialect, arguments become typed scalars
-and views (`conformance.reference_arrays`). Threads run in order; those of a group that has barriers take
-turns (`conformance.reference_threads`).
+A kernel and the functions it calls keep their code (but see `conformance.reference_barriers`); only what their
+global and closure names mean changes: `cuda`, `math`, `numpy` and the builtin functions become those of the
+dialect, arguments become typed scalars and views (`conformance.reference_arrays`). Threads run in order; those
+of a group that has barriers take turns (`conformance.reference_threads`).
 """
 
 from __future__ import annotations
 
 import math
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from conformance.reference_arrays import ReferenceArray, as_argument
+from conformance.reference_barriers import as_generator, is_users, plain, waits
 from conformance.reference_cuda import Place, ReferenceCuda, positions
 from conformance.reference_math import BUILTINS, MATH, ReferenceNumPy
-from conformance.reference_threads import Group
+from conformance.reference_threads import run_group
 
 Extents = int | tuple[int, ...]
 
@@ -31,64 +32,30 @@ def run(
     function = _Binder(cuda).bind(kernel)
     arguments = tuple(as_argument(arg) for arg in args)
     grid3, block3 = _three(grid), _three(block)
-    waits = any(name.startswith("sync") for code in _codes(kernel) for name in code.co_names)
+    meet = waits(kernel)
     with np.errstate(all="ignore"):
         for block_id in positions(grid3):
             shared: dict[Any, np.ndarray] = {}
             places = [
-                Place(grid3, block3, block_id, thread_id, shared, dynamic_bytes=dynamic_bytes)
+                Place(grid3, block3, block_id, thread_id, shared, dynamic_bytes)
                 for thread_id in positions(block3)
             ]
-            if waits:
-                _run_group(cuda, function, arguments, places)
+
+            def enter(number: int, places: list[Place] = places) -> None:
+                cuda.place = places[number]
+
+            if meet:
+                run_group([function(*arguments) for _ in places], enter)
             else:
-                for place in places:
-                    cuda.place = place
+                for number in range(len(places)):
+                    enter(number)
                     function(*arguments)
-
-
-def _run_group(cuda: ReferenceCuda, function: Any, arguments: tuple, places: list[Place]) -> None:
-    def body() -> None:
-        with np.errstate(all="ignore"):
-            function(*arguments)
-
-    def enter(number: int) -> None:
-        cuda.place = places[number]
-
-    group = Group([body] * len(places), enter)
-    for place in places:
-        place.group = group
-    group.run()
 
 
 def _three(extents: Extents) -> tuple[int, int, int]:
     given = extents if isinstance(extents, tuple) else (extents,)
     x, y, z = (*given, 1, 1)[:3]
     return x, y, z
-
-
-def _plain(function: Any) -> Any:
-    """Return the Python function inside a compiled one."""
-    return getattr(function, "py_func", function)
-
-
-def _codes(function: Any, seen: set[types.CodeType] | None = None) -> Iterator[types.CodeType]:
-    """Yield the code of a function and of every user function it can reach by name."""
-    seen = set() if seen is None else seen
-    function = _plain(function)
-    if function.__code__ in seen:
-        return
-    seen.add(function.__code__)
-    yield function.__code__
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    named = [function.__globals__.get(name) for name in function.__code__.co_names]
-    for value in map(_plain, cells + named):
-        if isinstance(value, types.FunctionType) and _is_users(value):
-            yield from _codes(value, seen)
-
-
-def _is_users(function: types.FunctionType) -> bool:
-    return not function.__module__.startswith(("numpy", "weft", "numba"))
 
 
 class _Binder:
@@ -100,22 +67,23 @@ class _Binder:
         self._bound: dict[types.FunctionType, types.FunctionType] = {}
 
     def bind(self, function: Any) -> types.FunctionType:
-        function = _plain(function)
-        if function in self._bound:
-            return self._bound[function]
+        original = plain(function)
+        if original in self._bound:
+            return self._bound[original]
+        function = as_generator(original) if waits(original) else original
         names: dict[str, Any] = dict(BUILTINS)
         cells = tuple(types.CellType() for _ in function.__closure__ or ())
         bound = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
-        self._bound[function] = bound
+        self._bound[original] = bound
         for name, value in function.__globals__.items():
             if name in function.__code__.co_names or name == "__builtins__":
                 names[name] = self._meaning(name, value)
-        for cell, original in zip(cells, function.__closure__ or (), strict=True):
-            cell.cell_contents = self._meaning("", original.cell_contents)
+        for cell, old in zip(cells, function.__closure__ or (), strict=True):
+            cell.cell_contents = self._meaning("", old.cell_contents)
         return bound
 
     def _meaning(self, name: str, value: Any) -> Any:
-        value = _plain(value)
+        value = plain(value)
         if name == "cuda":
             return self._cuda
         if name.startswith("xoroshiro128p_"):
@@ -130,6 +98,4 @@ class _Binder:
             return getattr(self._numpy, value.__name__)
         if isinstance(value, np.ndarray):
             return ReferenceArray.of(value)
-        if isinstance(value, types.FunctionType) and _is_users(value):
-            return self.bind(value)
-        return value
+        return self.bind(value) if is_users(value) else value

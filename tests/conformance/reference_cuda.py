@@ -6,6 +6,7 @@ import itertools
 import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,9 +16,14 @@ from conformance import reference_random
 from conformance.reference_arrays import ReferenceArray
 from conformance.reference_math import float_function
 from conformance.reference_scalars import WeakInt, cast
-from conformance.reference_threads import Group
+from conformance.reference_threads import Meeting
 
 Dim3 = tuple[int, int, int]
+
+
+@cache
+def _first(count: int) -> frozenset[int]:
+    return frozenset(range(count))
 
 
 @dataclass(slots=True)
@@ -29,7 +35,6 @@ class Place:
     block_id: Dim3 = (0, 0, 0)
     thread_id: Dim3 = (0, 0, 0)
     shared: dict[Any, np.ndarray] = field(default_factory=dict)
-    group: Group | None = None
     dynamic_bytes: int = 0
 
     @property
@@ -39,7 +44,7 @@ class Place:
 
     @property
     def members(self) -> frozenset[int]:
-        return frozenset(range(self.block[0] * self.block[1] * self.block[2]))
+        return _first(self.block[0] * self.block[1] * self.block[2])
 
 
 def _vector(values: Dim3) -> SimpleNamespace:
@@ -165,23 +170,25 @@ class ReferenceCuda:
         site = (frame.f_code, frame.f_lasti)
         return ReferenceArray.of(self.place.shared.setdefault(site, np.zeros(extents, dtype)))
 
-    def _meet(self, offer: Any = None) -> dict[int, Any]:
-        place = self.place
-        if place.group is None:
-            raise RuntimeError("a barrier was reached, but the runner did not expect one")
-        return place.group.meet(place.members, offer)
+    def _group(self, name: str, predicate: Any = None, combine: Any = None) -> Meeting:
+        return Meeting(
+            name,
+            self.place.members,
+            bool(predicate),
+            lambda offers: combine and WeakInt(combine(offers.values())),
+        )
 
-    def syncthreads(self) -> None:
-        self._meet()
+    def syncthreads(self) -> Meeting:
+        return self._group("syncthreads")
 
-    def syncthreads_count(self, predicate: Any) -> WeakInt:
-        return WeakInt(sum(self._meet(bool(predicate)).values()))
+    def syncthreads_count(self, predicate: Any) -> Meeting:
+        return self._group("syncthreads_count", predicate, sum)
 
-    def syncthreads_and(self, predicate: Any) -> WeakInt:
-        return WeakInt(all(self._meet(bool(predicate)).values()))
+    def syncthreads_and(self, predicate: Any) -> Meeting:
+        return self._group("syncthreads_and", predicate, all)
 
-    def syncthreads_or(self, predicate: Any) -> WeakInt:
-        return WeakInt(any(self._meet(bool(predicate)).values()))
+    def syncthreads_or(self, predicate: Any) -> Meeting:
+        return self._group("syncthreads_or", predicate, any)
 
     def threadfence(self) -> None:
         """Do nothing: one thread runs at a time."""

@@ -1,112 +1,66 @@
-"""Threads of a work-group that meet: run one at a time, switching only at barriers and warp operations.
+"""Threads of a work-group that meet at barriers and warp operations, as generators that take turns.
 
-Each thread of the group is an OS thread that holds the baton while it runs, so execution is deterministic:
-threads run in order of their linear id up to their next meeting. Threads that have returned do not count.
+Each thread runs to its next meeting and yields a `Meeting`; when every unfinished thread of a meeting's scope
+has come, all of them go on with their answers. Threads that have returned do not count.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(eq=False, slots=True)
-class Member:
-    """One thread of a group: where it waits, with what, and what it was told."""
-
-    number: int
-    wake: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    scope: frozenset[int] | None = None
-    offer: Any = None
-    answer: dict[int, Any] = field(default_factory=dict)
-    done: bool = False
-
-
-class Abandoned(BaseException):
-    """Another thread of the group failed, or the group can make no progress."""
-
-
-class Group:
-    """Runs the bodies of one work-group's threads.
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """What a thread yields where it waits for others.
 
     Parameters
     ----------
-    bodies
-        What each thread does, by linear id.
-    enter
-        Called with a thread's number each time it gets the baton.
+    name
+        The operation; threads that meet must name the same.
+    scope
+        The linear ids of the threads that take part.
+    offer
+        What this thread brings.
+    answer
+        Computes from everyone's offers, by linear id, what this thread gets.
     """
 
-    def __init__(self, bodies: Sequence[Callable[[], None]], enter: Callable[[int], None]) -> None:
-        self._bodies = bodies
-        self._enter = enter
-        self._turn = threading.Semaphore(0)
-        self._members = [Member(number) for number in range(len(bodies))]
-        self._current = self._members[0]
-        self._failure: BaseException | None = None
+    name: str
+    scope: frozenset[int]
+    offer: Any = None
+    answer: Callable[[dict[int, Any]], Any] = lambda offers: None
 
-    def meet(self, scope: frozenset[int], offer: Any = None) -> dict[int, Any]:
-        """Wait for every unfinished thread of `scope`; return what each of them offered."""
-        member = self._current
-        member.scope, member.offer = scope, offer
-        self._turn.release()
-        member.wake.acquire()
-        if self._failure is not None:
-            raise Abandoned
-        return member.answer
 
-    def run(self) -> None:
-        workers = [threading.Thread(target=self._work, args=(member,)) for member in self._members]
-        for worker in workers:
-            worker.start()
-        try:
-            while unfinished := [member for member in self._members if not member.done]:
-                for member in unfinished:
-                    if member.scope is None and self._failure is None:
-                        self._hand_baton(member)
-                self._release(unfinished)
-        except BaseException as error:
-            self._failure = self._failure or error
-        if self._failure is not None:
-            for member in self._members:
-                if not member.done:
-                    self._hand_baton(member)
-        for worker in workers:
-            worker.join()
-        if self._failure is not None:
-            raise self._failure
+Thread = Generator[Meeting, Any, None]
 
-    def _hand_baton(self, member: Member) -> None:
-        self._current = member
-        self._enter(member.number)
-        member.wake.release()
-        self._turn.acquire()
 
-    def _release(self, unfinished: list[Member]) -> None:
-        if self._failure is not None:
-            raise self._failure
-        waiting = {member.number: member for member in unfinished if not member.done}
-        progress = not waiting
-        for scope in {member.scope for member in waiting.values() if member.scope is not None}:
-            present = [member for member in waiting.values() if member.number in scope]
-            if all(member.scope == scope for member in present):
-                answer = {member.number: member.offer for member in present}
-                for member in present:
-                    member.scope, member.answer = None, answer
-                progress = True
-        if not progress:
+def run_group(threads: Sequence[Thread], enter: Callable[[int], None]) -> None:
+    """Run the threads of one work-group to their ends; `enter` is told whose turn it is."""
+    waiting: dict[int, Meeting] = {}
+    answers: dict[int, Any] = dict.fromkeys(range(len(threads)))
+    while answers:
+        for number, value in answers.items():
+            enter(number)
+            try:
+                waiting[number] = threads[number].send(value)
+            except StopIteration:
+                waiting.pop(number, None)
+        answers = {}
+        for scope in {meeting.scope for meeting in waiting.values()}:
+            answers |= _meet(scope, waiting)
+        for number in answers:
+            del waiting[number]
+        if waiting and not answers:
             raise RuntimeError("threads of a work-group wait at different barriers")
 
-    def _work(self, member: Member) -> None:
-        member.wake.acquire()
-        try:
-            if self._failure is None:
-                self._bodies[member.number]()
-        except Abandoned:
-            pass
-        except BaseException as error:
-            self._failure = self._failure or error
-        member.done = True
-        self._turn.release()
+
+def _meet(scope: frozenset[int], waiting: dict[int, Meeting]) -> dict[int, Any]:
+    """Return what each thread of a scope is answered, nothing when some of them wait elsewhere."""
+    present = {number: waiting[number] for number in scope if number in waiting}
+    names = {(meeting.name, meeting.scope) for meeting in present.values()}
+    if len(names) != 1:
+        return {}
+    offers = {number: meeting.offer for number, meeting in sorted(present.items())}
+    return {number: meeting.answer(offers) for number, meeting in present.items()}

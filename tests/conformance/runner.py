@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,21 @@ def expected(case: Case) -> tuple:
 
 def compiled(case: Case, **options: Any) -> tuple:
     """Return the arguments of a case after weft has run it with these options of `cuda.jit`."""
+    return compiled_many([case], **options)[0]
+
+
+def compiled_many(cases: Sequence[Case], **options: Any) -> list[tuple]:
+    """Return the arguments after weft has run one kernel, compiled once, with several launches."""
     from weft import cuda
 
-    args = case.args()
-    grid, block = case.launch()
-    cuda.jit(**options)(case.kernel)[grid, block, 0, case.dynamic_bytes](*args)
-    return args
+    kernel = cuda.jit(**options)(cases[0].kernel)
+    results = []
+    for case in cases:
+        args = case.args()
+        grid, block = case.launch()
+        kernel[grid, block, 0, case.dynamic_bytes](*args)
+        results.append(args)
+    return results
 
 
 def check(case: Case, **options: Any) -> None:
