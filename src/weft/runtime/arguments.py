@@ -7,7 +7,6 @@ parameter's type, as after dispatch on types, skips them.
 
 from __future__ import annotations
 
-import ctypes
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from weft.diag.errors import ArgumentError
+from weft.runtime.array_memory import data_pointer
 
 POINTER, INDEX = "P", "q"
 
@@ -299,36 +299,6 @@ class ArgumentPacker:
 
     def _error(self, name: str, reason: str) -> ArgumentError:
         return ArgumentError(f"argument '{name}' of {self.kernel}: {reason}")
-
-
-def byte_extent(array: np.ndarray[Any, Any]) -> int:
-    """Return how many bytes lie between the lowest and the highest byte of an array, both included."""
-    if array.flags.c_contiguous or not array.size:
-        return array.nbytes
-    spans = ((n - 1) * abs(stride) for n, stride in zip(array.shape, array.strides, strict=True))
-    return sum(spans) + array.itemsize
-
-
-# The C struct behind an array is fixed by NumPy's ABI: the object header, then the data pointer. Reading it
-# takes an eighth of the time of `array.ctypes.data`, which would be most of the time of packing an array.
-_DATA_OFFSET = object.__basicsize__
-_pointer_at = ctypes.c_void_p.from_address
-
-
-def _read_data_pointer(array: np.ndarray[Any, Any]) -> int:
-    return _pointer_at(id(array) + _DATA_OFFSET).value or 0
-
-
-def _ask_data_pointer(array: np.ndarray[Any, Any]) -> int:
-    return array.ctypes.data
-
-
-def _layout_is_known() -> bool:
-    probe = np.arange(7)[2:]
-    return _read_data_pointer(probe) == probe.ctypes.data
-
-
-data_pointer = _read_data_pointer if _layout_is_known() else _ask_data_pointer
 
 
 def _padded(dtype: np.dtype[Any]) -> str:
