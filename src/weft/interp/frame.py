@@ -172,7 +172,8 @@ class Frame:
                 value = step.compute(self)
                 if value is not None:
                     self.env[step.slot] = self.merged(step.slot, value, self.active)
-            elif step.slot >= 0 and self.machine.oblivious:
+            elif step.slot >= 0 and (self.machine.oblivious or self.env[step.slot] is None):
+                # Under FR a passive thread keeps its value; one that never had any has poison.
                 self.env[step.slot] = self.merged(step.slot, filled(step.instruction.type, POISON), EMPTY)
             self._observe(step)
 
