@@ -92,6 +92,10 @@ class Application:
         )
         return self.result(strides, residue, known_bits)
 
+    def poison(self) -> Shape:
+        """The shape of a result that is poison in every lane, of which any claim is true."""
+        return self.result((0,) * len(self.extents), 0, self.bits)
+
 
 def tighten(extents: Extents, bits: int, shape: Shape, bounds: Interval) -> Shape:
     """Exactness that follows from a range.

@@ -47,7 +47,7 @@ def shl(a: Application) -> Shape:
     amount = y.constant(a.bits)
     if amount is not None:
         if amount >= a.bits:
-            return a.elementwise()
+            return a.poison()
         return scale(a.extents, a.bits, x, 1 << amount, nsw, nuw, positive=True)
     known = min(x.lane_known_bits, trailing_zeros(x.residue)) + _least_amount(a)
     if y.is_uniform:

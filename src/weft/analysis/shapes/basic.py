@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from weft.analysis.intervals import Interval
 from weft.analysis.shapes.application import Fact
 from weft.analysis.shapes.domain import ShapeDomain
-from weft.analysis.shapes.shape import BOTTOM, Shape
+from weft.analysis.shapes.shape import BOTTOM, WRAPS, Shape
 
 
 class Basic(ShapeDomain):
@@ -25,7 +25,9 @@ class Basic(ShapeDomain):
     def project(self, shape: Shape, bits: int) -> Shape:
         if shape.is_bottom:
             return BOTTOM
-        return Shape(tuple(0 if s == 0 else None for s in shape.strides))
+        if shape.is_uniform:
+            return Shape(shape.strides)
+        return Shape(tuple(0 if s == 0 else None for s in shape.strides), 0, 0, WRAPS, WRAPS)
 
     def transfer(
         self,

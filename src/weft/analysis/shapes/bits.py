@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import NamedTuple
 
 from weft.analysis.integers import trailing_zeros
@@ -38,14 +39,9 @@ def split(extents: Extents, x: Shape, c: int) -> Split:
     together they never carry out of it: the base has k known low bits, and base + σ stays in its block of
     2^min(k, c). Neither needs exactness, since blocks do not wrap.
     """
-    small = tuple(s if isinstance(s, int) and trailing_zeros(s) < c else 0 for s in x.strides)
-    block = min(x.known_bits, c)
-    bounds = span(extents, small)
-    base = x.residue & ones(block)
-    if bounds is None or base + bounds[0] < 0 or base + bounds[1] > ones(block):
-        x = weaken(extents, x, tuple(None if t else s for s, t in zip(x.strides, small, strict=True)))
     if x.known_bits < c and SYMBOLIC in x.strides:
-        x = weaken(extents, x, tuple(None if s is SYMBOLIC else s for s in x.strides))
+        x = weaken(x, tuple(None if s is SYMBOLIC else s for s in x.strides))
+    x = _without_carry(extents, x, c)
     low: list[Stride] = []
     high: list[Stride] = []
     for s in x.strides:
@@ -56,6 +52,21 @@ def split(extents: Extents, x: Shape, c: int) -> Split:
             low.append(None if s is None else 0)
             high.append(s)
     return Split(x, tuple(low), tuple(high))
+
+
+def _without_carry(extents: Extents, x: Shape, c: int) -> Shape:
+    """`x` with as many as possible of the strides that move the low c bits; the others become None."""
+    small = [d for d, s in enumerate(x.strides) if isinstance(s, int) and trailing_zeros(s) < c]
+    for count in range(len(small), 0, -1):
+        for kept in combinations(small, count):
+            gone = set(small).difference(kept)
+            rest = weaken(x, tuple(None if d in gone else s for d, s in enumerate(x.strides)))
+            bounds = span(extents, tuple(s if d in kept else 0 for d, s in enumerate(x.strides)))
+            block = ones(min(rest.known_bits, c))
+            base = rest.residue & block
+            if bounds is not None and base + bounds[0] >= 0 and base + bounds[1] <= block:
+                return rest
+    return weaken(x, tuple(None if d in small else s for d, s in enumerate(x.strides)))
 
 
 def known_zeros_and_ones(extents: Extents, bits: int, x: Shape, bounds: Interval | None) -> tuple[int, int]:

@@ -15,8 +15,20 @@ from weft.analysis.shapes.shape import ACTIVE, BASE, WRAPS, Shape
 
 def zext(a: Application) -> Shape:
     (x,) = a.operands
-    reading = "nsw" if "nneg" in a.flags and x.nuw < a.need else "nuw"
-    return extend(a.extents, a.facts[0].bits, a.bits, x, reading, a.need)
+    source = a.facts[0].bits
+    by_zeros = extend(a.extents, source, a.bits, x, "nuw", a.need)
+    if "nneg" not in a.flags:
+        return by_zeros
+    # Both extensions give the same; what one knows more, the other may have as well.
+    by_sign = extend(a.extents, source, a.bits, x, "nsw", a.need)
+    best = min((by_zeros, by_sign), key=lambda shape: (None in shape.strides, -shape.known_bits))
+    return a.result(
+        best.strides,
+        best.residue,
+        best.known_bits,
+        max(by_zeros.nsw, by_sign.nsw),
+        max(by_zeros.nuw, min(ACTIVE, by_sign.nsw)),
+    )
 
 
 def sext(a: Application) -> Shape:
@@ -64,7 +76,7 @@ def truncate(extents: Extents, bits: int, x: Shape, nsw: bool = False, nuw: bool
 def extend(extents: Extents, source: int, bits: int, x: Shape, reading: str, need: int) -> Shape:
     """`x` extended from `source` bits, by zeros for the reading "nuw" and by sign bits for "nsw"."""
     if getattr(x, reading) < need:
-        x = weaken(extents, x, tuple(0 if s == 0 else None for s in x.strides))
+        x = weaken(x, tuple(0 if s == 0 else None for s in x.strides))
     level = getattr(x, reading)
     residue, known = x.residue, x.known_bits
     if known == source and level == BASE:

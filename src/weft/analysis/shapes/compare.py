@@ -13,9 +13,10 @@ alone. (``-tid <= 4·k`` is the uniform one.)
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import gcd
 
-from weft.analysis.integers import to_signed
+from weft.analysis.integers import to_signed, trailing_zeros
 from weft.analysis.intervals import compare as compare_ranges
 from weft.analysis.shapes.application import Application
 from weft.analysis.shapes.arithmetic import combine
@@ -57,22 +58,29 @@ def _equality(a: Application, x: Shape, y: Shape, width: int, equal: bool) -> Sh
 
 
 def _may_be_zero(a: Application, difference: Shape) -> bool:
-    """Whether base + σ can be a multiple of 2^known_bits, as zero is."""
-    step = gcd(*(s for s in difference.strides if isinstance(s, int)))
-    modulus = 1 << difference.known_bits
-    if difference.residue % gcd(step, modulus):
-        return False
-    reach = span(a.extents, difference.strides)
+    """Whether base + σ can be a multiple of 2^known_bits, as zero is; tried with fewer bits too.
+
+    Modulo a smaller power of two, strides that it divides drop out of σ.
+    """
+    known = difference.known_bits
+    zeros = [trailing_zeros(s) for s in difference.strides if isinstance(s, int)]
+    return all(_may_be_zero_modulo(a, difference, 1 << k) for k in {known, *(z for z in zeros if z < known)})
+
+
+def _may_be_zero_modulo(a: Application, difference: Shape, modulus: int) -> bool:
+    strides = tuple(s if isinstance(s, int) and s % modulus else 0 for s in difference.strides)
+    residue = difference.residue % modulus
+    reach = span(a.extents, strides)
+    if not any(strides):
+        return residue == 0
+    step = gcd(*strides)
     if reach is None:
-        return True
-    first, last = difference.residue + reach[0], difference.residue + reach[1]
+        return residue % gcd(step, modulus) == 0
+    first, last = residue + reach[0], residue + reach[1]
     low, high = -(-first // modulus), last // modulus
     if high - low >= _MAX_MULTIPLES:
-        return True
-    # σ takes multiples of `step` only.
-    return any((m * modulus - difference.residue) % max(step, 1) == 0 for m in range(low, high + 1)) and (
-        step != 0 or difference.residue == 0
-    )
+        return residue % gcd(step, modulus) == 0
+    return any((m * modulus - residue) % step == 0 for m in range(low, high + 1))
 
 
 def _order(a: Application, x: Shape, y: Shape, width: int, predicate: str) -> Shape:
@@ -82,11 +90,18 @@ def _order(a: Application, x: Shape, y: Shape, width: int, predicate: str) -> Sh
     if not _comparable(a, x, y, predicate):
         return a.elementwise()
     deltas = tuple(_delta(s, t) for s, t in zip(x.strides, y.strides, strict=True))
-    reach = span(a.extents, deltas)
-    order = predicate[1:]
-    if reach is None or _may_cross(a, x, y, deltas, reach, at_most=order in ("le", "gt")):
-        return a.result(tuple(0 if d == 0 else None for d in deltas))
-    return a.result(tuple(None if d is None else 0 for d in deltas))
+    same = {dim for dim, delta in enumerate(deltas) if delta == 0}
+    moving = [dim for dim, delta in enumerate(deltas) if delta]
+    at_most = predicate[1:] in ("le", "gt")
+    for count in range(len(moving), 0, -1):
+        for dims in combinations(moving, count):
+            # The other dimensions count as part of F.
+            kept = tuple(d if dim in dims or dim in same else None for dim, d in enumerate(deltas))
+            if not _may_cross(a, x, y, kept, at_most):
+                same.update(dims)
+        if same.issuperset(moving):
+            break
+    return a.result(tuple(0 if dim in same else None for dim in range(len(deltas))))
 
 
 def _comparable(a: Application, x: Shape, y: Shape, predicate: str) -> bool:
@@ -102,12 +117,13 @@ def _delta(s: Stride, t: Stride) -> Stride:
     return s - t if isinstance(s, int) and isinstance(t, int) else None
 
 
-def _may_cross(
-    a: Application, x: Shape, y: Shape, deltas: tuple[Stride, ...], reach: tuple[int, int], at_most: bool
-) -> bool:
+def _may_cross(a: Application, x: Shape, y: Shape, deltas: tuple[Stride, ...], at_most: bool) -> bool:
     """Whether F + δ < 0 (or ≤ 0) in some lanes and not in others, for some F with the known low bits."""
     known = min(kept_bits(x, deltas), kept_bits(y, deltas))
     residue = x.residue - y.residue
+    reach = span(a.extents, deltas)
+    if reach is None:
+        return True
     low, high = reach
     first, last = (1 - high, -low) if at_most else (-high, -low - 1)
     return first + ((residue - first) & ones(known)) <= last

@@ -26,8 +26,10 @@ def ashr(a: Application) -> Shape:
 
 def _shift(a: Application, reading: str) -> Shape:
     amount = a.operands[1].constant(a.bits)
-    if amount is None or amount >= a.bits:
+    if amount is None:
         return a.elementwise()
+    if amount >= a.bits:
+        return a.poison()
     return _shift_right(a, a.operands[0], amount, reading)
 
 
@@ -57,7 +59,6 @@ def _read(value: int, bits: int, reading: str) -> int:
 
 def _forget(a: Application, x: Shape, gone: list[bool]) -> Shape:
     return weaken(
-        a.extents,
         x,
         tuple(None if g else s for g, s in zip(gone, x.strides, strict=True)),
     )

@@ -186,7 +186,7 @@ class ShapeDomain(ABC):
         if a is b:
             return a
         # A base of which both know all bits is a constant, whatever the type.
-        return self.project(join(self.extents, a, b), max(a.known_bits, b.known_bits))
+        return self.project(join(a, b), max(a.known_bits, b.known_bits))
 
     def leq(self, a: Shape, b: Shape) -> bool:
         return a is b or self.join(a, b) == b

@@ -10,8 +10,8 @@
   of exactness in either reading).
 
 Canonical form makes equal what means the same: an extent of 1 has stride 0, strides are in the signed range, a
-dimension that cannot change any bit has stride 0, and exactness that follows from strides and known bits is
-noted.
+dimension that cannot change any bit has stride 0, exactness that follows from strides and known bits is noted,
+and where a stride is None there is none.
 """
 
 from __future__ import annotations
@@ -76,20 +76,22 @@ def make(
         new = [s if isinstance(s, int) else 0 for s in new]
     residue &= (1 << known) - 1
     final = tuple(new)
-    proved = _exactness(extents, bits, final, residue, known)
-    return Shape(final, residue, known, max(nsw, proved[0]), max(nuw, proved[1]))
+    if None in final:
+        return Shape(final, residue, known, WRAPS, WRAPS)
+    if SYMBOLIC not in final:
+        proved = _exactness(extents, bits, final, residue, known)
+        nsw, nuw = max(nsw, proved[0]), max(nuw, proved[1])
+    return Shape(final, residue, known, nsw, nuw)
 
 
 def _exactness(
     extents: Extents, bits: int, strides: tuple[Stride, ...], residue: int, known: int
 ) -> tuple[int, int]:
-    """Levels of exactness that follow from the rest: signed, unsigned.
+    """Levels of exactness that follow from the rest: signed, unsigned. No stride is None or symbolic.
 
     If base + σ does not leave the block of 2^known values around the base, nothing wraps: blocks do not
     straddle the ends of the signed or the unsigned range. A constant base is compared with the ends themselves.
     """
-    if SYMBOLIC in strides:
-        return WRAPS, WRAPS
     bounds = span(extents, strides)
     if bounds is None:
         return WRAPS, WRAPS
@@ -114,49 +116,38 @@ def kept_bits(shape: Shape, strides: tuple[Stride, ...]) -> int:
     return known
 
 
-def _levels(extents: Extents, shape: Shape, strides: tuple[Stride, ...]) -> tuple[int, int]:
-    """Exactness of `shape` seen as having `strides`, where dimensions that became None need none."""
-    forgotten = [old is not None and old != 0 and new is None
-                 for old, new in zip(shape.strides, strides, strict=True)]  # fmt: skip
-    if not any(forgotten):
-        return shape.nsw, shape.nuw
-    rest = tuple(None if gone else old for gone, old in zip(forgotten, shape.strides, strict=True))
-    known = kept_bits(shape, rest)
-    # A forgotten stride leaves fewer known bits than the type has, so the width is not needed.
-    proved = _exactness(extents, known + 1, rest, shape.residue & ((1 << known) - 1), known)
-    return max(shape.nsw, proved[0]), max(shape.nuw, proved[1])
-
-
 def _join_stride(a: Stride, b: Stride) -> Stride:
     if a == b:
         return a
     return None if a is None or b is None else SYMBOLIC
 
 
-def weaken(extents: Extents, shape: Shape, strides: tuple[Stride, ...]) -> Shape:
+def weaken(shape: Shape, strides: tuple[Stride, ...]) -> Shape:
     """`shape` with the given strides, each equal to or above its own."""
     if shape.strides == strides:
         return shape
     known = kept_bits(shape, strides)
-    nsw, nuw = _levels(extents, shape, strides)
-    return Shape(strides, shape.residue & ((1 << known) - 1), known, nsw, nuw)
+    residue = shape.residue & ((1 << known) - 1)
+    if None in strides:
+        return Shape(strides, residue, known, WRAPS, WRAPS)
+    return Shape(strides, residue, known, shape.nsw, shape.nuw)
 
 
-def join(extents: Extents, a: Shape, b: Shape) -> Shape:
+def join(a: Shape, b: Shape) -> Shape:
     """The least upper bound of two shapes of the same type."""
     if a is b or a == b or not b.strides:
         return a
     if not a.strides:
         return b
     strides = tuple(map(_join_stride, a.strides, b.strides))
-    x, y = weaken(extents, a, strides), weaken(extents, b, strides)
+    x, y = weaken(a, strides), weaken(b, strides)
     known = min(x.known_bits, y.known_bits, trailing_zeros(x.residue ^ y.residue))
     return Shape(strides, x.residue & ((1 << known) - 1), known, min(x.nsw, y.nsw), min(x.nuw, y.nuw))
 
 
-def leq(extents: Extents, a: Shape, b: Shape) -> bool:
+def leq(a: Shape, b: Shape) -> bool:
     """Whether a ⊑ b: every vector of `a` is one of `b`, and the claims show it."""
-    return join(extents, a, b) == b
+    return join(a, b) == b
 
 
 def meet(extents: Extents, bits: int, a: Shape, b: Shape) -> Shape:

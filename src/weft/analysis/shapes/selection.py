@@ -29,17 +29,17 @@ def choose(extents: Extents, condition: Shape, then: Shape, otherwise: Shape) ->
     A symbolic stride would have to be the same in either arm, of which nothing is known.
     """
     if condition.is_uniform:
-        return join(extents, then, otherwise)
+        return join(then, otherwise)
     strides = tuple(
         s if c == 0 and s == t and isinstance(s, int) else None
         for c, s, t in zip(condition.strides, then.strides, otherwise.strides, strict=True)
     )
-    return join(extents, weaken(extents, then, strides), weaken(extents, otherwise, strides))
+    return join(weaken(then, strides), weaken(otherwise, strides))
 
 
 def phi(a: Application) -> Shape:
     """The join. Where lanes arrive along different edges, the engine has to say more than this."""
-    return reduce(lambda x, y: join(a.extents, x, y), a.operands, BOTTOM)
+    return reduce(lambda x, y: join(x, y), a.operands, BOTTOM)
 
 
 def minimum_or_maximum(a: Application) -> Shape:

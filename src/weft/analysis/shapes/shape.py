@@ -13,7 +13,7 @@ stride None, such that in every active lane
 1. v[ℓ] ≡ f(ℓ) + Σ Cᵢ·ℓᵢ + σ(ℓ)  (mod 2ⁿ),
 2. f(ℓ) ≡ residue  and  Cᵢ ≡ 0  (mod 2^known_bits): the low bits of the *base* f are known, and what is not in
    σ does not touch them,
-3. if ``nsw`` ≥ ACTIVE, (1) holds for the signed value of v[ℓ] exactly, not only modulo 2ⁿ; if ``nsw`` = BASE,
+3. where no stride is None: if ``nsw`` ≥ ACTIVE, (1) holds for the signed value of v[ℓ] exactly, not only modulo 2ⁿ; if ``nsw`` = BASE,
    f is in the signed range besides. ``nuw`` says the same of the unsigned value.
 
 A lane whose value is poison counts as inactive: a claim may be made true there by refinement. ⊥ has no vectors.
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
 
-from weft.analysis.integers import trailing_zeros
+from weft.analysis.integers import to_signed, trailing_zeros
 
 
 class Symbolic(Enum):
@@ -146,7 +146,11 @@ class Shape:
         return "affine" if SYMBOLIC in self.strides else "strided"
 
     def __str__(self) -> str:
-        """The notation of ``--args`` where it has one: U, S4, S4a16, T, Ta8; S? for a symbolic stride."""
+        """The notation of ``--args`` where it has one: U, S4, S4a16, T, Ta8.
+
+        S? has a symbolic stride; U=5 and S1=0 have a constant base (of at least 32 bits: a shape does not say how
+        wide its values are).
+        """
         if not self.strides:
             return "⊥"
         if self.is_uniform:
@@ -157,7 +161,12 @@ class Shape:
             text = f"S{_stride_text(self.strides[0])}"
         else:
             text = "S(" + ",".join(_stride_text(s) for s in self.strides) + ")"
+        if self.known_bits >= _CONSTANT:
+            return f"{text}={to_signed(self.residue, self.known_bits)}"
         return text if self.alignment == 1 else f"{text}a{self.alignment}"
+
+
+_CONSTANT = 32
 
 
 def _stride_text(stride: Stride) -> str:

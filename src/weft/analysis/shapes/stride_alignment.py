@@ -26,4 +26,4 @@ class StrideAlignment(ShapeDomain):
     def project(self, shape: Shape, bits: int) -> Shape:
         if SYMBOLIC not in shape.strides:
             return shape
-        return weaken(self.extents, shape, tuple(None if s is SYMBOLIC else s for s in shape.strides))
+        return weaken(shape, tuple(None if s is SYMBOLIC else s for s in shape.strides))
