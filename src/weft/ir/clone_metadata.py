@@ -26,8 +26,8 @@ class MetadataMap:
 class LocalScopes(MetadataMap):
     """Gives a copied function a DISubprogram of its own.
 
-    Copied are the subprogram, the lexical blocks, variables and labels in it, and the locations and loop
-    identifiers that refer to them. Types, files and the compile unit are shared.
+    Copied are the subprogram, the lexical blocks, variables and labels in it, the locations and loop
+    identifiers that refer to them, and the marks of assignments. Types, files and the compile unit are shared.
     """
 
     def __init__(self, subprogram: MDNode | None) -> None:
@@ -55,7 +55,9 @@ class LocalScopes(MetadataMap):
         if made is not None:
             return made
         made = node
-        if isinstance(node, MDNode) and node.kind in _LOCAL_SCOPE_KINDS:
+        if isinstance(node, MDNode) and node.kind == "DIAssignID":
+            made = MDNode(node.kind, {}, True)
+        elif isinstance(node, MDNode) and node.kind in _LOCAL_SCOPE_KINDS:
             scope = node.node("scope")
             if scope is not None and (mapped := self.node(scope)) is not scope:
                 made = MDNode(node.kind, {**node.fields, "scope": mapped}, node.distinct)
