@@ -28,6 +28,7 @@ Precondition semantics FR; the result means the same under FR and OBL.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from weft.graph.cfg import CFG
@@ -69,7 +70,7 @@ def make_loops_uniform(module: Module, function: Function, divergence: BranchDiv
     return summaries
 
 
-def _classify(cfg: CFG, blocks: list[BasicBlock], forest: LoopForest, divergent: set[int]) -> list[LoopShape]:
+def _classify(cfg: CFG, blocks: Sequence[BasicBlock], forest: LoopForest, divergent: set[int]) -> list[LoopShape]:
     """Loops, outer before inner, with their exits sorted into those all live threads take together and others."""
     shapes: dict[Loop | None, LoopShape] = {}
     deciders: dict[Loop | None, _Deciders] = {None: _Deciders(cfg, None)}

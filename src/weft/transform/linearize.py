@@ -15,6 +15,7 @@ From here on all threads follow one path: FR before, the same under OBL and FR a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weft.graph.block_index import BlockIndex, block_index
@@ -52,7 +53,7 @@ class _Branch:
 @dataclass(slots=True)
 class _Linearizer:
     function: Function
-    blocks: list[BasicBlock]
+    blocks: Sequence[BasicBlock]
     number: dict[BasicBlock, int]
     index: BlockIndex
     loops: LoopForest
@@ -229,7 +230,7 @@ class _Linearizer:
         result: Value = shadow if shadow is not None else (values[-1] if values else Poison(phi.type))
         chosen = values if shadow is not None else values[:-1]
         masks_here = [m for v in chosen for m in choices[v]]
-        builder = self._top_after(block, *masks_here)
+        builder = self._top_after(block, self.masks[i], *masks_here)
         for value in chosen:
             mask: Value = FALSE
             for edge in choices[value]:

@@ -149,8 +149,7 @@ def _vector_load(
     w: Widening, load: Instruction, address: Value, type: VectorType, align: int, *, reverse: bool
 ) -> Instruction:
     if w.mask is None:
-        loaded = w.builder.load(type, address, align=_lane_align(w, align, load.type), name=load.name)
-        return loaded
+        return w.builder.load(type, address, align=_lane_align(w, align, load.type), name=load.name)
     mask = _reverse(w, w.mask) if reverse else w.mask
     return _masked_call(w, "load", type, [address, mask, Poison(type)], align, address.type)
 
@@ -176,9 +175,7 @@ def _masked_call(
 ) -> Instruction:
     """A call of LLVM's masked load, store, gather or scatter, whose pointer argument carries the alignment."""
     types = [*([result] if not result.is_void else []), *overloads]
-    if what == "scatter":
-        types = [operands[0].type, operands[1].type]
-    elif what == "store":
+    if what in ("scatter", "store"):
         types = [operands[0].type, operands[1].type]
     name = f"llvm.masked.{what}." + ".".join(mangled(t) for t in types)
     callee = w.module.declare(name, FunctionType(result, tuple(o.type for o in operands)))
