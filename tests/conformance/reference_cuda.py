@@ -17,6 +17,7 @@ from conformance.reference_arrays import ReferenceArray
 from conformance.reference_math import float_function
 from conformance.reference_scalars import WeakInt, cast
 from conformance.reference_threads import Meeting
+from conformance.reference_warp import WarpOperations
 
 Dim3 = tuple[int, int, int]
 
@@ -115,7 +116,7 @@ class Atomic:
         return self.cas(array, (0,) * int(array.ndim), old, value)
 
 
-class ReferenceCuda:
+class ReferenceCuda(WarpOperations):
     """What a kernel finds under the name `cuda`; `place` is set before each thread runs."""
 
     warpsize = WeakInt(32)
@@ -144,6 +145,14 @@ class ReferenceCuda:
     @property
     def gridDim(self) -> SimpleNamespace:
         return _vector(self.place.grid)
+
+    @property
+    def linear(self) -> int:
+        return self.place.linear
+
+    @property
+    def group_size(self) -> int:
+        return len(self.place.members)
 
     @property
     def laneid(self) -> WeakInt:

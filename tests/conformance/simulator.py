@@ -56,6 +56,7 @@ def install() -> ModuleType:
     """Put the simulator in the place of `weft.cuda`, before any case is imported."""
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
     import numba.cuda as simulator
+
     import weft
 
     weft.cuda = simulator
