@@ -66,7 +66,7 @@ def _int_to_float(w: Width, type: FloatType, is_signed: bool, a: Array) -> Array
         return floats.rounded(type, number.astype(np.float64))
     # The short formats: make the number exact in float64 first, with a sticky last bit if it is too long.
     low = number.dtype.type(0x7FF)
-    sticky = (number & ~low) | ((number & low) != 0)
+    sticky = (number & ~low) | (((number & low) != 0).astype(number.dtype) << number.dtype.type(11))
     is_long = (np.abs(number) if is_signed else number) >= number.dtype.type(1 << 52)
     return floats.rounded(type, np.where(is_long, sticky, number).astype(np.float64))
 
