@@ -10,7 +10,7 @@ from typing import Any
 from weft.codegen.groups import ArenaNeeds
 from weft.diag.errors import BarrierDivergence, CompileError, WeftError
 from weft.diag.remarks import Remark
-from weft.frontend.python import compile_python
+from weft.frontend.python.compile import compile_python
 from weft.frontend.python.fingerprint import fingerprint
 from weft.frontend.python.types import KernelType
 from weft.pipeline import (

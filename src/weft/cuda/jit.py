@@ -1,0 +1,78 @@
+"""The decorator ``cuda.jit``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.cuda.kernel import DeviceFunction, Kernel
+from weft.diag.errors import SignatureError
+from weft.pipeline import CompileOptions
+
+_IGNORED = frozenset({"opt", "lineinfo", "max_registers", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"})
+"""Options of numba.cuda that ask for nothing here: code is always optimized, located and cached."""
+
+
+def jit(
+    func_or_sig: Any = None,
+    argtypes: Any = None,
+    *,
+    device: bool = False,
+    debug: bool = False,
+    fastmath: bool = False,
+    **options: Any,
+) -> Any:
+    """Make a kernel, or with ``device=True`` a function for kernels to call.
+
+    Used as ``@cuda.jit``, ``@cuda.jit(option=...)``, or with a signature (or a list of them) that is compiled at
+    once: ``@cuda.jit("void(float32[:], int32)")``.
+
+    Parameters
+    ----------
+    func_or_sig
+        The function, or signatures: `weft.types` signatures, tuples of types, numba's notation as text.
+    argtypes
+        Argument types, as an older spelling of a signature.
+    device
+        Whether it is a device function.
+    debug
+        Run on the checking interpreter: out-of-bounds and misaligned accesses, data races, barriers reached by
+        part of a group, uninitialized reads and more raise `weft.errors.SanitizerError` with the source line.
+    fastmath
+        Whether floating-point operations may be contracted and reassociated and assume finite values.
+    **options
+        Options of numba.cuda that have no effect here (``opt``, ``lineinfo``, ``max_registers``, ``inline``, ...).
+
+    Raises
+    ------
+    SignatureError
+        An option is unknown, or a signature is none.
+    """
+    unknown = set(options) - _IGNORED
+    if unknown:
+        raise SignatureError(
+            f"cuda.jit has no option {', '.join(sorted(unknown))}",
+            hint="options are device, debug, fastmath" + ("; link needs CUDA object code" if "link" in unknown else ""),
+        )
+    if callable(func_or_sig) and hasattr(func_or_sig, "__code__"):
+        return _make(func_or_sig, (), device, debug, fastmath)
+    signatures = _signatures(func_or_sig if argtypes is None else argtypes)
+
+    def decorate(function: Callable[..., Any]) -> Kernel | DeviceFunction:
+        return _make(function, signatures, device, debug, fastmath)
+
+    return decorate
+
+
+def _signatures(given: Any) -> tuple[Any, ...]:
+    if given is None:
+        return ()
+    return tuple(given) if isinstance(given, list) else (given,)
+
+
+def _make(
+    function: Callable[..., Any], signatures: tuple[Any, ...], device: bool, debug: bool, fastmath: bool
+) -> Kernel | DeviceFunction:
+    if device:
+        return DeviceFunction(function)
+    return Kernel(function, CompileOptions(fastmath=fastmath), signatures, debug)
