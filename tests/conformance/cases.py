@@ -7,8 +7,8 @@ output: all must hold the same bytes after the plain Python execution, the inter
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,17 +77,8 @@ class Case:
         return replace(self, block=block)
 
 
-@dataclass(slots=True)
-class Cases:
+class Cases(list[Case]):
     """The cases of one test module, in order."""
-
-    items: list[Case] = field(default_factory=list)
-
-    def __iter__(self) -> Iterator[Case]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
 
     def add(self, kernel: Callable[..., Any], make_args: MakeArgs, name: str = "", **details: Any) -> None:
         """Add a case for a kernel that exists already."""
@@ -96,8 +87,8 @@ class Cases:
         if "grid" in details:
             details.setdefault("any_block", False)
         case = Case(name or kernel.__name__, kernel, make_args, **details)
-        assert all(case.name != other.name for other in self.items), case.name
-        self.items.append(case)
+        assert all(case.name != other.name for other in self), case.name
+        self.append(case)
 
     def kernel(
         self, make_args: MakeArgs, **details: Any
