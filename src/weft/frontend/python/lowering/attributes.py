@@ -1,0 +1,148 @@
+"""Attributes: of arrays, numbers, tuples and records, and of modules and other compile-time objects."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft.diag.errors import TypingError, UnsupportedError
+from weft.frontend.python.cuda_names import CudaName, cuda_name_of
+from weft.frontend.python.lowering.array_parts import extents_of, multiply, strides_of
+from weft.frontend.python.lowering.casts import constant
+from weft.frontend.python.lowering.complexes import pair
+from weft.frontend.python.lowering.context import expression
+from weft.frontend.python.lowering.globals_ import value_of
+from weft.frontend.python.lowering.records import record_field
+from weft.frontend.python.lowering.registry import ATTRIBUTES
+from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of, literal, static
+from weft.frontend.python.lowering.views import transpose
+from weft.frontend.python.types import Array, KernelType, Record, Scalar, Static, Tuple, boolean, pyint
+from weft.frontend.python.typing_rules import real_type
+from weft.ir.builder import const_int
+from weft.ir.constants import ConstInt
+from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+
+class Method:
+    """A method of a run-time value, waiting for its call."""
+
+    __slots__ = ("name", "receiver")
+
+    def __init__(self, receiver: Typed, name: str) -> None:
+        self.receiver = receiver
+        self.name = name
+
+
+@expression(ast.Attribute)
+def lower_attribute(low: Lowering, node: ast.Attribute) -> Typed:
+    value = low.expr(node.value)
+    low.at(node)
+    type = value.type
+    if isinstance(type, Static):
+        return static_attribute(low, type.value, node.attr)
+    if isinstance(type, Array):
+        return _array_attribute(low, value, node.attr)
+    if isinstance(type, Scalar):
+        return _number_attribute(low, value, type, node.attr)
+    if isinstance(type, Tuple) and node.attr in type.fields:
+        return items_of(value)[type.fields.index(node.attr)]
+    if isinstance(type, Record):
+        return record_field(low, value, node.attr)
+    raise TypingError(f"{type} has no attribute '{node.attr}'")
+
+
+def static_attribute(low: Lowering, owner: Any, name: str) -> Typed:
+    """An attribute of a module, class, dtype, or name of `cuda`."""
+    cuda_name = cuda_name_of(owner)
+    if cuda_name is not None:
+        child = CudaName.child(cuda_name, name)
+        if child is None:
+            raise TypingError(f"{cuda_name} has no '{name}'")
+        handler = ATTRIBUTES.get(child.path)
+        return handler(low) if handler else static(child)
+    if not isinstance(owner, (ModuleType, type, enum.EnumMeta, np.dtype, KernelType)):
+        raise UnsupportedError(
+            f"attribute '{name}' of {owner!r:.60} is not known at compile time",
+            hint="use a module-level constant, or pass the value as an argument",
+        )
+    try:
+        return value_of(low, getattr(owner, name))
+    except AttributeError:
+        raise TypingError(f"{getattr(owner, '__name__', owner)} has no '{name}'") from None
+
+
+def sizes(values: list[Value]) -> TupleValue:
+    """Extents or strides as a tuple of ints."""
+    return TupleValue(tuple(size(v) for v in values))
+
+
+def size(value: Value) -> Typed:
+    """An extent, a literal when it is known."""
+    return literal(value.signed) if isinstance(value, ConstInt) else Typed(pyint, (value,), low=0)
+
+
+def _array_attribute(low: Lowering, value: Typed, name: str) -> Typed:
+    type = value.type
+    assert isinstance(type, Array)
+    if name == "shape":
+        return sizes(extents_of(low, value))
+    if name == "size":
+        return size(total_size(low, value))
+    if name == "ndim":
+        return literal(type.ndim)
+    if name == "dtype":
+        return static(type.dtype.dtype)
+    if name == "itemsize":
+        return literal(type.dtype.size)
+    if name == "nbytes":
+        return size(multiply(low, total_size(low, value), const_int(type.dtype.size), ("nuw", "nsw")))
+    if name == "strides":
+        return TupleValue(
+            tuple(
+                literal(v.signed) if isinstance(v, ConstInt) else Typed(pyint, (v,))
+                for v in strides_of(low, value)
+            )
+        )
+    if name == "T":
+        return transpose(low, value)
+    if isinstance(type.dtype, Record) and name in type.dtype.fields:
+        hint = f"index first: array[i].{name}"
+        raise UnsupportedError(f"the field '{name}' of a whole array is not supported", hint=hint)
+    hint = "write a loop over the elements" if hasattr(np.ndarray, name) else None
+    raise UnsupportedError(f"arrays have no '{name}' in kernels", hint=hint)
+
+
+def total_size(low: Lowering, value: Typed) -> Value:
+    """The number of elements."""
+    result: Value = const_int(1)
+    for extent in extents_of(low, value):
+        result = multiply(low, result, extent, ("nuw", "nsw"))
+    return result
+
+
+def _number_attribute(low: Lowering, value: Typed, type: Scalar, name: str) -> Typed:
+    if name == "dtype" and not type.weak:
+        return static(type.dtype)
+    if name in ("real", "imag"):
+        if value.is_literal:
+            return literal(getattr(value.literal, name))
+        part = real_type(type)
+        if type.kind == "c":
+            return Typed(part, (pair(low, value, type)[name == "imag"],))
+        if name == "real":
+            return value
+        zero = pyint if type is boolean else type
+        return Typed(zero, (constant(0, zero),), low=0)
+    if name in ("conjugate", "item", "bit_count"):
+        return static(Method(value, name))
+    hint = f"convert with np.{name}" if name == "astype" else None
+    if name == "astype":
+        hint = "write np.float32(x), np.int32(x), ..."
+    raise TypingError(f"{type} has no attribute '{name}'", hint=hint)

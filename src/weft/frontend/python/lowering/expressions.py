@@ -1,0 +1,116 @@
+"""Names, literals, operators, tuples and subscripts of tuples."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING
+
+from weft.diag.errors import TypingError, UnsupportedError
+from weft.frontend.python.lowering.arithmetic import SYMBOLS, binary
+from weft.frontend.python.lowering.arrays import load_item
+from weft.frontend.python.lowering.context import expression
+from weft.frontend.python.lowering.globals_ import MISSING, captured, value_of
+from weft.frontend.python.lowering.records import record_field
+from weft.frontend.python.lowering.typed import NONE, TupleValue, Typed, items_of, literal, static
+from weft.frontend.python.types import Array, Record, Tuple
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+
+@expression(ast.Constant)
+def lower_constant(low: Lowering, node: ast.Constant) -> Typed:
+    value = node.value
+    if value is None:
+        return NONE
+    if isinstance(value, (bool, int, float, complex)):
+        return literal(value)
+    if isinstance(value, str) or value is Ellipsis:
+        return static(value)
+    raise UnsupportedError(f"a {type(value).__name__} literal is not supported in kernels")
+
+
+@expression(ast.Name)
+def lower_name(low: Lowering, node: ast.Name) -> Typed:
+    if low.scope.is_local(node.id):
+        low.at(node)
+        return low.variables.load(low, node.id)
+    value = captured(low.source.function, node.id)
+    if value is MISSING:
+        value = getattr(builtins, node.id, MISSING)
+    if value is MISSING:
+        raise TypingError(f"name '{node.id}' is not defined", hint=_similar(low, node.id))
+    return value_of(low, value)
+
+
+def _similar(low: Lowering, name: str) -> str | None:
+    import difflib
+
+    names = [*low.scope.params, *low.scope.bindings, *low.source.function.__globals__]
+    found = difflib.get_close_matches(name, names, 1)
+    return f"did you mean '{found[0]}'?" if found else None
+
+
+@expression(ast.BinOp)
+def lower_binary(low: Lowering, node: ast.BinOp) -> Typed:
+    a, b = low.expr(node.left), low.expr(node.right)
+    low.at(node)
+    return binary(low, SYMBOLS[type(node.op)], a, b)
+
+
+@expression(ast.Tuple)
+def lower_tuple(low: Lowering, node: ast.Tuple) -> Typed:
+    items: list[Typed] = []
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            value = low.expr(element.value)
+            if not isinstance(value.type, Tuple):
+                raise TypingError(f"only a tuple can be starred, not {value.type}")
+            items += items_of(value)
+        else:
+            items.append(low.expr(element))
+    return TupleValue(tuple(items))
+
+
+@expression(ast.NamedExpr)
+def lower_walrus(low: Lowering, node: ast.NamedExpr) -> Typed:
+    value = low.expr(node.value)
+    low.at(node)
+    low.variables.store(low, node.target.id, value, low.span(node.target))
+    return value
+
+
+@expression(ast.Subscript)
+def lower_subscript(low: Lowering, node: ast.Subscript) -> Typed:
+    value = low.expr(node.value)
+    if isinstance(value.type, Array):
+        return load_item(low, node, value)
+    if isinstance(value.type, Tuple):
+        return _tuple_item(low, node, value)
+    if isinstance(value.type, Record):
+        key = low.expr(node.slice).static
+        if not isinstance(key, str):
+            raise TypingError("a field of a record is named by a string literal")
+        low.at(node)
+        return record_field(low, value, key)
+    raise TypingError(f"{value.type} cannot be indexed")
+
+
+def _tuple_item(low: Lowering, node: ast.Subscript, value: Typed) -> Typed:
+    items = items_of(value)
+    if isinstance(node.slice, ast.Slice):
+        bounds = [
+            None if part is None else low.expr(part).int_literal
+            for part in (node.slice.lower, node.slice.upper, node.slice.step)
+        ]
+        return TupleValue(items[slice(*bounds)])
+    index = low.expr(node.slice).int_literal
+    if index is None:
+        raise TypingError(
+            "a tuple is indexed by a constant",
+            hint="loop over the tuple with for, or put the values into a cuda.local.array",
+        )
+    if not -len(items) <= index < len(items):
+        raise TypingError(f"index {index} is out of range for a tuple of {len(items)}")
+    return items[index]

@@ -1,0 +1,269 @@
+"""``while`` and ``for``: over ranges, tuples (unrolled), arrays, and their `enumerate` and `zip`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from weft.diag.errors import TypingError
+from weft.frontend.python.lowering.array_parts import array_type_of, extents_of
+from weft.frontend.python.lowering.arrays import element_address, element_align
+from weft.frontend.python.lowering.casts import to_int64
+from weft.frontend.python.lowering.conditions import jump
+from weft.frontend.python.lowering.context import statement
+from weft.frontend.python.lowering.facts import facts_for
+from weft.frontend.python.lowering.memory import load_element
+from weft.frontend.python.lowering.registry import Arguments, call
+from weft.frontend.python.lowering.statements import assign
+from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of, literal, static
+from weft.frontend.python.lowering.views import view
+from weft.frontend.python.scope import reads_of
+from weft.frontend.python.types import Array, Tuple, pyint
+from weft.ir.block import BasicBlock
+from weft.ir.builder import const_int
+from weft.ir.constants import ConstInt
+from weft.ir.types import I64
+from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+
+class Range:
+    """A range, as the compile-time object that ``range(...)`` evaluates to."""
+
+    __slots__ = ("start", "step", "stop")
+
+    def __init__(self, start: Typed, stop: Typed, step: Typed) -> None:
+        self.start = start
+        self.stop = stop
+        self.step = step
+
+
+class Zipped:
+    """Several things to loop over in step: the result of ``zip`` or ``enumerate``."""
+
+    __slots__ = ("sources", "start")
+
+    def __init__(self, sources: list[Typed], start: Typed | None = None) -> None:
+        self.sources = sources
+        self.start = start
+
+
+@call(range)
+def lower_range(low: Lowering, args: Arguments) -> Typed:
+    values = args.bind("start", "stop", "step", optional=2)
+    if len(values) == 1:
+        return static(Range(literal(0), values[0], literal(1)))
+    step = values[2] if len(values) == 3 else literal(1)
+    if step.literal == 0:
+        raise TypingError("the step of a range cannot be zero")
+    return static(Range(values[0], values[1], step))
+
+
+@call(enumerate)
+def lower_enumerate(low: Lowering, args: Arguments) -> Typed:
+    values = args.bind("iterable", "start", optional=1)
+    return static(Zipped([values[0]], values[1] if len(values) == 2 else literal(0)))
+
+
+@call(zip)
+def lower_zip(low: Lowering, args: Arguments) -> Typed:
+    return static(Zipped(args.values))
+
+
+@statement(ast.While)
+def lower_while(low: Lowering, node: ast.While) -> None:
+    head, body, orelse, end = _blocks(low, "while")
+    low.branch(head)
+    low.start(head)
+    low.at(node)
+    jump(low, node.test, body, orelse if node.orelse else end)
+    low.start(body)
+    if not low.is_dead:
+        with low.knowing(facts_for(low, node.test, True, node.body)):
+            _loop_body(low, node.body, end, head)
+        low.at(node)
+        low.branch(head)
+    _else_and_end(low, node.orelse, orelse, end)
+
+
+def _blocks(low: Lowering, name: str) -> tuple[BasicBlock, BasicBlock, BasicBlock, BasicBlock]:
+    head, body, orelse, end = (low.new_block(f"{name}.{part}") for part in ("cond", "body", "else", "end"))
+    return head, body, orelse, end
+
+
+def _loop_body(low: Lowering, body: list[ast.stmt], on_break: BasicBlock, on_continue: BasicBlock) -> None:
+    low.loops.append((on_break, on_continue))
+    low.body(body)
+    low.loops.pop()
+
+
+def _else_and_end(low: Lowering, statements: list[ast.stmt], orelse: BasicBlock, end: BasicBlock) -> None:
+    if statements:
+        low.start(orelse)
+        if not low.is_dead:
+            low.body(statements)
+            low.branch(end)
+    low.start(end)
+
+
+@statement(ast.Break)
+def lower_break(low: Lowering, node: ast.Break) -> None:
+    low.branch(low.loops[-1][0])
+
+
+@statement(ast.Continue)
+def lower_continue(low: Lowering, node: ast.Continue) -> None:
+    low.branch(low.loops[-1][1])
+
+
+@statement(ast.For)
+def lower_for(low: Lowering, node: ast.For) -> None:
+    iterable = low.expr(node.iter)
+    low.at(node)
+    items = _constant_items(iterable)
+    if items is not None:
+        _unrolled(low, node, items)
+        return
+    source = iterable.static
+    if isinstance(source, Range):
+        _counted(low, node, source, lambda counter: counter)
+        return
+    length, item = _indexed(low, iterable, node)
+    counts = Range(literal(0), length, literal(1))
+    _counted(low, node, counts, item)
+
+
+def _constant_items(iterable: Typed) -> tuple[Typed, ...] | None:
+    """The items of what is unrolled: a tuple, or tuples enumerated or zipped."""
+    if isinstance(iterable.type, Tuple):
+        return items_of(iterable)
+    source = iterable.static
+    if not isinstance(source, Zipped):
+        return None
+    columns = [_constant_items(part) for part in source.sources]
+    known = [column for column in columns if column is not None]
+    if not known or len(known) != len(columns):
+        return None
+    if source.start is not None:
+        first = source.start.int_literal
+        if first is None:
+            return None
+        return tuple(TupleValue((literal(first + i), item)) for i, item in enumerate(known[0]))
+    return tuple(TupleValue(row) for row in zip(*known, strict=False))
+
+
+def _indexed(low: Lowering, iterable: Typed, node: ast.For) -> tuple[Typed, Callable[[Typed], Typed]]:
+    """The length of something that is looped over by an index, and its item at that index."""
+    source = iterable.static
+    if isinstance(iterable.type, Array):
+        type = iterable.type
+        extent = extents_of(low, iterable)[0]
+        length = literal(extent.signed) if isinstance(extent, ConstInt) else Typed(pyint, (extent,), low=0)
+        if type.ndim > 1:
+            return length, lambda i: view(low, iterable, [i])
+        return length, lambda i: load_element(
+            low, element_address(low, iterable, [i]), array_type_of(iterable).dtype, element_align(type)
+        )
+    if isinstance(source, Zipped):
+        parts = [_indexed(low, part, node) for part in source.sources]
+        length = _least(low, [length for length, _ in parts])
+        start = source.start
+        if start is None:
+            return length, lambda i: TupleValue(tuple(item(i) for _, item in parts))
+        from weft.frontend.python.lowering.arithmetic import binary
+
+        return length, lambda i: TupleValue((binary(low, "+", i, start), parts[0][1](i)))
+    raise TypingError(
+        f"{iterable.type} cannot be looped over",
+        low.span(node.iter),
+        "loop over range(), a tuple, an array, or enumerate() or zip() of these",
+    )
+
+
+def _least(low: Lowering, lengths: list[Typed]) -> Typed:
+    result = lengths[0]
+    for other in lengths[1:]:
+        least = low.unit.llvm("llvm.smin.i64", I64, I64, I64)
+        value = low.builder.call(least, (to_int64(low, result, "a length"), to_int64(low, other, "a length")))
+        result = Typed(pyint, (value,), low=0)
+    return result
+
+
+def _unrolled(low: Lowering, node: ast.For, items: tuple[Typed, ...]) -> None:
+    """One copy of the body for each item of a tuple."""
+    end, orelse = low.new_block("unrolled.end"), low.new_block("unrolled.else")
+    target = node.target
+    # A name read only in the body can stand for the item itself, so literals stay literals.
+    binds = (
+        isinstance(target, ast.Name)
+        and low.scope.is_bound_once(target.id)
+        and reads_of(low.source.node, target.id) == sum(reads_of(s, target.id) for s in node.body)
+    )
+    low.unrolled += 1
+    for item in items:
+        following = low.new_block("unrolled.next")
+        low.at(node)
+        if binds and isinstance(target, ast.Name):
+            low.variables.bind(target.id, item)
+        else:
+            assign(low, target, item)
+        _loop_body(low, node.body, end, following)
+        low.branch(following)
+        low.start(following)
+        if low.is_dead:
+            break
+    low.unrolled -= 1
+    if not low.is_dead:
+        low.branch(orelse if node.orelse else end)
+    _else_and_end(low, node.orelse, orelse, end)
+
+
+def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed], Typed]) -> None:
+    """A loop with a hidden counter, whose item is assigned to the target at the head of the body."""
+    start, stop, step = (
+        to_int64(low, v, "an argument of range()") for v in (source.start, source.stop, source.step)
+    )
+    upwards = source.step.low is not None and source.step.low >= 1
+    downwards = source.step.int_literal is not None and source.step.int_literal < 0
+    bound = source.start.low if upwards else None
+    if downwards and source.stop.low is not None:
+        bound = source.stop.low + 1
+    counter = low.alloca(I64, "counter")
+    low.builder.store(start, counter)
+    head, body, orelse, end = _blocks(low, "for")
+    low.branch(head)
+    low.start(head)
+    value = low.builder.load(I64, counter)
+    test = _continues(low, value, stop, step, upwards, downwards)
+    low.branch_if(test, body, orelse if node.orelse else end)
+    low.start(body)
+    increment = low.new_block("for.inc")
+    assign(low, node.target, item(Typed(pyint, (value,), low=bound)))
+    _loop_body(low, node.body, end, increment)
+    low.branch(increment)
+    low.start(increment)
+    if not low.is_dead:
+        low.at(node)
+        flags = ("nuw", "nsw") if upwards and bound is not None and bound >= 0 else ("nsw",)
+        # The counter is loaded again: SSA construction makes one value of it.
+        following = low.builder.binary("add", low.builder.load(I64, counter), step, flags)
+        low.builder.store(following, counter)
+        low.branch(head)
+    _else_and_end(low, node.orelse, orelse, end)
+
+
+def _continues(
+    low: Lowering, value: Value, stop: Value, step: Value, upwards: bool, downwards: bool
+) -> Value:
+    builder = low.builder
+    if upwards:
+        return builder.icmp("slt", value, stop)
+    if downwards:
+        return builder.icmp("sgt", value, stop)
+    zero = const_int(0)
+    rising = builder.binary("and", builder.icmp("sgt", step, zero), builder.icmp("slt", value, stop))
+    falling = builder.binary("and", builder.icmp("slt", step, zero), builder.icmp("sgt", value, stop))
+    return builder.binary("or", rising, falling)

@@ -1,0 +1,202 @@
+"""Functions of `math` and the NumPy functions of the same meaning, as tables.
+
+A function that LLVM has an intrinsic for becomes one, all others a call of the C math library. They are computed
+in the type of their arguments, integers as float64, float16 as float32.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from weft.diag.errors import TypingError
+from weft.frontend.python.lowering.arithmetic import binary
+from weft.frontend.python.lowering.casts import cast, cast_value, number, to_real
+from weft.frontend.python.lowering.complexes import Floats, floats_of
+from weft.frontend.python.lowering.registry import Arguments, CallHandler, call
+from weft.frontend.python.lowering.typed import Typed, literal, scalar_type
+from weft.frontend.python.types import boolean, float32, pyfloat, pyint
+from weft.frontend.python.typing_rules import function_type
+from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+# name: (LLVM intrinsic or None, library function or None, names of the parameters)
+FUNCTIONS: dict[str, tuple[str | None, str | None, tuple[str, ...]]] = {
+    **{
+        name: (name, None, ("x",))
+        for name in [
+            "sqrt",
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "exp",
+            "exp2",
+            "log",
+            "log2",
+            "log10",
+        ]
+    },
+    "fabs": ("fabs", None, ("x",)),
+    "atan2": ("atan2", None, ("y", "x")),
+    "copysign": ("copysign", None, ("x", "y")),
+    "pow": ("pow", None, ("x", "y")),
+    "fma": ("fma", None, ("x", "y", "z")),
+    **{
+        name: (None, name, ("x",))
+        for name in ["expm1", "log1p", "cbrt", "erf", "erfc", "asinh", "acosh", "atanh", "lgamma"]
+    },
+    "gamma": (None, "tgamma", ("x",)),
+    "hypot": (None, "hypot", ("x", "y")),
+    "remainder": (None, "remainder", ("x", "y")),
+    "nextafter": (None, "nextafter", ("x", "y")),
+    # NumPy's rounding functions stay floating.
+    "rint": ("rint", None, ("x",)),
+    "minimum": ("minimum", None, ("x", "y")),
+    "maximum": ("maximum", None, ("x", "y")),
+    "fmin": ("minnum", None, ("x", "y")),
+    "fmax": ("maxnum", None, ("x", "y")),
+}
+
+_NUMPY_NAMES = {
+    "asin": ("arcsin", "asin"), "acos": ("arccos", "acos"), "atan": ("arctan", "atan"),
+    "atan2": ("arctan2", "atan2"), "asinh": ("arcsinh", "asinh"), "acosh": ("arccosh", "acosh"),
+    "atanh": ("arctanh", "atanh"),
+}  # fmt: skip
+_INTEGER_TOO = ("minimum", "maximum", "fmin", "fmax", "pow")
+
+
+def evaluate(low: Lowering, name: str, values: tuple[Typed, ...]) -> Typed:
+    """A function of the table on real numbers."""
+    types = [scalar_type(value) for value in values]
+    for value, type in zip(values, types, strict=True):
+        if type is None or type.kind == "c":
+            raise TypingError(f"{name}() takes real numbers, not {value.type}")
+    result = function_type(*(type for type in types if type is not None))
+    folded = _fold(name, values)
+    if folded is not None:
+        return folded
+    working = float32 if result.bits == 16 else result
+    args = [cast_value(low, to_real(low, value, result), result, working) for value in values]
+    value = emit(floats_of(low, args[0]), name, *args)
+    return Typed(result, (cast_value(low, value, working, result),))
+
+
+def emit(f: Floats, name: str, *args: Value) -> Value:
+    """Call a function of the table on IR values."""
+    intrinsic, library, _ = FUNCTIONS[name]
+    if intrinsic is not None:
+        return f.llvm(intrinsic, *args)
+    assert library is not None
+    return f.libm(library, *args)
+
+
+def _fold(name: str, values: tuple[Typed, ...]) -> Typed | None:
+    """The result of a `math` function on literals; None where Python raises, or there is none."""
+    if not all(value.is_literal for value in values) or not hasattr(math, name):
+        return None
+    try:
+        return literal(float(getattr(math, name)(*(value.literal for value in values))))
+    except (ValueError, OverflowError, TypeError, ZeroDivisionError):
+        return None
+
+
+def _of_table(name: str) -> CallHandler:
+    params = FUNCTIONS[name][2]
+
+    def lower(low: Lowering, args: Arguments) -> Typed:
+        return evaluate(low, name, args.bind(*params))
+
+    return lower
+
+
+for _name in FUNCTIONS:
+    if _name in _INTEGER_TOO:
+        continue
+    _objects = [getattr(math, _name, None)]
+    _objects += [getattr(np, n, None) for n in _NUMPY_NAMES.get(_name, (_name,))]
+    call(*(o for o in _objects if o is not None))(_of_table(_name))
+call(math.pow)(_of_table("pow"))
+
+
+@call(math.fmod, np.fmod)
+def call_fmod(low: Lowering, args: Arguments) -> Typed:
+    a, b = args.bind("x", "y")
+    types = (scalar_type(a), scalar_type(b))
+    if types[0] is None or types[1] is None:
+        raise TypingError(f"fmod() takes real numbers, not {a.type} and {b.type}")
+    result = function_type(types[0], types[1])
+    working = float32 if result.bits == 16 else result
+    x, y = (cast_value(low, to_real(low, v, result), result, working) for v in (a, b))
+    value = low.builder.binary("frem", x, y, low.unit.options.fastmath)
+    return Typed(result, (cast_value(low, value, working, result),))
+
+
+def _rounding(name: str, to_int: bool) -> CallHandler:
+    def lower(low: Lowering, args: Arguments) -> Typed:
+        return rounded(low, name, args.bind("x")[0], to_int)
+
+    return lower
+
+
+def rounded(low: Lowering, name: str, value: Typed, to_int: bool) -> Typed:
+    """Round by an LLVM intrinsic; the result is an int for Python's functions, floating for NumPy's."""
+    type = scalar_type(value)
+    if type is None or type.kind == "c":
+        raise TypingError(f"a real number is needed here, not {value.type}")
+    if type.kind != "f":
+        return value if type is not boolean else cast(low, value, pyint)
+    x = number(low, value)
+    result: Value = floats_of(low, x).llvm(name, x)
+    if not to_int:
+        return Typed(type, (result,))
+    return Typed(pyint, (cast_value(low, result, type, pyint),))
+
+
+for _name in ("floor", "ceil", "trunc"):
+    call(getattr(math, _name))(_rounding(_name, to_int=True))
+    call(getattr(np, _name))(_rounding(_name, to_int=False))
+
+
+def round_half_even(low: Lowering, value: Typed, digits: Typed | None = None) -> Typed:
+    """Lower ``round(value)``, an int, and ``round(value, digits)``, floating."""
+    if digits is None:
+        return rounded(low, "rint", value, to_int=True)
+    type = scalar_type(value)
+    if type is None or type.kind != "f":
+        return value
+    scale = binary(low, "**", literal(10.0), digits)
+    scale = Typed(type, (to_real(low, cast(low, scale, pyfloat), type),))
+    scaled = rounded(low, "rint", binary(low, "*", value, scale), to_int=False)
+    return binary(low, "/", scaled, scale)
+
+
+def _scaling(factor: float) -> CallHandler:
+    def lower(low: Lowering, args: Arguments) -> Typed:
+        (value,) = args.bind("x")
+        type = scalar_type(value)
+        result = function_type(type) if type is not None else pyfloat
+        return binary(low, "*", cast(low, value, result), literal(factor))
+
+    return lower
+
+
+call(math.degrees, np.degrees, np.rad2deg)(_scaling(180.0 / math.pi))
+call(math.radians, np.radians, np.deg2rad)(_scaling(math.pi / 180.0))
+
+
+@call(math.log)
+def call_log(low: Lowering, args: Arguments) -> Typed:
+    """The natural logarithm, or that to a base."""
+    values = args.bind("x", "base", optional=1)
+    result = evaluate(low, "log", values[:1])
+    return result if len(values) == 1 else binary(low, "/", result, evaluate(low, "log", values[1:]))

@@ -1,0 +1,190 @@
+"""Local variables: one stack slot per component, typed by the join of all assignments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.diag.errors import TypingError
+from weft.diag.remarks import RemarkKind
+from weft.diag.source import SourceSpan
+from weft.frontend.python.components import components
+from weft.frontend.python.lowering.casts import convert
+from weft.frontend.python.lowering.context import NotYetTyped
+from weft.frontend.python.lowering.joins import Info, info_of, join_infos
+from weft.frontend.python.lowering.typed import TupleValue, Typed
+from weft.frontend.python.types import NoneType, Scalar, Static
+from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+RESULT = "return"
+"""The name (no identifier) of the variable that holds a function's result."""
+
+_NAMED_ROLES = ("value", "real", "imag", "data", "record")
+
+
+class Variable:
+    """A variable in one walk: what was assumed, what assignments of this walk gave, and where it lives."""
+
+    __slots__ = ("bound", "found", "info", "reads_at", "slots", "span")
+
+    def __init__(self, info: Info | None) -> None:
+        self.info = info
+        self.found: Info | None = None
+        self.bound: Typed | None = None
+        self.slots: tuple[Value, ...] | None = None
+        self.span: SourceSpan | None = None
+        self.reads_at: Info | None = None
+
+
+class VariableTable:
+    """The variables of one walk; `stable` says whether the walk's assumptions held."""
+
+    __slots__ = ("_variables", "stable")
+
+    def __init__(self, assumed: dict[str, Info]) -> None:
+        self._variables = {name: Variable(info) for name, info in assumed.items()}
+        self.stable = True
+
+    def bind(self, name: str, value: Typed) -> None:
+        """Let a name stand for a value for good: a parameter that is never assigned, a literal."""
+        self._variables.setdefault(name, Variable(None)).bound = value
+
+    def bound_value(self, name: str) -> Typed | None:
+        variable = self._variables.get(name)
+        return variable.bound if variable else None
+
+    def info(self, name: str) -> Info | None:
+        """What is known of a variable so far; asking relies on it."""
+        variable = self._variables.get(name)
+        if variable is None or variable.info is None:
+            return None
+        variable.reads_at = variable.info
+        return variable.info
+
+    def load(self, low: Lowering, name: str) -> Typed:
+        """The value of a variable."""
+        variable = self._variables.get(name)
+        if variable is not None and variable.bound is not None:
+            return variable.bound
+        if variable is None or variable.info is None:
+            raise NotYetTyped(
+                f"variable '{name}' is used before it has a value",
+                f"assign '{name}' on every way to this line",
+            )
+        info = variable.reads_at = variable.info
+        slots = self._slots(low, name, variable)
+        parts = tuple(
+            low.builder.load(c.type, slot) for c, slot in zip(components(info.type), slots, strict=True)
+        )
+        known = low.facts.get(name)
+        bound = known if info.low is None else info.low if known is None else max(known, info.low)
+        return Typed(info.type, parts, low=bound)
+
+    def store(self, low: Lowering, name: str, value: Typed, span: SourceSpan) -> None:
+        """Assign to a variable."""
+        variable = self._variables.setdefault(name, Variable(None))
+        if _is_constant(value) and low.scope.is_bound_once(name) and not low.unrolled:
+            variable.bound = value
+            return
+        if variable.bound is not None:
+            variable.bound = None
+            self.stable = False
+        self._widen(low, name, variable, value, span)
+        assert variable.info is not None
+        slots = self._slots(low, name, variable)
+        for part, slot in zip(convert(low, value, variable.info.type), slots, strict=True):
+            low.builder.store(part, slot)
+
+    def _widen(self, low: Lowering, name: str, variable: Variable, value: Typed, span: SourceSpan) -> None:
+        """Take a value's type into the variable's."""
+        new = info_of(value)
+        found, loses = self._join(name, variable, variable.found, new, span)
+        variable.found = found
+        joined = new if variable.info is None else self._join(name, variable, variable.info, new, span)[0]
+        if variable.info is not None and joined.type is not variable.info.type:
+            self.stable = False
+            variable.slots = None
+        read = variable.reads_at
+        if read is not None and read.low is not None and (joined.low is None or joined.low < read.low):
+            # Widen at once: a bound that sinks by one in each walk would never settle.
+            self.stable = False
+            joined = found = Info(joined.type, joined.literals, None)
+        variable.info = joined
+        variable.found = found
+        if loses:
+            low.unit.remarks.add(
+                RemarkKind.TYPE_JOIN,
+                f"{_described(name)} becomes {found.type}, which does not hold every {new.type}"
+                if found.type is not new.type
+                else f"{_described(name)} becomes {found.type}, which does not hold all values assigned elsewhere",
+                span,
+                hint="convert explicitly, as in np.float64(value), where that is what you mean",
+                pass_name="frontend",
+            )
+        variable.span = variable.span or span
+
+    def _join(
+        self, name: str, variable: Variable, old: Info | None, new: Info, span: SourceSpan
+    ) -> tuple[Info, bool]:
+        if old is None:
+            return new, False
+        try:
+            return join_infos(old, new)
+        except TypingError:
+            where = f" at {variable.span}" if variable.span else ""
+            raise TypingError(
+                f"{_described(name)} is {new.type} here and {old.type}{where}",
+                span,
+                "a variable has one type in the whole function: use two names",
+            ) from None
+
+    def _slots(self, low: Lowering, name: str, variable: Variable) -> tuple[Value, ...]:
+        if variable.slots is None:
+            assert variable.info is not None
+            type = variable.info.type
+            parts = components(type)
+            variable.slots = tuple(low.alloca(c.type, name + c.suffix) for c in parts)
+            loc = low.builder.loc
+            if name != RESULT and loc is not None:
+                low.debug_records += [
+                    low.unit.debug_info.describe("declare", slot, name + c.suffix, type, loc)
+                    for c, slot in zip(parts, variable.slots, strict=True)
+                    if c.role in _NAMED_ROLES
+                ]
+        return variable.slots
+
+    def finish(self) -> bool:
+        """Whether the assumptions of the walk held to its end."""
+        for variable in self._variables.values():
+            if variable.found is not None and variable.info is not None:
+                self.stable &= variable.found.type is variable.info.type
+        return self.stable
+
+    def next_assumption(self, widen: bool) -> dict[str, Info]:
+        """What the next walk should assume; `widen` keeps what was assumed, so that walks come to an end."""
+        result: dict[str, Info] = {}
+        for name, variable in self._variables.items():
+            found, info = variable.found, variable.info
+            if found is None or info is None:
+                continue
+            low = None if found.low is None or info.low is None else min(found.low, info.low)
+            base = join_infos(found, info)[0] if widen else found
+            result[name] = Info(base.type, base.literals, low)
+        return result
+
+
+def _described(name: str) -> str:
+    return "the result" if name == RESULT else f"variable '{name}'"
+
+
+def _is_constant(value: Typed) -> bool:
+    """Whether a value is known at compile time."""
+    if isinstance(value, TupleValue):
+        return all(map(_is_constant, value.items))
+    return value.is_literal or isinstance(value.type, (Static, NoneType))
+
+
+def is_number(value: Typed) -> bool:
+    return isinstance(value.type, Scalar)

@@ -1,0 +1,117 @@
+"""From a function object to its syntax tree, with the line numbers of its file.
+
+Only the function's own lines are parsed. They are found through the positions in its code object, and an
+indented function is parsed under an ``if 1:`` so that columns stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType, FunctionType
+
+from weft.diag.errors import UnsupportedError
+from weft.diag.source import SourceSpan
+
+FunctionNode = ast.FunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionSource:
+    """A function with its syntax tree.
+
+    Parameters
+    ----------
+    function
+        The Python function.
+    node
+        Its definition.
+    file
+        The name of its file, as `linecache` knows it.
+    line_offset
+        What to add to line numbers of the tree.
+    """
+
+    function: FunctionType
+    node: FunctionNode
+    file: str
+    line_offset: int
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    def span(self, node: ast.AST) -> SourceSpan:
+        """Return the place of a located node in the file."""
+        return SourceSpan.of_node(node, self.file, self.line_offset)  # type: ignore[arg-type]
+
+
+def get_source(function: FunctionType) -> FunctionSource:
+    """Return the syntax tree of a function.
+
+    Raises
+    ------
+    UnsupportedError
+        The source text cannot be found, or the function is no plain ``def`` or ``lambda``.
+    """
+    node, offset = _parse(function.__code__)
+    return FunctionSource(function, node, function.__code__.co_filename, offset)
+
+
+@lru_cache(maxsize=1024)
+def _parse(code: CodeType) -> tuple[FunctionNode, int]:
+    file, first = code.co_filename, code.co_firstlineno
+    lines = linecache.getlines(file)
+    if len(lines) < first:
+        raise UnsupportedError(
+            f"the source text of {code.co_name}() cannot be found",
+            hint="define kernels in a file or a notebook cell, not by exec() or in an interactive prompt",
+        )
+    if code.co_name == "<lambda>":
+        return _find(ast.parse("".join(lines)), code, 0), 0
+    block = lines[first - 1 : _last_line(code)]
+    prefix = "if 1:\n" if block[0][:1].isspace() else ""
+    offset = first - 1 - (1 if prefix else 0)
+    try:
+        tree = ast.parse(prefix + "".join(block))
+    except SyntaxError:
+        tree = ast.parse(prefix + "".join(inspect.getblock(lines[first - 1 :])))
+    return _find(tree, code, offset), offset
+
+
+def _last_line(code: CodeType) -> int:
+    """Return the last line that an instruction of the function, or of one inside it, comes from."""
+    last = max((end for _, end, _, _ in code.co_positions() if end), default=code.co_firstlineno)
+    nested = [_last_line(c) for c in code.co_consts if isinstance(c, CodeType)]
+    return max([last, *nested])
+
+
+def _find(tree: ast.Module, code: CodeType, offset: int) -> FunctionNode:
+    if code.co_name == "<lambda>":
+        found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _is_body_of(n, code)]
+        if len(found) == 1:
+            return found[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if start + offset == code.co_firstlineno:
+                return node
+        if isinstance(node, ast.AsyncFunctionDef) and node.name == code.co_name:
+            span = SourceSpan.of_node(node, code.co_filename, offset)
+            raise UnsupportedError("an async function cannot be compiled", span, "write a plain def")
+    raise UnsupportedError(
+        f"the definition of {code.co_name}() was not found where it was compiled from",
+        SourceSpan(code.co_filename, code.co_firstlineno),
+        "the file may have changed since it was imported",
+    )
+
+
+def _is_body_of(node: ast.Lambda, code: CodeType) -> bool:
+    body = node.body
+    return any(
+        line == body.lineno and column == body.col_offset and end_column == body.end_col_offset
+        for line, _, column, end_column in code.co_positions()
+    )

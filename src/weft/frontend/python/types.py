@@ -1,0 +1,314 @@
+"""Types of the kernel language.
+
+Types are interned: equal types are the same object, so a tuple of them is a fast key. The scalar types are
+module constants (``float32``, ``int64``, ...), and ``float32[:, ::1]`` is an array of them in numba's notation:
+``::1`` as the last dimension says C-contiguous. `pyint`, `pyfloat` and `pycomplex` are *weak* in the sense of
+NEP 50: Python numbers, thread ids, sizes and range counters have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class KernelType:
+    """Base of all types; compared by identity."""
+
+    __slots__ = ("__weakref__",)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Signature:
+    """Argument types and, when known, the type of the result: ``void(float32[:], int32)``."""
+
+    __slots__ = ("args", "result")
+
+    def __init__(self, args: Iterable[KernelType], result: KernelType | None = None) -> None:
+        self.args = tuple(args)
+        self.result = result
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Signature) and (self.args, self.result) == (other.args, other.result)
+
+    def __hash__(self) -> int:
+        return hash((self.args, self.result))
+
+    def __repr__(self) -> str:
+        return f"{self.result or ''}({', '.join(map(str, self.args))})"
+
+
+class _Callable(KernelType):
+    """A type that may stand for the result in a signature written as a call."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any) -> Any:
+        return Signature(args, self)
+
+
+class Scalar(_Callable):
+    """A number or truth value.
+
+    Parameters
+    ----------
+    name
+        NumPy's name of the type, or Python's for a weak one.
+    kind
+        NumPy's letter: ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex.
+    bits
+        Width of the value (a bool counts as 8, its width in memory).
+    weak
+        Whether the type yields to its partner's in an operation.
+    """
+
+    __slots__ = ("bits", "kind", "name", "weak")
+
+    def __init__(self, name: str, kind: str, bits: int, weak: bool = False) -> None:
+        self.name = name
+        self.kind = kind
+        self.bits = bits
+        self.weak = weak
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return scalar_named, (self.name,)
+
+    def __getitem__(self, index: slice | tuple[slice, ...]) -> Array:
+        return array_type(self, *_array_notation(index))
+
+    def __call__(self, *args: Any) -> Any:
+        """Make a signature from types, or convert one number as a NumPy scalar."""
+        if len(args) == 1 and not isinstance(args[0], KernelType):
+            return self.dtype.type(args[0])
+        return Signature(args, self)
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in "iu"
+
+    @property
+    def is_real(self) -> bool:
+        return self.kind in "biuf"
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self.bits // 8
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Least and greatest value of an integer type."""
+        if self.kind == "i":
+            return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
+        return 0, (1 << self.bits) - 1
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type."""
+        import numpy as np
+
+        return np.dtype(f"{self.kind}{self.size}" if self.kind != "b" else "?")
+
+
+class Array(KernelType):
+    """An array or a view of one.
+
+    Parameters
+    ----------
+    dtype
+        Scalar or `Record`.
+    ndim
+        Number of dimensions.
+    layout
+        ``C`` when contiguous in C order, ``A`` when each dimension has a stride of its own.
+    readonly, aligned
+        As NumPy's flags.
+    space
+        Address space: 0, or that of shared memory.
+    shape
+        Extents known at compile time (shared and local arrays), with -1 for the one of dynamic shared memory,
+        which is never known; None when extents are run-time values.
+    """
+
+    __slots__ = ("aligned", "dtype", "layout", "ndim", "readonly", "shape", "space")
+
+    def __init__(
+        self,
+        dtype: Scalar | Record,
+        ndim: int,
+        layout: str,
+        readonly: bool,
+        aligned: bool,
+        space: int,
+        shape: tuple[int, ...] | None,
+    ) -> None:
+        self.dtype = dtype
+        self.ndim = ndim
+        self.layout = layout
+        self.readonly = readonly
+        self.aligned = aligned
+        self.space = space
+        self.shape = shape
+
+    def __str__(self) -> str:
+        dims = [":"] * self.ndim
+        if self.layout == "C" and dims:
+            dims[-1] = "::1"
+        return f"{'readonly ' if self.readonly else ''}{self.dtype}[{', '.join(dims)}]"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self.dtype, self.ndim, self.layout, self.readonly, self.aligned, self.space, self.shape)
+        return array_type, fields
+
+    def replace(self, **changes: Any) -> Array:
+        """The type with some of its parameters changed."""
+        names = ("dtype", "ndim", "layout", "readonly", "aligned", "space", "shape")
+        return array_type(*(changes.get(name, getattr(self, name)) for name in names))
+
+
+class Tuple(KernelType):
+    """A tuple, or a named tuple when `cls` is its class."""
+
+    __slots__ = ("cls", "items")
+
+    def __init__(self, items: tuple[KernelType, ...], cls: type | None) -> None:
+        self.items = items
+        self.cls = cls
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return getattr(self.cls, "_fields", ())
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.items))
+        return f"{self.cls.__name__}({inner})" if self.cls else f"({inner})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple_type, (self.items, self.cls)
+
+
+class Field:
+    """A field of a record at a byte offset; `shape` is not empty for an array inside the record."""
+
+    __slots__ = ("offset", "shape", "type")
+
+    def __init__(self, type: Scalar | Record, offset: int, shape: tuple[int, ...]) -> None:
+        self.type = type
+        self.offset = offset
+        self.shape = shape
+
+
+class Record(KernelType):
+    """A structured dtype; a value of it is a reference to the bytes in memory."""
+
+    __slots__ = ("align", "fields", "numpy_dtype")
+
+    def __init__(self, numpy_dtype: np.dtype[Any], fields: dict[str, Field], align: int) -> None:
+        self.numpy_dtype = numpy_dtype
+        self.fields = fields
+        self.align = align
+
+    @property
+    def size(self) -> int:
+        return self.numpy_dtype.itemsize
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.numpy_dtype
+
+    def __getitem__(self, index: slice | tuple[slice, ...]) -> Array:
+        return array_type(self, *_array_notation(index))
+
+    def __str__(self) -> str:
+        return f"record({', '.join(f'{name}: {f.type}' for name, f in self.fields.items())})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from weft.frontend.python.typeof import from_dtype
+
+        return from_dtype, (self.numpy_dtype,)
+
+
+class NoneType(_Callable):
+    """The type of None; as a result type it is spelled ``void``."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "none"
+
+    def __reduce__(self) -> str:
+        return "none"
+
+
+class Static(KernelType):
+    """The type of a value that exists at compile time only: a function, module, dtype or string."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __str__(self) -> str:
+        name = getattr(self.value, "__qualname__", None) or getattr(self.value, "__name__", None)
+        return str(name or repr(self.value))
+
+
+boolean = Scalar("bool", "b", 8)
+int8, int16, int32, int64 = (Scalar(f"int{n}", "i", n) for n in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (Scalar(f"uint{n}", "u", n) for n in (8, 16, 32, 64))
+float16, float32, float64 = (Scalar(f"float{n}", "f", n) for n in (16, 32, 64))
+complex64, complex128 = (Scalar(f"complex{n}", "c", n) for n in (64, 128))
+pyint, pyfloat, pycomplex = (
+    Scalar("int", "i", 64, weak=True),
+    Scalar("float", "f", 64, weak=True),
+    Scalar("complex", "c", 128, weak=True),
+)
+none = void = NoneType()
+bool_, intp, uintp = boolean, int64, uint64
+
+STRONG = (
+    boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+    float16, float32, float64, complex64, complex128,
+)  # fmt: skip
+_BY_NAME = {type.name: type for type in (*STRONG, pyint, pyfloat, pycomplex)}
+
+
+def scalar_named(name: str) -> Scalar:
+    """The scalar type of that name; KeyError when there is none."""
+    return _BY_NAME[name]
+
+
+@cache
+def array_type(
+    dtype: Scalar | Record,
+    ndim: int,
+    layout: str = "A",
+    readonly: bool = False,
+    aligned: bool = True,
+    space: int = 0,
+    shape: tuple[int, ...] | None = None,
+) -> Array:
+    """The array type with these parameters (see `Array`)."""
+    return Array(dtype, ndim, layout, readonly, aligned, space, shape)
+
+
+@cache
+def tuple_type(items: tuple[KernelType, ...], cls: type | None = None) -> Tuple:
+    """The type of a tuple with these items, or of a named tuple of class `cls`."""
+    return Tuple(items, cls)
+
+
+def _array_notation(index: slice | tuple[slice, ...]) -> tuple[int, str]:
+    dims = index if isinstance(index, tuple) else (index,)
+    if not all(isinstance(d, slice) and d.start is None and d.stop is None for d in dims):
+        raise TypeError("an array type is written with slices: float32[:], float32[:, ::1]")
+    return len(dims), "C" if dims[-1].step == 1 else "A"
