@@ -33,7 +33,7 @@ _TOKEN = re.compile(
     r"""
     \s*+ (?: ;.*+ \s*+ )*+                       # blanks and comments between tokens
     (
-        [%@#]?[-\w$.\\]++ (?: \+\d+ )?+ :?+      # words, names, numbers; the + is that of 1.0e+00
+        [%@#]?(?: [-\w.\\]|\$(?!") )[-\w$.\\]*+ (?: \+\d+ )?+ :?+   # words, names, numbers, with 1.0e+00's +
       | [(),=\[\]{}<>]
       | ^!\d+\ =\ .*+ (?: \n[ \t)}] .*+ )*+      # a numbered metadata node with its indented lines
       | ![-\w$.\\]++

@@ -40,6 +40,10 @@ from weft.ir.types import (
 )
 from weft.ir.values import Value
 
+_EXPRESSIONS = frozenset(
+    ("getelementptr", "ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc", "add", "sub", "xor",
+     "extractelement", "insertelement")
+)  # fmt: skip
 _REFUSED = {
     "blockaddress": "computed gotos are not supported: use a switch",
     "dso_local_equivalent": "refer to the function itself",
@@ -106,8 +110,10 @@ def read_constant(c: Cursor, type: Type) -> Constant:
     reader = _WORDS.get(token)
     if reader is not None:
         return reader(c, type)
-    if token in OPCODES:
+    if token in _EXPRESSIONS:
         return _read_expression(c, type)
+    if token in OPCODES:
+        raise c.error(f"{token} is no constant expression of LLVM 22", "compute it with an instruction")
     if type is METADATA:
         return ConstMetadata(METADATA, c.context.metadata.read(c))
     if token in _REFUSED:
@@ -281,10 +287,8 @@ def _read_expression(c: Cursor, type: Type) -> Constant:
         result = gep_type(operands)
     elif opcode.form in ("binary", "insertelement"):
         result = operands[0].type
-    elif opcode.form == "extractelement":
-        result = operands[0].type.scalar
     else:
-        raise c.error(f"{opcode.name} is not supported as a constant expression", at=start)
+        result = operands[0].type.scalar
     c.expect(")")
     if result != type:
         raise c.error(f"this constant has type {result}, here it is used as {type}", at=start)
