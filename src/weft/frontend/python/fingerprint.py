@@ -72,9 +72,9 @@ class _Walk:
         self.digest.update(f"{len(text)}:{text}".encode())
 
     def _add_function(self, function: types.FunctionType) -> None:
-        number = self.seen.setdefault(id(function), len(self.seen))
-        self._put("function", number)
-        if number != len(self.seen) - 1:
+        known = id(function) in self.seen
+        self._put("function", self.seen.setdefault(id(function), len(self.seen)))
+        if known:
             return
         self._add_code(function.__code__)
         for default in function.__defaults__ or ():
