@@ -17,8 +17,8 @@ BINARY = [
 UNARY = ["zext", "sext", "trunc", "ptrtoint", "abs", "bitcast"]
 PREDICATES = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
 FLAGS: dict[str, list[tuple[str, ...]]] = {
-    **dict.fromkeys(["add", "sub", "mul", "shl", "trunc"], [(), ("nsw",), ("nuw",), ("nuw", "nsw")]),
-    **dict.fromkeys(["lshr", "ashr", "udiv", "sdiv"], [(), ("exact",)]),
+    **{op: [(), ("nsw",), ("nuw",), ("nuw", "nsw")] for op in ("add", "sub", "mul", "shl", "trunc")},
+    **{op: [(), ("exact",)] for op in ("lshr", "ashr", "udiv", "sdiv")},
     "or": [(), ("disjoint",)],
     "zext": [(), ("nneg",)],
     "icmp": [(), ("samesign",)],

@@ -11,8 +11,8 @@ import random
 from functools import lru_cache
 
 import numpy as np
-from analysis.lanewise import signed
 
+from analysis.lanewise import signed
 from weft.analysis.shapes import ACTIVE, BASE, SYMBOLIC, Shape
 from weft.analysis.shapes.lattice import make
 
@@ -116,5 +116,5 @@ def all_shapes(bits: int, width: int) -> list[Shape]:
             for nsw in range(3)
             for nuw in range(3)
         },
-        key=lambda shape: (shape.strides[0], shape.known_bits, shape.residue, shape.nsw, shape.nuw),
+        key=lambda shape: (repr(shape.strides[0]), shape.known_bits, shape.residue, shape.nsw, shape.nuw),
     )

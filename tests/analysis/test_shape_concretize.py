@@ -6,8 +6,8 @@ import os
 import random
 
 import numpy as np
-from analysis.shape_vectors import members, random_shape
 
+from analysis.shape_vectors import members, random_shape
 from weft.analysis.shapes import BOTTOM, SYMBOLIC, Product, Shape
 from weft.analysis.shapes.lattice import make
 
@@ -65,7 +65,7 @@ def test_a_dimension_without_stride_has_a_base_of_its_own_per_coordinate() -> No
     shape = make((2, 3), 16, (1, None), 0, 2)
     lanes = np.array([[8, 4, 0], [9, 5, 1]])
     assert domain.contains(shape, lanes, None, 16)
-    assert not domain.contains(shape, lanes + [[0, 0, 0], [0, 0, 1]], None, 16)
+    assert not domain.contains(shape, lanes + np.array([[0, 0, 0], [0, 0, 1]]), None, 16)
     assert not domain.contains(shape, lanes + 1, None, 16), "bases are multiples of 4"
 
 
@@ -73,7 +73,9 @@ def test_one_symbolic_stride_serves_the_whole_lane_space() -> None:
     domain = Product((3, 2))
     lanes = np.array([[0, 50], [7, 57], [14, 64]])
     assert domain.contains(make((3, 2), 8, (SYMBOLIC, None)), lanes, None, 8)
-    assert not domain.contains(make((3, 2), 8, (SYMBOLIC, None)), lanes + [[0, 0], [0, 1], [0, 2]], None, 8)
+    assert not domain.contains(
+        make((3, 2), 8, (SYMBOLIC, None)), lanes + np.array([[0, 0], [0, 1], [0, 2]]), None, 8
+    )
     assert domain.contains(make((3, 2), 8, (SYMBOLIC, SYMBOLIC)), lanes, None, 8)
 
 

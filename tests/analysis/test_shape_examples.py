@@ -97,9 +97,9 @@ def test_a_signed_quotient_needs_a_dividend_that_is_not_negative() -> None:
 
 
 def test_moll_figure_10_11_a_strided_comparison_is_uniform() -> None:
-    k = l = SA.uniform(32)
+    k = rows = SA.uniform(32)
     tid = SA.lane_id(0, 32)
-    left = apply(SA, "add", apply(SA, "mul", 4, l), tid)
+    left = apply(SA, "add", apply(SA, "mul", 4, rows), tid)
     right = apply(SA, "mul", 36, k)
     assert described(left) == (1, 4)
     assert described(right) == (0, 4), "the paper has 36, of which 4 survives a wrap-around"

@@ -6,9 +6,9 @@ import os
 import random
 
 import pytest
+
 from analysis.lanewise import BINARY, FLAGS, PREDICATES
 from analysis.shape_vectors import all_shapes, members, random_shape, vectors
-
 from weft.analysis.shapes import (
     BOTTOM,
     DOMAINS,

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from analysis.lanewise import BINARY, FLAGS, PREDICATES, UNARY, evaluate, signed
-from analysis.shape_vectors import all_shapes, members, random_shape, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.lanewise import BINARY, FLAGS, PREDICATES, UNARY, evaluate, signed
+from analysis.shape_vectors import all_shapes, members, random_shape, vectors
 from weft.analysis.integers import to_signed
 from weft.analysis.intervals import Interval
 from weft.analysis.shapes import SYMBOLIC, Affine, Fact, Product, Shape, ShapeDomain, StrideAlignment
@@ -46,7 +46,11 @@ def assert_sound(
     batches = [vectors(shape, bits, width) for shape in shapes]
     if not all(len(values) for values, _ in batches):
         return
-    rows = [rng.integers(0, len(values), COMBINATIONS) for values, _ in batches]
+    sizes = [len(values) for values, _ in batches]
+    if np.prod(sizes) <= COMBINATIONS:
+        rows = [grid.ravel() for grid in np.indices(sizes)]
+    else:
+        rows = [rng.integers(0, size, COMBINATIONS) for size in sizes]
     lanes = [values[row] for (values, _), row in zip(batches, rows, strict=True)]
     active = np.logical_and.reduce([mask[row] for (_, mask), row in zip(batches, rows, strict=True)])
     for values, bounds in zip(lanes, ranges, strict=False):
@@ -80,8 +84,12 @@ def some_range(rng: random.Random, bits: int) -> Interval | None:
 
 
 @pytest.mark.parametrize("op", [*BINARY, "icmp"])
-def test_every_strided_shape_with_every_constant_on_three_bits(op: str) -> None:
-    bits, width = (4, 4) if FUZZ else (3, 2)
+def test_every_strided_shape_with_every_constant_on_one_and_three_bits(op: str) -> None:
+    for bits, width in [(1, 2), (4, 4)] if FUZZ else [(1, 2), (3, 2)]:
+        check_with_every_constant(op, bits, width)
+
+
+def check_with_every_constant(op: str, bits: int, width: int) -> None:
     domain = Product((width,))
     rng = np.random.default_rng(1)
     shapes = all_shapes(bits, width)
@@ -140,6 +148,37 @@ def test_select_takes_one_arm_for_all_lanes_only_if_its_condition_is_uniform() -
         values = np.where(choice, then[i], other[j])
         active = np.where(choice, m[i], n[j])
         assert members(shape, values, active, bits).all(), (condition, arms, shape)
+
+
+def test_getelementptr_on_addresses_of_eight_bits() -> None:
+    rng, draws = random.Random(11), np.random.default_rng(11)
+    bits = 8
+    for _ in range(SAMPLES):
+        width, index_bits = rng.choice([2, 4]), rng.choice([5, 8, 9])
+        domain = Product((width,))
+        base, index = random_shape(rng, bits, width), random_shape(rng, index_bits, width)
+        if rng.random() < 0.5:
+            base = domain.uniform(bits, rng.choice([1, 4]))
+        scale, offset = rng.choice([1, 2, 4, 3]), rng.choice([0, 0, 4, -2])
+        flags = rng.choice([(), ("inbounds", "nusw"), ("nuw",), ("inbounds", "nusw", "nuw")])
+        facts = [Fact(base, bits), Fact(index, index_bits)]
+        shape = domain.transfer("getelementptr", flags, bits, facts, scales=(scale,), offset=offset)
+        (p, m), (i, n) = vectors(base, bits, width), vectors(index, index_bits, width)
+        if not len(p) or not len(i):
+            continue
+        rows, columns = draws.integers(0, len(p), 200), draws.integers(0, len(i), 200)
+        exact = signed(i[columns], index_bits)
+        narrow = signed(exact & 255, bits)
+        steps = narrow * scale + offset
+        values = (p[rows] + steps) & 255
+        active = m[rows] & n[columns]
+        if "nusw" in flags:
+            active &= (exact == narrow) & (abs(narrow * scale + 0.5) < 128) & (abs(steps + 0.5) < 128)
+            active &= values == p[rows] + steps
+        if "nuw" in flags:
+            total = (narrow & 255) * scale + (offset & 255)
+            active &= (i[columns] < 256) & (total < 256) & (p[rows] + total < 256)
+        assert members(shape, values, active, bits).all(), (width, flags, base, index, scale, offset, shape)
 
 
 @given(

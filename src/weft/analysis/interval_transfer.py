@@ -1,7 +1,7 @@
 """Transfer functions of intervals for LLVM's integer opcodes, sound under wrap-around.
 
-Operands that can wrap give the full range unless flags (nsw, nuw, exact, nneg) rule the wrapped results out: where
-they are broken the result is poison, of which an interval says nothing.
+Operands that can wrap give the full range unless flags (nsw, nuw, nneg) rule the wrapped results out: where they
+are broken the result is poison, of which an interval says nothing.
 """
 
 from __future__ import annotations
@@ -164,7 +164,8 @@ def _sdiv(flags: Flags, bits: int, x: Interval, y: Interval) -> Interval:
 
 
 def _urem(flags: Flags, bits: int, x: Interval, y: Interval) -> Interval:
-    (xlo, xhi), (ylo, yhi) = unsigned(x, bits), unsigned(y, bits)
+    xhi = unsigned(x, bits)[1]
+    ylo, yhi = unsigned(y, bits)
     if yhi == 0:
         return full(bits)
     if xhi < ylo:

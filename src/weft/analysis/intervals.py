@@ -1,12 +1,12 @@
 """Intervals of n-bit machine integers.
 
-An `Interval` (lo, hi) says that the signed value of an integer or pointer lies in [lo, hi], in every active lane
-in which it is not poison. The empty set is None. This file is the lattice; `interval_transfer.py` has the
-transfer functions.
+An `Interval` (lo, hi) says that the signed value of an integer or pointer lies in [lo, hi], in every active
+lane in which it is not poison. The empty set is None. This file is the lattice; `interval_transfer.py` has
+the transfer functions.
 
 * **⊥** is None (no value), **⊤** is `full(bits)`, the **order** is inclusion, **join** the convex hull.
-* **Height** is 2^bits: an analysis must `widen` around loops. `widen` sends a bound that moves to the next of a
-  few landmarks (0, ±1, the ends of the narrower types), so at most `len(landmarks)` steps remain.
+* **Height** is 2^bits: an analysis must `widen` around loops. `widen` sends a bound that moves to the next of
+  a few landmarks (0, ±1, the ends of the narrower types), so few steps remain.
 
 Only signed bounds are kept. Unsigned operations see an interval that holds both signs as the full unsigned
 range.

@@ -5,6 +5,8 @@ are four. All use `Shape` as elements. Nothing here knows the classes of the IR:
 opcode's name, flags, widths and `Fact`s about operands.
 """
 
+from functools import lru_cache
+
 from weft.analysis.shapes.affine import Affine
 from weft.analysis.shapes.application import Fact
 from weft.analysis.shapes.arguments import ArgumentShape, Signature, parse_args
@@ -16,11 +18,18 @@ from weft.analysis.shapes.shape import ACTIVE, BASE, BOTTOM, SYMBOLIC, WRAPS, Sh
 from weft.analysis.shapes.stride_alignment import StrideAlignment
 
 DOMAINS: dict[str, type[ShapeDomain]] = {
-    domain.name: domain for domain in (Basic, StrideAlignment, Affine, Product)
+    kind.name: kind for kind in (Basic, StrideAlignment, Affine, Product)
 }
 
+
+@lru_cache(maxsize=64)
+def domain_named(name: str, extents: Extents) -> ShapeDomain:
+    """The lattice of that name over a lane space; one object for each, so that its cached results are shared."""
+    return DOMAINS[name](extents)
+
+
 __all__ = [
-    "Domain", "ShapeDomain", "DOMAINS", "Basic", "StrideAlignment", "Affine", "Product",
+    "Domain", "ShapeDomain", "DOMAINS", "domain_named", "Basic", "StrideAlignment", "Affine", "Product",
     "Shape", "Stride", "Extents", "Fact", "BOTTOM", "SYMBOLIC", "WRAPS", "ACTIVE", "BASE",
     "ArgumentShape", "Signature", "parse_args",
 ]  # fmt: skip

@@ -18,16 +18,19 @@ from weft.analysis.shapes.shape import ACTIVE, SYMBOLIC, WRAPS, Shape, Stride
 
 
 def add(a: Application) -> Shape:
+    """Strides add up."""
     x, y = a.operands
     return combine(a.extents, a.bits, x, y, 1, *exactness(a))
 
 
 def sub(a: Application) -> Shape:
+    """Strides are subtracted."""
     x, y = a.operands
     return combine(a.extents, a.bits, x, y, -1, *exactness(a))
 
 
 def mul(a: Application) -> Shape:
+    """A strided value times a uniform one is strided; times a constant, by a number."""
     x, y = a.operands
     nsw, nuw = exactness(a)
     if x.constant(a.bits) is not None or (x.is_uniform and not y.is_uniform):
@@ -42,6 +45,7 @@ def mul(a: Application) -> Shape:
 
 
 def shl(a: Application) -> Shape:
+    """A product with 2^amount."""
     x, y = a.operands
     nsw, nuw = exactness(a)
     amount = y.constant(a.bits)
@@ -121,6 +125,6 @@ def _symbolic(x: Shape) -> tuple[Stride, ...]:
 
 def _product_bits(x: Shape, y: Shape) -> tuple[int, int]:
     """Low bits known of every lane of a product: (r + 2^k·i)·(r' + 2^k'·j)."""
-    k, l = x.lane_known_bits, y.lane_known_bits
-    r, q = x.residue & ((1 << k) - 1), y.residue & ((1 << l) - 1)
-    return r * q, min(k + l, trailing_zeros(r) + l, trailing_zeros(q) + k)
+    k, m = x.lane_known_bits, y.lane_known_bits
+    r, q = x.residue & ((1 << k) - 1), y.residue & ((1 << m) - 1)
+    return r * q, min(k + m, trailing_zeros(r) + m, trailing_zeros(q) + k)

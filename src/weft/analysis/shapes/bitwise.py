@@ -19,10 +19,9 @@ _MAX_RUNS = 3
 
 
 def and_(a: Application) -> Shape:
-    x, y, mask = _constant_last(a)
-    if mask is None:
-        return _bit_by_bit(a)
-    if x.is_uniform:
+    """Masks that are constant keep and clear runs of bits."""
+    x, _, mask = _constant_last(a)
+    if mask is None or x.is_uniform:
         return _bit_by_bit(a)
     zero, _ = _known(a, 0 if x is a.operands[0] else 1)
     if zero | mask == ones(a.bits):
@@ -34,10 +33,10 @@ def and_(a: Application) -> Shape:
 
 
 def or_(a: Application) -> Shape:
+    """A sum where no bit is set in both; a constant sets bits that are cleared first."""
     x, y, mask = _constant_last(a)
     if "disjoint" in a.flags or _disjoint(a):
-        level = ACTIVE
-        return combine(a.extents, a.bits, x, y, 1, min(level, x.nsw, y.nsw), min(level, x.nuw, y.nuw))
+        return _disjoint_sum(a.extents, a.bits, x, y)
     if mask is None or x.is_uniform:
         return _bit_by_bit(a)
     rest = and_constant(a.extents, a.bits, x, ones(a.bits) & ~mask)
@@ -48,6 +47,7 @@ def or_(a: Application) -> Shape:
 
 
 def xor(a: Application) -> Shape:
+    """A sum where no bit is set in both; a constant flips bits."""
     x, y, mask = _constant_last(a)
     if _disjoint(a):
         return _disjoint_sum(a.extents, a.bits, x, y)

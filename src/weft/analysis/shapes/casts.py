@@ -14,6 +14,7 @@ from weft.analysis.shapes.shape import ACTIVE, BASE, WRAPS, Shape
 
 
 def zext(a: Application) -> Shape:
+    """Exact in the unsigned reading."""
     (x,) = a.operands
     source = a.facts[0].bits
     by_zeros = extend(a.extents, source, a.bits, x, "nuw", a.need)
@@ -32,11 +33,13 @@ def zext(a: Application) -> Shape:
 
 
 def sext(a: Application) -> Shape:
+    """Exact in the signed reading."""
     (x,) = a.operands
     return extend(a.extents, a.facts[0].bits, a.bits, x, "nsw", a.need)
 
 
 def trunc(a: Application) -> Shape:
+    """The low bits."""
     (x,) = a.operands
     nsw, nuw = "nsw" in a.flags, "nuw" in a.flags
     bounds = a.range(0)

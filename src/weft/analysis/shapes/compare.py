@@ -29,6 +29,7 @@ _MAX_MULTIPLES = 64
 
 
 def icmp(a: Application) -> Shape:
+    """Uniform where the difference of the operands does not change its answer between lanes."""
     x, y = a.operands
     width = a.facts[0].bits
     predicate = a.predicate or ""

@@ -1,4 +1,4 @@
-"""The concretization as a program: does a vector of lane values belong to a shape?
+"""The concretization as a program: whether a vector of lane values belongs to a shape.
 
 For tests, which compare what an analysis claims with what an interpreter saw; exact, not fast.
 """
@@ -6,6 +6,7 @@ For tests, which compare what an analysis claims with what an interpreter saw; e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def contains(shape: Shape, lanes: np.ndarray, active: np.ndarray | Sequence[bool
 
 def _active_lanes(
     lanes: np.ndarray, active: np.ndarray | Sequence[bool] | None, rank: int
-) -> list[tuple[Coordinates, object]]:
+) -> list[tuple[Coordinates, Any]]:
     lanes = np.asarray(lanes)
     mask = np.ones(lanes.shape, bool) if active is None else np.asarray(active, bool)
     if lanes.ndim == rank:
@@ -43,17 +44,14 @@ def _active_lanes(
     raise ValueError(f"{lanes.ndim}-dimensional lanes for a shape of {rank} dimensions")
 
 
-def _raw(value: object) -> object:
+def _raw(value: Any) -> object:
     # Bit patterns: a NaN is the same in all lanes where its bits are.
     return value.tobytes() if isinstance(value, np.generic) else value
 
 
 def _is_constant_per_group(shape: Shape, lanes: Sequence[tuple[Coordinates, object]]) -> bool:
     seen: dict[Coordinates, object] = {}
-    for at, value in lanes:
-        if seen.setdefault(_group(shape, at), value) != value:
-            return False
-    return True
+    return all(seen.setdefault(_group(shape, at), value) == value for at, value in lanes)
 
 
 def _group(shape: Shape, at: Coordinates) -> Coordinates:

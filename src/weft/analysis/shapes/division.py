@@ -17,10 +17,12 @@ from weft.analysis.shapes.shape import ACTIVE, BASE, SYMBOLIC, WRAPS, Shape, Str
 
 
 def lshr(a: Application) -> Shape:
+    """A quotient by a power of two in the unsigned reading."""
     return _shift(a, "nuw")
 
 
 def ashr(a: Application) -> Shape:
+    """A quotient by a power of two in the signed reading, rounded down."""
     return _shift(a, "nsw")
 
 
@@ -65,6 +67,7 @@ def _forget(a: Application, x: Shape, gone: list[bool]) -> Shape:
 
 
 def udiv(a: Application) -> Shape:
+    """A quotient in the unsigned reading."""
     divisor = a.operands[1].constant(a.bits)
     return a.elementwise() if not divisor else _quotient(a, a.operands[0], divisor, "nuw")
 
@@ -95,6 +98,7 @@ def _keep_multiples(a: Application, x: Shape, d: int, reading: str) -> Shape:
 
 
 def sdiv(a: Application) -> Shape:
+    """A quotient rounded toward zero: down if the dividend is not negative, exact if the divisor divides it."""
     x = a.operands[0]
     constant = a.operands[1].constant(a.bits)
     if not constant:
@@ -142,11 +146,13 @@ def _not_negative(a: Application) -> bool:
 
 
 def urem(a: Application) -> Shape:
+    """A remainder in the unsigned reading."""
     divisor = a.operands[1].constant(a.bits)
     return a.elementwise() if not divisor else _remainder(a, divisor)
 
 
 def srem(a: Application) -> Shape:
+    """A remainder with the sign of the dividend."""
     constant = a.operands[1].constant(a.bits)
     if not constant:
         return a.elementwise()

@@ -49,7 +49,7 @@ class Domain(Protocol):
         ...
 
     def lane_id(self, dim: int = 0, bits: int = 64) -> Shape:
-        """The coordinate of the lane along `dim`: 0, 1, 2, …"""
+        """The coordinate of the lane along `dim`, counted from zero."""
         ...
 
     def strided(
@@ -132,8 +132,7 @@ class Domain(Protocol):
         Parameters
         ----------
         lanes
-            The values, of the lane space's extents, or flat with dimension 0 running fastest. Integers in
-            either reading.
+            The values, indexed by lane coordinates. Integers in either reading.
         active
             The lanes that count, of the same shape: the definition mask, less lanes with poison.
         bits

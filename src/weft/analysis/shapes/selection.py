@@ -12,6 +12,7 @@ from weft.analysis.shapes.shape import BOTTOM, Shape
 
 
 def select(a: Application) -> Shape:
+    """One arm in all lanes if the condition is uniform."""
     condition, then, otherwise = a.operands
     known = condition.constant(1)
     if known is not None:
@@ -54,6 +55,7 @@ def minimum_or_maximum(a: Application) -> Shape:
 
 
 def absolute(a: Application) -> Shape:
+    """The value itself if it is not negative; else only trailing zeros carry over."""
     x = a.operands[0]
     bounds = a.range(0)
     if bounds is not None and bounds.lo >= 0:

@@ -13,8 +13,8 @@ stride None, such that in every active lane
 1. v[ℓ] ≡ f(ℓ) + Σ Cᵢ·ℓᵢ + σ(ℓ)  (mod 2ⁿ),
 2. f(ℓ) ≡ residue  and  Cᵢ ≡ 0  (mod 2^known_bits): the low bits of the *base* f are known, and what is not in
    σ does not touch them,
-3. where no stride is None: if ``nsw`` ≥ ACTIVE, (1) holds for the signed value of v[ℓ] exactly, not only modulo 2ⁿ; if ``nsw`` = BASE,
-   f is in the signed range besides. ``nuw`` says the same of the unsigned value.
+3. where no stride is None: if ``nsw`` ≥ ACTIVE, (1) holds for the signed value of v[ℓ] exactly, not only modulo
+   2ⁿ; if ``nsw`` = BASE, f is in the signed range besides. ``nuw`` says the same of the unsigned value.
 
 A lane whose value is poison counts as inactive: a claim may be made true there by refinement. ⊥ has no vectors.
 
