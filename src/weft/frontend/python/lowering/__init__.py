@@ -5,27 +5,39 @@ syntax) and `registry` (by object called).
 """
 
 from weft.frontend.python.lowering import (
+    atomics,
     attributes,
+    barriers,
     bits,
     builtin_calls,
     calls,
     conditions,
     cuda_ids,
+    cuda_memory,
     expressions,
     loops,
     mathematics,
+    numpy_calls,
+    printing,
     statements,
+    warp,
 )
 
 __all__ = [
+    "atomics",
     "attributes",
+    "barriers",
     "bits",
     "builtin_calls",
     "calls",
     "conditions",
     "cuda_ids",
+    "cuda_memory",
     "expressions",
     "loops",
     "mathematics",
+    "numpy_calls",
+    "printing",
     "statements",
+    "warp",
 ]

@@ -1,0 +1,105 @@
+"""Arrays that a kernel makes: per thread, shared by the work-group, and constant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.diag.errors import SignatureError, TypingError
+from weft.frontend.python.cuda_names import CudaName
+from weft.frontend.python.lowering.array_parts import element_type
+from weft.frontend.python.lowering.registry import Arguments, call
+from weft.frontend.python.lowering.typed import Typed, items_of
+from weft.frontend.python.signatures import as_type
+from weft.frontend.python.types import Array, Record, Scalar, Static, Tuple, array_type
+from weft.ir.builder import const_int
+from weft.ir.intrinsics import SHARED_SPACE
+from weft.ir.types import I32, ArrayType
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+_ALIGN = 64
+"""Alignment of shared and local arrays: a cache line, so that vectors of any width may be loaded."""
+
+
+def _shape(value: Typed, name: str) -> tuple[int, ...]:
+    items = items_of(value) if isinstance(value.type, Tuple) else (value,)
+    shape = []
+    for item in items:
+        size = item.low if item.int_literal is None and _is_constant_int(item) else item.int_literal
+        if size is None:
+            raise TypingError(
+                f"the shape of {name}() must be known at compile time",
+                hint="write a literal, or a constant of the module or of an enclosing function",
+            )
+        if size < 0:
+            raise TypingError(f"the shape of {name}() has the negative extent {size}")
+        shape.append(size)
+    return tuple(shape)
+
+
+def _is_constant_int(value: Typed) -> bool:
+    """Whether a value is a NumPy integer from outside: its bound is its value."""
+    from weft.ir.constants import ConstInt
+
+    return len(value.parts) == 1 and isinstance(value.parts[0], ConstInt) and isinstance(value.type, Scalar)
+
+
+def _dtype(value: Typed, name: str) -> Scalar | Record:
+    try:
+        found = as_type(value.type.value) if isinstance(value.type, Static) else None
+    except SignatureError as error:
+        raise TypingError(error.message) from None
+    if not isinstance(found, (Scalar, Record)):
+        raise TypingError(f"the dtype of {name}() must be a type, such as np.float32 or weft.types.float32")
+    return found
+
+
+def _arguments(args: Arguments) -> tuple[tuple[int, ...], Scalar | Record]:
+    shape, dtype = args.bind("shape", "dtype")
+    return _shape(shape, args.name), _dtype(dtype, args.name)
+
+
+def _bytes(shape: tuple[int, ...], dtype: Scalar | Record) -> int:
+    size = dtype.size
+    for extent in shape:
+        size *= extent
+    return size
+
+
+@call(CudaName("local.array"))
+def _local_array(low: Lowering, args: Arguments) -> Typed:
+    """One object per call in the source, as the frame of a C function would hold it."""
+    shape, dtype = _arguments(args)
+    count = _bytes(shape, dtype) // dtype.size
+    slot = low.alloca(ArrayType(element_type(dtype), count), "local", align=16)
+    return Typed(array_type(dtype, len(shape), "C", shape=shape), (slot,))
+
+
+@call(CudaName("shared.array"))
+def _shared_array(low: Lowering, args: Arguments) -> Typed:
+    """A static shared array, or with shape 0 the dynamic shared memory of the launch."""
+    shape, dtype = _arguments(args)
+    if shape == (0,):
+        low.unit.features.add("dynamic_shared")
+        pointer = low.builder.call(low.unit.intrinsic("weft.shared.dynamic"), ())
+        return Typed(_shared_type(dtype, (-1,)), (pointer,))
+    number = low.unit.shared_index(args.key, _bytes(shape, dtype), _ALIGN)
+    pointer = low.builder.call(low.unit.intrinsic("weft.shared"), (const_int(number, I32),))
+    return Typed(_shared_type(dtype, shape), (pointer,))
+
+
+def _shared_type(dtype: Scalar | Record, shape: tuple[int, ...]) -> Array:
+    return array_type(dtype, len(shape), "C", space=SHARED_SPACE, shape=shape)
+
+
+@call(CudaName("const.array_like"))
+def _const_array_like(low: Lowering, args: Arguments) -> Typed:
+    """An array from outside is a constant already."""
+    (value,) = args.bind("array")
+    if not (isinstance(value.type, Array) and value.type.readonly and value.type.shape is not None):
+        raise TypingError(
+            f"cuda.const.array_like() takes a NumPy array from outside the kernel, not {value.type}",
+            hint="use a module-level array, or one of an enclosing function",
+        )
+    return value

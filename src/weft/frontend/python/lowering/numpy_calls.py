@@ -1,0 +1,290 @@
+"""NumPy's functions of scalars that are operators, comparisons or choices, and what `math` has beside functions."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft.diag.errors import TypingError
+from weft.frontend.python.components import ir_scalar
+from weft.frontend.python.lowering import complexes
+from weft.frontend.python.lowering.arithmetic import binary, invert, negate
+from weft.frontend.python.lowering.casts import cast, number, to_real
+from weft.frontend.python.lowering.comparisons import both, condition, either, negation, relation, truth
+from weft.frontend.python.lowering.conditions import select
+from weft.frontend.python.lowering.mathematics import evaluate
+from weft.frontend.python.lowering.complexes import floats_of
+from weft.frontend.python.lowering.registry import Arguments, CallHandler, call
+from weft.frontend.python.lowering.typed import Typed, TupleValue, literal, scalar_type
+from weft.frontend.python.types import Scalar, boolean, float32, float64, int32, pyint
+from weft.frontend.python.typing_rules import function_type
+from weft.ir.builder import const_int
+from weft.ir.types import I32, int_type
+from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+_BINARY: dict[Any, str] = {
+    np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.floor_divide: "//",
+    np.remainder: "%", np.power: "**", np.bitwise_and: "&", np.bitwise_or: "|", np.bitwise_xor: "^",
+    np.left_shift: "<<", np.right_shift: ">>",
+}  # fmt: skip
+_RELATIONS: dict[Any, str] = {
+    np.equal: "==", np.not_equal: "!=", np.less: "<", np.less_equal: "<=", np.greater: ">",
+    np.greater_equal: ">=",
+}  # fmt: skip
+_EXTREMES: dict[Any, tuple[str, str]] = {
+    np.minimum: ("minimum", "<"), np.maximum: ("maximum", ">"), np.fmin: ("fmin", "<"), np.fmax: ("fmax", ">"),
+}  # fmt: skip
+
+
+def _operator(symbol: str) -> CallHandler:
+    return lambda low, args: binary(low, symbol, *args.bind("x1", "x2"))
+
+
+def _relation(symbol: str) -> CallHandler:
+    return lambda low, args: relation(low, symbol, *args.bind("x1", "x2"))
+
+
+def _extreme(name: str, symbol: str) -> CallHandler:
+    def lower(low: Lowering, args: Arguments) -> Typed:
+        return extreme(low, name, symbol, *args.bind("x1", "x2"))
+
+    return lower
+
+
+def extreme(low: Lowering, name: str, symbol: str, a: Typed, b: Typed) -> Typed:
+    """The lesser or greater of two numbers; on floats by the function `name`, which decides about NaN."""
+    left, right = scalar_type(a), scalar_type(b)
+    if left is None or right is None or left.kind == "c" or right.kind == "c":
+        raise TypingError(f"{name}() takes real numbers, not {a.type} and {b.type}")
+    if left.kind == "f" or right.kind == "f":
+        return evaluate(low, name, (a, b))
+    test = relation(low, symbol, b, a)
+    if test.is_literal:
+        return b if test.literal else a
+    return select(low, test.value, b, a)
+
+
+for _ufunc, _symbol in _BINARY.items():
+    call(_ufunc)(_operator(_symbol))
+for _ufunc, _symbol in _RELATIONS.items():
+    call(_ufunc)(_relation(_symbol))
+for _ufunc, (_name, _symbol) in _EXTREMES.items():
+    call(_ufunc)(_extreme(_name, _symbol))
+
+
+@call(np.negative)
+def _negative(low: Lowering, args: Arguments) -> Typed:
+    return negate(low, *args.bind("x"))
+
+
+@call(np.invert)
+def _invert(low: Lowering, args: Arguments) -> Typed:
+    return invert(low, *args.bind("x"))
+
+
+@call(np.logical_not)
+def _logical_not(low: Lowering, args: Arguments) -> Typed:
+    return negation(low, truth(low, *args.bind("x")))
+
+
+@call(np.logical_and)
+def _logical_and(low: Lowering, args: Arguments) -> Typed:
+    a, b = args.bind("x1", "x2")
+    return both(low, truth(low, a), truth(low, b))
+
+
+@call(np.logical_or)
+def _logical_or(low: Lowering, args: Arguments) -> Typed:
+    a, b = args.bind("x1", "x2")
+    return either(low, truth(low, a), truth(low, b))
+
+
+@call(np.logical_xor)
+def _logical_xor(low: Lowering, args: Arguments) -> Typed:
+    a, b = args.bind("x1", "x2")
+    return relation(low, "!=", truth(low, a), truth(low, b))
+
+
+@call(np.where)
+def _where(low: Lowering, args: Arguments) -> Typed:
+    test, then, otherwise = args.bind("condition", "x", "y")
+    return select(low, condition(low, test), then, otherwise)
+
+
+@call(np.clip)
+def _clip(low: Lowering, args: Arguments) -> Typed:
+    value, least, most = args.bind("a", "a_min", "a_max")
+    return extreme(low, "minimum", "<", extreme(low, "maximum", ">", value, least), most)
+
+
+@call(np.square)
+def _square(low: Lowering, args: Arguments) -> Typed:
+    (value,) = args.bind("x")
+    return binary(low, "*", value, value)
+
+
+@call(np.reciprocal)
+def _reciprocal(low: Lowering, args: Arguments) -> Typed:
+    (value,) = args.bind("x")
+    return binary(low, "//" if _is_integer(value) else "/", literal(1), value)
+
+
+def _is_integer(value: Typed) -> bool:
+    type = scalar_type(value)
+    return type is not None and type.kind in "biu"
+
+
+@call(np.sign)
+def _sign(low: Lowering, args: Arguments) -> Typed:
+    """-1, 0 or 1 in the type of the argument; NaN for NaN."""
+    (value,) = args.bind("x")
+    type = scalar_type(value)
+    if type is None or type.kind in "bc":
+        raise TypingError(f"np.sign() takes a real number, not {value.type}")
+    positive, negative = (condition(low, relation(low, s, value, literal(0))) for s in (">", "<"))
+    one, minus_one, zero = (
+        Typed(type, (to_real(low, literal(n), type) if n >= 0 or type.kind != "u" else const_int(0, ir_scalar(type)),))
+        for n in (1, -1, 0)
+    )
+    otherwise = select(low, negative, minus_one, zero)
+    result = select(low, positive, one, otherwise)
+    if type.kind != "f":
+        return result
+    is_nan = condition(low, relation(low, "!=", value, value))
+    return select(low, is_nan, value, result)
+
+
+def _class_of_float(test: str) -> CallHandler:
+    """``isnan``, ``isinf`` or ``isfinite``; a complex number is so if a part (for finite: each part) is."""
+
+    def lower(low: Lowering, args: Arguments) -> Typed:
+        (value,) = args.bind("x")
+        type = scalar_type(value)
+        if type is None:
+            raise TypingError(f"{args.name}() takes a number, not {value.type}")
+        if value.is_literal and type.kind != "c":
+            return literal(getattr(math, test)(value.literal))
+        if type.kind in "biu":
+            return literal(test == "isfinite")
+        parts = value.parts if value.parts else complexes.pair(low, value, type)
+        results = [Typed(boolean, (_is(low, test, part),)) for part in parts]
+        result = results[0]
+        for other in results[1:]:
+            result = both(low, result, other) if test == "isfinite" else either(low, result, other)
+        return result
+
+    return lower
+
+
+def _is(low: Lowering, test: str, value: Value) -> Value:
+    if test == "isnan":
+        return low.builder.fcmp("uno", value, value)
+    f = floats_of(low, value)
+    size = f.llvm("fabs", value)
+    return low.builder.fcmp("oeq" if test == "isinf" else "olt", size, f.const(float("inf")))
+
+
+for _test in ("isnan", "isinf", "isfinite"):
+    call(getattr(math, _test), getattr(np, _test))(_class_of_float(_test))
+
+
+@call(np.signbit)
+def _signbit(low: Lowering, args: Arguments) -> Typed:
+    (value,) = args.bind("x")
+    x = to_real(low, value, float64)
+    bits = low.builder.cast("bitcast", x, int_type(64))
+    return Typed(boolean, (low.builder.icmp("slt", bits, const_int(0)),))
+
+
+@call(np.copysign)
+def _copysign(low: Lowering, args: Arguments) -> Typed:
+    return evaluate(low, "copysign", args.bind("x1", "x2"))
+
+
+@call(np.conjugate)
+def _conjugate(low: Lowering, args: Arguments) -> Typed:
+    return complexes.conjugate(low, *args.bind("x"))
+
+
+@call(math.modf, np.modf)
+def _modf(low: Lowering, args: Arguments) -> Typed:
+    """Fraction and integer part, both with the sign of the argument."""
+    (value,) = args.bind("x")
+    type = scalar_type(value)
+    if type is None or type.kind == "c":
+        raise TypingError(f"modf() takes a real number, not {value.type}")
+    result = function_type(type)
+    value = cast(low, value, result)
+    x = number(low, value)
+    f = floats_of(low, x)
+    whole = f.llvm("trunc", x)
+    infinite = low.builder.fcmp("oeq", f.llvm("fabs", x), f.const(float("inf")))
+    fraction = low.builder.select(infinite, f.const(0.0), f.sub(x, whole))
+    return TupleValue((Typed(result, (f.llvm("copysign", fraction, x),)), Typed(result, (whole,))))
+
+
+@call(math.ldexp, np.ldexp)
+def _ldexp(low: Lowering, args: Arguments) -> Typed:
+    value, exponent = args.bind("x", "i")
+    type = scalar_type(value)
+    if type is None or type.kind == "c" or not _is_integer(exponent):
+        raise TypingError(f"ldexp() takes a real number and an integer, not {value.type} and {exponent.type}")
+    result = function_type(type)
+    working = float32 if result.bits == 16 else result
+    x = to_real(low, cast(low, value, result), working)
+    function = low.unit.llvm(f"llvm.ldexp.f{working.bits}.i32", x.type, x.type, I32)
+    scaled = low.builder.call(function, (x, _clamped_exponent(low, exponent)))
+    return cast(low, Typed(working, (scaled,)), result)
+
+
+def _clamped_exponent(low: Lowering, exponent: Typed) -> Value:
+    """An exponent as i32; beyond ±5000 the result is zero or infinite all the same."""
+    least, most = literal(-5000), literal(5000)
+    signed = cast(low, exponent, pyint)
+    clamped = extreme(low, "minimum", "<", extreme(low, "maximum", ">", signed, least), most)
+    return to_real(low, clamped, int32)
+
+
+@call(math.frexp, np.frexp)
+def _frexp(low: Lowering, args: Arguments) -> Typed:
+    """Mantissa in [0.5, 1) and exponent, from the bits; zero, infinity and NaN have exponent 0."""
+    (value,) = args.bind("x")
+    type = scalar_type(value)
+    if type is None or type.kind == "c":
+        raise TypingError(f"frexp() takes a real number, not {value.type}")
+    result = function_type(type)
+    working = float32 if result.bits == 16 else result
+    x = to_real(low, cast(low, value, result), working)
+    f, b = floats_of(low, x), low.builder
+    mantissa_bits, bias = (23, 126) if working.bits == 32 else (52, 1022)
+    word = int_type(working.bits)
+    size = f.llvm("fabs", x)
+    smallest = f.const(2.0**-bias)
+    subnormal = b.fcmp("olt", size, smallest)
+    scaled = b.select(subnormal, f.mul(x, f.const(2.0**64)), x)
+    bits = b.cast("bitcast", scaled, word)
+    field = b.binary("lshr", bits, const_int(mantissa_bits, word))
+    field = b.binary("and", field, const_int((1 << (working.bits - 1 - mantissa_bits)) - 1, word))
+    exponent = b.binary("sub", field, b.select(subnormal, const_int(bias + 64, word), const_int(bias, word)))
+    kept = (1 << working.bits) - 1 - (((1 << (working.bits - 1 - mantissa_bits)) - 1) << mantissa_bits)
+    half = b.binary("or", b.binary("and", bits, const_int(kept, word)), const_int(bias << mantissa_bits, word))
+    mantissa = b.cast("bitcast", half, x.type)
+    special = b.binary("or", _is_zero_or_not_finite(low, size), b.fcmp("uno", x, x))
+    mantissa = b.select(special, x, mantissa)
+    exponent = b.select(special, const_int(0, word), exponent)
+    exponent_type = Scalar("", "i", working.bits)
+    return TupleValue(
+        (cast(low, Typed(working, (mantissa,)), result), cast(low, Typed(exponent_type, (exponent,)), pyint))
+    )
+
+
+def _is_zero_or_not_finite(low: Lowering, size: Value) -> Value:
+    f = floats_of(low, size)
+    zero = low.builder.fcmp("oeq", size, f.const(0.0))
+    return low.builder.binary("or", zero, low.builder.fcmp("oeq", size, f.const(float("inf"))))
+
