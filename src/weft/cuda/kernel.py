@@ -86,17 +86,13 @@ class Kernel:
 
     def specialize(self, *args: Any) -> CompiledKernel:
         """Compile for the types of `args`."""
-        return self._compile(tuple(typeof(a) for a in _host(args)))
+        return self._compile(tuple(typeof(a) for a in _host(args)), ArgumentError)
 
-    def _compile(self, types: Types) -> CompiledKernel:
+    def _compile(self, types: Types, error: type[SignatureError] = SignatureError) -> CompiledKernel:
+        """Compile for these types; `error` is raised when there are more or fewer than parameters."""
         known = self.overloads.get(types)
         if known is None:
-            expected = len(self._source.parameters)
-            if len(types) != expected:
-                names = ", ".join(self._source.parameters)
-                raise SignatureError(
-                    f"{self.py_func.__name__} takes {expected} arguments ({names}), and got {len(types)}"
-                )
+            self._require_as_many(types, error)
             known = self.overloads[types] = CompiledKernel(self._source, types)
         return known
 
@@ -107,6 +103,7 @@ class Kernel:
         if self.debug:
             from weft.cuda.debug import launch_checked
 
+            self._require_as_many(types, ArgumentError)
             launch_checked(self._source, types, shape, args)
             return
         compiled = self.overloads.get(types)
@@ -115,7 +112,13 @@ class Kernel:
         elif self._fixed:
             self._accepting(types, args).launcher.launch(shape, args)
         else:
-            self._compile(types).launcher.launch(shape, args, checked=True)
+            self._compile(types, ArgumentError).launcher.launch(shape, args, checked=True)
+
+    def _require_as_many(self, types: Types, error: type[SignatureError]) -> None:
+        expected = len(self._source.parameters)
+        if len(types) != expected:
+            names = ", ".join(self._source.parameters)
+            raise error(f"{self.py_func.__name__} takes {expected} arguments ({names}), and got {len(types)}")
 
     def _accepting(self, types: Types, args: Sequence[Any]) -> CompiledKernel:
         """The first declared signature that takes the arguments, numbers converted."""
