@@ -161,8 +161,8 @@ def meet(extents: Extents, bits: int, a: Shape, b: Shape) -> Shape:
     strides = tuple(map(_meet_stride, a.strides, b.strides))
     x, y = _sharpen(a, strides), _sharpen(b, strides)
     residue, known = max(x, y, key=lambda bits_known: bits_known[1])
-    return make(extents, bits, strides, residue, known, _met_level(a, b, strides, "nsw"), _met_level(
-        a, b, strides, "nuw"))  # fmt: skip
+    nsw, nuw = _met_level(a, b, strides, "nsw"), _met_level(a, b, strides, "nuw")
+    return make(extents, bits, strides, residue, known, nsw, nuw)
 
 
 def _meet_stride(a: Stride, b: Stride) -> Stride:
@@ -179,6 +179,8 @@ def _sharpen(shape: Shape, strides: tuple[Stride, ...]) -> tuple[int, int]:
             known = min(known, trailing_zeros(new))
             if isinstance(old, int):
                 known = min(known, trailing_zeros(old))
+        elif new is SYMBOLIC and old is None:
+            known = 0  # of the base: lane zero need not be active
     return shape.residue & ((1 << known) - 1), known
 
 
