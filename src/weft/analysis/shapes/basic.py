@@ -14,7 +14,7 @@ class Basic(ShapeDomain):
     """Uniform or varying.
 
     * **⊥**: no value. **⊤**: varying.
-    * **Order** ⊥ ⊑ uniform ⊑ varying; **join** the greater; **height** 3 (d + 2 for d dimensions).
+    * **Order** ⊥ ⊑ uniform ⊑ varying; **join** the greater; **height** d + 1 for d dimensions.
     * **Concretization**: uniform holds the vectors with one value in all active lanes, varying all vectors.
     * **Transfer** ([DA-UARITH], [DA-DARITH]): uniform if all operands are; a φ and a select over a uniform condition
       are the join, which is the same.

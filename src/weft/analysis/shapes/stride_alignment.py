@@ -16,7 +16,7 @@ class StrideAlignment(ShapeDomain):
     * **⊥** no value, **⊤** varying with alignment 1.
     * **Order**: (s, a) ⊑ (s, a') if a' divides a; (s, a) ⊑ a' if a' divides gcd(s, a); a ⊑ a' if a' divides a.
     * **Join**: equal strides stay, different ones are varying; the low bits on which both agree.
-    * **Height** n + 6 for one dimension: ⊥, strided or varying, n known bits, two levels of exactness twice.
+    * **Height** d + n + 5 for d dimensions: ⊥, a step a dimension, n known bits, two levels of exactness twice.
     * **Concretization**: `shape`, without symbolic strides.
     * **Transfer**: `transfer`, with strides that only run time knows made varying.
     """
