@@ -4,7 +4,21 @@ The front doors are modules: ``from weft import cuda`` for kernels in the CUDA-P
 Importing ``weft`` itself is cheap; LLVM is loaded when the first kernel is compiled.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
 from weft.runtime.settings import get_num_threads, set_num_threads
 
 __all__ = ["get_num_threads", "set_num_threads"]
 __version__ = "0.1.0"
+
+_MODULES = ("cuda", "errors", "types")
+
+
+def __getattr__(name: str) -> ModuleType:
+    """The front doors as attributes, imported when they are asked for."""
+    if name in _MODULES:
+        return import_module(f"weft.{name}")
+    raise AttributeError(f"module 'weft' has no attribute '{name}'")

@@ -104,11 +104,13 @@ def target_address(low: Lowering, node: ast.Subscript, array: Typed) -> Value:
 
 def require_writable(type: Array) -> None:
     """Refuse to write to a read-only array."""
-    if type.readonly:
+    if type.readonly and type.shape is not None:
         raise TypingError(
-            f"this array is read-only: {type}",
-            hint="pass a writeable array (a.copy(), or a.flags.writeable = True); constants cannot be written",
+            "an array from outside the kernel is a constant, so it is read-only", hint="pass it as an argument"
         )
+    if type.readonly:
+        hint = "pass a writeable array: a.copy(), or after a.flags.writeable = True"
+        raise TypingError(f"this array is read-only: {type}", hint=hint)
 
 
 def element_align(type: Array) -> int:

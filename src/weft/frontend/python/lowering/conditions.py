@@ -171,11 +171,19 @@ def lower_choice(low: Lowering, node: ast.IfExp) -> Typed:
     for block, (arm, holds) in zip(blocks, arms, strict=True):
         low.start(block)
         if not low.is_dead:
-            with low.knowing(facts_for(low, node.test, holds, [arm])):
-                value = low.expr(arm)
+            try:
+                with low.knowing(facts_for(low, node.test, holds, [arm])):
+                    value = low.expr(arm)
+            except NotYetTyped as waiting:
+                # The other arm may tell the type, as in a recursive function.
+                low.waiting = low.waiting or waiting
+                continue
             assert low.builder.block is not None
             values.append((value, low.builder.block))
     low.at(node)
+    if not values:
+        assert low.waiting is not None
+        raise low.waiting
     return merge(low, values, "choice.end")
 
 

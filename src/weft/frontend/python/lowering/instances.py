@@ -78,17 +78,21 @@ def instance_of(
     if found is not None:
         if found.table is not None:
             _note_recursion(found, stack)
-        elif found.waits_for:
-            stack[-1].waits_for |= found.waits_for
+        else:
+            _rely_on(stack[-1], found)
         return found
     source = get_source(function)
     unit.sources[function] = source
     instance = make_instance(unit, source, params, function.__name__, is_kernel=False)
     unit.instances[key] = instance
     lower_function(unit, instance, stack)
-    if instance.waits_for:
-        stack[-1].waits_for |= instance.waits_for
+    _rely_on(stack[-1], instance)
     return instance
+
+
+def _rely_on(caller: Instance, callee: Instance) -> None:
+    """Let the caller wait for what its callee waits for, except for itself."""
+    caller.waits_for |= callee.waits_for - {caller}
 
 
 def _note_recursion(target: Instance, stack: list[Instance]) -> None:
