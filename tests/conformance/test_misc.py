@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-import weft
 from conformance.cases import Case, Cases
 from conformance.data import floats, of, small, to_out
 from conformance.runner import check
-from weft import cuda
+from weft import cuda, types
 
 cases = Cases()
 
@@ -85,8 +84,8 @@ def add_one(x):
         "void(int32[:])",
         "void(int32[::1])",
         "(int32[:],)",
-        weft.types.void(weft.types.int32[:]),
-        (weft.types.int32[::1],),
+        types.void(types.int32[:]),
+        (types.int32[::1],),
     ],
     ids=str,
 )
@@ -98,9 +97,9 @@ def test_explicit_signature(signature) -> None:
 
 
 def test_signatures_of_numba_are_accepted() -> None:
-    types = pytest.importorskip("numba").types
+    theirs = pytest.importorskip("numba").types
     x = np.arange(10, dtype=np.int32)
-    cuda.jit(types.void(types.int32[::1]))(add_one)[1, 16](x)
+    cuda.jit(theirs.void(theirs.int32[::1]))(add_one)[1, 16](x)
     np.testing.assert_array_equal(x, np.arange(1, 11))
 
 
