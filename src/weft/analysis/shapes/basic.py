@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from weft.analysis.intervals import Interval
 from weft.analysis.shapes.application import Fact
 from weft.analysis.shapes.domain import ShapeDomain
+from weft.analysis.shapes.lattice import join
 from weft.analysis.shapes.shape import BOTTOM, WRAPS, Shape
 
 
@@ -41,9 +43,8 @@ class Basic(ShapeDomain):
         offset: int = 0,
         bounds: Interval | None = None,
     ) -> Shape:
-        result = BOTTOM if op == "phi" else self.uniform()
-        for fact in operands:
-            if fact.shape.is_bottom and op != "phi":
-                return BOTTOM
-            result = self.join(result, fact.shape)
-        return result
+        shapes = [fact.shape for fact in operands if fact.shape.strides]
+        if not shapes if op == "phi" else len(shapes) < len(operands):
+            return BOTTOM
+        differing = [shape for shape in shapes if not shape.is_uniform]
+        return self.project(reduce(join, differing), bits) if differing else Shape(self._zeros)

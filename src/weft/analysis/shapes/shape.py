@@ -83,7 +83,7 @@ class Shape:
     @property
     def is_uniform(self) -> bool:
         """All active lanes have the same value (⊥ included: there are no lanes that differ)."""
-        return all(s == 0 for s in self.strides)
+        return self.strides.count(0) == len(self.strides)
 
     @property
     def is_strided(self) -> bool:
