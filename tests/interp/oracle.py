@@ -65,7 +65,9 @@ def _loop(case: Case) -> str:
     lines = []
     for n, type in enumerate(case.params):
         whole = container(type)
-        lines.append(f"  %q{n} = getelementptr i{whole}, ptr %p{n}, i64 %i\n  %w{n} = load i{whole}, ptr %q{n}\n")
+        lines.append(
+            f"  %q{n} = getelementptr i{whole}, ptr %p{n}, i64 %i\n  %w{n} = load i{whole}, ptr %q{n}\n"
+        )
         lines.append(_narrowed(type, f"w{n}", f"v{n}"))
     values = ", ".join(f"{t} %v{n}" for n, t in enumerate(case.params))
     whole = container(case.result)
@@ -108,7 +110,10 @@ class Oracle:
 
     def compiled(self, name: str, inputs: list[np.ndarray]) -> np.ndarray:
         case = self.cases[name]
-        arrays = [np.ascontiguousarray(a).astype(f"u{container(t) // 8}") for t, a in zip(case.params, inputs, strict=True)]
+        arrays = [
+            np.ascontiguousarray(a).astype(f"u{container(t) // 8}")
+            for t, a in zip(case.params, inputs, strict=True)
+        ]
         out = np.zeros(arrays[0].size, f"u{container(case.result) // 8}")
         function = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * (1 + len(arrays)))(
             self.engine.get_function_address(f"{name}.loop")
@@ -119,9 +124,7 @@ class Oracle:
     def interpreted(self, name: str, inputs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         case = self.cases[name]
         lanes = inputs[0].size
-        arguments = [
-            interp.Lanes(_from_bits(t, a)) for t, a in zip(case.params, inputs, strict=True)
-        ]
+        arguments = [interp.Lanes(_from_bits(t, a)) for t, a in zip(case.params, inputs, strict=True)]
         outcome = interp.run_function(self.program, name, arguments, lanes)
         flags = np.zeros(lanes, np.uint8) if outcome.flags is None else np.asarray(outcome.flags)
         return _to_bits(case.result, np.ascontiguousarray(outcome.data)), flags

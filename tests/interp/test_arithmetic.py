@@ -41,7 +41,9 @@ def _float_cases() -> list[Case]:
     ]
     cases += [Case(f"fneg.{t}", t, (t,), f"  %r = fneg {t} %a") for t in FLOATS]
     return cases + [
-        Case(f"fcmp.{p}.{t}", "i1", (t, t), f"  %r = fcmp {p} {t} %a, %b") for t in FLOATS for p in FLOAT_PREDICATES
+        Case(f"fcmp.{p}.{t}", "i1", (t, t), f"  %r = fcmp {p} {t} %a, %b")
+        for t in FLOATS
+        for p in FLOAT_PREDICATES
     ]
 
 

@@ -7,7 +7,13 @@ from interp.oracle import FLOATS, Case, Oracle, bits_of, container, samples
 
 WIDTHS = ("i1", "i5", "i8", "i16", "i24", "i32", "i48", "i64")
 FLOAT_SIZES = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
-WIDER = [("half", "float"), ("half", "double"), ("bfloat", "float"), ("bfloat", "double"), ("float", "double")]
+WIDER = [
+    ("half", "float"),
+    ("half", "double"),
+    ("bfloat", "float"),
+    ("bfloat", "double"),
+    ("float", "double"),
+]
 # Machine code for double to bfloat needs a runtime function that few systems have.
 NARROWER = [(b, a) for a, b in WIDER if (a, b) != ("bfloat", "double")]
 
@@ -26,9 +32,15 @@ FLOAT_CASTS = [("fpext", a, b) for a, b in WIDER] + [("fptrunc", a, b) for a, b 
 FROM_INT = [(op, a, b) for op in ("sitofp", "uitofp") for a in WIDTHS for b in ("float", "double", "half")]
 TO_INT = [(op, a, b) for op in ("fptosi", "fptoui") for a in ("float", "double") for b in WIDTHS]
 SATURATING = [
-    (op, a, b) for op in ("fptosi.sat", "fptoui.sat") for a in ("float", "double") for b in WIDTHS if b != "i1"
+    (op, a, b)
+    for op in ("fptosi.sat", "fptoui.sat")
+    for a in ("float", "double")
+    for b in WIDTHS
+    if b != "i1"
 ]
-BITCASTS = [("bitcast", t, f"i{n}") for t, n in FLOATS.items()] + [("bitcast", f"i{n}", t) for t, n in FLOATS.items()]
+BITCASTS = [("bitcast", t, f"i{n}") for t, n in FLOATS.items()] + [
+    ("bitcast", f"i{n}", t) for t, n in FLOATS.items()
+]
 
 
 def _saturating(op: str, source: str, target: str) -> Case:
@@ -61,7 +73,9 @@ def test_integer_to_float_matches_llvm(oracle: Oracle, cast: tuple[str, str, str
 
 
 @pytest.mark.parametrize("cast", TO_INT, ids=".".join)
-def test_float_to_integer_matches_llvm_and_is_poison_out_of_range(oracle: Oracle, cast: tuple[str, str, str]) -> None:
+def test_float_to_integer_matches_llvm_and_is_poison_out_of_range(
+    oracle: Oracle, cast: tuple[str, str, str]
+) -> None:
     op, source, target = cast
     a = _input(source, 3, 2000)
     oracle.check(".".join(cast), [a], defined=False)
@@ -88,7 +102,10 @@ def test_a_64_bit_integer_is_rounded_once_to_a_short_float() -> None:
     halfway = np.array([(1 << 61) + (1 << 53), (1 << 61) + (1 << 53) + 1], np.uint64)
     rounded = casts._int_to_float(width(64), BF16, True, halfway)
     assert floats.bfloat_to_float(rounded).tolist() == [2.0**61, 2.0**61 + 2.0**54]
-    assert casts._int_to_float(width(64), F16, True, np.array([2049, 2051], np.uint64)).tolist() == [2048, 2052]
+    assert casts._int_to_float(width(64), F16, True, np.array([2049, 2051], np.uint64)).tolist() == [
+        2048,
+        2052,
+    ]
 
 
 def test_a_double_is_rounded_once_to_bfloat() -> None:

@@ -99,7 +99,12 @@ class BarrierDivergence(WeftError, RuntimeError):
 
 
 class SanitizerError(WeftError, RuntimeError):
-    """A kernel run under the sanitizer did something that has no defined result."""
+    """A kernel run under the sanitizer did something that has no defined result.
+
+    `findings` lists each such thing (`weft.interp.Finding`), in the order in which they were found.
+    """
+
+    findings: tuple[object, ...] = ()
 
 
 class CompileError(WeftError, RuntimeError):

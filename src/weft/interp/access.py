@@ -9,7 +9,7 @@ import numpy as np
 from weft.interp.active import ActiveSet
 from weft.interp.faults import FaultKind
 from weft.interp.lanes import Array, Lanes, is_poison
-from weft.interp.memory import MemoryObject
+from weft.interp.memory import Memory, MemoryObject
 from weft.ir.instruction import Instruction
 
 if TYPE_CHECKING:
@@ -101,16 +101,8 @@ def _places(
         if not which.size:
             continue
         if target is None:
-            where = f"{size} bytes at {int(addresses[which[0]]):#x}"
-            near = frame.machine.image.memory.find(int(addresses[which[0]]))
-            if near is None:
-                detail = "where no object is"
-            else:
-                offset = int(addresses[which[0]]) - near.base
-                detail = (
-                    f"past the end of {near.name} ({near.part_size or near.data.size} bytes, at {offset})"
-                )
-            message = f"{kind} of {where}, {detail}"
+            where = _whereabouts(frame.machine.image.memory, int(addresses[which[0]]))
+            message = f"{kind} of {size} bytes {where}"
             _fault(frame, i, which, addresses, lanes, active, FaultKind.OUT_OF_BOUNDS, message)
         elif kind != "load" and not target.writable:
             message = f"{kind} to {target.name}, which is read-only"
@@ -118,6 +110,26 @@ def _places(
         else:
             places.append(Place(target, which, addresses[which] - np.uint64(target.base)))
     return places
+
+
+_NEAR = 1 << 20
+"""Bytes up to which an address counts as one beyond the object before it."""
+
+
+def _whereabouts(memory: Memory, address: int) -> str:
+    """Where an address lies that no object holds."""
+    if address == 0:
+        return "at the null pointer"
+    near = memory.before(address)
+    if near is None or address - near.end > _NEAR:
+        return f"at {address:#x}, where no object is"
+    size = near.part_size if near.stride else near.data.size
+    offset = address - near.base
+    if near.stride and offset < near.data.size:
+        offset %= near.stride
+    elif near.stride:
+        offset -= near.data.size - near.stride
+    return f"at offset {offset} of {near.name}, which has {size}"
 
 
 def _misaligned(

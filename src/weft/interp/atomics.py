@@ -118,6 +118,7 @@ class _Results:
 
 
 def decode_atomicrmw(decoder: Decoder, i: Instruction) -> Compute:
+    """``atomicrmw``: the old value; memory gets what the operation makes of it."""
     type = i.type
     rmw: str = i.attrs["rmw"]
     update = None if type.is_vector else update_function(rmw, type)

@@ -23,6 +23,7 @@ Numbers = dict[BasicBlock, int]
 
 
 def decode_br(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Numbers) -> Terminate:
+    """``br``, with or without a condition."""
     source = code.number
     first = numbers[i.blocks[0]]
     key = code.edges[first]
@@ -63,6 +64,7 @@ def _check_condition(frame: Frame, i: Instruction, condition: Lanes, active: Act
 
 
 def decode_switch(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Numbers) -> Terminate:
+    """``switch``: the target of the equal case, else the default."""
     slot = decoder.slot(i.operands[0])
     source = code.number
     default = code.edges[numbers[i.blocks[0]]]
@@ -96,6 +98,7 @@ def decode_switch(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Nu
 
 
 def decode_ret(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Numbers) -> Terminate:
+    """``ret``: the active threads leave the function."""
     slot = decoder.slot(i.operands[0]) if i.operands else -1
 
     def terminate(frame: Frame, block: BlockCode) -> None:
@@ -105,6 +108,8 @@ def decode_ret(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Numbe
 
 
 def decode_unreachable(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Numbers) -> Terminate:
+    """``unreachable``: undefined behaviour for whoever gets there."""
+
     def terminate(frame: Frame, block: BlockCode) -> None:
         machine = frame.machine
         if frame.active.count:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def copies_of_arguments(decoder: Decoder, i: Instruction) -> list[tuple[int, int, int]]:
     """Position, size and alignment of each argument of a call that is to be copied."""
     copies: list[tuple[int, int, int]] = []
-    for position, attributes in enumerate(i.attrs.get("arg_attrs") or ()):
+    all_attributes: tuple[tuple[str, ...], ...] = i.attrs.get("arg_attrs") or ()
+    for position, attributes in enumerate(all_attributes):
         for text in attributes:
             if not text.startswith("byval("):
                 continue

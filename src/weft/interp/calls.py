@@ -30,6 +30,7 @@ MAX_DEPTH = 1000
 
 
 def decode_call(decoder: Decoder, i: Instruction) -> Compute:
+    """``call``, by what is called."""
     name = i.callee_name
     callee = i.callee
     if name is None or not isinstance(callee, Function):
@@ -70,7 +71,7 @@ def run_callee(
     frame: Frame,
     i: Instruction,
     callee: Function,
-    arguments: list[LaneValue | None],
+    arguments: list[LaneValue],
     active: ActiveSet,
     copies: list[tuple[int, int, int]] = [],  # noqa: B006
 ) -> LaneValue | None:

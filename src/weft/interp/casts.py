@@ -251,5 +251,5 @@ def _join_bits(bits: Array, m: int) -> Array:
     total = np.zeros(groups.shape[:2], dtype)
     for i in range(m):
         bit = groups[:, :, i].astype(dtype)
-        total = total | (bit << (i if dtype == object else dtype.type(i)))
+        total = total | (bit << (i if dtype.kind == "O" else dtype.type(i)))
     return total

@@ -109,7 +109,7 @@ class Leaf:
         total = np.zeros(bits.shape[0], dtype)
         for i in range(n):
             bit = bits[:, i].astype(dtype)
-            total = total | (bit << (i if dtype == object else dtype.type(i)))
+            total = total | (bit << (i if dtype.kind == "O" else dtype.type(i)))
         return total
 
     def _encode(self, data: Array) -> Array:

@@ -103,5 +103,6 @@ def store_initializer(
             store_initializer(target, inner, part, layout, resolve, evaluate)
         return
     value = constant_value(constant, resolve, evaluate)
+    assert isinstance(value, Lanes)
     where = np.array([offset], np.uint64)
     leaf(constant.type, layout).write(target, where, value.data, value.flags)

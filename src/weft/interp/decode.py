@@ -89,10 +89,11 @@ def _exit_distance(cfg: CFG) -> list[float]:
 
 def _is_irreducible_at(loops: LoopForest, block: int) -> bool:
     loop = loops.innermost[block]
-    return loop is not None and any(l.is_irreducible for l in loop.ancestors())
+    return loop is not None and any(around.is_irreducible for around in loop.ancestors())
 
 
 def is_barrier(instruction: Instruction) -> bool:
+    """Whether the instruction is a call at which a work-group meets."""
     return kind_of(instruction.callee_name) is IntrinsicKind.BARRIER
 
 

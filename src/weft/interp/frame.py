@@ -48,8 +48,8 @@ class Frame:
     """
 
     __slots__ = (
-        "activation", "active", "block", "code", "control", "definitions", "env", "finished", "floating", "heap", "is_kernel", "locals",
-        "machine", "pending", "present", "results", "spins", "waiting",
+        "activation", "active", "block", "code", "control", "definitions", "env", "finished", "floating", "heap",
+        "is_kernel", "locals", "machine", "pending", "present", "results", "spins", "waiting",
     )  # fmt: skip
 
     def __init__(self, machine: Machine, code: Code, is_kernel: bool = False) -> None:
@@ -317,13 +317,14 @@ class Frame:
         return Frame(self.machine, code)
 
     def local_copy(
-        self, pointer: LaneValue | None, size: int, align: int, active: ActiveSet, i: Instruction
+        self, pointer: LaneValue, size: int, align: int, active: ActiveSet, i: Instruction
     ) -> LaneValue:
         """A copy, local to this frame, of the `size` bytes each active thread's pointer refers to."""
         from weft.interp.blockcopy import copy_bytes
 
+        assert isinstance(pointer, Lanes)
         made = self.machine.image.memory.allocate(size, "an argument passed by value", align=align,
-                                                  parts=self.machine.lanes)  # fmt: skip
+                                                  parts=self.machine.lanes, is_private=True)  # fmt: skip
         self.locals.append(made)
         steps = np.arange(self.machine.lanes, dtype=np.uint64) * np.uint64(made.stride)
         target = Lanes(steps + np.uint64(made.base))

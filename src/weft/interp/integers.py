@@ -74,6 +74,7 @@ class Width:
 
 @cache
 def width(bits: int) -> Width:
+    """The `Width` of `bits` bits."""
     return Width(bits)
 
 

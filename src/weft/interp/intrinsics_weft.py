@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -118,14 +118,14 @@ def _rows(frame: Frame, operand: Lanes, i: Instruction) -> tuple[Array, Array, A
     return data, active, poison
 
 
-def _per_lane(frame: Frame, per_group: Array) -> Array:
+def _per_lane(frame: Frame, per_group: Any) -> Array:
     """One value per lane group, spread over its lanes."""
     if per_group.shape[0] == 1:
         return per_group
     return np.repeat(per_group, frame.machine.width)
 
 
-def _horizontal(reduce: Callable[[Frame, Array, Array], Array]) -> Decode:
+def _horizontal(reduce: Callable[[Frame, Array, Array], Any]) -> Decode:
     """An operation on the values of a lane group's active lanes, whose result all its lanes get."""
 
     def decode(decoder: Decoder, i: Instruction) -> Compute:
@@ -202,7 +202,7 @@ def _barrier(decoder: Decoder, i: Instruction) -> Compute:
     return lambda frame: None
 
 
-def _barrier_vote(reduce: Callable[[Array, Array], Array]) -> Decode:
+def _barrier_vote(reduce: Callable[[Array, Array], Any]) -> Decode:
     """A barrier that counts: the result is about all threads of the work-group that are at it."""
 
     def decode(decoder: Decoder, i: Instruction) -> Compute:

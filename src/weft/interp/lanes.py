@@ -144,6 +144,7 @@ def choose(mask: Array, yes: LaneValue, no: LaneValue) -> LaneValue:
     if isinstance(yes, Bundle):
         assert isinstance(no, Bundle)
         return Bundle(tuple(choose(mask, y, n) for y, n in zip(yes.members, no.members, strict=True)))
+    assert not isinstance(no, Bundle)
     condition = per_element(mask, yes.data)
     data = yes.data if yes.data is no.data else np.where(condition, yes.data, no.data)
     if yes.flags is None and no.flags is None:

@@ -136,12 +136,8 @@ def launch(
     memory = memory or Memory()
     arguments = [_mapped(memory, a, position) for position, a in enumerate(arguments)]
     grid3, block3 = _extents(grid, "grid"), _extents(block, "block")
-    threads = block3[0] * block3[1] * block3[2]
-    if width is None:
-        width = WARP_SIZE if has_horizontal(program.module) else threads
+    groups, padded, width = group_layout(program, grid3, block3, width)
     image = Image(program, memory)
-    groups = grid3[0] * grid3[1] * grid3[2]
-    padded = -(-threads // width) * width
     batch = max(1, min(groups, MAX_LANES // padded))
     hooks = tuple(hooks)
     with _numeric_environment():
@@ -161,6 +157,18 @@ def launch(
             for made in reversed(machine.shared.values()):
                 memory.remove(made)
     return memory
+
+
+def group_layout(
+    program: Program, grid: int | Sequence[int], block: int | Sequence[int], width: int | None
+) -> tuple[int, int, int]:
+    """Groups of a launch, lanes that a group takes, and lanes of a lane group."""
+    gx, gy, gz = _extents(grid, "grid")
+    bx, by, bz = _extents(block, "block")
+    threads = bx * by * bz
+    if width is None:
+        width = WARP_SIZE if has_horizontal(program.module) else threads
+    return gx * gy * gz, -(-threads // width) * width, width
 
 
 def has_horizontal(module: Module) -> bool:

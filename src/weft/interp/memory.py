@@ -40,6 +40,8 @@ class MemoryObject:
         Per byte the flags of `weft.interp.lanes` (uninitialized, poison); None while all are well defined.
     stride, part_size
         The layout of the parts; a stride of 0 means that there is one part.
+    is_private
+        Whether each part belongs to one thread.
     """
 
     base: int
@@ -49,6 +51,7 @@ class MemoryObject:
     stride: int = 0
     part_size: int = 0
     writable: bool = True
+    is_private: bool = False
     _views: dict[np.dtype, Array] = field(default_factory=dict)
 
     @property
@@ -116,14 +119,21 @@ class Memory:
         return address
 
     def allocate(
-        self, size: int, name: str, *, align: int = 16, parts: int = 0, initialized: bool = False
+        self,
+        size: int,
+        name: str,
+        *,
+        align: int = 16,
+        parts: int = 0,
+        initialized: bool = False,
+        is_private: bool = False,
     ) -> MemoryObject:
         """A new object of `size` zero bytes, or of `parts` such parts."""
         align = max(align, 16)
         base = -(-self._next // align) * align
         stride = -(-(size + 1) // align) * align if parts else 0
         data = np.zeros(stride * parts if parts else size, np.uint8)
-        made = MemoryObject(base, data, name, stride=stride, part_size=size)
+        made = MemoryObject(base, data, name, stride=stride, part_size=size, is_private=is_private)
         if not initialized:
             made.state = np.ones(data.size, np.uint8)
         self._next = base + data.size + _GAP
@@ -148,6 +158,11 @@ class Memory:
             return None
         found = self._objects[index]
         return found if address < found.end else None
+
+    def before(self, address: int) -> MemoryObject | None:
+        """The object with the highest base that is not above an address."""
+        index = bisect_right(self._bases, address) - 1
+        return self._objects[index] if index >= 0 else None
 
     def partition(self, addresses: Array, size: int) -> list[tuple[MemoryObject | None, Array]]:
         """Which of many accesses go to which object: index arrays; None stands for no object."""

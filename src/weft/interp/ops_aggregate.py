@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def decode_extractvalue(decoder: Decoder, i: Instruction) -> Compute:
+    """``extractvalue``: a member of a bundle."""
     slot = decoder.slot(i.operands[0])
     indices: tuple[int, ...] = i.attrs["indices"]
 
@@ -31,6 +32,7 @@ def decode_extractvalue(decoder: Decoder, i: Instruction) -> Compute:
 
 
 def decode_insertvalue(decoder: Decoder, i: Instruction) -> Compute:
+    """``insertvalue``: the bundle with one member replaced."""
     aggregate, inserted = map(decoder.slot, i.operands)
     indices: tuple[int, ...] = i.attrs["indices"]
 
@@ -50,6 +52,7 @@ def _element_flags(value: Lanes, lanes: int, count: int) -> Flags:
 
 
 def decode_extractelement(decoder: Decoder, i: Instruction) -> Compute:
+    """``extractelement``: poison where the index is out of range."""
     vector_type = i.operands[0].type
     assert isinstance(vector_type, VectorType)
     count = vector_type.count
@@ -87,6 +90,7 @@ def _index_flags(flags: Flags, index_flags: Flags, outside: Array) -> Flags:
 
 
 def decode_insertelement(decoder: Decoder, i: Instruction) -> Compute:
+    """``insertelement``: all poison where the index is out of range."""
     vector_type = i.type
     assert isinstance(vector_type, VectorType)
     count = vector_type.count
@@ -111,6 +115,7 @@ def decode_insertelement(decoder: Decoder, i: Instruction) -> Compute:
 
 
 def decode_shufflevector(decoder: Decoder, i: Instruction) -> Compute:
+    """``shufflevector``: elements of both vectors, poison where the mask says -1."""
     mask = np.array(i.attrs["mask"], np.int64)
     source_type = i.operands[0].type
     assert isinstance(source_type, VectorType)

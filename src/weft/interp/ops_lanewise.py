@@ -103,7 +103,7 @@ def _fault_where(frame: Frame, i: Instruction, bad: Array, kind: FaultKind, mess
     """Report the active lanes (any element of a vector counts) that are true in `bad`."""
     if not bad.any():
         return
-    lanes = bad.any(axis=1) if bad.ndim == 2 else bad
+    lanes = np.asarray(bad.any(axis=1)) if bad.ndim == 2 else bad
     culprits = frame.active.split(lanes)[0]
     if culprits.count:
         frame.machine.fault(kind, i, culprits.mask(frame.machine.lanes), message)
@@ -130,6 +130,7 @@ def decode_float(decoder: Decoder, i: Instruction) -> Compute:
 
 
 def decode_fneg(decoder: Decoder, i: Instruction) -> Compute:
+    """``fneg``: the sign bit flipped."""
     scalar = i.type.scalar
     assert isinstance(scalar, FloatType)
     kernel = floats.negate(scalar)
@@ -145,6 +146,7 @@ def decode_fneg(decoder: Decoder, i: Instruction) -> Compute:
 
 
 def decode_icmp(decoder: Decoder, i: Instruction) -> Compute:
+    """``icmp``."""
     bits = integer_bits(i)
     kernel = integers.compare(i.attrs["predicate"], bits)
     same_sign = "samesign" in i.flags
@@ -163,6 +165,7 @@ def decode_icmp(decoder: Decoder, i: Instruction) -> Compute:
 
 
 def decode_fcmp(decoder: Decoder, i: Instruction) -> Compute:
+    """``fcmp``."""
     scalar = i.operands[0].type.scalar
     assert isinstance(scalar, FloatType)
     kernel = floats.compare(i.attrs["predicate"], scalar)
@@ -195,6 +198,7 @@ def decode_select(decoder: Decoder, i: Instruction) -> Compute:
         if condition.flags is not None:
             value = _with_flags(value, condition.flags)
         if excluded is not None:
+            assert isinstance(value, Lanes)
             value = Lanes(value.data, add_poison(value.flags, excluded(value.data)))
         return value
 
@@ -208,6 +212,7 @@ def _with_flags(value: LaneValue, flags: Array) -> LaneValue:
 
 
 def decode_freeze(decoder: Decoder, i: Instruction) -> Compute:
+    """``freeze``."""
     slot = decoder.slot(i.operands[0])
     return lambda frame: frozen(frame.env[slot])
 
@@ -227,6 +232,7 @@ def frozen(value: LaneValue) -> LaneValue:
 
 
 def decode_cast(decoder: Decoder, i: Instruction) -> Compute:
+    """All casts."""
     source, target = i.operands[0].type, i.type
     slot = decoder.slot(i.operands[0])
     if i.op == "bitcast" and not (source.is_pointer or source.scalar.is_pointer):

@@ -40,6 +40,7 @@ def alignment(decoder: Decoder, i: Instruction, type: Type) -> int:
 
 
 def decode_load(decoder: Decoder, i: Instruction) -> Compute:
+    """``load``: a gather of the active lanes; ⊤ from memory nobody has written (Moll, §4.9.1)."""
     pointer_slot = decoder.slot(i.operands[0])
     type = i.type
     size, align = decoder.layout.store_size(type), alignment(decoder, i, type)
@@ -103,6 +104,7 @@ def _report_uninitialized(frame: Frame, i: Instruction, value: LaneValue) -> Non
 
 
 def decode_store(decoder: Decoder, i: Instruction) -> Compute:
+    """``store``: a scatter of the active lanes; of several to one address the highest lane stays."""
     value_slot, pointer_slot = map(decoder.slot, i.operands)
     type = i.operands[0].type
     size, align = decoder.layout.store_size(type), alignment(decoder, i, type)
@@ -173,7 +175,7 @@ def decode_alloca(decoder: Decoder, i: Instruction) -> Compute:
         # Threads with different counts get the room of the largest.
         counts = count.data if count.data.shape[0] == 1 else count.data[frame.active.mask(machine.lanes)]
         total = size * int(counts.max(initial=0))
-        made = machine.image.memory.allocate(total, name, align=align, parts=machine.lanes)
+        made = machine.image.memory.allocate(total, name, align=align, parts=machine.lanes, is_private=True)
         frame.locals.append(made)
         steps = np.arange(machine.lanes, dtype=np.uint64) * np.uint64(made.stride)
         return Lanes(steps + np.uint64(made.base))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import cast
 
 from weft.diag.errors import InterpError, UnsupportedError
 from weft.interp.code import Code, Environment
@@ -70,7 +70,7 @@ class Image:
         """The environment a call of `code` starts from: its constants. Not to be changed."""
         found = self._environments.get(id(code))
         if found is None:
-            found = [None] * code.slots
+            found = cast(Environment, [None] * code.slots)
             for slot, constant in code.constants:
                 found[slot] = constant_value(constant, self.address, self.evaluate)
             self._environments[id(code)] = found
@@ -100,8 +100,3 @@ class Image:
             made.state = None
         made.writable = not target.is_constant
         return made.base
-
-
-def uniform_address(address: int) -> np.ndarray:
-    """An address that is the same in every lane."""
-    return np.array([address], np.uint64)

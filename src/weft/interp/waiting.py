@@ -1,8 +1,9 @@
 """Barriers: threads of a work-group meet (DESIGN.md, "Barriers").
 
-A lane group stops at a barrier when all its threads that have not returned are there; the work-group goes on
-when all its unfinished lane groups have stopped at the same barrier. Where a whole work-group arrives at
-once, as it must when it is a single lane group, nothing ever waits.
+A lane group is at a barrier when all its threads that have not returned are there; the work-group goes on
+when all its unfinished lane groups are at the same barrier. Where a whole work-group arrives at once nothing
+waits. Otherwise those who are there stop, and everyone else runs on: who returns on the way no longer counts,
+and whoever stops elsewhere makes it a divergent barrier.
 """
 
 from __future__ import annotations
@@ -53,63 +54,87 @@ class Waiting:
             return frame.active
         here = np.broadcast_to(frame.active.mask(machine.lanes), (machine.lanes,))
         missing = machine.alive & ~here
-        # One row per lane group: all its unfinished threads must be here.
-        partial = here.reshape(-1, machine.width).any(axis=1) & missing.reshape(-1, machine.width).any(axis=1)
-        if partial.any():
-            absent = missing & np.repeat(partial, machine.width)
-            message = (
-                f"barrier reached by {int(np.count_nonzero(here & ~missing & np.repeat(partial, machine.width)))} "
-                f"threads while {int(np.count_nonzero(absent))} of the same lane group are elsewhere"
-            )
-            machine.fault(FaultKind.BARRIER, step.instruction, absent, message)
-            going = here
-        else:
-            size = machine.geometry.group_lanes
-            going = here & np.repeat(~missing.reshape(-1, size).any(axis=1), size)
+        size = machine.geometry.group_lanes
+        going = here & np.repeat(~missing.reshape(-1, size).any(axis=1), size)
         waiting = here & ~going
         if waiting.any():
-            if not frame.is_kernel:
-                raise UnsupportedError(
-                    "a barrier inside a called function, reached by one lane group of several",
-                    span_of(step.instruction),
-                    "inline the function, or call it with all lane groups together",
-                )
-            self._stopped.append(Stopped(block, segment, step, waiting))
+            if frame.is_kernel:
+                self._stopped.append(Stopped(block, segment, step, waiting))
+            else:
+                self._stop_in_callee(frame, step, waiting, missing)
+                going = here
         if not going.any():
             return None
         passing = ActiveSet.of(going)
         self._pass(frame, step, passing)
         return passing
 
-    def release(self, frame: Frame) -> list[tuple[BlockCode, int, ActiveSet]]:
-        """Nobody can run: let work-groups pass whose threads all stand at one barrier."""
+    def _stop_in_callee(self, frame: Frame, step: Step, waiting: Array, missing: Array) -> None:
+        """Refuse to wait inside a called function, where the caller's other threads could not run on."""
         machine = frame.machine
-        size = machine.geometry.group_lanes
-        alive = machine.alive.reshape(-1, size)
-        by_barrier: dict[int, list[Stopped]] = {}
-        for stopped in self._stopped:
-            by_barrier.setdefault(id(stopped.step.instruction), []).append(stopped)
-        self._stopped = []
+        # One row per lane group: are all its unfinished threads here?
+        shape = (-1, machine.width)
+        partial = waiting.reshape(shape).any(axis=1) & missing.reshape(shape).any(axis=1)
+        if not partial.any():
+            raise UnsupportedError(
+                "a barrier inside a called function, reached by one lane group of several",
+                span_of(step.instruction),
+                "inline the function, or call it with all lane groups together",
+            )
+        absent = missing & np.repeat(partial, machine.width)
+        machine.fault(FaultKind.BARRIER, step.instruction, absent, _message(waiting, absent))
+
+    def release(self, frame: Frame) -> list[tuple[BlockCode, int, ActiveSet]]:
+        """Nobody can run: let all pass, after reporting work-groups whose threads stand at several barriers."""
+        machine = frame.machine
+        stopped, self._stopped = self._stopped, []
+        self._check(frame, stopped)
         released: list[tuple[BlockCode, int, ActiveSet]] = []
-        for group in by_barrier.values():
-            here = np.bitwise_or.reduce([s.threads for s in group])
-            rows = here.reshape(-1, size)
-            split = rows.any(axis=1) & (alive & ~rows).any(axis=1)
-            if split.any():
-                absent = machine.alive & ~here & np.repeat(split, size)
-                machine.fault(
-                    FaultKind.BARRIER, group[0].step.instruction, absent,
-                    "barrier reached by part of a work-group while the others wait at another barrier",
-                )  # fmt: skip
-            threads = ActiveSet.of(here)
-            self._pass(frame, group[0].step, threads)
-            released.append((group[0].block, group[0].segment, threads))
+        together: dict[tuple[int, int], list[Stopped]] = {}
+        for entry in stopped:
+            together.setdefault((entry.block.number, entry.segment), []).append(entry)
+        for entries in together.values():
+            threads = ActiveSet.of(np.bitwise_or.reduce([e.threads for e in entries]) & machine.alive)
+            self._pass(frame, entries[0].step, threads)
+            released.append((entries[0].block, entries[0].segment, threads))
         return released
+
+    def _check(self, frame: Frame, stopped: list[Stopped]) -> None:
+        machine = frame.machine
+        barriers = {id(entry.step.instruction): n for n, entry in enumerate(stopped)}
+        # In lane groups the arrivals have to be one; among lane groups, the barriers.
+        for width, number_of in (
+            (machine.width, [n for n, _ in enumerate(stopped)]),
+            (machine.geometry.group_lanes, [barriers[id(e.step.instruction)] for e in stopped]),
+        ):
+            arrival = np.full(machine.lanes, -1)
+            for entry, number in zip(stopped, number_of, strict=True):
+                arrival[entry.threads] = number
+            rows = np.where(machine.alive, arrival, -1).reshape(-1, width)
+            first = rows.max(axis=1)
+            split = ((rows != first[:, None]) & machine.alive.reshape(-1, width)).any(axis=1)
+            if split.any():
+                row = int(np.flatnonzero(split)[0])
+                at = min(int(n) for n in rows[row] if n >= 0)
+                entry = stopped[number_of.index(at)]
+                members = np.arange(machine.lanes) // width == row
+                here = (arrival == at) & members
+                absent = machine.alive & members & ~here
+                machine.fault(FaultKind.BARRIER, entry.step.instruction, absent, _message(here, absent))
+                return
 
     def _pass(self, frame: Frame, step: Step, threads: ActiveSet) -> None:
         frame.active = threads
+        frame.present = frame.machine.present(threads)
         value = step.compute(frame)
         if step.slot >= 0:
             frame.env[step.slot] = frame.merged(step.slot, value, threads)
         for listener in frame.machine.hooks.on_barrier:
             listener(frame.machine, step.instruction, threads)
+
+
+def _message(here: Array, absent: Array) -> str:
+    return (
+        f"barrier reached by {np.count_nonzero(here)} threads while {np.count_nonzero(absent)} unfinished ones "
+        "of the work-group are elsewhere"
+    )
