@@ -1,0 +1,43 @@
+"""The JSON of a report: a stable format for other programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from weft.report.model import FunctionReport
+
+
+def as_data(functions: tuple[FunctionReport, ...]) -> dict[str, Any]:
+    """The report as dictionaries, lists, strings, numbers and None."""
+    return {"functions": [_function(function) for function in functions]}
+
+
+def as_json(functions: tuple[FunctionReport, ...]) -> str:
+    """The report as JSON text."""
+    return json.dumps(as_data(functions), indent=1, ensure_ascii=False)
+
+
+def _function(function: FunctionReport) -> dict[str, Any]:
+    return {
+        "name": function.name,
+        "values": [
+            {"name": v.name, "line": v.line, "shape": v.shape, "class": v.shape_class}
+            for v in function.values
+        ],
+        "branches": [{"block": b.block, "line": b.line, "divergent": b.divergent} for b in function.branches],
+        "loops": [
+            {
+                "header": loop.header,
+                "line": loop.line,
+                "divergent": loop.divergent,
+                "exits": [{"block": e.block, "divergent": e.divergent} for e in loop.exits],
+            }
+            for loop in function.loops
+        ],
+        "allocas": [{"name": a.name, "line": a.line, "uniform": a.uniform} for a in function.allocas],
+        "accesses": [
+            {"line": a.line, "kind": a.kind, "form": a.form.value, "stride": a.stride}
+            for a in function.accesses
+        ],
+    }

@@ -1,0 +1,230 @@
+"""What a report says, as data: the text, HTML and JSON of a report are made from these classes alone.
+
+A line is None where an instruction has no place in the source (a compiler may have made it). Positions are lines
+of the user's source for programs from source code, and lines of the LLVM text for ``.ll`` and ``.bc`` input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class AccessForm(StrEnum):
+    """How the addresses of the lanes at a memory access are related."""
+
+    UNIFORM = "uniform"
+    """One address for all lanes."""
+    CONTIGUOUS = "contiguous"
+    """Neighbouring lanes access neighbouring elements: one vector load or store."""
+    STRIDED = "strided"
+    """Neighbouring lanes are a fixed distance apart."""
+    GATHER = "gather"
+    """A load from addresses that nothing relates."""
+    SCATTER = "scatter"
+    """A store (or atomic) to addresses that nothing relates."""
+
+    @property
+    def is_irregular(self) -> bool:
+        """Whether each lane has to take its own way to memory."""
+        return self in (AccessForm.GATHER, AccessForm.SCATTER)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueReport:
+    """A variable of the user's, or a value of LLVM's, with its shape.
+
+    Parameters
+    ----------
+    name, line
+        Its name and where it is computed.
+    shape
+        In the notation of ``--args``, extended (`Shape.__str__`).
+    shape_class
+        ``uniform``, ``strided``, ``affine`` or ``varying``.
+    """
+
+    name: str
+    line: int | None
+    shape: str
+    shape_class: str
+
+
+@dataclass(frozen=True, slots=True)
+class BranchReport:
+    """A conditional branch or switch; `block` ends with it."""
+
+    block: str
+    line: int | None
+    divergent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExitReport:
+    """A block from which a loop can be left; divergent if lanes leave there in different iterations."""
+
+    block: str
+    divergent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoopReport:
+    """A loop; divergent if lanes leave it in different iterations."""
+
+    header: str
+    line: int | None
+    divergent: bool
+    exits: tuple[ExitReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllocaReport:
+    """A stack object; uniform if one copy would do for all lanes."""
+
+    name: str
+    line: int | None
+    uniform: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AccessReport:
+    """A load, store or atomic.
+
+    Parameters
+    ----------
+    line
+        Where it stands.
+    kind
+        ``load``, ``store`` or ``atomic``.
+    form
+        How the lanes' addresses are related.
+    stride
+        Bytes between neighbouring lanes where that is one known number: 0 for uniform, the element's size for
+        contiguous accesses.
+    """
+
+    line: int | None
+    kind: str
+    form: AccessForm
+    stride: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LineReport:
+    """A line of source with what the gutter shows beside it.
+
+    Parameters
+    ----------
+    number, text
+        The line.
+    shape, shape_class
+        What the line computes; empty when it computes nothing.
+    control
+        ``diverges``, ``loop diverges``, ``uniform`` or nothing, for lines with a branch.
+    memory
+        Forms of the accesses on the line, the dearest first.
+    """
+
+    number: int
+    text: str
+    shape: str = ""
+    shape_class: str = ""
+    control: str = ""
+    memory: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Consecutive lines of one function of the source."""
+
+    title: str
+    file: str
+    lines: tuple[LineReport, ...]
+
+
+class FindingKind(StrEnum):
+    """What costs."""
+
+    DIVERGENT_BRANCH = "divergent branch"
+    DIVERGENT_LOOP = "divergent loop"
+    GATHER = "gather"
+    SCATTER = "scatter"
+    STRIDED = "strided access"
+    ATOMIC = "atomic"
+    CALL = "call under a mask"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that costs cycles because lanes differ.
+
+    Parameters
+    ----------
+    kind
+        What it is.
+    line
+        Where.
+    cycles
+        Estimated cycles a lane group more than if the lanes agreed, each loop around it counted ten times.
+    message
+        What happens there.
+    because
+        The chain of causes, from here to a source of divergence.
+    """
+
+    kind: FindingKind
+    line: int | None
+    cycles: float
+    message: str
+    because: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BarrierReport:
+    """A barrier that not all threads of a work-group may reach; `certain`: surely not all do."""
+
+    line: int | None
+    certain: bool
+    message: str
+    because: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionReport:
+    """One function.
+
+    Parameters
+    ----------
+    name
+        The function's name.
+    signature
+        Types of its parameters for people.
+    excerpts
+        Its source, and that of the functions inlined into it.
+    values, branches, loops, allocas, accesses
+        The facts.
+    findings
+        What costs most, the dearest first.
+    barriers
+        Barriers under divergent control.
+    """
+
+    name: str
+    signature: str
+    excerpts: tuple[Excerpt, ...]
+    values: tuple[ValueReport, ...]
+    branches: tuple[BranchReport, ...]
+    loops: tuple[LoopReport, ...]
+    allocas: tuple[AllocaReport, ...]
+    accesses: tuple[AccessReport, ...]
+    findings: tuple[Finding, ...]
+    barriers: tuple[BarrierReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSettings:
+    """Under which assumptions a report was made: the thread set, lanes, and shapes of arguments."""
+
+    scope: str
+    width: int | None
+    arguments: str
