@@ -24,13 +24,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from weft.codegen.groups import ArenaNeeds, build_group_entry
+from weft.diag.errors import UnsupportedError
 from weft.ir import Function, Module
+from weft.ir.intrinsics import IntrinsicKind, kind_of
+from weft.ir.locations import span_of
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
 from weft.transform.barriers import barriers_of, split_at_barriers
+from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
 
 
@@ -149,12 +153,26 @@ def lower_kernel(
         kernel = module.functions[kernel_name]
         lower_work_items(module, kernel)
         arrive("work items", module)
+        _refuse_warp_operations(module)
         program = split_at_barriers(module, kernel) if barriers_of(kernel) else None
+        for function in module.definitions():
+            run_single_lane(function)
         entry, arena = build_group_entry(module, kernel, program)
         _restrict_to(module, entry)
         arrive("group loops", module)
         text = write_module(module, plain=True)
     return LoweredKernel(text, entry.name, arena, program.lines if program else (), timings, stages)
+
+
+def _refuse_warp_operations(module: Module) -> None:
+    for function in module.definitions():
+        for instruction in function.instructions():
+            if kind_of(instruction.callee_name) is IntrinsicKind.HORIZONTAL:
+                raise UnsupportedError(
+                    "operations among the threads of a warp are not compiled yet",
+                    span_of(instruction),
+                    "run the kernel with cuda.jit(debug=True), or exchange values through cuda.shared.array",
+                )
 
 
 def _restrict_to(module: Module, entry: Function) -> None:

@@ -9,7 +9,9 @@ from weft.cuda.kernel import DeviceFunction, Kernel
 from weft.diag.errors import SignatureError
 from weft.pipeline import CompileOptions
 
-_IGNORED = frozenset({"opt", "lineinfo", "max_registers", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"})
+_IGNORED = frozenset(
+    {"opt", "lineinfo", "max_registers", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"}
+)
 """Options of numba.cuda that ask for nothing here: code is always optimized, located and cached."""
 
 

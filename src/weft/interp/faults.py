@@ -10,13 +10,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from weft.diag.errors import BarrierDivergence, InterpError
-from weft.diag.source import SourceSpan
 
 if TYPE_CHECKING:
     import numpy as np
 
     from weft.interp.machine import Machine
     from weft.ir.instruction import Instruction
+from weft.ir.locations import span_of
 
 
 class FaultKind(StrEnum):
@@ -60,11 +60,3 @@ class RaiseFaults:
         error = BarrierDivergence if kind is FaultKind.BARRIER else InterpError
         where = machine.describe_lane(int(lanes[0]))
         raise error(f"{message} ({where})", span_of(instruction))
-
-
-def span_of(instruction: Instruction) -> SourceSpan | None:
-    """The source position of an instruction, from its debug location."""
-    loc = instruction.loc
-    if loc is None or not loc.line:
-        return None
-    return SourceSpan(loc.filename or "<unknown>", loc.line, loc.column)

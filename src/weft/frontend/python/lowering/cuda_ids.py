@@ -42,9 +42,13 @@ ATTRIBUTES["warpsize"] = lambda low: literal(WARP_SIZE)
 
 
 def lane_id(low: Lowering) -> Typed:
-    """``cuda.laneid``."""
-    value = low.builder.call(low.unit.intrinsic("weft.lane.id"), ())
-    return Typed(pyint, (low.builder.cast("zext", value, I64, ("nneg",)),), low=0)
+    """``cuda.laneid``: the position in the warp, warps being 32 threads in linear order, x first."""
+    flags = ("nuw", "nsw")
+    linear = _read(low, "weft.local.id", 2)
+    for dim in (1, 0):
+        scaled = low.builder.binary("mul", linear, _read(low, "weft.local.size", dim), flags)
+        linear = low.builder.binary("add", scaled, _read(low, "weft.local.id", dim), flags)
+    return Typed(pyint, (low.builder.binary("and", linear, const_int(WARP_SIZE - 1, I64)),), low=0)
 
 
 ATTRIBUTES["laneid"] = lane_id
@@ -62,7 +66,7 @@ def _per_dimension(count: int, value: Callable[[int], Typed]) -> Typed:
 
 
 @call(CudaName("grid"))
-def call_grid(low: Lowering, args: Arguments) -> Typed:
+def _call_grid(low: Lowering, args: Arguments) -> Typed:
     """The position in the grid; no launch is so large that it wraps."""
 
     def position(dim: int) -> Typed:
@@ -76,7 +80,7 @@ def call_grid(low: Lowering, args: Arguments) -> Typed:
 
 
 @call(CudaName("gridsize"))
-def call_gridsize(low: Lowering, args: Arguments) -> Typed:
+def _call_gridsize(low: Lowering, args: Arguments) -> Typed:
     def size(dim: int) -> Typed:
         value = low.builder.binary(
             "mul", _read(low, "weft.num.groups", dim), _read(low, "weft.local.size", dim), ("nuw", "nsw")

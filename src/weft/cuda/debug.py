@@ -1,0 +1,66 @@
+"""``cuda.jit(debug=True)``: the kernel on the checking interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from weft.cuda.compiled import KernelSource
+from weft.frontend.python.compile import compile_python
+from weft.frontend.python.types import KernelType
+from weft.interp import Memory, Program
+from weft.interp.sanitizer import check_launch
+from weft.ir.reader import read_module
+from weft.ir.writer import write_module
+from weft.runtime.parameters import packer_for
+from weft.runtime.shape import LaunchShape
+from weft.target.machine import TargetSpec
+from weft.target.passes import SROA_ONLY, optimize
+
+
+@lru_cache(maxsize=256)
+def _program(function: FunctionType, types: tuple[KernelType, ...]) -> tuple[Program, str]:
+    """The kernel with checks, each access of the source still there, decoded for the interpreter."""
+    result = compile_python(function, types, debug=True)
+    text = optimize(write_module(result.module, plain=True), SROA_ONLY, TargetSpec.host().machine)
+    return Program(read_module(text)), result.kernel.name
+
+
+def launch_checked(
+    source: KernelSource, types: tuple[KernelType, ...], shape: LaunchShape, args: Sequence[Any]
+) -> None:
+    """Run a kernel on the interpreter under the sanitizer.
+
+    Raises
+    ------
+    SanitizerError
+        The launch did something that has no defined meaning; arrays hold what was computed up to then.
+    """
+    function = source.function
+    assert isinstance(function, FunctionType)
+    program, name = _program(function, types)
+    packer = packer_for(source.name, source.parameters, types)
+    slots = packer.pack(args)
+    memory = Memory()
+    for array in _arrays(args):
+        memory.map_array(array)
+    check_launch(
+        program, name, slots, shape.grid, shape.block, memory=memory, dynamic_shared=shape.dynamic_bytes
+    )
+
+
+def _arrays(args: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """The memory that the arguments give access to."""
+    found: list[np.ndarray[Any, Any]] = []
+    for value in args:
+        if isinstance(value, np.ndarray):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found.extend(_arrays(value))
+        elif isinstance(value, np.void):
+            found.append(np.asarray(value))
+    return found

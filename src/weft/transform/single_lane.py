@@ -1,0 +1,40 @@
+"""Lane groups of one thread: lane intrinsics become constants and the thread's own values.
+
+Precondition: control flow is the thread's own, so no predicate, shadow or total instruction is left. Postcondition:
+no lane intrinsic is left. With W = 1 this is what they mean under FR and OBL.
+"""
+
+from __future__ import annotations
+
+from weft.ir import TRUE, Builder, ConstInt, Function, Instruction, Value
+from weft.ir.cfg_edit import replace_and_erase
+from weft.ir.intrinsics import INTRINSICS
+from weft.ir.types import I32, I64
+
+_OWN_VALUE = ("weft.any", "weft.all", "weft.shfl.idx.i32", "weft.shfl.idx.i64")
+_ONE_BIT = ("weft.ballot", "weft.popcount")
+
+
+def run_single_lane(function: Function) -> None:
+    """Replace the lane intrinsics that `function` calls."""
+    for call in [i for i in function.instructions() if i.callee_name in INTRINSICS]:
+        value = _alone(call)
+        if value is not None:
+            replace_and_erase(call, value)
+
+
+def _alone(call: Instruction) -> Value | None:
+    name = call.callee_name
+    if name in _OWN_VALUE:
+        return call.args[0]
+    if name in _ONE_BIT:
+        return Builder(before=call).cast("zext", call.args[0], I64)
+    if name in ("weft.active", "weft.match.any.i64"):
+        return ConstInt(I64, 1)
+    if name == "weft.mask":
+        return TRUE
+    if name == "weft.lane.id":
+        return ConstInt(I32, 0)
+    if name == "weft.num.lanes":
+        return ConstInt(I32, 1)
+    return None
