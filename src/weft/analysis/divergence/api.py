@@ -1,0 +1,103 @@
+"""How an analysis is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from weft.analysis.divergence.engine import Engine
+from weft.analysis.divergence.result import Divergence
+from weft.analysis.divergence.rules import RULES
+from weft.analysis.divergence.summaries import Summaries
+from weft.analysis.divergence.threads import Scope, ThreadSet
+from weft.analysis.shapes import Domain, Product, Shape
+from weft.ir import Argument, Function, Value
+from weft.ir.cfg_view import cfg_of
+from weft.ir.intrinsics import KERNEL_ATTRIBUTE
+from weft.ir.layout import DataLayout, parse_datalayout
+
+_KERNEL_CONVENTIONS = {"ptx_kernel", "amdgpu_kernel", "spir_kernel"}
+
+
+def analyze_divergence(
+    function: Function,
+    *,
+    domain: Domain | None = None,
+    initial: Mapping[Value, Shape] | None = None,
+    scope: Scope | str = Scope.LANES,
+    width: int | None = None,
+    dimension: int | None = 0,
+    summaries: Summaries | None = None,
+    partial_entry: bool = False,
+) -> Divergence:
+    """Compute which values of `function` are alike in all threads of a set, and which branches are divergent.
+
+    Parameters
+    ----------
+    function
+        P-LLVM before, amid or after linearization.
+    domain
+        The lattice of shapes, with the lane space as its extents; by default the product of all lattices over
+        ``(width,)``, or over the three dimensions of the ids in a wider scope.
+    initial
+        Shapes given for arguments (and instructions, which then keep them). All other arguments are uniform in a
+        kernel or where marked ``inreg``, and varying elsewhere.
+    scope, width, dimension
+        The thread set (`ThreadSet`): what uniform is to mean.
+    summaries
+        Results for called functions, to be shared with other analyses of the module.
+    partial_entry
+        Whether the function may be entered by a part of the threads.
+    """
+    scope = Scope(scope)
+    if domain is None:
+        domain = Product((width,) if scope is Scope.LANES else (None, None, None))
+    threads = ThreadSet(scope, domain, dimension)
+    engine = run_engine(
+        function,
+        threads,
+        initial=initial or {},
+        summaries=summaries or Summaries(),
+        partial_entry=partial_entry,
+        with_ranges=domain.name != "basic",
+    )
+    return Divergence(engine)
+
+
+def run_engine(
+    function: Function,
+    threads: ThreadSet,
+    *,
+    initial: Mapping[Value, Shape],
+    summaries: Summaries,
+    partial_entry: bool,
+    with_ranges: bool,
+) -> Engine:
+    """The fixed point for one function."""
+    layout = parse_datalayout(function.module.datalayout if function.module is not None else "")
+    view = cfg_of(function)
+    shapes = dict(initial)
+    for argument in function.args:
+        if argument not in shapes:
+            shapes[argument] = _default_shape(function, argument, threads.domain, layout)
+    engine = Engine(
+        function, view, threads, layout, shapes, summaries, None, partial_entry, RULES
+    )  # fmt: skip
+    engine.run()
+    return engine
+
+
+def is_kernel(function: Function) -> bool:
+    """Whether the host calls the function, with the same arguments for every thread."""
+    if function.calling_convention in _KERNEL_CONVENTIONS or function.attribute(KERNEL_ATTRIBUTE) is not None:
+        return True
+    return function.attribute("kernel") is not None
+
+
+def _default_shape(function: Function, argument: Argument, domain: Domain, layout: DataLayout) -> Shape:
+    from weft.analysis.divergence.operands import Operands
+
+    bits = Operands(domain, layout).bits(argument.type)
+    alignment = max((int(a.split()[1]) for a in argument.attributes if a.startswith("align ")), default=1)
+    if is_kernel(function) or "inreg" in argument.attributes:
+        return domain.uniform(bits, alignment if bits else 1)
+    return domain.varying(bits, alignment if bits else 1)

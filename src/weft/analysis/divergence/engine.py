@@ -1,0 +1,304 @@
+"""The fixed point of the divergence analysis (Moll §6.4, Listings 1 to 3).
+
+The abstract state is a shape for each value, the control state of `control`, and which stack objects are varying.
+Everything starts at the bottom and only rises. Instructions wait in block index order, so an inner loop is stable
+before what is behind it is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from weft.analysis.divergence.control import ControlState
+from weft.analysis.divergence.operands import Operands, Plan, varying_dims
+from weft.analysis.divergence.threads import ThreadSet
+from weft.analysis.shapes import BOTTOM, Fact, Shape
+from weft.analysis.stack_objects import NO_SITES, Site, StackObjects
+from weft.graph.loops import Loop
+from weft.ir import BasicBlock, Constant, Function, Instruction, Value
+from weft.ir.cfg_view import CFGView
+from weft.ir.layout import DataLayout
+from weft.ir.types import VOID
+
+if TYPE_CHECKING:
+    from weft.analysis.divergence.summaries import Summaries
+    from weft.analysis.ranges import Ranges
+
+Visit = Callable[["Engine", Instruction], Shape | None]
+
+
+class Engine:
+    """One run of the analysis on one function.
+
+    Attributes
+    ----------
+    shapes
+        The shapes so far; values that are not in it are ⊥. Of a pointer to a stack object it is the shape of
+        the place it leads to (`weft.analysis.stack_objects`).
+    control
+        Divergent branches and their effects.
+    objects, varying_objects
+        The stack objects, and those whose contents differ between threads.
+    result
+        The join of what the function returns.
+    returns
+        How many returns it has.
+    """
+
+    __slots__ = (
+        "_far", "_fixed", "_heap", "_instructions", "_plans", "_position", "_queued", "_visits", "blocks",
+        "control", "function", "layout", "objects", "operands", "ranges", "result", "returns", "shapes", "summaries",
+        "threads", "varying_objects",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        function: Function,
+        view: CFGView,
+        threads: ThreadSet,
+        layout: DataLayout,
+        initial: Mapping[Value, Shape],
+        summaries: Summaries,
+        ranges: Ranges | None,
+        partial_entry: bool,
+        visits: Mapping[str, Visit],
+    ) -> None:
+        self.function = function
+        self.threads = threads
+        self.layout = layout
+        self.summaries = summaries
+        self.ranges = ranges
+        self.operands = Operands(threads.domain, layout)
+        every_dim = (1 << len(threads.domain.extents)) - 1
+        self.control = ControlState(view, every_dim if partial_entry else 0)
+        self.blocks = view.index
+        self.objects = StackObjects(function, view)
+        self.varying_objects: set[Site] = set()
+        self.shapes: dict[Value, Shape] = dict(initial)
+        self.result: Shape = BOTTOM
+        order = self.control.propagation.index.order
+        self._instructions = [i for b in order for i in view.blocks[b].instructions]
+        self._position = {instruction: k for k, instruction in enumerate(self._instructions)}
+        self._fixed = {value for value in initial if isinstance(value, Instruction)}
+        count = len(self._instructions)
+        self._heap = list(range(count))
+        self._queued = bytearray(b"\1" * count)
+        self._visits = [visits.get(i.op, visit_ordinary) for i in self._instructions]
+        self._plans: list[Plan | None] = [None] * count
+        self._far = uses_behind_loops(view, self.control.propagation.loops.innermost)
+        self.returns = sum(i.op == "ret" for i in self._instructions)
+
+    def run(self) -> None:
+        """Compute the fixed point."""
+        for site in self.objects.escaped:
+            self.make_varying(site)
+        for block in self.blocks:
+            self._check_predicate(block)
+        heap, queued, visits, instructions = self._heap, self._queued, self._visits, self._instructions
+        while heap:
+            position = heappop(heap)
+            queued[position] = 0
+            instruction = instructions[position]
+            shape = visits[position](self, instruction)
+            if shape is not None and instruction not in self._fixed:
+                self._update(instruction, shape)
+
+    def push(self, instruction: Instruction) -> None:
+        """Let an instruction be visited again."""
+        position = self._position.get(instruction)
+        if position is not None and not self._queued[position]:
+            self._queued[position] = 1
+            heappush(self._heap, position)
+
+    def _update(self, value: Instruction, shape: Shape) -> None:
+        old = self.shapes.get(value, BOTTOM)
+        if shape is old or shape == old:
+            return
+        if not old.is_bottom:
+            # Rules are monotone; the join makes sure of the ascent whatever a rule does.
+            shape = self.threads.domain.join(old, shape)
+            if shape == old:
+                return
+        self.shapes[value] = shape
+        for user in value.users:
+            if user.is_block:
+                self._check_predicate(user)  # type: ignore[arg-type]
+            else:
+                self.push(user)  # type: ignore[arg-type]
+
+    def shape(self, value: Value, user: Instruction) -> Shape:
+        """The shape of an operand as `user` sees it, which may stand behind a divergent loop."""
+        if isinstance(value, Constant):
+            return self.operands.constant(value).shape
+        shape = self.shapes.get(value, BOTTOM)
+        if user in self._far and isinstance(value, Instruction) and user.block is not None:
+            shape = self._seen_outside(value, shape, self.blocks[user.block])
+        return shape
+
+    def dims(self, value: Value, user: Instruction) -> int:
+        """Along which dims threads disagree on an operand."""
+        return varying_dims(self.shape(value, user))
+
+    def bits(self, value: Value) -> int:
+        return self.operands.bits(value.type)
+
+    def uniform(self, value: Value, alignment: int = 1) -> Shape:
+        return self.threads.domain.uniform(self.bits(value), alignment)
+
+    def varying(self, value: Value, alignment: int = 1) -> Shape:
+        return self.threads.domain.varying(self.bits(value), alignment)
+
+    def partial(self, instruction: Instruction) -> int:
+        """Along which dims the instruction may run for a part of the threads only."""
+        dims = 0
+        if not instruction.total and instruction.block is not None:
+            dims = self.control.partial(self.blocks[instruction.block])
+        if instruction.guard is not None:
+            dims |= self.dims(instruction.guard, instruction)
+        return dims
+
+    def leads_to_stack(self, value: Value) -> frozenset[Site]:
+        return self.objects.of(value) if self.objects.sites else NO_SITES
+
+    def _seen_outside(self, value: Instruction, shape: Shape, used: int) -> Shape:
+        assert value.block is not None
+        dims = self.control.outside_apart(self.blocks[value.block], used)
+        return self.operands.vary(shape, self.bits(value), dims)
+
+    def arriving(self, phi: Instruction, value: Value, source: BasicBlock) -> Shape:
+        """The shape of a φ's operand for the threads that bring it."""
+        if isinstance(value, Constant):
+            return self.operands.constant(value).shape
+        shape = self.shapes.get(value, BOTTOM)
+        if phi in self._far and isinstance(value, Instruction):
+            assert value.block is not None and phi.block is not None
+            defined, edge = self.blocks[value.block], (self.blocks[source], self.blocks[phi.block])
+            dims = self.control.left_apart(edge, defined) | self.control.outside_apart(defined, edge[0])
+            shape = self.operands.vary(shape, self.bits(value), dims)
+        return shape
+
+    def diverge(self, branch: Instruction, dims: int) -> None:
+        """Threads part at a branch (Listing 3, with the temporal dependences its line 15 leaves out)."""
+        assert branch.block is not None
+        joins, exits, partial = self.control.diverge(self.blocks[branch.block], dims)
+        blocks = self.control.view.blocks
+        for block in joins:
+            for phi in blocks[block].phis():
+                self.push(phi)
+        if exits:
+            for user in self._far:
+                self.push(user)
+            for block in blocks:
+                if block.predicate is not None:
+                    self._check_predicate(block)
+        for block in partial:
+            self._activation_changed(blocks[block])
+        if joins or exits:
+            self._check_objects(joins)
+
+    def make_varying(self, site: Site) -> None:
+        """Threads may see different contents in a stack object from now on."""
+        if site in self.varying_objects:
+            return
+        self.varying_objects.add(site)
+        for user in self.objects.accesses.get(site, ()):
+            self.push(user)
+
+    def _check_objects(self, joins: set[int]) -> None:
+        """Join states of stack objects where threads come together or leave loops ([DA-JOIN-D])."""
+        for site in self.objects.sites:
+            if site in self.varying_objects:
+                continue
+            if self._states_differ(site, joins):
+                self.make_varying(site)
+
+    def _states_differ(self, site: Site, joins: set[int]) -> bool:
+        control = self.control
+        changing = self.objects.defining_blocks(site)
+        for leaving in control.exits.values():
+            if any(not changing.isdisjoint(loop.blocks) for loop in leaving.values()):
+                return True
+        preds = control.view.cfg.preds
+        for block in joins:
+            if control.joined(block, {p: self.objects.state_behind(site, p) for p in preds[block]}):
+                return True
+        # Threads that return apart meet nowhere: then no join would tell that they changed the object apart.
+        return self.returns > 1 and any(control.control[block] for block in changing)
+
+    def _check_predicate(self, block: BasicBlock) -> None:
+        predicate = block.predicate
+        if predicate is None or isinstance(predicate, Constant):
+            return
+        number = self.blocks[block]
+        shape = self.shapes.get(predicate, BOTTOM)
+        if isinstance(predicate, Instruction):
+            shape = self._seen_outside(predicate, shape, number)
+        dims = varying_dims(shape)
+        if dims & ~self.control.predicated[number]:
+            self.control.predicated[number] |= dims
+            self._activation_changed(block)
+
+    def _activation_changed(self, block: BasicBlock) -> None:
+        """The block may run for a part of the threads: visit what asks for that."""
+        for instruction in block.instructions:
+            if instruction.op in _ASKING_FOR_ACTIVATION:
+                self.push(instruction)
+
+    def plan(self, instruction: Instruction) -> Plan:
+        """How the lattice sees an instruction."""
+        position = self._position[instruction]
+        plan = self._plans[position]
+        if plan is None:
+            plan = self._plans[position] = self.operands.plan(instruction)
+        return plan
+
+    def facts(self, plan: Plan, instruction: Instruction) -> list[Fact]:
+        """The facts of a plan's operands, as far as they are known."""
+        shapes, ranges, block = self.shapes, self.ranges, instruction.block
+        near = instruction not in self._far
+        facts: list[Fact] = []
+        for value, bits, fact in plan.sources:
+            if fact is None:
+                shape = shapes.get(value, BOTTOM) if near else self.shape(value, instruction)
+                bounds = ranges.at(value, block) if ranges is not None and bits else None
+                fact = Fact(shape, bits, None, bounds)
+            facts.append(fact)
+        return facts
+
+
+_ASKING_FOR_ACTIVATION = {"phi", "call", "store", "ret"}
+
+
+def visit_ordinary(engine: Engine, instruction: Instruction) -> Shape | None:
+    """An instruction without effects: the lattice's transfer function ([DA-UARITH], [DA-DARITH])."""
+    if instruction.type is VOID:
+        return None
+    plan = engine.plan(instruction)
+    ranges = engine.ranges
+    return engine.threads.domain.transfer(
+        plan.op, plan.flags, plan.bits, engine.facts(plan, instruction), plan.predicate,
+        scales=plan.scales, offset=plan.offset,
+        bounds=ranges.of(instruction) if ranges is not None and plan.bits else None,
+    )  # fmt: skip
+
+
+def uses_behind_loops(view: CFGView, innermost: Sequence[Loop | None]) -> set[Instruction]:
+    """The instructions with an operand from a loop that they, or a φ's edge, are not in."""
+    found: set[Instruction] = set()
+    for block, number in view.index.items():
+        loop = innermost[number]
+        if loop is None:
+            continue
+        for value in block.instructions:
+            for user in value.instruction_users():
+                assert user.block is not None
+                if view.index[user.block] not in loop.blocks:
+                    found.add(user)
+                elif user.op == "phi" and any(
+                    operand is value and view.index[source] not in loop.blocks
+                    for operand, source in user.incoming()
+                ):
+                    found.add(user)
+    return found

@@ -1,0 +1,115 @@
+"""Transfer functions of instructions that meet memory or addresses; ``docs/memory_model.md`` states the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.analysis.shapes import Shape
+from weft.ir import ConstNull, Instruction, Value
+
+if TYPE_CHECKING:
+    from weft.analysis.divergence.engine import Engine
+
+
+def is_ordered(access: Instruction) -> bool:
+    """Whether a load or store is atomic or volatile."""
+    return bool(access.attrs.get("ordering") or access.attrs.get("volatile"))
+
+
+def visit_load(engine: Engine, load: Instruction) -> Shape:
+    """Uniform from a uniform address, unless the load is atomic, volatile or of an object that threads differ in."""
+    pointer = load.operands[0]
+    address = engine.shape(pointer, load)
+    if address.is_bottom:
+        return address
+    if is_ordered(load) or not engine.leads_to_stack(pointer).isdisjoint(engine.varying_objects):
+        return engine.varying(load)
+    return like(engine, load, address)
+
+
+def like(engine: Engine, result: Value, *operands: Shape) -> Shape:
+    """Uniform along the dimensions in which all operands are, varying along the others."""
+    domain = engine.threads.domain
+    strides = tuple(
+        0 if all(o.strides[dim] == 0 for o in operands) else None for dim in range(len(domain.extents))
+    )
+    return domain.strided(strides, engine.bits(result))
+
+
+def visit_store(engine: Engine, store: Instruction) -> None:
+    """What is stored differently makes the stack objects varying that it may touch ([DA-STORE-D])."""
+    value, pointer = store.operands
+    sites = engine.leads_to_stack(pointer) - engine.varying_objects
+    if sites and (
+        engine.leads_to_stack(value)
+        or engine.dims(value, store)
+        or engine.dims(pointer, store)
+        or runs_masked(engine, store)
+    ):
+        for site in sites:
+            engine.make_varying(site)
+
+
+def runs_masked(engine: Engine, instruction: Instruction) -> bool:
+    """Whether a predicate or guard, not control flow, keeps threads from executing the instruction.
+
+    Threads kept away by control flow come back together at a join, where states of objects are compared.
+    """
+    assert instruction.block is not None
+    if instruction.guard is not None and engine.dims(instruction.guard, instruction):
+        return True
+    return not instruction.total and bool(engine.control.predicated[engine.blocks[instruction.block]])
+
+
+def visit_block_write(engine: Engine, call: Instruction) -> None:
+    """As a store, for memset, memcpy and memmove."""
+    target, *others = call.args
+    written = engine.leads_to_stack(target) - engine.varying_objects
+    if not written:
+        return
+    source = others[0]
+    if (
+        any(engine.dims(v, call) for v in call.args)
+        or runs_masked(engine, call)
+        or not engine.leads_to_stack(source).isdisjoint(engine.varying_objects)
+    ):
+        for site in written:
+            engine.make_varying(site)
+
+
+def visit_alloca(engine: Engine, alloca: Instruction) -> Shape:
+    """An object's address is a place of its own site: the same one in every thread."""
+    return engine.uniform(alloca, alloca.attrs.get("align") or 1)
+
+
+def visit_atomic(engine: Engine, atomic: Instruction) -> Shape:
+    """Threads do it one after the other, and each sees what those before it left."""
+    return engine.varying(atomic)
+
+
+def visit_pointer_compare(engine: Engine, compare: Instruction) -> Shape | None:
+    """A comparison; where the number of a private address matters, it is varying.
+
+    Equality of places, and with null, is a matter of site and offset alone. Anything else compares numbers, which
+    are different for every thread.
+    """
+    from weft.analysis.divergence.engine import visit_ordinary
+
+    if engine.objects.sites:
+        sides = [engine.leads_to_stack(v) for v in compare.operands]
+        if any(sides):
+            by_place = compare.attrs["predicate"] in ("eq", "ne") and all(
+                sites or isinstance(v, ConstNull) for sites, v in zip(sides, compare.operands, strict=True)
+            )
+            if not by_place or any(not sites.isdisjoint(engine.varying_objects) for sites in sides):
+                return engine.varying(compare)
+    return visit_ordinary(engine, compare)
+
+
+def visit_pointer_to_integer(engine: Engine, cast: Instruction) -> Shape | None:
+    """The number of a private address is different for every thread."""
+    from weft.analysis.divergence.engine import visit_ordinary
+
+    if engine.leads_to_stack(cast.operands[0]):
+        return engine.varying(cast)
+    return visit_ordinary(engine, cast)
