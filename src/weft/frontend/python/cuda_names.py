@@ -11,69 +11,24 @@ from typing import Any
 from weft.diag.errors import UnsupportedError
 
 _ATOMICS = "add sub min max nanmin nanmax and_ or_ xor exch cas compare_and_swap inc dec"
-_PLAIN = [
-    "grid",
-    "gridsize",
-    "threadIdx",
-    "blockIdx",
-    "blockDim",
-    "gridDim",
-    "laneid",
-    "warpsize",
-    "threadIdx.x",
-    "threadIdx.y",
-    "threadIdx.z",
-    "blockIdx.x",
-    "blockIdx.y",
-    "blockIdx.z",
-    "blockDim.x",
-    "blockDim.y",
-    "blockDim.z",
-    "gridDim.x",
-    "gridDim.y",
-    "gridDim.z",
-    "syncthreads",
-    "syncthreads_count",
-    "syncthreads_and",
-    "syncthreads_or",
-    "threadfence",
-    "threadfence_block",
-    "threadfence_system",
-    "fma",
-    "popc",
-    "clz",
-    "brev",
-    "ffs",
-    "selp",
-    "cbrt",
-    "local",
-    "shared",
-    "const",
-    "atomic",
-    "random",
-    "local.array",
-    "shared.array",
-    "const.array_like",
-    "activemask",
-    "lanemask_lt",
-    "syncwarp",
-    "shfl_sync",
-    "shfl_up_sync",
-    "shfl_down_sync",
-    "shfl_xor_sync",
-    "all_sync",
-    "any_sync",
-    "eq_sync",
-    "ballot_sync",
-    "match_any_sync",
-    "match_all_sync",
-]
+_PLAIN = """
+grid gridsize threadIdx blockIdx blockDim gridDim laneid warpsize
+syncthreads syncthreads_count syncthreads_and syncthreads_or threadfence threadfence_block threadfence_system
+fma popc clz brev ffs selp cbrt
+local shared const atomic random local.array shared.array const.array_like
+activemask lanemask_lt syncwarp shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync
+all_sync any_sync eq_sync ballot_sync match_any_sync match_all_sync
+"""
+_AXES = [f"{name}.{axis}" for name in ("threadIdx", "blockIdx", "blockDim", "gridDim") for axis in "xyz"]
 _RANDOM = [
     f"random.xoroshiro128p_{name}"
     for name in ("next", "jump", "uniform_float32", "uniform_float64", "normal_float32", "normal_float64")
 ]
-NAMES = frozenset([*_PLAIN, *_RANDOM, *(f"atomic.{name}" for name in _ATOMICS.split())])
+NAMES = frozenset([*_PLAIN.split(), *_AXES, *_RANDOM, *(f"atomic.{name}" for name in _ATOMICS.split())])
 """Every path of a name below `cuda`."""
+
+
+_INTERNED: dict[str, CudaName] = {}
 
 
 class CudaName:
@@ -81,12 +36,12 @@ class CudaName:
 
     __slots__ = ("path",)
 
-    _all: dict[str, CudaName] = {}
+    path: str
 
     def __new__(cls, path: str) -> CudaName:
-        found = cls._all.get(path)
+        found = _INTERNED.get(path)
         if found is None:
-            found = cls._all[path] = super().__new__(cls)
+            found = _INTERNED[path] = super().__new__(cls)
             found.path = path
         return found
 

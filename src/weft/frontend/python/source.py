@@ -12,6 +12,7 @@ import linecache
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FunctionType
+from typing import Any
 
 from weft.diag.errors import UnsupportedError
 from weft.diag.source import SourceSpan
@@ -35,7 +36,8 @@ class FunctionSource:
         What to add to line numbers of the tree.
     """
 
-    function: FunctionType
+    # Not declared as a FunctionType: type checkers would take an attribute of that type for a method.
+    function: Any
     node: FunctionNode
     file: str
     line_offset: int

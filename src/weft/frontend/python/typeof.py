@@ -106,11 +106,11 @@ def from_dtype(dtype: np.dtype[Any]) -> Scalar | Record:
 
 def _record(dtype: np.dtype[Any], limit: int) -> Record:
     """The record type of a dtype whose bytes lie at multiples of `limit` only."""
-    assert dtype.fields is not None
+    fields_of: Any = dtype.fields or {}
     align = min(dtype.alignment, limit)
     fields: dict[str, Field] = {}
     for name in dtype.names or ():
-        member, offset = dtype.fields[name][:2]
+        member, offset = fields_of[name][:2]
         base = member.base
         type = from_dtype(base) if base.fields is None else _record(base, lowest_bit(offset | align))
         fields[name] = Field(type, offset, member.shape)

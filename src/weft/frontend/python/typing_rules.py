@@ -57,7 +57,7 @@ f8   f8  f8  f8  f8  f8  f8  f8  f8  f8  f8  f8  f8  c16 c16
 c8   c8  c8  c8  c16 c16 c8  c8  c16 c16 c8  c8  c16 c8  c16
 c16  c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16
 """
-_BY_CODE = dict(zip(_CODES.split(), STRONG, strict=True))
+_BY_CODE: dict[str, Scalar] = dict(zip(_CODES.split(), STRONG, strict=True))
 
 PROMOTION: dict[tuple[Scalar, Scalar], Scalar] = {
     (_BY_CODE[row[0]], column): _BY_CODE[code]

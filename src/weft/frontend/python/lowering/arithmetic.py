@@ -55,10 +55,8 @@ def binary(low: Lowering, symbol: str, a: Typed, b: Typed) -> Typed:
         return _shift(low, symbol, a, b) if symbol in ("<<", ">>") else _bit_operation(low, symbol, a, b)
     if symbol == "**":
         return power(low, a, b)
-    if symbol == "/":
-        result = true_division(left, right)
-    else:
-        result = arithmetic(left, right, a.int_literal, b.int_literal)
+    literals = (a.int_literal, b.int_literal)
+    result = true_division(left, right) if symbol == "/" else arithmetic(left, right, *literals)
     if result.kind == "c":
         return complexes.binary(low, symbol, a, b, result)
     return _real(low, symbol, a, b, result)

@@ -22,6 +22,7 @@ _NO_WRAP = ("nuw", "nsw")
 
 
 def array_type_of(value: Typed) -> Array:
+    """The type of a value that is an array."""
     assert isinstance(value.type, Array)
     return value.type
 
@@ -41,6 +42,7 @@ def has_unknown_extent(type: Array) -> bool:
 
 
 def data_of(value: Typed) -> Value:
+    """The pointer to the first element."""
     return value.parts[0]
 
 

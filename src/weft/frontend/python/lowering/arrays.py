@@ -106,7 +106,8 @@ def require_writable(type: Array) -> None:
     """Refuse to write to a read-only array."""
     if type.readonly and type.shape is not None:
         raise TypingError(
-            "an array from outside the kernel is a constant, so it is read-only", hint="pass it as an argument"
+            "an array from outside the kernel is a constant, so it is read-only",
+            hint="pass it as an argument",
         )
     if type.readonly:
         hint = "pass a writeable array: a.copy(), or after a.flags.writeable = True"
@@ -114,6 +115,7 @@ def require_writable(type: Array) -> None:
 
 
 def element_align(type: Array) -> int:
+    """The alignment of the array's elements in memory."""
     if isinstance(type.dtype, Record):
         return type.dtype.align
     return scalar_align(type.dtype, type.aligned)

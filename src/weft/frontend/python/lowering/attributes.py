@@ -15,9 +15,8 @@ from weft.frontend.python.lowering.array_parts import extents_of, multiply, stri
 from weft.frontend.python.lowering.casts import constant
 from weft.frontend.python.lowering.complexes import pair
 from weft.frontend.python.lowering.context import expression
-from weft.frontend.python.lowering.globals_ import value_of
+from weft.frontend.python.lowering.globals_ import named, value_of
 from weft.frontend.python.lowering.records import record_field
-from weft.frontend.python.lowering.registry import ATTRIBUTES
 from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.views import transpose
 from weft.frontend.python.types import Array, KernelType, Record, Scalar, Static, Tuple, boolean, pyint
@@ -41,7 +40,7 @@ class Method:
 
 
 @expression(ast.Attribute)
-def lower_attribute(low: Lowering, node: ast.Attribute) -> Typed:
+def _lower_attribute(low: Lowering, node: ast.Attribute) -> Typed:
     value = low.expr(node.value)
     low.at(node)
     type = value.type
@@ -65,8 +64,7 @@ def static_attribute(low: Lowering, owner: Any, name: str) -> Typed:
         child = CudaName.child(cuda_name, name)
         if child is None:
             raise TypingError(f"{cuda_name} has no '{name}'")
-        handler = ATTRIBUTES.get(child.path)
-        return handler(low) if handler else static(child)
+        return named(low, child)
     if not isinstance(owner, (ModuleType, type, enum.EnumMeta, np.dtype, KernelType)):
         raise UnsupportedError(
             f"attribute '{name}' of {owner!r:.60} is not known at compile time",

@@ -51,13 +51,13 @@ def popcount(low: Lowering, value: Typed) -> Typed:
 
 
 @call(CudaName("popc"))
-def call_popc(low: Lowering, args: Arguments) -> Typed:
+def _call_popc(low: Lowering, args: Arguments) -> Typed:
     type, x = _integer(low, args)
     return popcount(low, Typed(type, (x,)))
 
 
 @call(CudaName("clz"))
-def call_clz(low: Lowering, args: Arguments) -> Typed:
+def _call_clz(low: Lowering, args: Arguments) -> Typed:
     """The number of zeros before the highest set bit; the width for 0."""
     type, x = _integer(low, args)
     function = low.unit.llvm(f"llvm.ctlz.i{type.bits}", x.type, x.type, I1)
@@ -65,7 +65,7 @@ def call_clz(low: Lowering, args: Arguments) -> Typed:
 
 
 @call(CudaName("ffs"))
-def call_ffs(low: Lowering, args: Arguments) -> Typed:
+def _call_ffs(low: Lowering, args: Arguments) -> Typed:
     """The position of the lowest set bit, counted from 1; 0 for 0."""
     type, x = _integer(low, args)
     function = low.unit.llvm(f"llvm.cttz.i{type.bits}", x.type, x.type, I1)
@@ -76,7 +76,7 @@ def call_ffs(low: Lowering, args: Arguments) -> Typed:
 
 
 @call(CudaName("brev"))
-def call_brev(low: Lowering, args: Arguments) -> Typed:
+def _call_brev(low: Lowering, args: Arguments) -> Typed:
     """The bits in reverse order."""
     type, x = _integer(low, args)
     function = low.unit.llvm(f"llvm.bitreverse.i{type.bits}", x.type, x.type)
@@ -84,16 +84,16 @@ def call_brev(low: Lowering, args: Arguments) -> Typed:
 
 
 @call(CudaName("selp"))
-def call_selp(low: Lowering, args: Arguments) -> Typed:
+def _call_selp(low: Lowering, args: Arguments) -> Typed:
     test, then, otherwise = args.bind("test", "a", "b")
     return select(low, condition(low, test), then, otherwise)
 
 
 @call(CudaName("fma"))
-def call_fma(low: Lowering, args: Arguments) -> Typed:
+def _call_fma(low: Lowering, args: Arguments) -> Typed:
     return evaluate(low, "fma", args.bind("a", "b", "c"))
 
 
 @call(CudaName("cbrt"))
-def call_cbrt(low: Lowering, args: Arguments) -> Typed:
+def _call_cbrt(low: Lowering, args: Arguments) -> Typed:
     return evaluate(low, "cbrt", args.bind("a"))

@@ -45,22 +45,22 @@ def cast_call(low: Lowering, args: Arguments, target: Scalar) -> Typed:
 
 
 @call(builtins.int)
-def call_int(low: Lowering, args: Arguments) -> Typed:
+def _call_int(low: Lowering, args: Arguments) -> Typed:
     return cast_call(low, args, pyint)
 
 
 @call(builtins.float)
-def call_float(low: Lowering, args: Arguments) -> Typed:
+def _call_float(low: Lowering, args: Arguments) -> Typed:
     return cast_call(low, args, pyfloat)
 
 
 @call(builtins.bool)
-def call_bool(low: Lowering, args: Arguments) -> Typed:
+def _call_bool(low: Lowering, args: Arguments) -> Typed:
     return cast_call(low, args, boolean)
 
 
 @call(builtins.complex)
-def call_complex(low: Lowering, args: Arguments) -> Typed:
+def _call_complex(low: Lowering, args: Arguments) -> Typed:
     values = args.bind("real", "imag", optional=1)
     if len(values) == 1 or all(v.is_literal for v in values):
         if len(values) == 1:
@@ -78,7 +78,7 @@ def call_complex(low: Lowering, args: Arguments) -> Typed:
 def _cast_of(type: Scalar):  # type: ignore[no-untyped-def]
     def lower(low: Lowering, args: Arguments) -> Typed:
         if type.kind == "c" and len(args.values) == 2:
-            return cast(low, call_complex(low, args), type)
+            return cast(low, _call_complex(low, args), type)
         return cast_call(low, args, type)
 
     return lower
@@ -89,7 +89,7 @@ for _type in STRONG:
 
 
 @call(builtins.len)
-def call_len(low: Lowering, args: Arguments) -> Typed:
+def _call_len(low: Lowering, args: Arguments) -> Typed:
     (value,) = args.bind("object")
     if isinstance(value.type, Tuple):
         return literal(len(value.type.items))
@@ -100,7 +100,7 @@ def call_len(low: Lowering, args: Arguments) -> Typed:
 
 
 @call(builtins.abs, np.abs, np.absolute, np.fabs)
-def call_abs(low: Lowering, args: Arguments) -> Typed:
+def _call_abs(low: Lowering, args: Arguments) -> Typed:
     return absolute(low, *args.bind("x"))
 
 
@@ -131,23 +131,23 @@ def _choose(low: Lowering, test: Typed, then: Typed, otherwise: Typed) -> Typed:
 
 
 @call(builtins.pow)
-def call_pow(low: Lowering, args: Arguments) -> Typed:
+def _call_pow(low: Lowering, args: Arguments) -> Typed:
     return binary(low, "**", *args.bind("base", "exp"))
 
 
 @call(builtins.divmod)
-def call_divmod(low: Lowering, args: Arguments) -> Typed:
+def _call_divmod(low: Lowering, args: Arguments) -> Typed:
     a, b = args.bind("x", "y")
     return TupleValue((binary(low, "//", a, b), binary(low, "%", a, b)))
 
 
 @call(builtins.round)
-def call_round(low: Lowering, args: Arguments) -> Typed:
+def _call_round(low: Lowering, args: Arguments) -> Typed:
     return round_half_even(low, *args.bind("number", "ndigits", optional=1))
 
 
 @call(builtins.sum)
-def call_sum(low: Lowering, args: Arguments) -> Typed:
+def _call_sum(low: Lowering, args: Arguments) -> Typed:
     values = args.bind("iterable", "start", optional=1)
     if not isinstance(values[0].type, Tuple):
         raise TypingError(f"sum() takes a tuple, not {values[0].type}", hint="write a loop")
@@ -158,12 +158,12 @@ def call_sum(low: Lowering, args: Arguments) -> Typed:
 
 
 @call(builtins.any)
-def call_any(low: Lowering, args: Arguments) -> Typed:
+def _call_any(low: Lowering, args: Arguments) -> Typed:
     return _fold_truth(low, args, "|")
 
 
 @call(builtins.all)
-def call_all(low: Lowering, args: Arguments) -> Typed:
+def _call_all(low: Lowering, args: Arguments) -> Typed:
     return _fold_truth(low, args, "&")
 
 
@@ -178,7 +178,7 @@ def _fold_truth(low: Lowering, args: Arguments, symbol: str) -> Typed:
 
 
 @call(builtins.tuple)
-def call_tuple(low: Lowering, args: Arguments) -> Typed:
+def _call_tuple(low: Lowering, args: Arguments) -> Typed:
     values = args.bind("iterable", optional=1)
     if not values:
         return TupleValue(())

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @expression(ast.Call)
-def lower_call(low: Lowering, node: ast.Call) -> Typed:
+def _lower_call(low: Lowering, node: ast.Call) -> Typed:
     callee = low.expr(node.func)
     if not isinstance(callee.type, Static):
         raise TypingError(f"{callee.type} cannot be called").at(low.span(node.func))
@@ -116,8 +116,8 @@ def call_function(low: Lowering, function: FunctionType, args: Arguments) -> Typ
     instance = instance_of(low.unit, function, params, low.stack)
     passed: list[Value] = []
     for value, type in zip(values, params, strict=True):
-        for part in convert(low, value, type):
-            passed.append(low.builder.cast("zext", part, I8) if part.type is I1 else part)
+        parts = convert(low, value, type)
+        passed += [low.builder.cast("zext", p, I8) if p.type is I1 else p for p in parts]
     return _emit_call(low, instance.function, passed, result_info(instance))
 
 

@@ -138,7 +138,7 @@ def _common_type(a: Typed, b: Typed, left: Scalar, right: Scalar) -> Scalar | No
     """
     if left.kind == "f" or right.kind == "f":
         return promote(left, right)
-    for one, other, one_type, other_type in ((a, b, left, right), (b, a, right, left)):
+    for one, one_type, other_type in ((a, left, right), (b, right, left)):
         if one.int_literal is not None and one_type is pyint and not other_type.weak:
             if other_type.is_integer and fits(one.int_literal, other_type):
                 return other_type

@@ -63,6 +63,7 @@ class Floats:
 
 
 def floats_of(low: Lowering, value: Value) -> Floats:
+    """Shorthand for instructions of the type of `value`."""
     assert isinstance(value.type, FloatType)
     return Floats(low, value.type)
 
@@ -105,7 +106,7 @@ def _quotient(f: Floats, x: Pair, y: Pair) -> Pair:
     first, second = b.select(real_is_larger, x[0], x[1]), b.select(real_is_larger, x[1], x[0])
     real = f.mul(f.add(first, f.mul(second, ratio)), scale)
     imag = b.select(real_is_larger, f.sub(x[1], f.mul(x[0], ratio)), f.sub(f.mul(x[1], ratio), x[0]))
-    is_zero = b.binary("and", *(b.fcmp("oeq", size, f.const(0.0)) for size in sizes))
+    is_zero = _is_zero(f, sizes)
     return (
         b.select(is_zero, f.div(x[0], sizes[0]), real),
         b.select(is_zero, f.div(x[1], sizes[0]), f.mul(imag, scale)),

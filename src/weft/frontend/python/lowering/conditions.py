@@ -102,7 +102,7 @@ def _is_constant_attribute(low: Lowering, node: ast.Attribute) -> bool:
 
 
 @expression(ast.Compare)
-def lower_compare(low: Lowering, node: ast.Compare) -> Typed:
+def _lower_compare(low: Lowering, node: ast.Compare) -> Typed:
     left = low.expr(node.left)
     if len(node.ops) == 1:
         right = low.expr(node.comparators[0])
@@ -139,7 +139,7 @@ def lower_compare(low: Lowering, node: ast.Compare) -> Typed:
 
 
 @expression(ast.UnaryOp)
-def lower_unary(low: Lowering, node: ast.UnaryOp) -> Typed:
+def _lower_unary(low: Lowering, node: ast.UnaryOp) -> Typed:
     from weft.frontend.python.lowering.arithmetic import invert, negate
 
     value = low.expr(node.operand)
@@ -156,7 +156,7 @@ def lower_unary(low: Lowering, node: ast.UnaryOp) -> Typed:
 
 
 @expression(ast.IfExp)
-def lower_choice(low: Lowering, node: ast.IfExp) -> Typed:
+def _lower_choice(low: Lowering, node: ast.IfExp) -> Typed:
     if _is_cheap(low, node.body) and _is_cheap(low, node.orelse):
         test = truth(low, low.expr(node.test))
         if test.is_literal:
@@ -224,7 +224,7 @@ def merge(low: Lowering, values: list[tuple[Typed, BasicBlock]], name: str) -> T
 
 
 @expression(ast.BoolOp)
-def lower_bool_op(low: Lowering, node: ast.BoolOp) -> Typed:
+def _lower_bool_op(low: Lowering, node: ast.BoolOp) -> Typed:
     """``a and b`` as a value: the first operand that decides, else the last."""
     is_and = isinstance(node.op, ast.And)
     value = low.expr(node.values[0])

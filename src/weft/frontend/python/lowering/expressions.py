@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @expression(ast.Constant)
-def lower_constant(low: Lowering, node: ast.Constant) -> Typed:
+def _lower_constant(low: Lowering, node: ast.Constant) -> Typed:
     value = node.value
     if value is None:
         return NONE
@@ -32,7 +32,7 @@ def lower_constant(low: Lowering, node: ast.Constant) -> Typed:
 
 
 @expression(ast.Name)
-def lower_name(low: Lowering, node: ast.Name) -> Typed:
+def _lower_name(low: Lowering, node: ast.Name) -> Typed:
     if low.scope.is_local(node.id):
         low.at(node)
         return low.variables.load(low, node.id)
@@ -53,14 +53,14 @@ def _similar(low: Lowering, name: str) -> str | None:
 
 
 @expression(ast.BinOp)
-def lower_binary(low: Lowering, node: ast.BinOp) -> Typed:
+def _lower_binary(low: Lowering, node: ast.BinOp) -> Typed:
     a, b = low.expr(node.left), low.expr(node.right)
     low.at(node)
     return binary(low, SYMBOLS[type(node.op)], a, b)
 
 
 @expression(ast.Tuple)
-def lower_tuple(low: Lowering, node: ast.Tuple) -> Typed:
+def _lower_tuple(low: Lowering, node: ast.Tuple) -> Typed:
     items: list[Typed] = []
     for element in node.elts:
         if isinstance(element, ast.Starred):
@@ -74,7 +74,7 @@ def lower_tuple(low: Lowering, node: ast.Tuple) -> Typed:
 
 
 @expression(ast.NamedExpr)
-def lower_walrus(low: Lowering, node: ast.NamedExpr) -> Typed:
+def _lower_walrus(low: Lowering, node: ast.NamedExpr) -> Typed:
     value = low.expr(node.value)
     low.at(node)
     low.variables.store(low, node.target.id, value, low.span(node.target))
@@ -82,7 +82,7 @@ def lower_walrus(low: Lowering, node: ast.NamedExpr) -> Typed:
 
 
 @expression(ast.Subscript)
-def lower_subscript(low: Lowering, node: ast.Subscript) -> Typed:
+def _lower_subscript(low: Lowering, node: ast.Subscript) -> Typed:
     value = low.expr(node.value)
     if isinstance(value.type, Array):
         return load_item(low, node, value)

@@ -10,6 +10,8 @@ import numpy as np
 
 from weft.diag.errors import ArgumentError, TypingError, UnsupportedError
 from weft.frontend.python.components import ir_scalar
+from weft.frontend.python.cuda_names import cuda_name_of
+from weft.frontend.python.lowering.registry import ATTRIBUTES
 from weft.frontend.python.lowering.typed import NONE, TupleValue, Typed, literal, static
 from weft.frontend.python.typeof import from_dtype
 from weft.frontend.python.types import Scalar, array_type
@@ -54,7 +56,14 @@ def value_of(low: Lowering, value: Any) -> Typed:
             f"a {type(value).__name__} from outside the kernel cannot be used in it",
             hint="make it a tuple or a NumPy array",
         )
-    return static(value)
+    return named(low, value)
+
+
+def named(low: Lowering, value: Any) -> Typed:
+    """A compile-time object; a name of `cuda` that is a value, such as ``laneid``, is read."""
+    name = cuda_name_of(value)
+    handler = ATTRIBUTES.get(name.path) if name is not None else None
+    return handler(low) if handler is not None else static(name if name is not None else value)
 
 
 def numpy_constant(low: Lowering, value: np.generic) -> Typed:

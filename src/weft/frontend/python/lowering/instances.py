@@ -107,6 +107,7 @@ def _note_recursion(target: Instance, stack: list[Instance]) -> None:
 def make_instance(
     unit: Unit, source: FunctionSource, params: tuple[KernelType, ...], name: str, is_kernel: bool
 ) -> Instance:
+    """An instance that has not been lowered."""
     empty = Function(unit.unique_name(name), IRFunctionType(VOID, ()))
     return Instance(source, params, empty.name, is_kernel, empty)
 

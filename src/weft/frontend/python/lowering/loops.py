@@ -52,7 +52,7 @@ class Zipped:
 
 
 @call(range)
-def lower_range(low: Lowering, args: Arguments) -> Typed:
+def _lower_range(low: Lowering, args: Arguments) -> Typed:
     values = args.bind("start", "stop", "step", optional=2)
     if len(values) == 1:
         return static(Range(literal(0), values[0], literal(1)))
@@ -63,18 +63,18 @@ def lower_range(low: Lowering, args: Arguments) -> Typed:
 
 
 @call(enumerate)
-def lower_enumerate(low: Lowering, args: Arguments) -> Typed:
+def _lower_enumerate(low: Lowering, args: Arguments) -> Typed:
     values = args.bind("iterable", "start", optional=1)
     return static(Zipped([values[0]], values[1] if len(values) == 2 else literal(0)))
 
 
 @call(zip)
-def lower_zip(low: Lowering, args: Arguments) -> Typed:
+def _lower_zip(low: Lowering, args: Arguments) -> Typed:
     return static(Zipped(args.values))
 
 
 @statement(ast.While)
-def lower_while(low: Lowering, node: ast.While) -> None:
+def _lower_while(low: Lowering, node: ast.While) -> None:
     head, body, orelse, end = _blocks(low, "while")
     low.branch(head)
     low.start(head)
@@ -110,17 +110,17 @@ def _else_and_end(low: Lowering, statements: list[ast.stmt], orelse: BasicBlock,
 
 
 @statement(ast.Break)
-def lower_break(low: Lowering, node: ast.Break) -> None:
+def _lower_break(low: Lowering, node: ast.Break) -> None:
     low.branch(low.loops[-1][0])
 
 
 @statement(ast.Continue)
-def lower_continue(low: Lowering, node: ast.Continue) -> None:
+def _lower_continue(low: Lowering, node: ast.Continue) -> None:
     low.branch(low.loops[-1][1])
 
 
 @statement(ast.For)
-def lower_for(low: Lowering, node: ast.For) -> None:
+def _lower_for(low: Lowering, node: ast.For) -> None:
     iterable = low.expr(node.iter)
     low.at(node)
     items = _constant_items(iterable)

@@ -129,7 +129,7 @@ call(math.pow)(_of_table("pow"))
 
 
 @call(math.fmod, np.fmod)
-def call_fmod(low: Lowering, args: Arguments) -> Typed:
+def _call_fmod(low: Lowering, args: Arguments) -> Typed:
     a, b = args.bind("x", "y")
     types = (scalar_type(a), scalar_type(b))
     if types[0] is None or types[1] is None:
@@ -195,7 +195,7 @@ call(math.radians, np.radians, np.deg2rad)(_scaling(math.pi / 180.0))
 
 
 @call(math.log)
-def call_log(low: Lowering, args: Arguments) -> Typed:
+def _call_log(low: Lowering, args: Arguments) -> Typed:
     """The natural logarithm, or that to a base."""
     values = args.bind("x", "base", optional=1)
     result = evaluate(low, "log", values[:1])

@@ -62,12 +62,14 @@ def scalar_align(type: Scalar, aligned: bool = True) -> int:
 
 
 def field_address(low: Lowering, record: Value, field: Field) -> Value:
+    """The address of a field of the record at an address."""
     if field.offset == 0:
         return record
     return low.builder.gep(I8, record, (const_int(field.offset),), ("inbounds",))
 
 
 def field_align(record: Record, field: Field) -> int:
+    """The alignment that is known of a field."""
     return lowest_bit(record.align | field.offset) if field.offset else record.align
 
 

@@ -13,11 +13,11 @@ from weft.frontend.python.lowering import complexes
 from weft.frontend.python.lowering.arithmetic import binary, invert, negate
 from weft.frontend.python.lowering.casts import cast, number, to_real
 from weft.frontend.python.lowering.comparisons import both, condition, either, negation, relation, truth
+from weft.frontend.python.lowering.complexes import floats_of
 from weft.frontend.python.lowering.conditions import select
 from weft.frontend.python.lowering.mathematics import evaluate
-from weft.frontend.python.lowering.complexes import floats_of
 from weft.frontend.python.lowering.registry import Arguments, CallHandler, call
-from weft.frontend.python.lowering.typed import Typed, TupleValue, literal, scalar_type
+from weft.frontend.python.lowering.typed import TupleValue, Typed, literal, scalar_type
 from weft.frontend.python.types import Scalar, boolean, float32, float64, int32, pyint
 from weft.frontend.python.typing_rules import function_type
 from weft.ir.builder import const_int
@@ -148,7 +148,14 @@ def _sign(low: Lowering, args: Arguments) -> Typed:
         raise TypingError(f"np.sign() takes a real number, not {value.type}")
     positive, negative = (condition(low, relation(low, s, value, literal(0))) for s in (">", "<"))
     one, minus_one, zero = (
-        Typed(type, (to_real(low, literal(n), type) if n >= 0 or type.kind != "u" else const_int(0, ir_scalar(type)),))
+        Typed(
+            type,
+            (
+                to_real(low, literal(n), type)
+                if n >= 0 or type.kind != "u"
+                else const_int(0, ir_scalar(type)),
+            ),
+        )
         for n in (1, -1, 0)
     )
     otherwise = select(low, negative, minus_one, zero)
@@ -272,7 +279,9 @@ def _frexp(low: Lowering, args: Arguments) -> Typed:
     field = b.binary("and", field, const_int((1 << (working.bits - 1 - mantissa_bits)) - 1, word))
     exponent = b.binary("sub", field, b.select(subnormal, const_int(bias + 64, word), const_int(bias, word)))
     kept = (1 << working.bits) - 1 - (((1 << (working.bits - 1 - mantissa_bits)) - 1) << mantissa_bits)
-    half = b.binary("or", b.binary("and", bits, const_int(kept, word)), const_int(bias << mantissa_bits, word))
+    half = b.binary(
+        "or", b.binary("and", bits, const_int(kept, word)), const_int(bias << mantissa_bits, word)
+    )
     mantissa = b.cast("bitcast", half, x.type)
     special = b.binary("or", _is_zero_or_not_finite(low, size), b.fcmp("uno", x, x))
     mantissa = b.select(special, x, mantissa)
@@ -287,4 +296,3 @@ def _is_zero_or_not_finite(low: Lowering, size: Value) -> Value:
     f = floats_of(low, size)
     zero = low.builder.fcmp("oeq", size, f.const(0.0))
     return low.builder.binary("or", zero, low.builder.fcmp("oeq", size, f.const(float("inf"))))
-

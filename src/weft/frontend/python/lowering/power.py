@@ -1,6 +1,4 @@
-"""``**``: repeated multiplication for small literal exponents, a loop-free square-and-multiply for integers,
-`llvm.pow` for floats.
-"""
+"""Powers: multiplied out for small literal exponents, by square and multiply for integers, else `llvm.pow`."""
 
 from __future__ import annotations
 

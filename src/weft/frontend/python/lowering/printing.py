@@ -32,7 +32,9 @@ def _print(low: Lowering, args: Arguments) -> Typed:
         place = low.builder.gep(I64, slots, (const_int(number),), ("inbounds",))
         low.builder.store(part, place, _SLOT)
     letters = low.unit.text("".join(letter for letter, _ in entries))
-    function = low.unit.module.declare("weft.print", FunctionType(VOID, (PTR, PTR)), ("nounwind", "willreturn"))
+    function = low.unit.module.declare(
+        "weft.print", FunctionType(VOID, (PTR, PTR)), ("nounwind", "willreturn")
+    )
     low.builder.call(function, (letters, slots))
     low.unit.features.add("print")
     return NONE

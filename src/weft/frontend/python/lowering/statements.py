@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 @statement(ast.Pass)
-def lower_pass(low: Lowering, node: ast.Pass) -> None:
+def _lower_pass(low: Lowering, node: ast.Pass) -> None:
     del low, node
 
 
 @statement(ast.Expr)
-def lower_expression_statement(low: Lowering, node: ast.Expr) -> None:
+def _lower_expression_statement(low: Lowering, node: ast.Expr) -> None:
     if not isinstance(node.value, ast.Constant):
         low.expr(node.value)
 
 
 @statement(ast.Assign)
-def lower_assign(low: Lowering, node: ast.Assign) -> None:
+def _lower_assign(low: Lowering, node: ast.Assign) -> None:
     value = low.expr(node.value)
     for target in node.targets:
         low.at(node)
@@ -43,7 +43,7 @@ def lower_assign(low: Lowering, node: ast.Assign) -> None:
 
 
 @statement(ast.AnnAssign)
-def lower_annotated(low: Lowering, node: ast.AnnAssign) -> None:
+def _lower_annotated(low: Lowering, node: ast.AnnAssign) -> None:
     """The annotation is for the reader, as in Python."""
     if node.value is not None:
         value = low.expr(node.value)
@@ -121,7 +121,7 @@ def _require_writable(low: Lowering, owner: ast.expr) -> None:
 
 
 @statement(ast.AugAssign)
-def lower_augmented(low: Lowering, node: ast.AugAssign) -> None:
+def _lower_augmented(low: Lowering, node: ast.AugAssign) -> None:
     """The target's address is computed once."""
     symbol, target = SYMBOLS[type(node.op)], node.target
     if isinstance(target, ast.Name):
@@ -150,7 +150,7 @@ def lower_augmented(low: Lowering, node: ast.AugAssign) -> None:
 
 
 @statement(ast.If)
-def lower_if(low: Lowering, node: ast.If) -> None:
+def _lower_if(low: Lowering, node: ast.If) -> None:
     then, otherwise, end = low.new_block("if.then"), low.new_block("if.else"), low.new_block("if.end")
     jump(low, node.test, then, otherwise if node.orelse else end)
     low.start(then)
@@ -168,7 +168,7 @@ def lower_if(low: Lowering, node: ast.If) -> None:
 
 
 @statement(ast.Assert)
-def lower_assert(low: Lowering, node: ast.Assert) -> None:
+def _lower_assert(low: Lowering, node: ast.Assert) -> None:
     """Checked with ``debug=True`` only, as by numba.cuda."""
     if low.unit.options.debug:
         value = truth(low, low.expr(node.test))
@@ -177,7 +177,7 @@ def lower_assert(low: Lowering, node: ast.Assert) -> None:
 
 
 @statement(ast.Return)
-def lower_return(low: Lowering, node: ast.Return) -> None:
+def _lower_return(low: Lowering, node: ast.Return) -> None:
     try:
         if node.value is None:
             _store_result(low, NONE, node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import FunctionType as PythonFunction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class Unit:
     instances: dict[tuple[object, ...], Instance] = field(default_factory=dict)
     shared: dict[tuple[object, ...], tuple[int, int, int]] = field(default_factory=dict)
     features: set[str] = field(default_factory=set)
-    sources: dict[object, FunctionSource] = field(default_factory=dict)
+    sources: dict[PythonFunction, FunctionSource] = field(default_factory=dict)
     debug_info: DebugInfo = field(default_factory=DebugInfo)
     _arrays: dict[int, tuple[np.ndarray[Any, Any], GlobalVariable]] = field(default_factory=dict)
     _texts: dict[bytes, GlobalVariable] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from weft.frontend.python.lowering.casts import convert
 from weft.frontend.python.lowering.context import NotYetTyped
 from weft.frontend.python.lowering.joins import Info, info_of, join_infos
 from weft.frontend.python.lowering.typed import TupleValue, Typed
-from weft.frontend.python.types import NoneType, Scalar, Static
+from weft.frontend.python.types import NoneType, Static
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -184,7 +184,3 @@ def _is_constant(value: Typed) -> bool:
     if isinstance(value, TupleValue):
         return all(map(_is_constant, value.items))
     return value.is_literal or isinstance(value.type, (Static, NoneType))
-
-
-def is_number(value: Typed) -> bool:
-    return isinstance(value.type, Scalar)

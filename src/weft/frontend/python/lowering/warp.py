@@ -13,7 +13,7 @@ from weft.frontend.python.cuda_names import CudaName
 from weft.frontend.python.lowering.casts import cast_value, number, to_real
 from weft.frontend.python.lowering.comparisons import condition
 from weft.frontend.python.lowering.registry import Arguments, CallHandler, call
-from weft.frontend.python.lowering.typed import NONE, Typed, TupleValue, scalar_type
+from weft.frontend.python.lowering.typed import NONE, TupleValue, Typed, scalar_type
 from weft.frontend.python.types import Scalar, boolean, int32, int64, pyint, uint32, uint64
 from weft.ir.builder import const_int
 from weft.ir.constants import FALSE, TRUE, ConstInt
