@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from weft.ir.metadata import DebugLoc, MDNode, MDString, MDTuple, Metadata, MDValue
+from weft.ir.metadata import DebugLoc, MDNode, MDString, MDTuple, MDValue, Metadata
 from weft.ir.values import Value
 
 _LOCAL_SCOPE_KINDS = frozenset(

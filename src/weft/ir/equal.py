@@ -12,7 +12,7 @@ from weft.ir.block import BasicBlock
 from weft.ir.constants import ConstAggregate, Constant, ConstExpr, ConstMetadata, ConstSplat
 from weft.ir.function import Function, GlobalAlias, GlobalValue, GlobalVariable, Module
 from weft.ir.instruction import Instruction
-from weft.ir.metadata import DbgRecord, DebugLoc, MDNode, MDTuple, Metadata, MDValue
+from weft.ir.metadata import DbgRecord, DebugLoc, MDNode, MDTuple, MDValue, Metadata
 from weft.ir.values import Value
 
 
@@ -37,7 +37,7 @@ def first_difference(a: Module | Function, b: Module | Function) -> str | None:
     return None
 
 
-class _Differ(Exception):  # noqa: N818
+class _Differ(Exception):
     """Two parts differ; the message says which."""
 
 

@@ -40,7 +40,7 @@ def parse_float(kind: str, text: str) -> int | str:
 
 
 def format_float(kind: str, bits: int) -> str:
-    """The constant as LLVM itself prints it, digit for digit."""
+    """The constant as LLVM prints it (whose last digits differ where the value is subnormal)."""
     if kind in ("half", "bfloat"):
         return f"0x{_PREFIX[kind]}{bits:04X}"
     value = bits_to_float(kind, bits)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from weft.ir.block import BasicBlock
-from weft.ir.constants import Constant
+from weft.ir.constants import Constant, Poison
 from weft.ir.instruction import Instruction
 from weft.ir.metadata import MDNode, Metadata
 from weft.ir.types import FunctionType, StructType, Type, pointer
@@ -151,6 +151,8 @@ class Function(GlobalValue):
         for block in dead:
             for instruction in block.instructions:
                 assert not instruction.users, f"{instruction!r} in a dead block is used by live code"
+                for record in list(instruction.records):
+                    record.replace(instruction, Poison(instruction.type))
         self.blocks = [b for b in self.blocks if b not in dead]
 
     def attribute(self, key: str) -> str | None:

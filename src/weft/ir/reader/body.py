@@ -143,7 +143,8 @@ def _read_debug_record(c: Cursor) -> DbgRecord:
     is_arg_list = False
     tokens = c.tokens
     while True:
-        token = tokens[c.pos]
+        last = c.pos
+        token = tokens[last]
         if token == "!DIArgList" and not operands:
             is_arg_list = True
             values += _read_arg_list(c)
@@ -158,7 +159,7 @@ def _read_debug_record(c: Cursor) -> DbgRecord:
         c.expect(",")
     loc = operands.pop()
     if not isinstance(loc, DebugLoc):
-        raise c.error("a debug record ends with a !DILocation", at=c.pos - 2)
+        raise c.error("a debug record ends with a !DILocation", at=last)
     return DbgRecord(kind, values, operands, loc, is_arg_list)
 
 

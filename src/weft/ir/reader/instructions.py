@@ -291,5 +291,6 @@ REFUSED = {
     "catchret": "compile without exceptions (-fno-exceptions)",
     "cleanupret": "compile without exceptions (-fno-exceptions)",
     "callbr": "use inline assembly without jump targets",
+    "uselistorder": "print the module without -preserve-ll-uselistorder",
     "va_arg": "pass an array instead of variable arguments",
 }

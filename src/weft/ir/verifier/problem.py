@@ -27,4 +27,12 @@ class Problem:
             where += f", %{block.name}"
         if self.instruction is None:
             return f"{where}: {self.message}"
-        return f"{where}: {self.message}: {' '.join(write_instruction(self.instruction).split())}"
+        return f"{where}: {self.message}: {_shown(self.instruction)}"
+
+
+def _shown(instruction: Instruction) -> str:
+    """The instruction on one line, as far as what is wrong with it lets the writer print it."""
+    try:
+        return " ".join(write_instruction(instruction).split())
+    except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
+        return repr(instruction)
