@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from conformance import reference
 from conformance.cases import Case
+from weft.errors import SanitizerError
 
 
 def expected(case: Case) -> tuple:
@@ -48,7 +50,10 @@ def check(case: Case, **options: Any) -> None:
     """
     wanted = expected(case)
     assert_same(compiled(case, **options), wanted, case.ulp, "machine code")
-    if not case.undefined:
+    if case.undefined:
+        with pytest.raises(SanitizerError):
+            compiled(case, debug=True)
+    else:
         assert_same(compiled(case, debug=True), wanted, case.ulp, "interpreter")
 
 

@@ -4,6 +4,8 @@ import importlib
 
 import pytest
 
+from weft import cuda
+
 SIZES = {
     "reduction": 10_007,
     "scan": 70_001,
@@ -31,6 +33,38 @@ def test_agrees_with_numpy(name: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert "ms" in capsys.readouterr().out
 
 
+# Enough for several groups and a part of one, few enough for the interpreter.
+TINY = {
+    "reduction": 3000,
+    "scan": 600,
+    "matrix_product": 20,
+    "transpose": 40,
+    "convolution": 20,
+    "dct": 16,
+    "bitonic_sort": 1024,
+    "histogram": 900,
+    "nbody": 20,
+    "radix_sort": 300,
+    "spmv": 30,
+    "bfs": 200,
+    "kmeans": 300,
+    "smith_waterman": 2,
+    "walsh": 1024,
+    "floyd_warshall": 20,
+}
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_has_no_race_nor_other_undefined_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(f"examples.workgroups.{name}")
+    # The radix sort scans with the kernels of another example.
+    scan = importlib.import_module("examples.workgroups.scan")
+    for value in (*vars(module).values(), *vars(scan).values()):
+        if isinstance(value, cuda.Kernel):
+            monkeypatch.setattr(value, "debug", True)
+    module.main(TINY[name])
+
+
 def test_each_example_is_run_here() -> None:
     names = importlib.import_module("examples.workgroups.__main__").NAMES
-    assert set(names) == set(SIZES)
+    assert set(names) == set(SIZES) == set(TINY)
