@@ -153,7 +153,8 @@ def choose(mask: Array, yes: LaneValue, no: LaneValue) -> LaneValue:
     flags = np.where(
         condition, zero if yes.flags is None else yes.flags, zero if no.flags is None else no.flags
     )
-    return Lanes(data, flags)
+    # Often the undefined lanes of both sides are the ones that were not chosen.
+    return Lanes(data, flags if flags.any() else None)
 
 
 def poison_outside(mask: Array, value: LaneValue) -> LaneValue:

@@ -76,18 +76,20 @@ def decode_division(decoder: Decoder, i: Instruction) -> Compute:
     def compute(frame: Frame) -> LaneValue:
         a, b = frame.env[a_slot], frame.env[b_slot]
         divisor = b.data
-        zero = w.raw(divisor) == 0
         flags = join_flags(a.flags, b.flags)
-        _fault_where(frame, i, zero, FaultKind.DIVISION, "integer division by zero")
-        bad = zero
+        bad = w.raw(divisor) == 0
+        unknown = is_poison(b.flags)
+        if unknown is not None:
+            _fault_where(frame, i, unknown, FaultKind.POISON, "division by poison")
+            bad = bad & ~unknown
+        _fault_where(frame, i, bad, FaultKind.DIVISION, "integer division by zero")
         if is_signed:
             overflow = (w.raw(divisor) == all_ones) & (w.raw(a.data) == least)
             if overflow.any():
                 _fault_where(frame, i, overflow, FaultKind.DIVISION, "signed division overflows")
                 bad = bad | overflow
-        unknown = is_poison(b.flags)
         if unknown is not None:
-            _fault_where(frame, i, unknown, FaultKind.POISON, "division by poison")
+            bad = bad | unknown
         if bad.any():
             divisor = np.where(bad, one, divisor)
             flags = add_poison(flags, bad)
