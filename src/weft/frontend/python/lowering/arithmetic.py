@@ -88,11 +88,12 @@ def _real(low: Lowering, symbol: str, a: Typed, b: Typed, result: Scalar) -> Typ
     if result.kind == "f":
         return Typed(result, (float_operation(low, symbol, x, y, result),))
     if symbol in ("//", "%"):
+        value = int_divmod(low, symbol, x, y, result, _never_negative(a), b.least)
         bound = 0 if b.low is not None and b.low >= 1 and (symbol == "%" or _nonnegative(a)) else None
-        value = int_divmod(low, symbol, x, y, result, _nonnegative(a), b.low)
-        return Typed(result, (value,), low=0 if result.kind == "u" else bound)
+        bound = 0 if result.kind == "u" else bound
+        return Typed(result, (value,), low=bound, sure=result.kind == "u" or (a.sure and b.sure))
     value = low.builder.binary(_INT_OPS[symbol], x, y)
-    return Typed(result, (value,), low=_low_of(symbol, a, b, result))
+    return Typed(result, (value,), low=_low_of(symbol, a, b, result), sure=result.kind == "u")
 
 
 def float_operation(low: Lowering, symbol: str, x: Value, y: Value, type: Scalar) -> Value:
@@ -107,6 +108,10 @@ def float_operation(low: Lowering, symbol: str, x: Value, y: Value, type: Scalar
 
 def _nonnegative(value: Typed) -> bool:
     return value.low is not None and value.low >= 0
+
+
+def _never_negative(value: Typed) -> bool:
+    return value.least is not None and value.least >= 0
 
 
 def _low_of(symbol: str, a: Typed, b: Typed, result: Scalar) -> int | None:
@@ -132,7 +137,8 @@ def _bit_operation(low: Lowering, symbol: str, a: Typed, b: Typed) -> Typed:
     assert isinstance(a.type, Scalar) and isinstance(b.type, Scalar)
     result = bitwise(a.type, b.type, a.int_literal, b.int_literal)
     value = low.builder.binary(_INT_OPS[symbol], to_real(low, a, result), to_real(low, b, result))
-    return Typed(result, (value,), low=_low_of(symbol, a, b, result) if result.is_integer else None)
+    bound = _low_of(symbol, a, b, result) if result.is_integer else None
+    return Typed(result, (value,), low=bound, sure=result.kind == "u" or (a.sure and b.sure))
 
 
 def _shift(low: Lowering, symbol: str, a: Typed, b: Typed) -> Typed:
@@ -142,22 +148,26 @@ def _shift(low: Lowering, symbol: str, a: Typed, b: Typed) -> Typed:
     # The count's value does not decide the type: 1 << 40 of an int32 is over-long, not too large a literal.
     result = left if b.is_literal and not left.weak else arithmetic(left, b.type, a.int_literal, None)
     x = to_real(low, a, result)
-    bound = 0 if result.kind == "u" or (_nonnegative(a) and result.bits == 64) else None
+    bound = 0 if result.kind == "u" or (_nonnegative(a) and symbol == ">>") else None
     bits, ir, builder = result.bits, ir_scalar(result), low.builder
     assert isinstance(ir, IntType)
-    arithmetic_right = symbol == ">>" and result.kind == "i" and not _nonnegative(a)
+    arithmetic_right = symbol == ">>" and result.kind == "i" and not _never_negative(a)
     operation = "shl" if symbol == "<<" else "ashr" if arithmetic_right else "lshr"
     if b.is_literal:
         count = int(b.literal)  # type: ignore[arg-type]
         if 0 <= count < bits:
-            return Typed(result, (builder.binary(operation, x, const_int(count, ir)),), low=bound)
+            return Typed(
+                result, (builder.binary(operation, x, const_int(count, ir)),), low=bound, sure=a.sure
+            )
         if arithmetic_right:
             return Typed(result, (builder.binary("ashr", x, const_int(bits - 1, ir)),))
         return Typed(result, (const_int(0, ir),), low=0)
     # The count is judged in its own type, before it is converted to the value's.
     own = number(low, b)
     if own.type == ir_scalar(boolean):
-        return Typed(result, (builder.binary(operation, x, builder.cast("zext", own, ir)),), low=bound)
+        return Typed(
+            result, (builder.binary(operation, x, builder.cast("zext", own, ir)),), low=bound, sure=a.sure
+        )
     assert isinstance(own.type, IntType)
     short = builder.icmp("ult", own, const_int(bits, own.type))
     count = cast_value(low, own, b.type, result)
@@ -165,7 +175,7 @@ def _shift(low: Lowering, symbol: str, a: Typed, b: Typed) -> Typed:
     value: Value = builder.binary(operation, x, safe)
     if not arithmetic_right:
         value = builder.select(short, value, const_int(0, ir))
-    return Typed(result, (value,), low=bound)
+    return Typed(result, (value,), low=bound, sure=a.sure)
 
 
 def negate(low: Lowering, value: Typed) -> Typed:
@@ -209,9 +219,9 @@ def absolute(low: Lowering, value: Typed) -> Typed:
         return Typed(type, (low.builder.call(function, (x,), flags=low.unit.options.fastmath),))
     result = pyint if type is boolean else type
     x = convert(low, value, result)[0]
-    if result.kind == "u" or _nonnegative(value) or type is boolean:
+    if result.kind == "u" or _never_negative(value) or type is boolean:
         return Typed(result, (x,), low=0)
     # Its second argument says that the least integer is its own absolute value.
     function = low.unit.llvm(f"llvm.abs.i{result.bits}", x.type, x.type, ir_scalar(boolean))
     value_ = low.builder.call(function, (x, const_int(0, ir_scalar(boolean))))
-    return Typed(result, (value_,), low=0 if result.bits == 64 else None)
+    return Typed(result, (value_,), low=0 if result.bits == 64 else None, sure=False)

@@ -79,7 +79,7 @@ def to_int64(low: Lowering, value: Typed, what: str) -> Value:
     if value.is_literal or value.type.bits == 64:
         return to_real(low, value, pyint)
     ir = value.parts[0]
-    if value.type.kind == "i" and value.low is not None and value.low >= 0:
+    if value.type.kind == "i" and value.least is not None and value.least >= 0:
         return low.builder.cast("zext", ir, I64, ("nneg",))
     return low.builder.cast("sext" if value.type.kind == "i" else "zext", ir, I64)
 
@@ -125,7 +125,7 @@ def cast(low: Lowering, value: Typed, target: Scalar) -> Typed:
         if value.literal == value.literal and abs(value.literal or 0) != float("inf"):
             number_ = kind(value.literal)  # type: ignore[arg-type]
             return Typed(target, literal=number_, low=number_ if target is pyint else None)
-    return Typed(target, convert(low, value, target), low=_low_after(value, target))
+    return Typed(target, convert(low, value, target), low=_low_after(value, target), sure=value.sure)
 
 
 def _low_after(value: Typed, target: Scalar) -> int | None:

@@ -145,7 +145,7 @@ def _common_type(a: Typed, b: Typed, left: Scalar, right: Scalar) -> Scalar | No
             return pyint if other_type is not uint64 and fits(one.int_literal, int64) else None
     if uint64 in (left, right):
         signed, value = (right, b) if left is uint64 else (left, a)
-        exact = signed.kind in "ub" or (value.low is not None and value.low >= 0)
+        exact = signed.kind in "ub" or (value.least is not None and value.least >= 0)
         return uint64 if exact else None
     return promote(left, right)
 

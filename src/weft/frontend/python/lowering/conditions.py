@@ -192,7 +192,7 @@ def select(low: Lowering, test: Value, then: Typed, otherwise: Typed) -> Typed:
     info = _joined([then, otherwise])
     pairs = zip(convert(low, then, info.type), convert(low, otherwise, info.type), strict=True)
     parts = tuple(a if a is b else low.builder.select(test, a, b) for a, b in pairs)
-    return Typed(info.type, parts, low=info.low)
+    return Typed(info.type, parts, low=info.low, sure=info.sure)
 
 
 def _joined(values: list[Typed]) -> Info:
@@ -213,14 +213,14 @@ def merge(low: Lowering, values: list[tuple[Typed, BasicBlock]], name: str) -> T
         low.branch(end)
     low.start(end)
     if len(incoming) == 1:
-        return Typed(info.type, incoming[0][0], low=info.low)
+        return Typed(info.type, incoming[0][0], low=info.low, sure=info.sure)
     phis = []
     for index, component in enumerate(components(info.type)):
         phi = low.builder.phi(component.type)
         for parts, block in incoming:
             phi.add_incoming(parts[index], block)
         phis.append(phi)
-    return Typed(info.type, tuple(phis), low=info.low)
+    return Typed(info.type, tuple(phis), low=info.low, sure=info.sure)
 
 
 @expression(ast.BoolOp)
@@ -270,4 +270,4 @@ def _and_or(low: Lowering, is_and: bool, first: Typed, test: Value, operand: ast
         phi.add_incoming(a, start)
         phi.add_incoming(b, last)
         phis.append(phi)
-    return Typed(info.type, tuple(phis), low=info.low)
+    return Typed(info.type, tuple(phis), low=info.low, sure=info.sure)

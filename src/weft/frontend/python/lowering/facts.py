@@ -81,12 +81,10 @@ def _lower_bound(low: Lowering, node: ast.expr) -> int | None:
     if isinstance(node, ast.Name) and _is_integer(low, node.id):
         bound = low.variables.bound_value(node.id)
         if bound is not None:
-            return bound.low
+            return bound.least
         info = low.variables.info(node.id)
-        known = low.facts.get(node.id)
-        return (
-            known if info is None or info.low is None else info.low if known is None else max(known, info.low)
-        )
+        bounds = [low.facts.get(node.id), info.low if info is not None and info.sure else None]
+        return max((bound for bound in bounds if bound is not None), default=None)
     return None
 
 

@@ -12,11 +12,12 @@ from weft.frontend.python.typing_rules import Literals, join
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What is known of a variable: its type, its values if all are literals, and a lower bound of them."""
+    """What is known of a variable: its type, its values if all are literals, and a lower bound (see `Typed`)."""
 
     type: KernelType
     literals: Literals | None = None
     low: int | None = None
+    sure: bool = True
 
 
 def info_of(value: Typed) -> Info:
@@ -27,7 +28,7 @@ def info_of(value: Typed) -> Info:
         literals = Literals(number, number, abs(number) <= 1 << 24)
     elif isinstance(value.literal, (float, complex)):
         literals = Literals(0, 0)
-    return Info(value.type, literals, value.low)
+    return Info(value.type, literals, value.low, value.sure)
 
 
 def join_infos(a: Info, b: Info) -> tuple[Info, bool]:
@@ -42,7 +43,7 @@ def join_infos(a: Info, b: Info) -> tuple[Info, bool]:
     if isinstance(a.type, Scalar) and isinstance(b.type, Scalar):
         type, loses = join(a.type, b.type, a.literals, b.literals)
         both = a.literals.union(b.literals) if a.literals and b.literals else None
-        return Info(type, both, low), loses
+        return Info(type, both, low, a.sure and b.sure), loses
     return Info(join_types(a.type, b.type)), False
 
 

@@ -226,11 +226,12 @@ def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed]
     start, stop, step = (
         to_int64(low, v, "an argument of range()") for v in (source.start, source.stop, source.step)
     )
-    upwards = source.step.low is not None and source.step.low >= 1
+    upwards = source.step.least is not None and source.step.least >= 1
     downwards = source.step.int_literal is not None and source.step.int_literal < 0
     bound = source.start.low if upwards else None
+    sure = source.start.sure
     if downwards and source.stop.low is not None:
-        bound = source.stop.low + 1
+        bound, sure = source.stop.low + 1, source.stop.sure
     counter = low.alloca(I64, "counter")
     low.builder.store(start, counter)
     head, body, orelse, end = _blocks(low, "for")
@@ -241,13 +242,13 @@ def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed]
     low.branch_if(test, body, orelse if node.orelse else end)
     low.start(body)
     increment = low.new_block("for.inc")
-    assign(low, node.target, item(Typed(pyint, (value,), low=bound)))
+    assign(low, node.target, item(Typed(pyint, (value,), low=bound, sure=sure)))
     _loop_body(low, node.body, end, increment)
     low.branch(increment)
     low.start(increment)
     if not low.is_dead:
         low.at(node)
-        flags = ("nuw", "nsw") if upwards and bound is not None and bound >= 0 else ("nsw",)
+        flags = ("nuw", "nsw") if upwards and sure and bound is not None and bound >= 0 else ("nsw",)
         # The counter is loaded again: SSA construction makes one value of it.
         following = low.builder.binary("add", low.builder.load(I64, counter), step, flags)
         low.builder.store(following, counter)

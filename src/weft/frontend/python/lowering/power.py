@@ -84,8 +84,13 @@ def _int_power(low: Lowering, a: Typed, b: Typed, result: Scalar, exponent: int 
     if exponent is not None:
         if exponent == 0:
             return Typed(result, (const_int(1, x.type),), low=1)
-        return Typed(result, (by_squaring(x, exponent, lambda p, q: builder.binary("mul", p, q)),), low=bound)
-    return Typed(result, (_power_loop(low, x, b, result),), low=bound)
+        return Typed(
+            result,
+            (by_squaring(x, exponent, lambda p, q: builder.binary("mul", p, q)),),
+            low=bound,
+            sure=result.kind == "u",
+        )
+    return Typed(result, (_power_loop(low, x, b, result),), low=bound, sure=result.kind == "u")
 
 
 def _power_loop(low: Lowering, x: Value, b: Typed, result: Scalar) -> Value:

@@ -30,11 +30,13 @@ class Typed:
     literal
         The number, when it is known at compile time.
     low
-        A lower bound of an integer, when one is known. It serves to leave out the wrapping of negative indices
-        and holds for indices in range only: wrapping of int64 arithmetic is not considered.
+        A lower bound of an integer, when one is known.
+    sure
+        Whether the bound holds even if int64 arithmetic wrapped on the way to the value. One that does not
+        serves only to leave out the wrapping of negative indices.
     """
 
-    __slots__ = ("literal", "low", "parts", "type")
+    __slots__ = ("literal", "low", "parts", "sure", "type")
 
     def __init__(
         self,
@@ -42,11 +44,18 @@ class Typed:
         parts: tuple[Value, ...] = (),
         literal: bool | int | float | complex | None = None,
         low: int | None = None,
+        sure: bool = True,
     ) -> None:
         self.type = type
         self.parts = parts
         self.literal = literal
         self.low = low
+        self.sure = sure
+
+    @property
+    def least(self) -> int | None:
+        """A lower bound that always holds."""
+        return self.low if self.sure else None
 
     @property
     def value(self) -> Value:

@@ -79,8 +79,11 @@ class VariableTable:
             low.builder.load(c.type, slot) for c, slot in zip(components(info.type), slots, strict=True)
         )
         known = low.facts.get(name)
-        bound = known if info.low is None else info.low if known is None else max(known, info.low)
-        return Typed(info.type, parts, low=bound)
+        # Of a variable with several assignments the bound may change in a later walk, and with it the code.
+        sure = info.sure and low.scope.is_bound_once(name)
+        if known is not None and (info.low is None or known >= info.low):
+            return Typed(info.type, parts, low=known)
+        return Typed(info.type, parts, low=info.low, sure=sure)
 
     def store(self, low: Lowering, name: str, value: Typed, span: SourceSpan) -> None:
         """Assign to a variable."""
@@ -107,7 +110,7 @@ class VariableTable:
             self.stable = False
             variable.slots = None
         read = variable.reads_at
-        if read is not None and read.low is not None and (joined.low is None or joined.low < read.low):
+        if read is not None and read.low is not None and _is_weaker(joined, read):
             # Widen at once: a bound that sinks by one in each walk would never settle.
             self.stable = False
             joined = found = Info(joined.type, joined.literals, None)
@@ -171,8 +174,14 @@ class VariableTable:
                 continue
             low = None if found.low is None or info.low is None else min(found.low, info.low)
             base = join_infos(found, info)[0] if widen else found
-            result[name] = Info(base.type, base.literals, low)
+            result[name] = Info(base.type, base.literals, low, found.sure and info.sure)
         return result
+
+
+def _is_weaker(new: Info, read: Info) -> bool:
+    """Whether the lower bound that a read has relied on does not hold any more."""
+    assert read.low is not None
+    return new.low is None or new.low < read.low
 
 
 def _described(name: str) -> str:

@@ -106,11 +106,11 @@ def _bound(low: Lowering, bound: Typed | None, extent: Value, least: Value, most
     """A bound of a slice, counted from the start and clamped; None when it is left out."""
     if bound is None:
         return None
-    if bound.is_literal and bound.low is not None and bound.low >= 0:
+    if bound.least is not None and bound.least >= 0:
         value = to_int64(low, bound, "the bound of a slice")
     else:
         value, _ = wrapped(low, bound, extent)
-    if not (bound.low is not None and bound.low >= 0):
+    if not (bound.least is not None and bound.least >= 0):
         value = _extreme(low, "smax", value, least)
     return _extreme(low, "smin", value, most)
 
