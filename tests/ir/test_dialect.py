@@ -120,7 +120,8 @@ def test_predicate_may_be_used_before_its_definition_is_read() -> None:
 
 
 def test_instruction_named_like_a_mark_is_no_mark() -> None:
-    text = "define i32 @f(i32 %total, i32 %guard) {\npredicate:\n  %shadow = add i32 %total, %guard\n  ret i32 %shadow\n}\n"
+    head = "define i32 @f(i32 %total, i32 %guard) {\npredicate:\n"
+    text = f"{head}  %shadow = add i32 %total, %guard\n  ret i32 %shadow\n}}\n"
     function = read_module(text).functions["f"]
     assert write_function(function) == text
     assert not function.entry.instructions[0].total

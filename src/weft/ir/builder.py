@@ -28,11 +28,13 @@ from weft.ir.values import Value
 
 
 def const_int(value: int, type: Type = I64) -> ConstInt:
+    """An integer constant; `value` may be negative and wraps."""
     assert isinstance(type, IntType), f"{type} is no integer type"
     return ConstInt(type, value)
 
 
 def const_float(value: float, type: Type) -> ConstFloat:
+    """A float constant, `value` rounded to the type."""
     assert isinstance(type, FloatType), f"{type} is no float type"
     return ConstFloat.of(type, value)
 
@@ -223,6 +225,7 @@ class Builder:
 
 
 def address_space(pointer: Value) -> int:
+    """The address space that a pointer, or a vector of pointers, points into."""
     type = pointer.type.scalar
     assert isinstance(type, PointerType)
     return type.space

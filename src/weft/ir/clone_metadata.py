@@ -105,11 +105,8 @@ class DeepMetadata(MetadataMap):
             return MDValue(self.map_value(node.value))
         known = self._copies.get(id(node))
         if known is None:
-            made: MDTuple | MDNode
-            if isinstance(node, MDTuple):
-                made = MDTuple([], node.distinct)
-            else:
-                made = MDNode(node.kind, {}, node.distinct)
+            is_tuple = isinstance(node, MDTuple)
+            made = MDTuple([], node.distinct) if is_tuple else MDNode(node.kind, {}, node.distinct)
             known = self._copies[id(node)] = (made, node)
             self._pending.append((node, made))
         return known[0]

@@ -49,6 +49,8 @@ class Constant(Value):
 
 
 class ConstInt(Constant):
+    """An integer; `value` is unsigned, `signed` its two's complement reading."""
+
     __slots__ = ("value",)
 
     def __init__(self, type: IntType, value: int) -> None:
@@ -98,6 +100,8 @@ class ConstZero(Constant):
 
 
 class Undef(Constant):
+    """LLVM's undef: each use may see another value. Nothing of weft makes it."""
+
     __slots__ = ()
 
 

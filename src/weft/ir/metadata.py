@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, frozen=True)
 class MDString:
+    """``!"text"``."""
+
     text: str
 
 

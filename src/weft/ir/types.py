@@ -47,24 +47,32 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class VoidType(Type):
+    """The result of what has none."""
+
     def __str__(self) -> str:
         return "void"
 
 
 @dataclass(frozen=True, slots=True)
 class LabelType(Type):
+    """The type of blocks."""
+
     def __str__(self) -> str:
         return "label"
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataType(Type):
+    """The type of metadata as an argument of a call."""
+
     def __str__(self) -> str:
         return "metadata"
 
 
 @dataclass(frozen=True, slots=True)
 class TokenType(Type):
+    """A value that only names the instruction that made it."""
+
     def __str__(self) -> str:
         return "token"
 
@@ -98,6 +106,8 @@ class FloatType(Type):
 
 @dataclass(frozen=True, slots=True)
 class PointerType(Type):
+    """An opaque pointer into address space `space`."""
+
     space: int = 0
 
     def __str__(self) -> str:
@@ -106,6 +116,8 @@ class PointerType(Type):
 
 @dataclass(frozen=True, slots=True)
 class VectorType(Type):
+    """`count` elements of an integer, float or pointer type."""
+
     element: Type
     count: int
 
@@ -115,6 +127,8 @@ class VectorType(Type):
 
 @dataclass(frozen=True, slots=True)
 class ArrayType(Type):
+    """`count` elements of any type, one behind the other in memory."""
+
     element: Type
     count: int
 
@@ -144,6 +158,8 @@ class StructType(Type):
 
 @dataclass(frozen=True, slots=True)
 class FunctionType(Type):
+    """What a function takes and returns."""
+
     result: Type
     params: tuple[Type, ...]
     vararg: bool = False
@@ -166,11 +182,13 @@ def quote_name(name: str) -> str:
 
 @cache
 def int_type(bits: int) -> IntType:
+    """The integer type of `bits` bits, one object per width."""
     return IntType(bits)
 
 
 @cache
 def pointer(space: int = 0) -> PointerType:
+    """The pointer type of an address space, one object per space."""
     return PointerType(space)
 
 

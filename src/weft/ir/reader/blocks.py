@@ -8,6 +8,7 @@ from weft.ir.values import Value
 
 
 def scope_of(c: Cursor) -> FunctionScope:
+    """The scope of the function that is being read."""
     assert c.scope is not None, "not in a function"
     return c.scope
 

@@ -8,9 +8,9 @@ from weft.ir.metadata import DbgRecord, DebugLoc, Metadata
 from weft.ir.opcodes import OPCODES
 from weft.ir.reader.blocks import check_all_defined, define_value, scope_of, start_block
 from weft.ir.reader.calls import TAIL_MARKERS
-from weft.ir.reader.constants import read_typed_value, read_value
 from weft.ir.reader.cursor import Cursor, local_key
 from weft.ir.reader.instructions import FORMS, REFUSED
+from weft.ir.reader.operands import read_typed_value, read_value
 from weft.ir.types import I1, VOID
 from weft.ir.values import Value
 

@@ -9,8 +9,8 @@ from weft.ir.instruction import Instruction
 from weft.ir.keywords import PARAMETER_ATTRIBUTES
 from weft.ir.opcodes import FAST_MATH
 from weft.ir.reader.attributes import read_attributes, read_calling_convention, read_function_attributes
-from weft.ir.reader.constants import read_typed_value, read_value
 from weft.ir.reader.cursor import Cursor
+from weft.ir.reader.operands import read_typed_value, read_value
 from weft.ir.reader.types import read_first_class_type, read_type_or_function_type
 from weft.ir.types import PTR, FunctionType, Type
 from weft.ir.values import Value

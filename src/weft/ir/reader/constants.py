@@ -1,4 +1,4 @@
-"""Reading constants and operands."""
+"""Reading constants."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ from weft.ir.constants import (
 from weft.ir.float_format import parse_float
 from weft.ir.lexer import name_of, unescape
 from weft.ir.opcodes import OPCODES
-from weft.ir.reader.cursor import Cursor, ForwardValue, local_key
-from weft.ir.reader.types import read_first_class_type, read_type
+from weft.ir.reader.cursor import Cursor
+from weft.ir.reader.types import read_first_class_type
 from weft.ir.result_types import gep_type
 from weft.ir.types import (
     METADATA,
-    PTR,
     TOKEN,
     ArrayType,
     FloatType,
@@ -38,7 +37,6 @@ from weft.ir.types import (
     Type,
     VectorType,
 )
-from weft.ir.values import Value
 
 _EXPRESSIONS = frozenset(
     ("getelementptr", "ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc", "add", "sub", "xor",
@@ -52,42 +50,8 @@ _REFUSED = {
 }
 
 
-def read_value(c: Cursor, type: Type) -> Value:
-    """An operand of a known type."""
-    token = c.tokens[c.pos]
-    if token[0] != "%":
-        return read_constant(c, type)
-    scope = c.scope
-    if scope is None:
-        raise c.error("a local value cannot stand here")
-    value = scope.values.get(token)
-    if value is None:
-        return _late_value(c, token, type)
-    if value.type is not type and value.type != type:
-        raise c.error(f"{token} has type {value.type}, here it is used as {type}")
-    c.pos += 1
-    return value
-
-
-def _late_value(c: Cursor, token: str, type: Type) -> Value:
-    """A local value written with quotes, or used before its definition."""
-    scope = c.scope
-    assert scope is not None
-    key = local_key(token)
-    value = scope.values.get(key) or scope.forward_values.get(key)
-    if value is None:
-        value = scope.forward_values[key] = ForwardValue(type, key[1:], c.pos)
-    elif value.type != type:
-        raise c.error(f"{token} has type {value.type}, here it is used as {type}")
-    c.pos += 1
-    return value
-
-
-def read_typed_value(c: Cursor) -> Value:
-    return read_value(c, read_type(c))
-
-
 def read_typed_constant(c: Cursor) -> Constant:
+    """``i32 7``."""
     return read_constant(c, read_first_class_type(c))
 
 
@@ -116,6 +80,8 @@ def read_constant(c: Cursor, type: Type) -> Constant:
         raise c.error(f"{token} is no constant expression of LLVM 22", "compute it with an instruction")
     if type is METADATA:
         return ConstMetadata(METADATA, c.context.metadata.read(c))
+    if first == "%":
+        raise c.error("a local value cannot stand here")
     if token in _REFUSED:
         raise c.error(f"constant {token} is not supported", _REFUSED[token])
     raise c.error(f"expected a value of type {type}, found {c.shown()}")
@@ -310,12 +276,3 @@ _WORDS = {
     "[": _read_aggregate,
     "<": _read_aggregate,
 }
-
-
-def read_pointer(c: Cursor) -> Value:
-    """``ptr %p``, in any address space."""
-    start = c.pos
-    type = read_type(c)
-    if type is not PTR and not isinstance(type, PointerType):
-        raise c.error(f"expected a pointer, found a value of type {type}", at=start)
-    return read_value(c, type)

@@ -14,7 +14,7 @@ from weft.ir.instruction import Instruction
 from weft.ir.opcodes import FLOAT_PREDICATES, INT_PREDICATES, OPCODES
 from weft.ir.reader.blocks import block_of
 from weft.ir.reader.calls import read_call
-from weft.ir.reader.constants import read_constant, read_typed_value, read_value
+from weft.ir.reader.constants import read_constant
 from weft.ir.reader.cursor import Cursor
 from weft.ir.reader.memory import (
     read_alloca,
@@ -24,6 +24,7 @@ from weft.ir.reader.memory import (
     read_load,
     read_store,
 )
+from weft.ir.reader.operands import read_typed_value, read_value
 from weft.ir.reader.types import read_first_class_type, read_type
 from weft.ir.result_types import compare_type, gep_type, member_type
 from weft.ir.types import I1, VOID, IntType, Type, VectorType

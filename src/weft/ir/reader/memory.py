@@ -8,8 +8,8 @@ from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
 from weft.ir.keywords import ORDERINGS
 from weft.ir.opcodes import RMW_OPERATIONS
-from weft.ir.reader.constants import read_pointer, read_typed_value
 from weft.ir.reader.cursor import Cursor
+from weft.ir.reader.operands import read_pointer, read_typed_value
 from weft.ir.reader.types import read_first_class_type
 from weft.ir.result_types import cmpxchg_type
 from weft.ir.types import I32, PTR, VOID, pointer
@@ -61,6 +61,7 @@ def _access_suffix(c: Cursor, atomic: bool, volatile: bool) -> dict[str, Any]:
 
 
 def read_load(c: Cursor, op: str) -> Instruction:
+    """``load atomic volatile T, ptr %p syncscope("s") ordering, align n``."""
     atomic, volatile = _access_prefix(c)
     type = read_first_class_type(c)
     c.expect(",")
@@ -69,6 +70,7 @@ def read_load(c: Cursor, op: str) -> Instruction:
 
 
 def read_store(c: Cursor, op: str) -> Instruction:
+    """``store``, with the same words around it as a load."""
     atomic, volatile = _access_prefix(c)
     value = read_typed_value(c)
     c.expect(",")
@@ -77,6 +79,7 @@ def read_store(c: Cursor, op: str) -> Instruction:
 
 
 def read_alloca(c: Cursor, op: str) -> Instruction:
+    """``alloca inalloca T, i32 %count, align n, addrspace(n)``."""
     inalloca = c.accept("inalloca")
     if c.token == "swifterror":
         raise c.error("swifterror is not supported")
@@ -98,6 +101,7 @@ def read_alloca(c: Cursor, op: str) -> Instruction:
 
 
 def read_atomicrmw(c: Cursor, op: str) -> Instruction:
+    """``atomicrmw volatile operation ptr %p, T %x syncscope("s") ordering, align n``."""
     volatile = c.accept("volatile")
     rmw = c.token
     if rmw not in _RMW_OPERATIONS:
@@ -113,6 +117,7 @@ def read_atomicrmw(c: Cursor, op: str) -> Instruction:
 
 
 def read_cmpxchg(c: Cursor, op: str) -> Instruction:
+    """``cmpxchg weak volatile ptr %p, T %expected, T %new syncscope("s") success failure, align n``."""
     weak = c.accept("weak")
     volatile = c.accept("volatile")
     address = read_pointer(c)
@@ -128,5 +133,6 @@ def read_cmpxchg(c: Cursor, op: str) -> Instruction:
 
 
 def read_fence(c: Cursor, op: str) -> Instruction:
+    """``fence syncscope("s") ordering``."""
     attrs = {"syncscope": _read_syncscope(c), "ordering": _read_ordering(c)}
     return Instruction(op, VOID, attrs=attrs)

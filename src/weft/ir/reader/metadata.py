@@ -11,8 +11,8 @@ import re
 
 from weft.ir.lexer import END, SourceText, decode
 from weft.ir.metadata import DebugLoc, MDNode, MDString, MDTuple, MDValue, Metadata
-from weft.ir.reader.constants import read_typed_value
 from weft.ir.reader.cursor import Cursor
+from weft.ir.reader.operands import read_typed_value
 
 _LOCATION = re.compile(
     r"!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: (!\d+)(?:, inlinedAt: (!\d+))?"

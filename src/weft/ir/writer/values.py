@@ -27,7 +27,6 @@ from weft.ir.types import (
     ArrayType,
     FloatType,
     FunctionType,
-    IntType,
     StructType,
     Type,
     VectorType,
@@ -79,7 +78,7 @@ class ValueWriter:
         """The value without its type. What belongs to no function being written is ``<badref>``, as in LLVM."""
         if value.tracks_users:
             return self.locals.get(value) or f"<badref {value.name}>"
-        return _CONSTANTS[value.__class__](self, value)
+        return _CONSTANTS[value.__class__](self, value)  # type: ignore[arg-type]
 
     def symbol(self, symbol: GlobalValue) -> str:
         text = self.symbols.get(symbol)
@@ -154,9 +153,3 @@ _CONSTANTS: dict[type, Callable[[ValueWriter, Constant], str]] = {
     GlobalVariable: _symbol,  # type: ignore[dict-item]
     GlobalAlias: _symbol,  # type: ignore[dict-item]
 }
-
-
-def integer_type(type: Type) -> IntType:
-    """`type`, which the opcode table says is an integer."""
-    assert isinstance(type, IntType)
-    return type
