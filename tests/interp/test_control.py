@@ -506,5 +506,5 @@ C:
   ret i32 1
 }"""
     assert run(text, [[False, False]], 2)[0] == [1, 1]
-    with pytest.raises(InterpError, match="unreachable .*thread 1"):
+    with pytest.raises(InterpError, match=r"unreachable .*thread 1"):
         run(text, [[False, True]], 2)

@@ -110,7 +110,7 @@ def test_flags_of_casts_and_compares(instruction: str, result: str, expected: bo
         ("  %v = insertelement <2 x i32> poison, i32 %a, i32 0\n  %r = extractelement <2 x i32> %v, i32 0", False),
         ("  %v = insertelement <2 x i32> poison, i32 %a, i32 0\n  %r = extractelement <2 x i32> %v, i32 1", True),
         ("  %r = extractelement <2 x i32> zeroinitializer, i32 2", True),
-        ("  %v = insertelement <2 x i32> zeroinitializer, i32 1, i32 2\n  %r = extractelement <2 x i32> %v, i32 0", True),
+        ("  %v = insertelement <2 x i32> splat (i32 1), i32 1, i32 2\n  %r = extractelement <2 x i32> %v, i32 0", True),
         (
             "  %v = shufflevector <2 x i32> zeroinitializer, <2 x i32> poison, <2 x i32> <i32 0, i32 poison>\n"
             "  %r = extractelement <2 x i32> %v, i32 0",
@@ -217,6 +217,8 @@ C:
 
 
 def test_freeze_gives_every_use_the_same_value() -> None:
-    module = read_module("define i32 @f() {\n  %f = freeze i32 poison\n  %r = sub i32 %f, %f\n  ret i32 %r\n}")
+    module = read_module(
+        "define i32 @f() {\n  %f = freeze i32 poison\n  %r = sub i32 %f, %f\n  ret i32 %r\n}"
+    )
     outcome = interp.run_function(module, "f", [], 1)
     assert outcome.data.tolist() == [0]
