@@ -24,6 +24,9 @@ class AccessForm(StrEnum):
     SCATTER = "scatter"
     """A store (or atomic) to addresses that nothing relates."""
 
+    PRIVATE = "private"
+    """Each lane has its own stack object, and all access the same place in theirs."""
+
     @property
     def is_irregular(self) -> bool:
         """Whether each lane has to take its own way to memory."""
