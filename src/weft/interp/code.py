@@ -87,7 +87,8 @@ class BlockCode:
     terminate: Callable[[Frame, BlockCode], None] | None = None
     edges: dict[int, EdgeKey] = field(default_factory=dict)
     """The waiting place behind each successor, by its number."""
-    has_total: bool = False
+    needs_present: bool = False
+    """Whether something in the block is assigned on passive threads under either semantics."""
     per_thread: bool = False
     """In an irreducible loop each thread runs on its own."""
     is_header: bool = False

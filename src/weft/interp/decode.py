@@ -141,12 +141,13 @@ def _decode_block(
     for instruction in block.instructions:
         if instruction.op == "phi":
             code.phis.append(_decode_phi(instruction, decoder, numbers, segments))
+            code.needs_present |= instruction.shadow is not None
             continue
         if instruction.is_terminator:
             code.terminate = TERMINATORS[instruction.op](decoder, instruction, code, numbers)
             break
         step = _decode_step(instruction, decoder, segments)
-        code.has_total |= step.mode == Mode.TOTAL
+        code.needs_present |= step.mode == Mode.TOTAL
         if pending_predicate:
             code.before_predicate.append(step)
             pending_predicate = instruction is not predicate

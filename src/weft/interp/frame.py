@@ -42,7 +42,7 @@ class Frame:
     active
         The threads for which the current step runs: the activation, but for total and guarded steps.
     present
-        The threads of lane groups that take part in the current block.
+        The threads of lane groups that take part in the current block; kept up where passive threads matter.
     control
         The control mask of the current block.
     """
@@ -111,10 +111,10 @@ class Frame:
             self._join_floating(key, edges)
         control = edges[0][1] if len(edges) == 1 else union((s for _, s in edges), machine.lanes)
         self.control = control
-        if machine.lane_groups == 1 and not block.per_thread:
-            self.present = machine.everyone
-        else:
-            self.present = control if block.per_thread else machine.present(control)
+        if block.per_thread:
+            self.present = control
+        elif machine.oblivious or block.needs_present:
+            self.present = machine.present(control)
         machine.steps += 1
         if machine.steps > machine.step_limit:
             machine.count_step(block.block.terminator)
@@ -296,8 +296,7 @@ class Frame:
         """Let threads that a barrier releases go on."""
         for block, segment, threads in self.waiting.release(self):
             self.active = self.control = threads
-            machine = self.machine
-            self.present = machine.everyone if machine.lane_groups == 1 else machine.present(threads)
+            self.present = self.machine.present(threads)
             self._run_from(block, segment)
 
     def finish(self, value: LaneValue | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -13,25 +12,26 @@ Kernel = Callable[[Array, Array], Array]
 Check = Callable[[Array, Array, Array], Array]
 
 
-@dataclass(frozen=True, slots=True)
 class Width:
-    """How integers of `bits` bits lie in their dtype."""
+    """How integers of `bits` bits lie in their dtype.
 
-    bits: int
+    Attributes
+    ----------
+    container
+        Bits of the dtype; 0 for Python integers.
+    is_exact
+        Whether the dtype wraps where the type does.
+    max
+        The greatest unsigned value.
+    """
 
-    @property
-    def container(self) -> int:
-        """Bits of the dtype; 0 for Python integers."""
-        return next((c for c in (8, 16, 32, 64) if self.bits <= c), 0)
+    __slots__ = ("bits", "container", "is_exact", "max")
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether the dtype wraps where the type does."""
-        return self.bits == self.container
-
-    @property
-    def max(self) -> int:
-        return (1 << self.bits) - 1
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+        self.container = next((c for c in (8, 16, 32, 64) if bits <= c), 0)
+        self.is_exact = bits == self.container
+        self.max = (1 << bits) - 1
 
     def raw(self, a: Array) -> Array:
         """The data as unsigned integers (``i1`` is kept as bool)."""
