@@ -17,23 +17,32 @@ With ``WEFT_CHECK=1`` each stage is verified, and the program before and after i
 
 from __future__ import annotations
 
+import functools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from weft.codegen.groups import ArenaNeeds, build_group_entry
+from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.groups import ArenaNeeds, LaneKernel, build_group_entry
+from weft.codegen.vectorize import guard_by_lane, vectorize_function, why_not_vectorized
+from weft.codegen.widen.calls import VectorMathFunction
+from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import UnsupportedError
-from weft.ir import Function, Module
+from weft.ir import Function, Module, Value
+from weft.ir.clone import clone_function
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.locations import span_of
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
+from weft.machine.host import host
+from weft.machine.vecmath import math_function
+from weft.machine.vecmath_load import find_function
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
-from weft.transform.barriers import barriers_of, split_at_barriers
+from weft.transform.barriers import BarrierProgram, barriers_of, split_at_barriers
 from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
 
@@ -46,14 +55,17 @@ class CompileOptions:
     ----------
     fastmath
         Whether float operations may be contracted, reassociated and assume finite values.
+    width
+        Threads in a lane group; 1 runs thread after thread, None lets weft choose.
     """
 
     fastmath: bool = False
+    width: int | None = None
 
     @property
     def key(self) -> str:
         """The options as text, for the compile cache."""
-        return f"fastmath={self.fastmath}"
+        return f"fastmath={self.fastmath} width={self.width}"
 
 
 @dataclass(slots=True)
@@ -86,6 +98,15 @@ class Stage:
     kernel: str
 
 
+@dataclass(frozen=True, slots=True)
+class MathSymbol:
+    """A vector math function by what it computes: enough to find it again in another process."""
+
+    name: str
+    bits: int
+    lanes: int
+
+
 @dataclass(slots=True)
 class LoweredKernel:
     """A kernel as LLVM text, ready for the final pipeline.
@@ -100,6 +121,8 @@ class LoweredKernel:
         Scratch memory that it needs.
     barrier_lines
         The source line of each barrier, numbered from 1; for `BarrierDivergence`.
+    math
+        Vector math functions the code calls, by symbol.
     stages
         The program after each stage, kept only under ``WEFT_CHECK``.
     """
@@ -109,6 +132,7 @@ class LoweredKernel:
     arena: ArenaNeeds
     barrier_lines: tuple[int, ...]
     timings: Timings
+    math: dict[str, MathSymbol] = field(default_factory=dict)
     stages: list[Stage] = field(default_factory=list)
 
 
@@ -154,14 +178,68 @@ def lower_kernel(
         lower_work_items(module, kernel)
         arrive("work items", module)
         _refuse_warp_operations(module)
-        program = split_at_barriers(module, kernel) if barriers_of(kernel) else None
+        math: dict[str, MathSymbol] = {}
+        program: BarrierProgram | LaneKernel | None = None
+        if barriers_of(kernel):
+            program = split_at_barriers(module, kernel)
+        elif (width := choose_width(kernel, options.width, spec)) > 1:
+            program = _widen(module, kernel, width, spec, math, arrive)
         for function in module.definitions():
             run_single_lane(function)
         entry, arena = build_group_entry(module, kernel, program)
         _restrict_to(module, entry)
         arrive("group loops", module)
         text = write_module(module, plain=True)
-    return LoweredKernel(text, entry.name, arena, program.lines if program else (), timings, stages)
+    lines = program.lines if isinstance(program, BarrierProgram) else ()
+    return LoweredKernel(text, entry.name, arena, lines, timings, math, stages)
+
+
+def _widen(
+    module: Module,
+    kernel: Function,
+    width: int,
+    spec: TargetSpec,
+    math: dict[str, MathSymbol],
+    arrive: Callable[[str, Module], None],
+) -> LaneKernel:
+    """Replace `kernel` by its versions for whole and for partial lane groups."""
+    lanes = LaneSpace((width,))
+    domain = domain_named("product", lanes.extents)
+    partial = clone_function(kernel, f"{kernel.name}.partial")
+    guard_by_lane(module, partial)
+    versions = []
+    for function, name in ((kernel, f"{kernel.name}.w{width}"), (partial, f"{kernel.name}.w{width}.partial")):
+        shapes: dict[Value, Shape] = {
+            a: domain.strided(1, 64, width) for a in function.args if a.name == "tid.x"
+        }
+        find = functools.partial(_find_math, math, spec)
+        versions.append(vectorize_function(module, function, lanes, name, shapes, find, arrive)[0])
+    return LaneKernel(width, *versions)
+
+
+def _find_math(
+    used: dict[str, MathSymbol], spec: TargetSpec, callee: str, lanes: int
+) -> VectorMathFunction | None:
+    """The widest installed vector function for a scalar callee that takes at most `lanes` lanes."""
+    known = math_function(callee)
+    if known is None or spec != TargetSpec.host():
+        return None
+    name, bits = known
+    count = max(2, 1 << (lanes.bit_length() - 1))
+    while count >= 2:
+        found = find_function(name, bits, count, host().isa)
+        if found is not None:
+            used[found[0].symbol] = MathSymbol(name, bits, count)
+            return VectorMathFunction(found[0].symbol, count, found[0].ulp)
+        count //= 2
+    return None
+
+
+def choose_width(kernel: Function, wanted: int | None, spec: TargetSpec) -> int:
+    """How many threads a lane group has: what the user asked for, or one register of 32-bit values."""
+    if wanted is not None:
+        return 1 if why_not_vectorized(kernel) else wanted
+    return 1 if why_not_vectorized(kernel) else max(1, host().isa.vector_bits // 32)
 
 
 def _refuse_warp_operations(module: Module) -> None:

@@ -50,6 +50,18 @@ class ArenaNeeds:
         return self.fixed + -(-dynamic // 64) * 64 + self.per_thread * threads + 64
 
 
+@dataclass(frozen=True, slots=True)
+class LaneKernel:
+    """A kernel widened along x.
+
+    `full` runs `width` threads that begin at ``tid.x``; `partial` has a parameter more, how many of them run.
+    """
+
+    width: int
+    full: Function
+    partial: Function
+
+
 @dataclass(slots=True)
 class _Grid:
     """Values of one group while its loops are built."""
@@ -77,7 +89,7 @@ class _Grid:
 
 
 def build_group_entry(
-    module: Module, kernel: Function, program: BarrierProgram | None
+    module: Module, kernel: Function, program: BarrierProgram | LaneKernel | None
 ) -> tuple[Function, ArenaNeeds]:
     """Add ``<kernel>.groups`` to `module`.
 
@@ -88,9 +100,9 @@ def build_group_entry(
     kernel
         The kernel, whose name, parameters and shared objects are used.
     program
-        The continuations when the kernel has barriers, else None.
+        The continuations when the kernel has barriers, its SIMD versions when it is widened, else None.
     """
-    for part in [c.function for c in program.continuations] if program else [kernel]:
+    for part in _parts(kernel, program):
         part.linkage.linkage = "internal"
         part.attributes = (*(a for a in part.attributes if a != "noinline"), "alwaysinline")
     entry_type = FunctionType(I32, (pointer(), I64, I64, I32))
@@ -108,7 +120,9 @@ def build_group_entry(
     groups = [field(GRID + 8 * d, I64) for d in range(3)]
     local_size = [field(BLOCK + 8 * d, I64) for d in range(3)]
     args = field(ARGS, pointer())
-    own = kernel.args[: len(kernel.args) - len(WORK_ITEM_PARAMETERS) - (2 if program else 0)]
+    own = kernel.args[
+        : len(kernel.args) - len(WORK_ITEM_PARAMETERS) - (2 if isinstance(program, BarrierProgram) else 0)
+    ]
     kernel_args = [_load_argument(builder, args, i, a.type) for i, a in enumerate(own)]
     arena = builder.load(
         pointer(),
@@ -136,11 +150,20 @@ def build_group_entry(
         grid = _Grid(builder, function, kernel_args, [gx, gy, gz], local_size, groups, shared, dynamic)
         if program is None:
             _run_threads(grid, kernel)
+        elif isinstance(program, LaneKernel):
+            _run_lane_groups(grid, program)
         else:
             _run_continuations(grid, program, arena, frames, error, index)
     builder.ret(ConstInt(I32, ErrorCode.OK))
-    per_thread = program.frame_bytes + 4 if program else 0
+    per_thread = program.frame_bytes + 4 if isinstance(program, BarrierProgram) else 0
     return function, ArenaNeeds(STATE_BYTES + static_bytes, per_thread)
+
+
+def _parts(kernel: Function, program: BarrierProgram | LaneKernel | None) -> list[Function]:
+    """The functions that the entry calls."""
+    if isinstance(program, BarrierProgram):
+        return [c.function for c in program.continuations]
+    return [kernel] if program is None else [program.full, program.partial]
 
 
 def _load_argument(builder: Builder, args: Value, index: int, type: Type) -> Value:
@@ -163,6 +186,27 @@ def _run_threads(grid: _Grid, kernel: Function) -> None:
         counted_loop(builder, function, zero, size[0], "tx") as x,
     ):
         builder.call(kernel, grid.thread_args([x, y, z]))
+
+
+def _run_lane_groups(grid: _Grid, kernel: LaneKernel) -> None:
+    """Call the SIMD kernel along each row of the group, and its partial version for the rest of the row."""
+    zero, width = ConstInt(I64, 0), ConstInt(I64, kernel.width)
+    builder, function, size = grid.builder, grid.function, grid.local_size
+    whole = builder.binary("and", size[0], ConstInt(I64, -kernel.width))
+    rest = builder.cast("trunc", builder.binary("sub", size[0], whole), I32)
+    has_rest = builder.icmp("ne", rest, ConstInt(I32, 0))
+    with (
+        counted_loop(builder, function, zero, size[2], "tz") as z,
+        counted_loop(builder, function, zero, size[1], "ty") as y,
+    ):
+        with counted_loop(builder, function, zero, whole, "tx", width.value) as x:
+            builder.call(kernel.full, grid.thread_args([x, y, z]))
+        partial, done = function.add_block("partial"), function.add_block("row.done")
+        builder.cond_br(has_rest, partial, done)
+        builder.at_end(partial)
+        builder.call(kernel.partial, [*grid.thread_args([whole, y, z]), rest])
+        builder.br(done)
+        builder.at_end(done)
 
 
 def _run_continuations(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from weft.diag.remarks import Remark
 from weft.frontend.python.compile import compile_python
 from weft.frontend.python.fingerprint import fingerprint
 from weft.frontend.python.types import KernelType
+from weft.machine.host import host
+from weft.machine.vecmath_load import find_function
 from weft.pipeline import (
     CompileOptions,
     LoweredKernel,
@@ -28,7 +30,7 @@ from weft.runtime.launch import Launcher
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL, print_address
 from weft.runtime.shape import LaunchShape
-from weft.target.jit import load_object
+from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec
 
 
@@ -72,19 +74,18 @@ class CompiledKernel:
         self.timings = Timings()
         self.remarks: tuple[Remark, ...] = ()
         self._lowered: LoweredKernel | None = None
-        entry, self.from_cache = self._object()
-        metadata = entry.metadata
+        code, metadata, self.from_cache = self._code()
         arena = ArenaNeeds(**metadata["arena"])
         self.launcher = Launcher(
-            load_object(entry.code, [metadata["entry"]], {PRINT_SYMBOL: print_address()}),
+            code,
             metadata["entry"],
             packer_for(source.name, source.parameters, types),
             arena.bytes,
             explain=functools.partial(_explain, source.name, tuple(metadata["barrier_lines"])),
         )
 
-    def _object(self) -> tuple[CacheEntry, bool]:
-        """The object code with what the launcher needs to know, and whether it was cached."""
+    def _code(self) -> tuple[LoadedCode, Mapping[str, Any], bool]:
+        """The kernel's code, what the launcher needs to know of it, and whether it was cached."""
         cache = None if checking() else default_cache()
         key = ""
         if cache is not None:
@@ -93,20 +94,22 @@ class CompiledKernel:
                 fingerprint(self.source.function), signature, self.source.options.key, *TargetSpec.host().key
             )
             entry = cache.get(key)
-            if entry is not None and _loads(entry):
-                return entry, True
+            code = _load(entry) if entry is not None else None
+            if entry is not None and code is not None:
+                return code, entry.metadata, True
         lowered = self.lowered()
-        entry = CacheEntry(
-            emit_kernel(lowered, TargetSpec.host()),
-            {
-                "entry": lowered.entry,
-                "arena": {"fixed": lowered.arena.fixed, "per_thread": lowered.arena.per_thread},
-                "barrier_lines": list(lowered.barrier_lines),
-            },
-        )
+        metadata = {
+            "entry": lowered.entry,
+            "arena": {"fixed": lowered.arena.fixed, "per_thread": lowered.arena.per_thread},
+            "barrier_lines": list(lowered.barrier_lines),
+            "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
+        }
+        entry = CacheEntry(emit_kernel(lowered, TargetSpec.host()), metadata)
         if cache is not None:
             cache.put(key, entry)
-        return entry, False
+        symbols = _symbols(metadata["math"])
+        assert symbols is not None
+        return load_object(entry.code, [lowered.entry], symbols), metadata, False
 
     def lowered(self) -> LoweredKernel:
         """The kernel as LLVM text before the final pipeline; compiled again when the code was cached."""
@@ -132,13 +135,24 @@ class CompiledKernel:
         self.launcher.launch(shape, args, checked=True)
 
 
-def _loads(entry: CacheEntry) -> bool:
-    """Whether a cached object can be linked here; one that cannot is compiled again."""
+def _load(entry: CacheEntry) -> LoadedCode | None:
+    """Link a cached object; None when it cannot be linked here, and is to be compiled again."""
+    symbols = _symbols(entry.metadata.get("math", {}))
     try:
-        load_object(entry.code, [entry.metadata["entry"]], {PRINT_SYMBOL: print_address()})
+        return None if symbols is None else load_object(entry.code, [entry.metadata["entry"]], symbols)
     except (CompileError, KeyError):
-        return False
-    return True
+        return None
+
+
+def _symbols(math: Mapping[str, Sequence[Any]]) -> dict[str, int] | None:
+    """Addresses of what compiled code calls; None when a vector math function is no longer installed."""
+    symbols = {PRINT_SYMBOL: print_address()}
+    for symbol, (name, bits, lanes) in math.items():
+        found = find_function(name, bits, lanes, host().isa)
+        if found is None or found[0].symbol != symbol:
+            return None
+        symbols[symbol] = found[1]
+    return symbols
 
 
 def _explain(

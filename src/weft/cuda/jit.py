@@ -22,6 +22,7 @@ def jit(
     device: bool = False,
     debug: bool = False,
     fastmath: bool = False,
+    width: int | None = None,
     **options: Any,
 ) -> Any:
     """Make a kernel, or with ``device=True`` a function for kernels to call.
@@ -42,6 +43,8 @@ def jit(
         part of a group, uninitialized reads and more raise `weft.errors.SanitizerError` with the source line.
     fastmath
         Whether floating-point operations may be contracted and reassociated and assume finite values.
+    width
+        Threads in a lane group; 1 runs thread after thread. weft chooses by default.
     **options
         Options of numba.cuda that have no effect here (``opt``, ``lineinfo``, ``max_registers``, ``inline``, ...).
 
@@ -54,14 +57,15 @@ def jit(
     if unknown:
         raise SignatureError(
             f"cuda.jit has no option {', '.join(sorted(unknown))}",
-            hint="options are device, debug, fastmath" + ("; link needs CUDA object code" if "link" in unknown else ""),
+            hint="options are device, debug, fastmath, width"
+            + ("; link needs CUDA object code" if "link" in unknown else ""),
         )
     if callable(func_or_sig) and hasattr(func_or_sig, "__code__"):
-        return _make(func_or_sig, (), device, debug, fastmath)
+        return _make(func_or_sig, (), device, debug, CompileOptions(fastmath, width))
     signatures = _signatures(func_or_sig if argtypes is None else argtypes)
 
     def decorate(function: Callable[..., Any]) -> Kernel | DeviceFunction:
-        return _make(function, signatures, device, debug, fastmath)
+        return _make(function, signatures, device, debug, CompileOptions(fastmath, width))
 
     return decorate
 
@@ -73,8 +77,12 @@ def _signatures(given: Any) -> tuple[Any, ...]:
 
 
 def _make(
-    function: Callable[..., Any], signatures: tuple[Any, ...], device: bool, debug: bool, fastmath: bool
+    function: Callable[..., Any],
+    signatures: tuple[Any, ...],
+    device: bool,
+    debug: bool,
+    options: CompileOptions,
 ) -> Kernel | DeviceFunction:
     if device:
         return DeviceFunction(function)
-    return Kernel(function, CompileOptions(fastmath=fastmath), signatures, debug)
+    return Kernel(function, options, signatures, debug)

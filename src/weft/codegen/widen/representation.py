@@ -9,6 +9,7 @@ does.
 from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.shapes import Fact
 from weft.ir import Constant, Function, Instruction, Value
 from weft.ir.intrinsics import kind_of
 from weft.ir.opcodes import OPCODES
@@ -52,7 +53,7 @@ def _can_stay(instruction: Instruction, scalar: set[Value], divergence: Divergen
     if instruction.op in ("load", "alloca"):
         return uniform and _all_scalar(instruction, scalar)
     if OPCODES[instruction.op].form in _EXTRAPOLATED_FORMS:
-        return _all_scalar(instruction, scalar)
+        return _all_scalar(instruction, scalar) and _holds_at_lane_zero(instruction, divergence)
     return (
         uniform
         and instruction.op in ("extractelement", "insertelement", "shufflevector")
@@ -62,3 +63,28 @@ def _can_stay(instruction: Instruction, scalar: set[Value], divergence: Divergen
 
 def _all_scalar(instruction: Instruction, scalar: set[Value]) -> bool:
     return all(isinstance(v, Constant) or v in scalar for v in instruction.used_values())
+
+
+def _holds_at_lane_zero(instruction: Instruction, divergence: Divergence) -> bool:
+    """Whether evaluating the instruction on lane 0's operands, active or not, gives the value in lane 0.
+
+    What was concluded from flags holds in active lanes only, so under a mask it has to be concluded without them.
+    """
+    block = instruction.block
+    assert block is not None
+    if instruction.is_phi or (block.predicate is None and not instruction.total):
+        return True
+    operands = divergence.engine.operands
+    plan = operands.plan(instruction)
+    facts = [
+        fact or Fact(divergence.shape_at(value, instruction), bits) for value, bits, fact in plan.sources
+    ]
+    return operands.domain.at_lane_zero(
+        plan.op,
+        plan.bits,
+        facts,
+        divergence.shape(instruction),
+        plan.predicate,
+        scales=plan.scales,
+        offset=plan.offset,
+    )

@@ -1,0 +1,114 @@
+"""The region vectorizer: a function for one thread becomes one for W threads in SIMD lanes (Moll, ch. 3).
+
+The chain: divergence analysis; divergent loops made uniform; partial linearization with masks; analysis again, of
+what is now control-uniform; widening. Each link is P-LLVM that the interpreter runs.
+
+Precondition: canonical P-LLVM (loop-simplified, loop-closed, one return, no barrier) whose parameters have the
+given shapes. The source function is used up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from weft.analysis.divergence import Divergence, analyze_divergence
+from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.widen import widen_function
+from weft.codegen.widen.calls import FindMath
+from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.widen.widener import WideningNotes
+from weft.graph.loops import loop_forest
+from weft.ir import Builder, Function, Module, Value
+from weft.ir.cfg_edit import remove_dead_instructions, split_block
+from weft.ir.cfg_view import cfg_of
+from weft.ir.intrinsics import declare
+from weft.ir.types import I32, FunctionType
+from weft.ir.values import Argument
+from weft.transform.divergent_loops import make_loops_uniform
+from weft.transform.linearize import LinearizationSummary, linearize
+from weft.transform.loop_rebounding import LoopSummary
+
+Observer = Callable[[str, Module], None]
+"""Called after each link of the chain with its name."""
+
+
+@dataclass(slots=True)
+class VectorizationSummary:
+    """What became of a function, for remarks and statistics (Moll, Fig. 13.1)."""
+
+    width: int
+    loops: list[LoopSummary] = field(default_factory=list)
+    branches: LinearizationSummary = field(default_factory=lambda: LinearizationSummary(0, 0, 0))
+    notes: WideningNotes = field(default_factory=WideningNotes)
+
+
+def why_not_vectorized(function: Function) -> str | None:
+    """Why the function has to run lane by lane, None when it can be vectorized."""
+    if not loop_forest(cfg_of(function).cfg).is_reducible:
+        return "its control flow is irreducible"
+    returns = sum(b.terminator.op == "ret" for b in function.blocks)
+    if returns != 1:
+        return f"it has {returns} returns"
+    for instruction in function.instructions():
+        types = [instruction.type, *(v.type for v in instruction.operands)]
+        if any(t.is_vector or t.is_aggregate for t in types):
+            return "it holds short vectors or aggregates"
+    return None
+
+
+def vectorize_function(
+    module: Module,
+    function: Function,
+    lanes: LaneSpace,
+    name: str,
+    shapes: Mapping[Value, Shape],
+    find_math: FindMath,
+    observe: Observer = lambda stage, module: None,
+) -> tuple[Function, VectorizationSummary]:
+    """Add the SIMD version of `function` to `module` as `name` and remove `function`.
+
+    Parameters
+    ----------
+    shapes
+        Shapes of parameters; the others are uniform.
+    find_math
+        Finds vector math functions.
+    """
+    domain = domain_named("product", lanes.extents)
+
+    def analyze() -> Divergence:
+        return analyze_divergence(function, domain=domain, initial=shapes, width=lanes.width)
+
+    summary = VectorizationSummary(lanes.width)
+    summary.loops = make_loops_uniform(module, function, analyze())
+    observe("divergent loops", module)
+    summary.branches = linearize(function, analyze())
+    remove_dead_instructions(function)
+    observe("linearization", module)
+    vector, summary.notes = widen_function(module, function, analyze(), lanes, name, find_math)
+    del module.functions[function.name]
+    return vector, summary
+
+
+def guard_by_lane(module: Module, function: Function) -> Argument:
+    """Let only the first lanes run: adds a parameter ``active``, the number of lanes that do.
+
+    The function's entry becomes a divergent branch on ``lane < active``, to be linearized like any other.
+    """
+    old = function.fn_type
+    function.fn_type = FunctionType(old.result, (*old.params, I32))
+    active = Argument(I32, "active", len(function.args), ("noundef",))
+    function.args.append(active)
+    entry = function.entry
+    exit_block = next(b for b in function.blocks if b.terminator.op == "ret")
+    if exit_block is entry or exit_block.instructions[0].op != "ret":
+        ret = exit_block.terminator
+        exit_block = split_block(ret, "exit")
+    guard = function.add_block("guard")
+    function.blocks.remove(guard)
+    function.blocks.insert(0, guard)
+    builder = Builder(guard)
+    lane = builder.call(declare(module, "weft.lane.id"), ())
+    builder.cond_br(builder.icmp("ult", lane, active), entry, exit_block)
+    return active
