@@ -25,7 +25,7 @@ IN_PLACE_NODES = frozenset({"DIExpression", "DIArgList"})
 class MetadataTable:
     """The numbered nodes of a module."""
 
-    __slots__ = ("_definitions", "_expressions", "_nodes", "_pending", "module_cursor")
+    __slots__ = ("_definitions", "_empty_expression", "_expressions", "_nodes", "_pending", "module_cursor")
 
     module_cursor: Cursor
 
@@ -34,6 +34,7 @@ class MetadataTable:
         self._nodes: dict[str, Metadata] = {}
         self._pending: list[tuple[MDTuple | MDNode, Cursor]] = []
         self._expressions: dict[str, MDNode] = {}
+        self._empty_expression = MDNode("DIExpression")
 
     def define(self, c: Cursor) -> None:
         """Note the definition that is the current token."""
@@ -42,17 +43,6 @@ class MetadataTable:
             raise c.error(f"metadata {number} is defined twice")
         self._definitions[number] = c.pos
         c.pos += 1
-
-    def node(self, c: Cursor) -> Metadata:
-        """The node whose number is the current token; its fields may be still to be read."""
-        token = c.tokens[c.pos]
-        node = self._nodes.get(token)
-        if node is None:
-            if token not in self._definitions:
-                raise c.error(f"metadata {token} is not defined")
-            node = self._start(token)
-        c.pos += 1
-        return node
 
     def location(self, c: Cursor) -> DebugLoc:
         """A debug location: a reference to one, or one in place."""
@@ -69,11 +59,18 @@ class MetadataTable:
     def read(self, c: Cursor) -> Metadata:
         """Any metadata that an operand can be, except null."""
         token = c.tokens[c.pos]
+        known = self._nodes.get(token)
+        if known is not None:
+            c.pos += 1
+            return known
         if token[0] != "!":
             return MDValue(read_typed_value(c))
         second = token[1:2]
         if second.isdigit():
-            return self.node(c)
+            if token not in self._definitions:
+                raise c.error(f"metadata {token} is not defined")
+            c.pos += 1
+            return self._start(token)
         if second == '"':
             c.pos += 1
             return MDString(decode(token[2:-1]))
@@ -138,6 +135,10 @@ class MetadataTable:
 
     def _read_in_place(self, c: Cursor) -> Metadata:
         """A node without a number: ``!{...}``, ``!DIExpression(...)``, ``!DILocation(...)``."""
+        start = c.pos
+        if c.tokens[start] == "!DIExpression" and c.tokens[start + 2] == ")":
+            c.pos += 3
+            return self._empty_expression
         distinct = c.accept("distinct")
         if c.token == "!DILocation":
             return self._read_location(c, distinct)
