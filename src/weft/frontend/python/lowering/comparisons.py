@@ -118,6 +118,11 @@ def relation(low: Lowering, symbol: str, a: Typed, b: Typed) -> Typed:
 
 
 def _real(low: Lowering, symbol: str, a: Typed, b: Typed, left: Scalar, right: Scalar) -> Value:
+    if _is_out_of_range(b, right, left):
+        # Not refused as in arithmetic: the answer is clear.
+        return TRUE if _FOLD[symbol](0, b.literal) else FALSE
+    if _is_out_of_range(a, left, right):
+        return TRUE if _FOLD[symbol](a.literal, 0) else FALSE
     if left is boolean and right is boolean:
         type = boolean if symbol in ("==", "!=") else pyint
     else:
@@ -131,18 +136,19 @@ def _real(low: Lowering, symbol: str, a: Typed, b: Typed, left: Scalar, right: S
     return low.builder.icmp(sign + _INT[symbol], x, y)
 
 
-def _common_type(a: Typed, b: Typed, left: Scalar, right: Scalar) -> Scalar | None:
-    """A type in which two real numbers compare exactly (as NumPy compares), None for uint64 with a signed one.
+def _is_out_of_range(value: Typed, type: Scalar, partner: Scalar) -> bool:
+    """Whether an integer literal lies outside the partner's type: beyond all its values."""
+    literal_ = value.int_literal
+    return literal_ is not None and type is pyint and partner.is_integer and not fits(literal_, partner)
 
-    A literal that does not fit its partner's type is compared as an int64, not refused: the answer is clear.
-    """
+
+def _common_type(a: Typed, b: Typed, left: Scalar, right: Scalar) -> Scalar | None:
+    """A type in which two real numbers compare exactly (as NumPy compares), None for uint64 with a signed one."""
     if left.kind == "f" or right.kind == "f":
         return promote(left, right)
     for one, one_type, other_type in ((a, left, right), (b, right, left)):
-        if one.int_literal is not None and one_type is pyint and not other_type.weak:
-            if other_type.is_integer and fits(one.int_literal, other_type):
-                return other_type
-            return pyint if other_type is not uint64 and fits(one.int_literal, int64) else None
+        if one.int_literal is not None and one_type is pyint and other_type.is_integer:
+            return other_type
     if uint64 in (left, right):
         signed, value = (right, b) if left is uint64 else (left, a)
         exact = signed.kind in "ub" or (value.least is not None and value.least >= 0)
@@ -154,8 +160,6 @@ def _mixed_signs(low: Lowering, symbol: str, a: Typed, b: Typed, left: Scalar) -
     """Compare a uint64 with a signed integer by their values: a negative one is less than all."""
     if left is not uint64:
         return _mixed_signs(low, _MIRRORED[symbol], b, a, uint64)
-    if b.is_literal:
-        return TRUE if _FOLD[symbol](0, b.literal) else FALSE
     unsigned = number(low, a)
     signed = to_real(low, b, int64)
     negative = low.builder.icmp("slt", signed, const_int(0))
