@@ -11,14 +11,14 @@ for a pair of accesses that follow each other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from weft.interp.access_history import MANY, NONE, Accesses, History, Record, Visit
 from weft.interp.active import ActiveSet
 from weft.interp.faults import FaultKind
-from weft.interp.memory import MemoryObject
+from weft.interp.memory import Memory, MemoryObject
 from weft.ir.instruction import Instruction
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 
@@ -27,247 +27,176 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-_NONE, _MANY = -1, -2
-
-
-class _Record:
-    """Who accessed each byte of an object last, in one way (writing or reading)."""
-
-    __slots__ = ("atomic", "group", "group_epoch", "instruction", "thread", "time", "warp", "warp_epoch")
-
-    def __init__(self, size: int) -> None:
-        self.thread = np.full(size, _NONE, np.int64)
-        self.warp = np.full(size, _NONE, np.int64)
-        self.group = np.full(size, _NONE, np.int64)
-        self.group_epoch = np.zeros(size, np.int32)
-        self.warp_epoch = np.zeros(size, np.int32)
-        self.time = np.zeros(size, np.int64)
-        self.instruction = np.zeros(size, np.int32)
-        self.atomic = np.zeros(size, np.bool_)
-
-
-@dataclass(slots=True)
-class _Visit:
-    """Bytes accessed by one instruction, each once, and by whom (`_MANY` where by several)."""
-
-    index: Array
-    thread: Array
-    warp: Array
-    group: Array
-    any_thread: Array
-
 
 class RaceDetector:
-    """A hook that watches accesses and barriers, and reports races as faults of the machine."""
+    """A hook that watches accesses and barriers, and reports races as faults of the machine.
+
+    Time counts accesses; what happened before a barrier is what is older than it.
+    """
 
     __slots__ = (
-        "_clock",
-        "_group_epoch",
-        "_instructions",
-        "_last_atomic",
-        "_numbers",
-        "_reads",
-        "_warp_epoch",
-        "_writes",
-    )
+        "_barrier_time", "_group_lanes", "_histories", "_instructions", "_is_atomic", "_last_atomic", "_sync_time",
+        "_width",
+    )  # fmt: skip
 
     def __init__(self, groups: int, group_lanes: int, width: int) -> None:
         lanes = groups * group_lanes
-        self._group_epoch = np.zeros(groups, np.int32)
-        self._warp_epoch = np.zeros(lanes // width, np.int32)
+        self._group_lanes = group_lanes
+        self._width = width
+        self._barrier_time = np.full(groups, -1, np.int64)
+        self._sync_time = np.full(lanes // width, -1, np.int64)
         self._last_atomic = np.full(lanes, -1, np.int64)
-        self._reads: dict[int, _Record] = {}
-        self._writes: dict[int, _Record] = {}
+        self._histories: dict[int, History] = {}
         self._instructions: list[Instruction] = []
-        self._numbers: dict[Instruction, int] = {}
-        self._clock = 0
+        self._is_atomic: list[bool] = []
 
     def on_barrier(self, machine: Machine, instruction: Instruction, active: ActiveSet) -> None:
         """Order what comes before and behind a barrier, or a synchronization of lane groups."""
-        lanes = machine.lanes
-        here = np.broadcast_to(active.mask(lanes), (lanes,))
-        geometry = machine.geometry
-        first_warp = geometry.first * geometry.group_lanes // geometry.width
-        warps = here.reshape(-1, geometry.width).any(axis=1)
-        self._warp_epoch[first_warp : first_warp + warps.size] += warps
+        lanes = np.flatnonzero(np.broadcast_to(active.mask(machine.lanes), (machine.lanes,)))
+        threads = machine.geometry.first * self._group_lanes + lanes
+        now = len(self._instructions) - 1
+        self._sync_time[threads // self._width] = now
         if kind_of(instruction.callee_name) is IntrinsicKind.BARRIER:
-            groups = here.reshape(geometry.groups, -1).any(axis=1)
-            self._group_epoch[geometry.first : geometry.first + groups.size] += groups
+            self._barrier_time[threads // self._group_lanes] = now
 
     def on_access(
         self, machine: Machine, instruction: Instruction, addresses: Array, mask: Array, kind: str, size: int
     ) -> None:
         """Compare an access with those before it, and remember it."""
-        self._clock += 1
-        lanes = np.flatnonzero(mask)
+        time = len(self._instructions)
         atomic = kind == "atomic" or bool(instruction.attrs.get("ordering"))
-        for target, which in machine.image.memory.partition(addresses[lanes], size):
-            if target is None or target.is_private or not which.size or not size:
+        self._instructions.append(instruction)
+        self._is_atomic.append(atomic)
+        lanes = np.flatnonzero(mask)
+        threads = machine.geometry.first * self._group_lanes + lanes
+        for target, which in _targets(machine.image.memory, addresses[lanes], size):
+            if target.is_private:
                 continue
-            chosen = lanes[which]
-            offsets = (addresses[chosen] - np.uint64(target.base)).astype(np.int64)
-            visit = self._visit(machine, offsets, chosen, size)
-            self._compare(machine, instruction, target, visit, chosen, kind, atomic)
-            self._remember(machine, instruction, target, visit, kind, atomic)
+            offsets = (addresses[lanes[which]] - np.uint64(target.base)).view(np.int64)
+            accesses = Accesses(offsets, threads[which], size, time)
+            history = self._histories.get(target.base)
+            if history is None:
+                history = self._histories[target.base] = History(target, accesses.unit)
+            if kind == "load" and history.writes is None and history.log(accesses):
+                continue
+            for noted in history.take_log():
+                self._remember_read(history, history.visit(noted, self._width, self._group_lanes))
+            visit = history.visit(accesses, self._width, self._group_lanes)
+            self._compare(machine, history, visit, kind, atomic)
+            if kind == "load":
+                self._remember_read(history, visit)
+            else:
+                self._remember_write(history, visit)
         if atomic:
-            self._last_atomic[machine.geometry.first * machine.geometry.group_lanes + lanes] = self._clock
+            self._last_atomic[threads] = time
 
-    def _visit(self, machine: Machine, offsets: Array, lanes: Array, size: int) -> _Visit:
-        geometry = machine.geometry
-        threads = geometry.first * geometry.group_lanes + lanes
-        if size > 1:
-            offsets = (offsets[:, None] + np.arange(size)).ravel()
-            threads = np.repeat(threads, size)
-        order = np.lexsort((threads, offsets))
-        offsets, threads = offsets[order], threads[order]
-        starts = np.flatnonzero(np.concatenate(([True], offsets[1:] != offsets[:-1])))
-        ends = np.append(starts[1:], offsets.size) - 1
-        least, most = threads[starts], threads[ends]
-
-        def common(per: int) -> Array:
-            return np.where(least // per == most // per, least // per, _MANY)
-
-        return _Visit(offsets[starts], common(1), common(geometry.width), common(geometry.group_lanes), least)
-
-    def _compare(
-        self,
-        machine: Machine,
-        instruction: Instruction,
-        target: MemoryObject,
-        visit: _Visit,
-        lanes: Array,
-        kind: str,
-        atomic: bool,
-    ) -> None:
-        writes = kind != "load"
-        if writes and not atomic and (visit.thread == _MANY).any():
-            at = int(np.flatnonzero(visit.thread == _MANY)[0])
-            self._report(
-                machine, instruction, instruction, target, int(visit.index[at]), lanes, ("write", "write")
-            )
+    def _compare(self, machine: Machine, history: History, visit: Visit, kind: str, atomic: bool) -> None:
+        is_write = kind != "load"
+        way = "write" if is_write else "read"
+        if is_write and not atomic and visit.thread.min(initial=0) == MANY:
+            at = int(np.flatnonzero(visit.thread == MANY)[0])
+            self._report(machine, history, visit, at, way, visit.time, MANY, "write")
             return
-        before = self._writes.get(target.base)
-        if before is not None and self._conflict(
-            machine, instruction, before, target, visit, lanes, kind, atomic, "write"
+        if history.writes is not None and self._conflicts(
+            machine, history, history.writes, visit, atomic, way, "write"
         ):
             return
-        reads = self._reads.get(target.base)
-        if writes and reads is not None:
-            self._conflict(machine, instruction, reads, target, visit, lanes, kind, atomic, "read")
+        if is_write:
+            self._conflicts(machine, history, history.reads, visit, atomic, way, "read")
 
-    def _conflict(
+    def _conflicts(
         self,
         machine: Machine,
-        instruction: Instruction,
-        before: _Record,
-        target: MemoryObject,
-        visit: _Visit,
-        lanes: Array,
-        kind: str,
+        history: History,
+        before: Record,
+        visit: Visit,
         atomic: bool,
+        way: str,
         earlier: str,
     ) -> bool:
-        """Whether some byte was accessed before by another thread, unordered; reports the first."""
+        """Whether another thread accessed some granule before, unordered; reports the first such."""
         at = visit.index
-        thread, warp, group = before.thread[at], before.warp[at], before.group[at]
-        known = before.group[at] != _NONE
-        other_thread = (thread != visit.thread) | (thread == _MANY) | (visit.thread == _MANY)
-        same_group = (group == visit.group) & (group != _MANY)
-        own_group = np.where(same_group, group, 0)
-        in_epoch = before.group_epoch[at] == self._group_epoch[own_group]
-        same_warp = (warp == visit.warp) & (warp != _MANY)
-        own_warp = np.where(same_warp, warp, 0)
-        in_warp_epoch = before.warp_epoch[at] == self._warp_epoch[own_warp]
-        unordered = ~same_group | (in_epoch & (~same_warp | in_warp_epoch))
-        racing = known & other_thread & unordered
-        if atomic:
-            racing &= ~before.atomic[at]
-        if racing.any():
-            racing &= ~self._handed_on(before, at, visit)
-        found = np.flatnonzero(racing)
-        if not found.size:
+        thread = before.thread[at]
+        suspects = (thread != NONE) & ((thread != visit.thread) | (thread == MANY))
+        if not suspects.any():
             return False
-        first = int(found[0])
-        other = self._instructions[int(before.instruction[at[first]])]
-        culprit = int(visit.any_thread[first]) - machine.geometry.first * machine.geometry.group_lanes
-        now = "read" if kind == "load" else "write"
-        self._report(
-            machine, instruction, other, target, int(at[first]), np.array([culprit]), (now, earlier),
-            int(thread[first]),
-        )  # fmt: skip
+        warp, group, time = before.warp[at], before.group[at], before.time[at]
+        same_group = (group == visit.group) & (group >= 0)
+        same_warp = (warp == visit.warp) & (warp >= 0)
+        since_barrier = time > self._barrier_time[np.where(same_group, group, 0)]
+        since_sync = time > self._sync_time[np.where(same_warp, warp, 0)]
+        racing = suspects & (~same_group | (since_barrier & (~same_warp | since_sync)))
+        if racing.any():
+            # Both threads executed an atomic operation since the earlier access.
+            handed_on = (self._last_atomic[visit.least_thread] > time) & (
+                (thread < 0) | (self._last_atomic[np.maximum(thread, 0)] > time)
+            )
+            racing &= ~handed_on
+        if atomic and racing.any():
+            times = np.unique(time[racing])
+            racing &= ~np.isin(time, times[[self._is_atomic[t] for t in times]])
+        if not racing.any():
+            return False
+        n = int(racing.argmax())
+        self._report(machine, history, visit, n, way, int(time[n]), int(thread[n]), earlier)
         return True
 
-    def _handed_on(self, before: _Record, at: Array, visit: _Visit) -> Array:
-        """Whether both threads executed an atomic operation since the earlier access."""
-        time, thread = before.time[at], before.thread[at]
-        now = self._last_atomic[visit.any_thread] > time
-        then = (thread < 0) | (self._last_atomic[np.maximum(thread, 0)] > time)
-        return now & then
+    def _remember_read(self, history: History, visit: Visit) -> None:
+        """Add readers to those since the last write, but for readers whom a barrier has put behind."""
+        record, at = history.reads, visit.index
+        group = record.group[at]
+        same = (group == visit.group) & (group >= 0)
+        is_stale = same & (record.time[at] <= self._barrier_time[np.where(same, group, 0)])
+        fresh = (group == NONE) | is_stale
+        for old, new in (
+            (record.thread, visit.thread),
+            (record.warp, visit.warp),
+            (record.group, visit.group),
+        ):
+            old[at] = np.where(fresh | (old[at] == new), new, MANY)
+        record.time[at] = visit.time
 
-    def _remember(
-        self,
-        machine: Machine,
-        instruction: Instruction,
-        target: MemoryObject,
-        visit: _Visit,
-        kind: str,
-        atomic: bool,
-    ) -> None:
-        records = self._reads if kind == "load" else self._writes
-        record = records.get(target.base)
-        if record is None:
-            record = records[target.base] = _Record(target.data.size)
-        at = visit.index
-        thread, warp, group = visit.thread, visit.warp, visit.group
-        if kind == "load":
-            # Reads add up until a barrier of the only group that reads makes the earlier ones irrelevant.
-            old = record.group[at]
-            own = np.where(group >= 0, group, 0)
-            stale = (old == _NONE) | ((old == group) & (record.group_epoch[at] != self._group_epoch[own]))
-            merge = ~stale
-            thread = np.where(merge & (record.thread[at] != thread), _MANY, thread)
-            warp = np.where(merge & (record.warp[at] != warp), _MANY, warp)
-            group = np.where(merge & (old != group), _MANY, group)
-            record.atomic[at] = atomic & (record.atomic[at] | stale)
-        else:
-            record.atomic[at] = atomic
-            reads = self._reads.get(target.base)
-            if reads is not None:
-                # A later access that conflicts with those reads conflicts with this write, too.
-                reads.group[at] = reads.thread[at] = reads.warp[at] = _NONE
-        record.thread[at], record.warp[at], record.group[at] = thread, warp, group
-        record.group_epoch[at] = self._group_epoch[np.where(group >= 0, group, 0)]
-        record.warp_epoch[at] = self._warp_epoch[np.where(warp >= 0, warp, 0)]
-        record.time[at] = self._clock
-        record.instruction[at] = self._number(instruction)
-
-    def _number(self, instruction: Instruction) -> int:
-        found = self._numbers.get(instruction)
-        if found is None:
-            found = self._numbers[instruction] = len(self._instructions)
-            self._instructions.append(instruction)
-        return found
+    def _remember_write(self, history: History, visit: Visit) -> None:
+        record, at = history.start_writes(), visit.index
+        record.thread[at], record.warp[at], record.group[at] = visit.thread, visit.warp, visit.group
+        record.time[at] = visit.time
+        # A later access that conflicts with the reads so far conflicts with this write, too.
+        history.reads.group[at] = history.reads.thread[at] = history.reads.warp[at] = NONE
 
     def _report(
         self,
         machine: Machine,
-        instruction: Instruction,
-        other: Instruction,
-        target: MemoryObject,
-        offset: int,
-        lanes: Array,
-        ways: tuple[str, str],
-        thread: int = _MANY,
+        history: History,
+        visit: Visit,
+        at: int,
+        way: str,
+        time: int,
+        thread: int,
+        earlier: str,
     ) -> None:
-        """Report a race between `lanes` here and, when known, `thread` at the `other` instruction."""
+        """Report a race at position `at` of a visit with an access of `thread` (perhaps `MANY`) at `time`."""
+        first = machine.geometry.first * self._group_lanes
         where = np.zeros(machine.lanes, np.bool_)
-        where[lanes] = True
-        now, then = ways
-        place = f"byte {offset % target.stride if target.stride else offset} of {target.name}"
-        whom = "another thread"
-        lane = thread - machine.geometry.first * machine.geometry.group_lanes
-        if 0 <= lane < machine.lanes:
-            whom = machine.describe_lane(lane)
+        where[int(visit.least_thread[at]) - first] = True
+        target, offset = history.target, int(visit.index[at]) * history.granule
+        if target.stride:
+            offset %= target.stride
+        whom = machine.describe_lane(thread - first) if thread >= first else "another thread"
+        instruction, other = self._instructions[visit.time], self._instructions[time]
         line = f" (line {other.loc.line})" if other.loc is not None and other is not instruction else ""
-        message = f"{now} of {place} races with a {then} by {whom}{line}"
+        message = f"{way} of byte {offset} of {target.name} races with a {earlier} by {whom}{line}"
         machine.fault(FaultKind.RACE, instruction, where, message)
+
+
+def _targets(memory: Memory, addresses: Array, size: int) -> list[tuple[MemoryObject, Array | slice]]:
+    """The objects that accesses go to, and which accesses; those out of bounds are in none."""
+    if not size or not addresses.size:
+        return []
+    only = memory.find(int(addresses.min()))
+    if only is not None and int(addresses.max()) + size <= only.end:
+        return [(only, slice(None))]
+    return [
+        (target, which)
+        for target, which in memory.partition(addresses, size)
+        if target is not None and which.size
+    ]
