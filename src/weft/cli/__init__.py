@@ -12,10 +12,10 @@ import sys
 from collections.abc import Sequence
 
 import weft
-from weft.cli import info
+from weft.cli import analyze, info
 from weft.diag.errors import WeftError
 
-COMMANDS = (info,)
+COMMANDS = (analyze, info)
 
 
 def build_parser() -> argparse.ArgumentParser:

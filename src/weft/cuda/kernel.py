@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.cuda.arrays import DeviceArray
 from weft.cuda.compiled import CompiledKernel, KernelSource
@@ -14,6 +14,9 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.pipeline import CompileOptions
 from weft.runtime.shape import LaunchShape, launch_shape
+
+if TYPE_CHECKING:
+    from weft.report.report import Report
 
 _FORALL_BLOCK = 256
 
@@ -80,9 +83,7 @@ class Kernel:
 
     def compile(self, signature: Any) -> CompiledKernel:
         """Compile for a signature: a `weft.types` signature, a tuple of types, or numba's notation as text."""
-        parsed = parse_signature(signature)
-        types = parsed.args if isinstance(parsed, Signature) else tuple(parsed)
-        return self._compile(types)
+        return self._compile(_types_of(signature))
 
     def specialize(self, *args: Any) -> CompiledKernel:
         """Compile for the types of `args`."""
@@ -150,6 +151,29 @@ class Kernel:
         """Assembly of one signature, or a dict over all compiled ones."""
         return self._inspect(signature, CompiledKernel.assembly)
 
+    def report(
+        self, signature: Any = None, *, args: str = "", width: int | None = None, scope: str = "lanes"
+    ) -> Report:
+        """What is uniform, strided and varying, where lanes diverge, what that costs and why, in source lines.
+
+        Print it, show it in a notebook, or take its ``to_json()``.
+
+        Parameters
+        ----------
+        signature
+            Argument types as for `compile`; by default all compiled or declared so far.
+        args
+            Shapes of the arguments as for ``weft analyze --args``, all uniform by default.
+        width
+            Lanes of a lane group; by default those of 32 bits in a register.
+        scope
+            ``lanes``: uniform within a lane group; ``group``: within a work-group.
+        """
+        from weft.report.kernels import report_on_function
+
+        wanted = self.signatures if signature is None else [_types_of(signature)]
+        return report_on_function(self.py_func, wanted, args=args, width=width, scope=scope)
+
     def _inspect(self, signature: Any, what: Callable[[CompiledKernel], str]) -> Any:
         if signature is not None:
             return what(self.compile(signature))
@@ -187,6 +211,11 @@ class DeviceFunction:
 
     def __repr__(self) -> str:
         return f"<weft device function {self.py_func.__qualname__}>"
+
+
+def _types_of(signature: Any) -> Types:
+    parsed = parse_signature(signature)
+    return parsed.args if isinstance(parsed, Signature) else tuple(parsed)
 
 
 def _host(args: Sequence[Any]) -> tuple[Any, ...]:

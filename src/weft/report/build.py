@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.barrier_divergence import divergent_barriers, is_barrier
-from weft.analysis.divergence import Divergence, Scope, Summaries, analyze_divergence
+from weft.analysis.divergence import Divergence, Scope, Summaries, analyze_divergence, is_kernel
 from weft.analysis.shapes import DOMAINS, Domain, Shape, Signature
 from weft.analysis.shapes.lattice import Extents
 from weft.ir import Function, Module, Value
@@ -36,12 +36,15 @@ class ReportOptions:
         The name of the shape lattice.
     isa
         Whose costs count; None: the machine's at hand.
+    dimension
+        The dimension that lanes run along; None: lanes have consecutive numbers in the work-group.
     """
 
     scope: Scope = Scope.LANES
     width: int | None = None
     lattice: str = "product"
     isa: Isa | None = None
+    dimension: int | None = 0
 
     @property
     def machine(self) -> Isa:
@@ -50,6 +53,10 @@ class ReportOptions:
     @property
     def lanes(self) -> int:
         return self.width or self.machine.lanes(32)
+
+    def with_warps(self, lanes: int) -> ReportOptions:
+        """The same with lane groups of so many threads with consecutive numbers."""
+        return replace(self, width=lanes, dimension=None)
 
     def domain(self) -> Domain:
         """The lattice over the lane space of the scope."""
@@ -99,7 +106,12 @@ def _function(
     domain = options.domain()
     given = _initial(program, function, domain)
     divergence = analyze_divergence(
-        function, domain=domain, initial=given, scope=options.scope, summaries=summaries
+        function,
+        domain=domain,
+        initial=given,
+        scope=options.scope,
+        dimension=options.dimension,
+        summaries=summaries,
     )
     source = program.source
     return FunctionReport(
@@ -113,6 +125,8 @@ def _function(
         facts.accesses(divergence, source),
         Ranking(divergence, source, options.lanes, options.machine).findings(),
         _barriers(program, function, divergence, options),
+        is_kernel(function),
+        "" if function.fn_type.result.is_void else str(divergence.result),
     )
 
 

@@ -39,7 +39,7 @@ def page(functions: Iterable[FunctionReport], settings: ReportSettings, title: s
 def _function(function: FunctionReport, settings: ReportSettings) -> str:
     parts = [
         f"<h3>{escape(function.name + function.signature)}</h3>",
-        f'<p class="muted">{escape(describe(settings))}</p>',
+        f'<p class="muted">{escape(describe(settings, function))}</p>',
         *(_excerpt(excerpt) for excerpt in function.excerpts),
         _legend(),
         _loops(function),

@@ -210,6 +210,10 @@ class FunctionReport:
         What costs most, the dearest first.
     barriers
         Barriers under divergent control.
+    is_kernel
+        Whether the host calls it, so that its arguments are uniform unless shapes are given.
+    result
+        The shape of what it returns; empty when that is nothing.
     """
 
     name: str
@@ -222,6 +226,8 @@ class FunctionReport:
     accesses: tuple[AccessReport, ...]
     findings: tuple[Finding, ...]
     barriers: tuple[BarrierReport, ...]
+    is_kernel: bool = True
+    result: str = ""
 
 
 @dataclass(frozen=True, slots=True)

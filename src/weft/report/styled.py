@@ -49,7 +49,7 @@ def report_lines(functions: Iterable[FunctionReport], settings: ReportSettings) 
 def function_lines(function: FunctionReport, settings: ReportSettings) -> Iterator[StyledLine]:
     """The report of one function."""
     yield [(f"{function.name}{function.signature}", Style.HEADING)]
-    yield [(f"  {describe(settings)}", Style.MUTED)]
+    yield [(f"  {describe(settings, function)}", Style.MUTED)]
     for excerpt in function.excerpts:
         yield []
         yield from excerpt_lines(excerpt)
@@ -61,15 +61,15 @@ def function_lines(function: FunctionReport, settings: ReportSettings) -> Iterat
     yield from _findings(function.findings)
 
 
-def describe(settings: ReportSettings) -> str:
-    """The assumptions of a report in words."""
+def describe(settings: ReportSettings, function: FunctionReport) -> str:
+    """The assumptions of a report on a function in words."""
     threads = {
         "lanes": f"lane group of {settings.width} lanes" if settings.width else "lane group of any width",
         "group": "all threads of a work-group",
         "grid": "all threads of the grid",
     }[settings.scope]
-    shapes = f"arguments {settings.arguments}" if settings.arguments else "arguments uniform"
-    return f"{threads}; {shapes}"
+    shapes = settings.arguments or ("uniform" if function.is_kernel else "varying")
+    return f"{threads}; arguments {shapes}" + (f"; result {function.result}" if function.result else "")
 
 
 def excerpt_lines(excerpt: Excerpt) -> Iterator[StyledLine]:

@@ -117,6 +117,30 @@ class ParsedModule:
         _refusing((manager or builder.getModulePassManager()).run, self.ref, builder)
 
 
+def disassemble(data: bytes) -> str:
+    """Return the text of a module in bitcode, its target being any.
+
+    Raises
+    ------
+    CompileError
+        It is no bitcode of this or an earlier LLVM.
+    """
+    return str(_refusing(binding.parse_bitcode, data, binding.create_context()))
+
+
+def print_module(text: str) -> str:
+    """Return a module's text as this version of LLVM writes it, its target being any.
+
+    Raises
+    ------
+    CompileError
+        LLVM's parser or verifier refuses the module.
+    """
+    module = _refusing(binding.parse_assembly, text, binding.create_context())
+    _refusing(module.verify)
+    return str(module)
+
+
 class LinkedLibrary:
     """Object code in executable memory; unloaded when the last reference goes.
 

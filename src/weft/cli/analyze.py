@@ -1,0 +1,136 @@
+"""``weft analyze``: what is uniform, strided and varying in a kernel, where lanes diverge, what it costs and why."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from weft.analysis.divergence import Scope
+from weft.analysis.shapes import DOMAINS, Signature, parse_args
+from weft.cli.programs import compile_kernels, import_file, kernels_of
+from weft.diag.errors import WeftError
+from weft.report.build import ReportOptions, build_report
+from weft.report.kernels import report_on_kernels
+from weft.report.llvm_programs import bitcode_program, text_program
+from weft.report.report import Report
+
+_ANALYZE = "weft analyze"
+
+
+class UsageError(Exception):
+    """The command line asks for something that there is not."""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "analyze",
+        help="uniform and varying values, divergent branches and loops, memory accesses",
+        description=__doc__,
+    )
+    parser.add_argument(
+        "file", metavar="FILE", help="a .py file with kernels, LLVM text (.ll) or bitcode (.bc)"
+    )
+    parser.add_argument(
+        "--function", metavar="NAME", action="append", default=[], help="only this function (repeatable)"
+    )
+    parser.add_argument(
+        "--args",
+        metavar="SHAPES",
+        type=_shapes,
+        help="shapes of the arguments joined by _: U uniform, C contiguous, T varying, S<k> stride k, each with"
+        " a<n> for an alignment; r<shape> for the result; missing ones are uniform",
+    )
+    parser.add_argument(
+        "--types", metavar="SIG", help='argument types of a .py kernel, "void(float32[::1], int32)"'
+    )
+    parser.add_argument(
+        "--width", metavar="W", type=_width, help="lanes of a lane group; by default those of a register"
+    )
+    parser.add_argument(
+        "--scope",
+        choices=("lanes", "group"),
+        default="lanes",
+        help="uniform in a lane group, or in a work-group",
+    )
+    parser.add_argument(
+        "--lattice",
+        choices=sorted(DOMAINS),
+        default="product",
+        help="the shape lattice; all of them by default",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--html", metavar="OUT", help="write an HTML page")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Analyse the file and print what was found; 1 if a barrier is certainly divergent, 2 for wrong usage."""
+    try:
+        report = _report(options)
+    except UsageError as error:
+        print(f"{_ANALYZE}: {error}", file=sys.stderr)
+        return 2
+    if options.html:
+        try:
+            Path(options.html).write_text(report.to_html(f"{options.file} - weft"), encoding="utf-8")
+        except OSError as error:
+            print(f"{_ANALYZE}: {options.html} cannot be written: {error.strerror}", file=sys.stderr)
+            return 2
+    if options.json:
+        print(report.to_json())
+    elif not options.html:
+        report.write(sys.stdout)
+    return 1 if report.has_errors else 0
+
+
+def _report(options: argparse.Namespace) -> Report:
+    file = Path(options.file)
+    settings = ReportOptions(Scope(options.scope), options.width, options.lattice)
+    if not file.is_file():
+        raise UsageError(f"there is no file {options.file}")
+    if file.suffix == ".py":
+        kernels = kernels_of(import_file(file), options.function)
+        if options.types is not None and len(kernels) > 1:
+            raise UsageError(f"--types is for one kernel; choose it with --function: {', '.join(kernels)}")
+        return report_on_kernels(compile_kernels(kernels, options.types), settings, options.args)
+    if options.types is not None:
+        raise UsageError("--types is for .py files; LLVM IR has its types")
+    if file.suffix == ".ll":
+        text = file.read_text(encoding="utf-8", errors="surrogateescape")
+        return build_report(text_program(text, options.file, options.function, options.args), settings)
+    if file.suffix == ".bc":
+        program = bitcode_program(file.read_bytes(), options.file, options.function, options.args)
+        return build_report(program, settings)
+    raise UsageError(f"{options.file}: {_unsupported(file.suffix)}")
+
+
+def _unsupported(suffix: str) -> str:
+    known = "weft analyze reads .py, .ll and .bc files"
+    if suffix in (".c", ".cc", ".cpp", ".cu", ".cl"):
+        return f"{known}; make LLVM IR of this one: clang -S -emit-llvm -O1 -g -fno-vectorize"
+    return known
+
+
+def _parsed(parse: Callable[[str], Any], text: str) -> Any:
+    try:
+        return parse(text)
+    except WeftError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _shapes(text: str) -> Signature:
+    return _parsed(parse_args, text)
+
+
+def _width(text: str) -> int:
+    try:
+        width = int(text)
+    except ValueError:
+        width = 0
+    if not 1 <= width <= 1024:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of lanes from 1 to 1024")
+    return width

@@ -1,0 +1,116 @@
+"""Finding the kernels of a Python file."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from weft.cuda.kernel import Kernel
+from weft.diag.errors import SignatureError, UnsupportedError, WeftError
+from weft.diag.source import SourceSpan
+from weft.frontend.python.compile import FrontendResult, compile_python
+from weft.frontend.python.signatures import parse_signature
+from weft.frontend.python.types import KernelType, Signature
+
+
+def import_file(file: Path) -> ModuleType:
+    """Run a Python file as a module that is not the main program.
+
+    Raises
+    ------
+    UnsupportedError
+        It raised an exception.
+    """
+    name = f"weft_analyzed_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # As for a script: what stands beside it can be imported. Classes look their module up by its name.
+    sys.path.insert(0, str(file.parent.resolve()))
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except WeftError:
+        raise
+    except (Exception, SystemExit) as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
+        span = SourceSpan(str(file), frames[-1].lineno or 1) if frames else None
+        raise UnsupportedError(
+            f"importing the file raised {type(error).__name__}: {error}",
+            span,
+            hint="analysis imports the file to find its kernels; keep other work under"
+            ' if __name__ == "__main__"',
+        ) from None
+    finally:
+        sys.path.remove(str(file.parent.resolve()))
+    return module
+
+
+def kernels_of(module: ModuleType, names: Sequence[str]) -> dict[str, Kernel]:
+    """The kernels of a module in the order of their source: those named, or all that the file defines.
+
+    Raises
+    ------
+    SignatureError
+        A name is that of no kernel, or there are no kernels.
+    """
+    found = {name: value for name, value in vars(module).items() if isinstance(value, Kernel)}
+    for name in names:
+        if name not in found:
+            raise SignatureError(
+                f"{module.__file__} has no kernel {name!r}",
+                hint=f"it has {', '.join(found)}" if found else "kernels are functions under @cuda.jit",
+            )
+    if names:
+        return {name: found[name] for name in names}
+    own = {
+        name: kernel for name, kernel in found.items() if _code(kernel).co_filename == module.__file__
+    } or found
+    if not own:
+        raise SignatureError(
+            f"{module.__file__} defines no kernel", hint="kernels are functions under @cuda.jit"
+        )
+    return dict(sorted(own.items(), key=lambda item: _code(item[1]).co_firstlineno))
+
+
+def compile_kernels(kernels: dict[str, Kernel], types: str | None) -> list[FrontendResult]:
+    """Run the front end: for `types`, or for the signatures that the kernels were declared with.
+
+    Kernels without a declared signature are left out where others have one.
+
+    Raises
+    ------
+    SignatureError
+        No kernel has a signature, or `types` does not fit.
+    """
+    given = None if types is None else _types(types)
+    results = [
+        compile_python(kernel.py_func, argument_types)
+        for kernel in kernels.values()
+        for argument_types in ([given] if given is not None else kernel.signatures)
+    ]
+    if not results:
+        name, kernel = next(iter(kernels.items()))
+        code = _code(kernel)
+        parameters = code.co_varnames[: code.co_argcount]
+        raise SignatureError(
+            f"the argument types of {name}({', '.join(parameters)}) are not known",
+            SourceSpan(code.co_filename, code.co_firstlineno),
+            hint=f'give them: --function {name} --types "void({", ".join("float32[::1]" for _ in parameters)})",'
+            " or declare the kernel with a signature",
+        )
+    return results
+
+
+def _types(text: str) -> tuple[KernelType, ...]:
+    parsed = parse_signature(text)
+    return parsed.args if isinstance(parsed, Signature) else tuple(parsed)
+
+
+def _code(kernel: Kernel) -> Any:
+    return kernel.py_func.__code__

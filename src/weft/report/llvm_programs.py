@@ -1,0 +1,77 @@
+"""Reports on LLVM IR as other compilers write it: the program is analysed as it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.analysis.shapes import Signature
+from weft.diag.errors import ArgumentError, IRSyntaxError
+from weft.ir import Function, Module
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.report.build import Program
+from weft.report.text_source import TextSource
+from weft.target.llvm import disassemble, print_module
+
+
+def bitcode_program(
+    data: bytes, file: str, names: Sequence[str] = (), shapes: Signature | None = None
+) -> Program:
+    """A module in LLVM's bitcode; lines are those of its disassembly.
+
+    Raises
+    ------
+    CompileError
+        It is no bitcode that this version of LLVM reads.
+    """
+    return text_program(disassemble(data), file, names, shapes)
+
+
+def text_program(text: str, file: str, names: Sequence[str] = (), shapes: Signature | None = None) -> Program:
+    """A module in LLVM's text.
+
+    Parameters
+    ----------
+    text, file
+        The text, and what it is called.
+    names
+        The functions to report on; all definitions where empty.
+    shapes
+        Shapes of the arguments of each of them.
+
+    Raises
+    ------
+    IRSyntaxError, CompileError
+        It is no LLVM IR, or holds what weft does not read.
+    ArgumentError
+        It does not define a function of `names`.
+    """
+    try:
+        module = read_module(text, filename=file)
+    except IRSyntaxError:
+        # Text of an older LLVM, or written by hand: LLVM itself brings it into today's form, if it is right.
+        text = print_module(text)
+        module = read_module(text, filename=file)
+    verify(module)
+    functions = chosen_functions(module, names, file)
+    given = {} if shapes is None else dict.fromkeys(functions, shapes)
+    return Program(module, functions, TextSource(text, file), given)
+
+
+def chosen_functions(module: Module, names: Sequence[str], file: str) -> tuple[Function, ...]:
+    """The definitions with the names; all of them where no names are given.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such definition.
+    """
+    definitions = {function.name: function for function in module.definitions()}
+    if not definitions:
+        raise ArgumentError(f"{file} defines no function")
+    for name in names:
+        if name not in definitions:
+            raise ArgumentError(
+                f"{file} defines no function {name!r}", hint=f"it defines {', '.join(definitions)}"
+            )
+    return tuple(definitions[name] for name in names) if names else tuple(definitions.values())
