@@ -35,13 +35,13 @@ _TOKEN = re.compile(
     (
         [%@#]?(?: [-\w.\\]|\$(?!") )[-\w$.\\]*+ (?: \+\d+ )?+ :?+   # words, names, numbers, with 1.0e+00's +
       | [(),=\[\]{}<>]
-      | ^!\d+\ =\ .*+ (?: \n[ \t)}] .*+ )*+      # a numbered metadata node with its indented lines
+      | !\d++[ \t]*+=.*+ (?: \n(?![ \t]*!\d+[ \t]*=)[ \t)}] .*+ )*+   # a numbered node with its indented lines
       | ![-\w$.\\]++
       | [%@!$]?"[^"]*+":?+
       | \S
     )
     """,
-    re.VERBOSE | re.MULTILINE | re.ASCII,
+    re.VERBOSE | re.ASCII,
 )
 _ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2}|\\)")
 
@@ -88,6 +88,11 @@ def _span(text: str, filename: str, begin: int, end: int) -> SourceSpan:
     column = begin - line_start + 1
     width = max(1, min(end, line_end) - begin)
     return SourceSpan(filename, number, column, number, column + width, text=text[line_start:line_end])
+
+
+def is_definition(token: str) -> bool:
+    """Whether the token is the definition of a numbered metadata node."""
+    return token[0] == "!" and token[1:2].isdigit() and "=" in token
 
 
 def unescape(text: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.ir.block import BasicBlock
-from weft.ir.reader.cursor import Cursor, FunctionScope, local_key
+from weft.ir.reader.cursor import Cursor, FunctionScope
 from weft.ir.values import Value
 
 
@@ -21,7 +21,7 @@ def block_of(c: Cursor) -> BasicBlock:
     if block is None:
         if token[0] != "%" or len(token) < 2:
             raise c.error(f"expected the name of a block, found {c.shown()}")
-        key = local_key(token)
+        key = c.local_key(token)
         block = scope.blocks.get(key)
         if block is None:
             block = scope.blocks[key] = BasicBlock(key[1:])

@@ -8,7 +8,7 @@ from weft.ir.metadata import DbgRecord, DebugLoc, Metadata
 from weft.ir.opcodes import OPCODES
 from weft.ir.reader.blocks import check_all_defined, define_value, scope_of, start_block
 from weft.ir.reader.calls import TAIL_MARKERS
-from weft.ir.reader.cursor import Cursor, local_key
+from weft.ir.reader.cursor import Cursor
 from weft.ir.reader.instructions import FORMS, REFUSED
 from weft.ir.reader.operands import read_typed_value, read_value
 from weft.ir.types import I1, VOID
@@ -58,7 +58,7 @@ def read_body(c: Cursor) -> None:
 
 
 def _read_label(c: Cursor, token: str, start: int) -> BasicBlock:
-    block = start_block(c, local_key(f"%{token[:-1]}"), start)
+    block = start_block(c, c.local_key(f"%{token[:-1]}"), start)
     if c.tokens[c.pos] == "predicate" and c.tokens[c.pos + 1] == "(":
         c.pos += 2
         block.set_predicate(read_value(c, I1))
@@ -71,7 +71,7 @@ def _read_instruction(c: Cursor, block: BasicBlock) -> Instruction:
     token = tokens[start]
     key = None
     if token[0] == "%":
-        key = token if token[1] != '"' else local_key(token)
+        key = c.local_key(token)
         if tokens[start + 1] != "=":
             c.pos += 1
             raise c.error(f"expected '=', found {c.shown()}")

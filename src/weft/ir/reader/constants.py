@@ -21,7 +21,7 @@ from weft.ir.constants import (
     zero_of,
 )
 from weft.ir.float_format import parse_float
-from weft.ir.lexer import name_of, unescape
+from weft.ir.lexer import unescape
 from weft.ir.opcodes import OPCODES
 from weft.ir.reader.cursor import Cursor
 from weft.ir.reader.types import read_first_class_type
@@ -88,7 +88,7 @@ def read_constant(c: Cursor, type: Type) -> Constant:
 
 
 def _read_symbol(c: Cursor, type: Type) -> Constant:
-    symbol = c.context.symbols.get(name_of(c.token))
+    symbol = c.context.symbols.get(c.name_of(c.token))
     if symbol is None:
         raise c.error(f"{c.token} is not defined in this module")
     if symbol.type != type:

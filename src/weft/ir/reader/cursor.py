@@ -116,6 +116,16 @@ class Cursor:
         self.pos += 1
         return token[1:-1]
 
+    def name_of(self, token: str) -> str:
+        """The name behind the ``%``, ``@`` or ``$`` of a token near the current one."""
+        if len(token) < 2:
+            raise self.error(f"expected a name behind {token!r}")
+        return name_of(token)
+
+    def local_key(self, token: str) -> str:
+        """The key of a local token in `FunctionScope`."""
+        return token if token[1:2] not in ('"', "") else f"%{self.name_of(token)}"
+
     def parenthesized_integer(self) -> int:
         self.expect("(")
         value = self.integer()
@@ -170,8 +180,3 @@ def join_tokens(tokens: list[str]) -> str:
         parts.append(token if tight else f" {token}")
         previous = token
     return "".join(parts)
-
-
-def local_key(token: str) -> str:
-    """The key of a local token in `FunctionScope`."""
-    return token if token[1] != '"' else f"%{name_of(token)}"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from weft.ir import keywords
 from weft.ir.function import Function, GlobalValue, Linkage
-from weft.ir.lexer import name_of
 from weft.ir.reader.attributes import read_attributes, read_calling_convention, read_function_attributes
 from weft.ir.reader.constants import read_typed_constant
-from weft.ir.reader.cursor import Cursor, local_key
+from weft.ir.reader.cursor import Cursor
 from weft.ir.reader.types import read_first_class_type, read_type
 from weft.ir.types import FunctionType, Type
 
@@ -40,7 +39,7 @@ def read_comdat(c: Cursor, symbol_name: str) -> str:
     if token[0] != "$":
         raise c.error("expected the name of a comdat", at=c.pos - 1)
     c.expect(")")
-    return name_of(token)
+    return c.name_of(token)
 
 
 def read_function_header(c: Cursor, definition: bool) -> tuple[Function, list[tuple[str | None, int]]]:
@@ -58,7 +57,7 @@ def read_function_header(c: Cursor, definition: bool) -> tuple[Function, list[tu
         raise c.error(f"expected the name of a function, found {c.shown()}")
     c.pos += 1
     types, attributes, names, vararg = _read_parameters(c)
-    function = Function(name_of(token), FunctionType(result, tuple(types), vararg))
+    function = Function(c.name_of(token), FunctionType(result, tuple(types), vararg))
     function.linkage = linkage
     function.calling_convention = convention
     function.return_attributes = return_attributes
@@ -86,7 +85,7 @@ def _read_parameters(
         attributes.append(read_attributes(c, keywords.PARAMETER_ATTRIBUTES))
         token = c.tokens[c.pos]
         if token[0] == "%":
-            names.append((local_key(token), c.pos))
+            names.append((c.local_key(token), c.pos))
             c.pos += 1
         else:
             names.append((None, c.pos))

@@ -15,7 +15,7 @@ from weft.ir.reader.cursor import Cursor
 from weft.ir.reader.operands import read_typed_value
 
 _LOCATION = re.compile(
-    r"!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: (!\d+)(?:, inlinedAt: (!\d+))?"
+    r" !DILocation\(line: (\d+)(?:, column: (\d+))?, scope: (!\d+)(?:, inlinedAt: (!\d+))?"
     r"(?:, isImplicitCode: (true|false))?(?:, atomGroup: (\d+))?(?:, atomRank: (\d+))?\)"
 )
 IN_PLACE_NODES = frozenset({"DIExpression", "DIArgList"})
@@ -38,7 +38,7 @@ class MetadataTable:
 
     def define(self, c: Cursor) -> None:
         """Note the definition that is the current token."""
-        number = c.token.split(" ", 1)[0]
+        number = c.token.split("=", 1)[0].rstrip()
         if number in self._definitions:
             raise c.error(f"metadata {number} is defined twice")
         self._definitions[number] = c.pos
@@ -91,14 +91,14 @@ class MetadataTable:
         main = self.module_cursor
         position = self._definitions[number]
         definition = main.tokens[position]
-        location = _LOCATION.fullmatch(definition, len(number) + 3)
+        start = definition.index("=") + 1
+        location = _LOCATION.fullmatch(definition, start)
         if location is not None:
             node = self._nodes[number] = self._location(main, position, location)
             return node
-        source = SourceText(
-            definition[len(number) + 3 :], main.source.filename, main.source, position, len(number) + 3
+        c = Cursor(
+            SourceText(definition[start:], main.source.filename, main.source, position, start), main.context
         )
-        c = Cursor(source, main.context)
         distinct = c.accept("distinct")
         if c.token == "!DILocation":
             node = self._nodes[number] = self._read_location(c, distinct)
@@ -136,7 +136,7 @@ class MetadataTable:
     def _read_in_place(self, c: Cursor) -> Metadata:
         """A node without a number: ``!{...}``, ``!DIExpression(...)``, ``!DILocation(...)``."""
         start = c.pos
-        if c.tokens[start] == "!DIExpression" and c.tokens[start + 2] == ")":
+        if c.tokens[start : start + 3] == ["!DIExpression", "(", ")"]:
             c.pos += 3
             return self._empty_expression
         distinct = c.accept("distinct")
@@ -183,10 +183,9 @@ class MetadataTable:
         if token == "null":
             c.pos += 1
             return None
-        if c.tokens[c.pos + 1] not in (",", ")", "|"):
+        if token != END and c.tokens[c.pos + 1] not in (",", ")", "|"):
             return MDValue(read_typed_value(c))
-        c.pos += 1
-        text = token
+        text = c.take()
         while c.accept("|"):
             text = f"{text} | {c.take()}"
         return text
@@ -203,8 +202,10 @@ class MetadataTable:
         unknown = set(fields) - _LOCATION_FIELDS
         if unknown:
             raise c.error(f"!DILocation has no field {min(unknown)}", at=start)
-        numbers = (shell.number(key) for key in ("line", "column", "atomGroup", "atomRank"))
-        line, column, group, rank = numbers
+        numbers = [fields.get(key, "0") for key in ("line", "column", "atomGroup", "atomRank")]
+        if not all(isinstance(n, str) and n.isdecimal() for n in numbers):
+            raise c.error("lines, columns and atoms of a !DILocation are numbers", at=start)
+        line, column, group, rank = [int(str(n)) for n in numbers]
         implicit = fields.get("isImplicitCode") == "true"
         return DebugLoc(line, column, scope, inlined_at, distinct, implicit, group, rank)
 

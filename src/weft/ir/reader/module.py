@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from weft.ir.function import Function, GlobalAlias, GlobalValue, GlobalVariable, Module
-from weft.ir.lexer import END, SourceText, decode, name_of
+from weft.ir.lexer import END, SourceText, decode, is_definition
 from weft.ir.metadata import Metadata
 from weft.ir.reader.attributes import read_attribute_group
 from weft.ir.reader.blocks import define_value
@@ -75,7 +75,7 @@ class _ModuleReader:
         while c.token != END:
             self._read_entity()
         for token, position in self.types:
-            self.module.types[name_of(token)] = named_struct(c, token, position)
+            self.module.types[c.name_of(token)] = named_struct(c, token, position)
         for function, c.pos in self.attached:
             read_attached_metadata(c, function)
         for symbol, c.pos in self.globals:
@@ -99,9 +99,9 @@ class _ModuleReader:
             if position < 2 or c.tokens[position - 1] != "=" or c.tokens[position - 2][0] != "%":
                 continue
             token = c.tokens[position - 2]
-            if name_of(token) in self.context.struct_positions:
+            if c.name_of(token) in self.context.struct_positions:
                 raise c.error(f"type {token} is defined twice", at=position - 2)
-            self.context.struct_positions[name_of(token)] = position + 1
+            self.context.struct_positions[c.name_of(token)] = position + 1
             self.types.append((token, position - 2))
 
     def _find_attribute_groups(self) -> None:
@@ -127,7 +127,7 @@ class _ModuleReader:
         elif first == "@":
             c.pos += 1
             c.expect("=")
-            self._read_global(name_of(token))
+            self._read_global(c.name_of(token))
         elif first == "%":
             c.pos += 1
             c.expect("=")
@@ -138,13 +138,13 @@ class _ModuleReader:
             c.pos += 3
             c.skip_balanced()
         elif first == "$":
-            self._read_comdat(name_of(token))
+            self._read_comdat(c.name_of(token))
         else:
             self._read_property(token)
 
     def _note_metadata(self, token: str) -> None:
         c = self.c
-        if " = " in token:
+        if is_definition(token):
             self.context.metadata.define(c)
             return
         self.named_metadata.append(c.pos)
@@ -189,12 +189,7 @@ class _ModuleReader:
         """Whether the current token begins something new at the module's level."""
         tokens, pos = self.c.tokens, self.c.pos
         token = tokens[pos]
-        return (
-            token in _ENTITY_WORDS
-            or token == END
-            or tokens[pos + 1] == "="
-            or (token[0] == "!" and " = " in token)
-        )
+        return token in _ENTITY_WORDS or token == END or tokens[pos + 1] == "=" or is_definition(token)
 
     def _enter(self, symbol: GlobalValue, position: int) -> None:
         if symbol.name in self.context.symbols:

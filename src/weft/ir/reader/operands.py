@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.ir.reader.constants import read_constant
-from weft.ir.reader.cursor import Cursor, ForwardValue, local_key
+from weft.ir.reader.cursor import Cursor, ForwardValue
 from weft.ir.reader.types import read_type
 from weft.ir.types import PTR, PointerType, Type
 from weft.ir.values import Value
@@ -30,7 +30,7 @@ def _late_value(c: Cursor, token: str, type: Type) -> Value:
     """A local value written with quotes, or used before its definition."""
     scope = c.scope
     assert scope is not None
-    key = local_key(token)
+    key = c.local_key(token)
     value = scope.values.get(key) or scope.forward_values.get(key)
     if value is None:
         value = scope.forward_values[key] = ForwardValue(type, key[1:], c.pos)

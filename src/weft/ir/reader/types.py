@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from weft.ir.lexer import name_of
 from weft.ir.reader.cursor import Cursor
 from weft.ir.types import (
     BF16,
@@ -150,7 +149,7 @@ def _read_struct(c: Cursor, packed: bool, name: str | None = None) -> StructType
 def named_struct(c: Cursor, token: str, at: int) -> StructType:
     """The identified struct `token`, whose definition is read on first use."""
     context = c.context
-    name = name_of(token)
+    name = c.name_of(token)
     known = context.structs.get(name)
     if known is not None:
         return known
