@@ -196,11 +196,14 @@ def _bind_parameters(low: Lowering, instance: Instance) -> None:
             low.variables.store(low, name, value, low.span(node))
             continue
         low.variables.bind(name, value)
+        argument = number
         for component, part in zip(components(type), value.parts, strict=True):
             if component.role not in ("extent", "stride"):
                 describe = low.unit.debug_info.describe
-                record = describe("value", part, name + component.suffix, type, loc, number)
+                record = describe("value", part, name + component.suffix, type, loc, argument)
                 low.debug_records.append(record)
+                # LLVM drops a module's debug information where two variables are the same argument.
+                argument = 0
 
 
 def _parameter(low: Lowering, name: str, type: KernelType) -> Typed:
