@@ -18,14 +18,11 @@ With ``WEFT_CHECK=1`` each stage is verified, and the program before and after i
 from __future__ import annotations
 
 import functools
-import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from weft.analysis.shapes import Shape, domain_named
-from weft.codegen.groups import ArenaNeeds, LaneKernel, build_group_entry
+from weft.codegen.arena import ArenaNeeds
+from weft.codegen.groups import LaneKernel, build_group_entry
 from weft.codegen.vectorize import guard_by_lane, vectorize_function, why_not_vectorized
 from weft.codegen.widen.calls import VectorMathFunction
 from weft.codegen.widen.lanes import LaneSpace
@@ -35,67 +32,17 @@ from weft.ir.clone import clone_function
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.locations import span_of
 from weft.ir.reader import read_module
-from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.machine.host import host
 from weft.machine.vecmath import math_function
 from weft.machine.vecmath_load import find_function
+from weft.options import CompileOptions, Timings, checking
+from weft.stages import Form, Stage, StageLog, Version
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
 from weft.transform.barriers import BarrierProgram, barriers_of, split_at_barriers
 from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
-
-
-@dataclass(frozen=True, slots=True)
-class CompileOptions:
-    """What a user can ask of code generation.
-
-    Parameters
-    ----------
-    fastmath
-        Whether float operations may be contracted, reassociated and assume finite values.
-    width
-        Threads in a lane group; 1 runs thread after thread, None lets weft choose.
-    """
-
-    fastmath: bool = False
-    width: int | None = None
-
-    @property
-    def key(self) -> str:
-        """The options as text, for the compile cache."""
-        return f"fastmath={self.fastmath} width={self.width}"
-
-
-@dataclass(slots=True)
-class Timings:
-    """Seconds spent in each part of a compilation."""
-
-    frontend: float = 0.0
-    passes: float = 0.0
-    llvm: float = 0.0
-
-    @contextmanager
-    def measure(self, part: str) -> Iterator[None]:
-        """Add the time of the block to `part`."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            setattr(self, part, getattr(self, part) + time.perf_counter() - start)
-
-    def as_dict(self) -> dict[str, float]:
-        return {"frontend": self.frontend, "passes": self.passes, "llvm": self.llvm}
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """The program after a stage, as text that `read_module` reads back; `kernel` names its kernel."""
-
-    name: str
-    text: str
-    kernel: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +83,6 @@ class LoweredKernel:
     stages: list[Stage] = field(default_factory=list)
 
 
-def checking() -> bool:
-    """Whether ``WEFT_CHECK`` asks for every stage to be verified and kept."""
-    return os.environ.get("WEFT_CHECK", "0") not in ("", "0")
-
-
 def lower_kernel(
     module: Module,
     kernel_name: str,
@@ -158,40 +100,33 @@ def lower_kernel(
         A stage produced an invalid program, which is an error in weft.
     """
     timings = timings or Timings()
-    check = checking()
-    stages: list[Stage] = []
-
-    def arrive(stage: str, module: Module) -> None:
-        if check:
-            verify(module)
-            stages.append(Stage(stage, write_module(module), kernel_name))
-
-    arrive("front end", module)
+    stages = StageLog(checking())
+    stages.add("front end", module, Version(kernel_name, Form.GRID))
     with timings.measure("passes"):
         text = write_module(module, plain=True)
     with timings.measure("llvm"):
         text = optimize(text, CANONICAL, spec.machine)
     with timings.measure("passes"):
         module = read_module(text)
-        arrive("canonical", module)
+        stages.add("canonical", module, Version(kernel_name, Form.GRID))
         kernel = module.functions[kernel_name]
         lower_work_items(module, kernel)
-        arrive("work items", module)
+        stages.add("work items", module, Version(kernel_name, Form.THREADS))
         _refuse_warp_operations(module)
         math: dict[str, MathSymbol] = {}
         program: BarrierProgram | LaneKernel | None = None
         if barriers_of(kernel):
             program = split_at_barriers(module, kernel)
         elif (width := choose_width(kernel, options.width, spec)) > 1:
-            program = _widen(module, kernel, width, spec, math, arrive)
+            program = _widen(module, kernel, width, spec, math, stages)
         for function in module.definitions():
             run_single_lane(function)
         entry, arena = build_group_entry(module, kernel, program)
         _restrict_to(module, entry)
-        arrive("group loops", module)
+        stages.add("group loops", module, Version(entry.name, Form.ENTRY))
         text = write_module(module, plain=True)
     lines = program.lines if isinstance(program, BarrierProgram) else ()
-    return LoweredKernel(text, entry.name, arena, lines, timings, math, stages)
+    return LoweredKernel(text, entry.name, arena, lines, timings, math, stages.stages)
 
 
 def _widen(
@@ -200,21 +135,36 @@ def _widen(
     width: int,
     spec: TargetSpec,
     math: dict[str, MathSymbol],
-    arrive: Callable[[str, Module], None],
+    stages: StageLog,
 ) -> LaneKernel:
     """Replace `kernel` by its versions for whole and for partial lane groups."""
     lanes = LaneSpace((width,))
     domain = domain_named("product", lanes.extents)
     partial = clone_function(kernel, f"{kernel.name}.partial")
     guard_by_lane(module, partial)
-    versions = []
-    for function, name in ((kernel, f"{kernel.name}.w{width}"), (partial, f"{kernel.name}.w{width}.partial")):
+    versions = [Version(kernel.name, Form.THREADS), Version(partial.name, Form.THREADS)]
+    stages.add("lane groups", module, *versions, width)
+    vectors = []
+    for i, (function, name) in enumerate(
+        ((kernel, f"{kernel.name}.w{width}"), (partial, f"{kernel.name}.w{width}.partial"))
+    ):
         shapes: dict[Value, Shape] = {
             a: domain.strided(1, 64, width) for a in function.args if a.name == "tid.x"
         }
         find = functools.partial(_find_math, math, spec)
-        versions.append(vectorize_function(module, function, lanes, name, shapes, find, arrive)[0])
-    return LaneKernel(width, *versions)
+        observe = functools.partial(_lanes_arrive, stages, versions, i, width)
+        vectors.append(vectorize_function(module, function, lanes, name, shapes, find, observe)[0])
+        versions[i] = Version(name, Form.LANES)
+        stages.add("widening", module, *versions, width)
+    return LaneKernel(width, *vectors)
+
+
+def _lanes_arrive(
+    stages: StageLog, versions: list[Version], index: int, width: int, stage: str, module: Module
+) -> None:
+    """Note a stage of one of the two versions of a kernel; from the divergent loops on, OBL holds too."""
+    versions[index] = Version(versions[index].function, Form.THREADS, oblivious=True)
+    stages.add(stage, module, *versions, width)
 
 
 def _find_math(

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from weft.codegen.arena import ArenaNeeds
 from weft.codegen.loops import counted_loop
 from weft.ir import Builder, ConstInt, Function, Instruction, Module, Value
 from weft.ir.intrinsics import SHARED_SPACE
@@ -34,20 +35,6 @@ class ErrorCode(IntEnum):
 
     OK = 0
     BARRIER_DIVERGENCE = 1
-
-
-@dataclass(frozen=True, slots=True)
-class ArenaNeeds:
-    """Bytes of scratch memory a worker needs for a launch, beside dynamic shared memory.
-
-    `fixed` once, and `per_thread` for each thread of the group (in lane groups).
-    """
-
-    fixed: int
-    per_thread: int
-
-    def bytes(self, threads: int, dynamic: int) -> int:
-        return self.fixed + -(-dynamic // 64) * 64 + self.per_thread * threads + 64
 
 
 @dataclass(frozen=True, slots=True)

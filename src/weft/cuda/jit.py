@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.cuda.kernel import DeviceFunction, Kernel
 from weft.diag.errors import SignatureError
-from weft.pipeline import CompileOptions
+from weft.options import CompileOptions
 
 _IGNORED = frozenset(
     {"opt", "lineinfo", "max_registers", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"}

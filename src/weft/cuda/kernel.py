@@ -12,7 +12,7 @@ from weft.diag.errors import ArgumentError, LaunchError, SignatureError
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
-from weft.pipeline import CompileOptions
+from weft.options import CompileOptions
 from weft.runtime.shape import LaunchShape, launch_shape
 
 if TYPE_CHECKING:

@@ -1,0 +1,56 @@
+"""What a user can ask of a compilation, and what it took; cheap to import."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """What a user can ask of code generation.
+
+    Parameters
+    ----------
+    fastmath
+        Whether float operations may be contracted, reassociated and assume finite values.
+    width
+        Threads in a lane group; 1 runs thread after thread, None lets weft choose.
+    """
+
+    fastmath: bool = False
+    width: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The options as text, for the compile cache."""
+        return f"fastmath={self.fastmath} width={self.width}"
+
+
+@dataclass(slots=True)
+class Timings:
+    """Seconds spent in each part of a compilation."""
+
+    frontend: float = 0.0
+    passes: float = 0.0
+    llvm: float = 0.0
+
+    @contextmanager
+    def measure(self, part: str) -> Iterator[None]:
+        """Add the time of the block to `part`."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            setattr(self, part, getattr(self, part) + time.perf_counter() - start)
+
+    def as_dict(self) -> dict[str, float]:
+        return {"frontend": self.frontend, "passes": self.passes, "llvm": self.llvm}
+
+
+def checking() -> bool:
+    """Whether ``WEFT_CHECK`` asks for every stage to be verified, kept and run."""
+    return os.environ.get("WEFT_CHECK", "0") not in ("", "0")

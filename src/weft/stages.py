@@ -1,0 +1,90 @@
+"""The programs between the passes of the pipeline, kept so that `weft.check` can run and compare them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from weft.ir import Module
+from weft.ir.verifier import verify
+from weft.ir.writer import write_module
+
+
+class Form(Enum):
+    """How a function is to be run."""
+
+    GRID = "grid"
+    """For each thread of a launch; ids, sizes and shared memory are intrinsics."""
+    THREADS = "threads"
+    """For each thread; ids, sizes and shared memory are parameters (`weft.transform.work_items`)."""
+    LANES = "lanes"
+    """Once for each lane group, as SIMD code; parameters as before, ``tid.x`` that of lane 0."""
+    ENTRY = "entry"
+    """As the runtime does: with a launch record and a range of groups (`weft.codegen.groups`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A function of a stage's program that stands for the kernel.
+
+    Parameters
+    ----------
+    function
+        Its name.
+    form
+        How it is run.
+    oblivious
+        Whether its meaning is the same when passive threads get ⊤ (OBL; Moll, §3.6).
+    """
+
+    function: str
+    form: Form
+    oblivious: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The program after a pass.
+
+    Parameters
+    ----------
+    name
+        The pass.
+    text
+        The module, as `read_module` reads it back.
+    full
+        The kernel, for lane groups all of whose threads exist.
+    partial
+        The kernel with a parameter more, the number of threads, for the other lane groups; None when `full`
+        serves them too.
+    width
+        Threads of a lane group, consecutive along x; 0 where lanes do not matter yet.
+    """
+
+    name: str
+    text: str
+    full: Version
+    partial: Version | None = None
+    width: int = 0
+
+
+@dataclass(slots=True)
+class StageLog:
+    """Verifies and keeps the program after each pass; does nothing unless `active`."""
+
+    active: bool
+    stages: list[Stage] = field(default_factory=list)
+
+    def add(
+        self, name: str, module: Module, full: Version, partial: Version | None = None, width: int = 0
+    ) -> None:
+        """Note that the pass `name` has produced `module`.
+
+        Raises
+        ------
+        VerifyError
+            It is not a valid program.
+        """
+        if self.active:
+            verify(module)
+            self.stages.append(Stage(name, write_module(module), full, partial, width))
