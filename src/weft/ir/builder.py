@@ -9,17 +9,15 @@ from weft.ir.constants import ConstFloat, ConstInt
 from weft.ir.function import Function
 from weft.ir.instruction import Instruction
 from weft.ir.metadata import DebugLoc
+from weft.ir.result_types import cmpxchg_type, compare_type, gep_type, member_type
 from weft.ir.types import (
-    I1,
     I32,
     I64,
     VOID,
-    ArrayType,
     FloatType,
     FunctionType,
     IntType,
     PointerType,
-    StructType,
     Type,
     VectorType,
     pointer,
@@ -37,18 +35,6 @@ def const_float(value: float, type: Type) -> ConstFloat:
     """A float constant, `value` rounded to the type."""
     assert isinstance(type, FloatType), f"{type} is no float type"
     return ConstFloat.of(type, value)
-
-
-def element_type(aggregate: Type, indices: Sequence[int]) -> Type:
-    """The type of the member of `aggregate` at `indices`."""
-    for index in indices:
-        if isinstance(aggregate, StructType):
-            assert aggregate.fields is not None
-            aggregate = aggregate.fields[index]
-        else:
-            assert isinstance(aggregate, (ArrayType, VectorType)), f"{aggregate} has no members"
-            aggregate = aggregate.element
-    return aggregate
 
 
 class Builder:
@@ -99,8 +85,9 @@ class Builder:
         self, op: str, predicate: str, a: Value, b: Value, flags: tuple[str, ...] = (), name: str = ""
     ) -> Instruction:
         """``icmp`` or ``fcmp``; vector operands give a vector of i1."""
-        type = VectorType(I1, a.type.count) if isinstance(a.type, VectorType) else I1
-        return self.build(op, type, (a, b), flags=flags, attrs={"predicate": predicate}, name=name)
+        return self.build(
+            op, compare_type(a.type), (a, b), flags=flags, attrs={"predicate": predicate}, name=name
+        )
 
     def icmp(self, predicate: str, a: Value, b: Value, name: str = "") -> Instruction:
         return self.compare("icmp", predicate, a, b, name=name)
@@ -127,12 +114,9 @@ class Builder:
         flags: tuple[str, ...] = (),
         name: str = "",
     ) -> Instruction:
-        counts = [v.type.count for v in (pointer, *indices) if isinstance(v.type, VectorType)]
-        type = pointer.type
-        if counts and not isinstance(type, VectorType):
-            type = VectorType(type, counts[0])
+        operands = (pointer, *indices)
         attrs = {"source_type": source_type}
-        return self.build("getelementptr", type, (pointer, *indices), flags=flags, attrs=attrs, name=name)
+        return self.build("getelementptr", gep_type(operands), operands, flags=flags, attrs=attrs, name=name)
 
     def load(
         self, type: Type, pointer: Value, align: int = 0, volatile: bool = False, name: str = ""
@@ -181,7 +165,8 @@ class Builder:
         return self.build("unreachable", VOID)
 
     def extract_value(self, aggregate: Value, indices: Sequence[int], name: str = "") -> Instruction:
-        type = element_type(aggregate.type, indices)
+        type = member_type(aggregate.type, indices)
+        assert type is not None, f"{aggregate.type} has no member {indices}"
         return self.build("extractvalue", type, (aggregate,), attrs={"indices": tuple(indices)}, name=name)
 
     def insert_value(
@@ -217,8 +202,7 @@ class Builder:
         failure: str = "monotonic",
     ) -> Instruction:
         attrs = {"success": success, "failure": failure}
-        type = StructType((new.type, I1))
-        return self.build("cmpxchg", type, (pointer, expected, new), attrs=attrs)
+        return self.build("cmpxchg", cmpxchg_type(new.type), (pointer, expected, new), attrs=attrs)
 
     def fence(self, ordering: str) -> Instruction:
         return self.build("fence", VOID, attrs={"ordering": ordering})
