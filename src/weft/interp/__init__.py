@@ -4,10 +4,10 @@
 and the semantics settled in DESIGN.md. `weft.interp.sanitizer` watches a launch for undefined behaviour.
 """
 
+from weft.interp.execute import Outcome, launch, run_function
 from weft.interp.faults import FaultKind
 from weft.interp.hooks import Hook
 from weft.interp.lanes import POISON, UNDEF, Bundle, Lanes, LaneValue
-from weft.interp.launch import Outcome, launch, run_function
 from weft.interp.memory import Memory
 from weft.interp.program import Program
 

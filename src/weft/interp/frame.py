@@ -375,6 +375,8 @@ class Frame:
             self._tell(phi.slot, phi.instruction, mask)
 
     def _tell(self, slot: int, instruction: Instruction, mask: np.ndarray) -> None:
-        self.definitions[slot] = mask
+        known = self.definitions.get(slot)
+        # What a thread was assigned stays its own under FR; under OBL a passive thread loses it.
+        self.definitions[slot] = mask if known is None or self.machine.oblivious else known | mask
         for listener in self.machine.hooks.on_value:
             listener(self.machine, instruction, self.env[slot], mask)

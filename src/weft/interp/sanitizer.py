@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from weft.diag.errors import InterpError, SanitizerError
+from weft.interp.execute import Argument, group_layout, launch
 from weft.interp.faults import FaultKind, span_of
 from weft.interp.findings import SHOWN_THREADS, Finding, ThreadId
-from weft.interp.launch import Argument, group_layout, launch
 from weft.interp.machine import DEFAULT_STEP_LIMIT, Machine
 from weft.interp.memory import Memory
 from weft.interp.program import Program
