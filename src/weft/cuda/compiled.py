@@ -5,26 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from weft.codegen.groups import ArenaNeeds
+from weft.codegen.arena import ArenaNeeds
 from weft.diag.errors import BarrierDivergence, CompileError, WeftError
 from weft.diag.remarks import Remark
-from weft.frontend.python.compile import compile_python
 from weft.frontend.python.fingerprint import fingerprint
 from weft.frontend.python.types import KernelType
 from weft.machine.host import host
 from weft.machine.vecmath_load import find_function
-from weft.pipeline import (
-    CompileOptions,
-    LoweredKernel,
-    Timings,
-    checking,
-    emit_kernel,
-    kernel_assembly,
-    kernel_llvm,
-    lower_kernel,
-)
+from weft.options import CompileOptions, Timings, checking
 from weft.runtime.cache import CacheEntry, cache_key, default_cache
 from weft.runtime.launch import Launcher
 from weft.runtime.parameters import packer_for
@@ -32,6 +22,9 @@ from weft.runtime.printing import PRINT_SYMBOL, print_address
 from weft.runtime.shape import LaunchShape
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec
+
+if TYPE_CHECKING:
+    from weft.pipeline import LoweredKernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +90,8 @@ class CompiledKernel:
             code = _load(entry) if entry is not None else None
             if entry is not None and code is not None:
                 return code, entry.metadata, True
+        from weft.cuda.build import emit
+
         lowered = self.lowered()
         metadata = {
             "entry": lowered.entry,
@@ -104,7 +99,7 @@ class CompiledKernel:
             "barrier_lines": list(lowered.barrier_lines),
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
         }
-        entry = CacheEntry(emit_kernel(lowered, TargetSpec.host()), metadata)
+        entry = CacheEntry(emit(lowered), metadata)
         if cache is not None:
             cache.put(key, entry)
         symbols = _symbols(metadata["math"])
@@ -114,21 +109,22 @@ class CompiledKernel:
     def lowered(self) -> LoweredKernel:
         """The kernel as LLVM text before the final pipeline; compiled again when the code was cached."""
         if self._lowered is None:
-            with self.timings.measure("frontend"):
-                result = compile_python(
-                    self.source.function, self.types, fastmath=self.source.options.fastmath
-                )
-            self.remarks = tuple(result.remarks)
-            self._lowered = lower_kernel(
-                result.module, result.kernel.name, self.source.options, TargetSpec.host(), self.timings
-            )
+            # Importing the compiler takes longer than loading a kernel from the cache, which does without.
+            from weft.cuda.build import lower
+
+            source = self.source
+            self._lowered, self.remarks = lower(source.function, self.types, source.options, self.timings)
         return self._lowered
 
     def llvm(self) -> str:
-        return kernel_llvm(self.lowered(), TargetSpec.host())
+        from weft.cuda.build import llvm
+
+        return llvm(self.lowered())
 
     def assembly(self) -> str:
-        return kernel_assembly(self.lowered(), TargetSpec.host())
+        from weft.cuda.build import assembly
+
+        return assembly(self.lowered())
 
     def launch(self, shape: LaunchShape, args: Sequence[Any]) -> None:
         """Run the kernel on arguments of exactly the compiled types."""

@@ -1,0 +1,38 @@
+"""From a Python function to code: what is loaded only when a kernel does not come from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.diag.remarks import Remark
+from weft.frontend.python.compile import compile_python
+from weft.frontend.python.types import KernelType
+from weft.options import CompileOptions, Timings
+from weft.pipeline import LoweredKernel, emit_kernel, kernel_assembly, kernel_llvm, lower_kernel
+from weft.target.machine import TargetSpec
+
+
+def lower(
+    function: Callable[..., Any], types: tuple[KernelType, ...], options: CompileOptions, timings: Timings
+) -> tuple[LoweredKernel, tuple[Remark, ...]]:
+    """Take a kernel through front end and pipeline, up to LLVM's final passes; with what was remarked."""
+    with timings.measure("frontend"):
+        result = compile_python(function, types, fastmath=options.fastmath)
+    lowered = lower_kernel(result.module, result.kernel.name, options, TargetSpec.host(), timings)
+    return lowered, tuple(result.remarks)
+
+
+def emit(lowered: LoweredKernel) -> bytes:
+    """Object code for this machine."""
+    return emit_kernel(lowered, TargetSpec.host())
+
+
+def llvm(lowered: LoweredKernel) -> str:
+    """Optimized LLVM IR for this machine."""
+    return kernel_llvm(lowered, TargetSpec.host())
+
+
+def assembly(lowered: LoweredKernel) -> str:
+    """Assembly for this machine."""
+    return kernel_assembly(lowered, TargetSpec.host())
