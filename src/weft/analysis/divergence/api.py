@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from weft.analysis.divergence.engine import Engine
+from weft.analysis.divergence.operands import Operands
 from weft.analysis.divergence.result import Divergence
 from weft.analysis.divergence.rules import RULES
 from weft.analysis.divergence.summaries import Summaries
@@ -75,12 +76,13 @@ def run_engine(
     """The fixed point for one function."""
     layout = parse_datalayout(function.module.datalayout if function.module is not None else "")
     view = cfg_of(function)
-    shapes = dict(initial)
+    shapes: dict[Value, Shape] = dict(initial)
     for argument in function.args:
         if argument not in shapes:
             shapes[argument] = _default_shape(function, argument, threads.domain, layout)
     engine = Engine(
-        function, view, threads, layout, shapes, summaries, None, partial_entry, RULES
+        function, view, threads, layout, shapes, summaries, RULES,
+        with_ranges=with_ranges, partial_entry=partial_entry,
     )  # fmt: skip
     engine.run()
     return engine
@@ -94,8 +96,6 @@ def is_kernel(function: Function) -> bool:
 
 
 def _default_shape(function: Function, argument: Argument, domain: Domain, layout: DataLayout) -> Shape:
-    from weft.analysis.divergence.operands import Operands
-
     bits = Operands(domain, layout).bits(argument.type)
     alignment = max((int(a.split()[1]) for a in argument.attributes if a.startswith("align ")), default=1)
     if is_kernel(function) or "inreg" in argument.attributes:

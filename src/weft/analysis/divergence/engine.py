@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from weft.analysis.divergence.control import ControlState
 from weft.analysis.divergence.operands import Operands, Plan, varying_dims
 from weft.analysis.divergence.threads import ThreadSet
+from weft.analysis.ranges import Ranges
 from weft.analysis.shapes import BOTTOM, Fact, Shape
 from weft.analysis.stack_objects import NO_SITES, Site, StackObjects
 from weft.graph.loops import Loop
@@ -24,7 +25,6 @@ from weft.ir.types import VOID
 
 if TYPE_CHECKING:
     from weft.analysis.divergence.summaries import Summaries
-    from weft.analysis.ranges import Ranges
 
 Visit = Callable[["Engine", Instruction], Shape | None]
 
@@ -61,15 +61,15 @@ class Engine:
         layout: DataLayout,
         initial: Mapping[Value, Shape],
         summaries: Summaries,
-        ranges: Ranges | None,
-        partial_entry: bool,
         visits: Mapping[str, Visit],
+        *,
+        with_ranges: bool,
+        partial_entry: bool,
     ) -> None:
         self.function = function
         self.threads = threads
         self.layout = layout
         self.summaries = summaries
-        self.ranges = ranges
         self.operands = Operands(threads.domain, layout)
         every_dim = (1 << len(threads.domain.extents)) - 1
         self.control = ControlState(view, every_dim if partial_entry else 0)
@@ -78,7 +78,9 @@ class Engine:
         self.varying_objects: set[Site] = set()
         self.shapes: dict[Value, Shape] = dict(initial)
         self.result: Shape = BOTTOM
-        order = self.control.propagation.index.order
+        index = self.control.propagation.index
+        order = index.order
+        self.ranges = Ranges(function, view, index) if with_ranges else None
         self._instructions = [i for b in order for i in view.blocks[b].instructions]
         self._position = {instruction: k for k, instruction in enumerate(self._instructions)}
         self._fixed = {value for value in initial if isinstance(value, Instruction)}

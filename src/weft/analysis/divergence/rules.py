@@ -13,7 +13,7 @@ from weft.analysis.divergence.memory import (
     visit_store,
 )
 from weft.analysis.shapes import BOTTOM, Shape
-from weft.ir import Constant, Instruction, Poison
+from weft.ir import Instruction, Poison
 
 
 def visit_phi(engine: Engine, phi: Instruction) -> Shape | None:

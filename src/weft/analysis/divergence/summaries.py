@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from weft.analysis.divergence.threads import Scope
 from weft.analysis.shapes import BOTTOM, Shape
-from weft.ir import Function
+from weft.ir import Function, Value
 
 if TYPE_CHECKING:
     from weft.analysis.divergence.engine import Engine
@@ -67,7 +67,7 @@ class Summaries:
         join = caller.threads.domain.join
         while True:
             self._touched.append(depth + 1)
-            initial = dict(zip(callee.args, key[4], strict=True))
+            initial: dict[Value, Shape] = dict(zip(callee.args, key[4], strict=True))
             engine = run_engine(
                 callee, caller.threads, initial=initial, summaries=self, partial_entry=key[5],
                 with_ranges=caller.ranges is not None,

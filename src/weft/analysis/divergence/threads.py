@@ -9,7 +9,7 @@ from weft.analysis.shapes import Domain, Product, Shape
 
 
 class Scope(StrEnum):
-    """Uniform in which set of threads?"""
+    """In which set of threads something is uniform."""
 
     LANES = "lanes"
     """A lane group: W neighbours along the SIMD dimension, or W consecutive linear ids."""

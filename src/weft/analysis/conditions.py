@@ -1,0 +1,138 @@
+"""What branch conditions say of integers in the blocks behind them.
+
+A block that is entered from one branch only, over one of its edges, knows the branch's condition, and so do all
+blocks it dominates. Where blocks have predicates, threads that are passive at a branch follow the others and may
+become active again: what the branch tested holds for a block's threads only if the branch had no predicate, or the
+same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from weft.analysis.intervals import SWAPPED
+from weft.graph.dominators import DominatorTree
+from weft.ir import FALSE, TRUE, BasicBlock, ConstInt, Instruction, Value
+from weft.ir.cfg_view import CFGView
+from weft.ir.types import IntType
+
+NEGATED = {
+    "eq": "ne", "ne": "eq", "ugt": "ule", "ule": "ugt", "uge": "ult", "ult": "uge",
+    "sgt": "sle", "sle": "sgt", "sge": "slt", "slt": "sge",
+}  # fmt: skip
+
+MAX_DEPTH = 8
+"""How deep conjunctions are taken apart."""
+
+
+class Condition(NamedTuple):
+    """``value predicate other`` holds for the threads of every block that `block` dominates.
+
+    `mask` is the block predicate of the branch.
+    """
+
+    block: int
+    predicate: str
+    other: Value
+    mask: Value | None
+
+
+class _Edge(NamedTuple):
+    """A branch's edge; `is_only_way`: nothing else leads to its target."""
+
+    source: int
+    target: int
+    mask: Value | None
+    is_only_way: bool
+
+
+class Conditions:
+    """The conditions on each integer value of a function."""
+
+    __slots__ = ("_behind", "_on_edge", "dominators", "view")
+
+    def __init__(self, view: CFGView, dominators: DominatorTree) -> None:
+        self.view = view
+        self.dominators = dominators
+        self._behind: dict[Value, list[Condition]] = {}
+        self._on_edge: dict[tuple[Value, int, int], list[Condition]] = {}
+        for source, targets in enumerate(view.cfg.succs):
+            if len(targets) > 1 and dominators.reaches(source):
+                for target in set(targets):
+                    if targets.count(target) == 1 or view.blocks[source].terminator.op == "switch":
+                        self._note(source, target)
+
+    def all(self) -> Iterator[tuple[Value, Condition]]:
+        """Every condition, with the value it is about."""
+        for value, behind in self._behind.items():
+            yield from ((value, c) for c in behind)
+        for (value, _, _), on_edge in self._on_edge.items():
+            yield from ((value, c) for c in on_edge)
+
+    def on_edge(self, value: Value, source: BasicBlock, target: BasicBlock) -> list[Condition]:
+        """The conditions on `value` that the branch at the end of `source` adds for those who go to `target`."""
+        return self._on_edge.get((value, self.view.index[source], self.view.index[target]), _NONE)
+
+    def holding(self, value: Value, block: BasicBlock) -> list[Condition]:
+        """The conditions on `value` that hold in `block`."""
+        found = self._behind.get(value)
+        if found is None:
+            return _NONE
+        number, dominates = self.view.index[block], self.dominators.dominates
+        return [
+            c for c in found if dominates(c.block, number) and (c.mask is None or c.mask is block.predicate)
+        ]
+
+    def _note(self, source: int, target: int) -> None:
+        blocks = self.view.blocks
+        branch, goal, mask = blocks[source].terminator, blocks[target], blocks[source].predicate
+        edge = _Edge(source, target, mask, len(self.view.cfg.preds[target]) == 1)
+        if branch.op == "br":
+            self._take_apart(branch.operands[0], goal is branch.blocks[0], edge, 0)
+        elif branch.op == "switch":
+            value, cases = branch.operands[0], branch.attrs["cases"]
+            assert isinstance(value.type, IntType)
+            leading = [c for c, block in zip(cases, branch.blocks[1:], strict=True) if block is goal]
+            if goal is branch.blocks[0]:
+                for case in (c for c in cases if c not in leading):
+                    self._add(value, edge, "ne", ConstInt(value.type, case))
+            elif len(leading) == 1:
+                self._add(value, edge, "eq", ConstInt(value.type, leading[0]))
+
+    def _take_apart(self, value: Value, holds: bool, edge: _Edge, depth: int) -> None:
+        """Note what `value` being true, or false, says."""
+        if not isinstance(value, Instruction) or depth > MAX_DEPTH:
+            return
+        if value.op == "icmp":
+            left, right = value.operands
+            if isinstance(left.type, IntType):
+                predicate = value.attrs["predicate"] if holds else NEGATED[value.attrs["predicate"]]
+                self._add(left, edge, predicate, right)
+                self._add(right, edge, SWAPPED[predicate], left)
+        elif value.op == "xor" and value.operands[1] == TRUE:
+            self._take_apart(value.operands[0], not holds, edge, depth + 1)
+        elif _is_conjunction(value) if holds else _is_disjunction(value):
+            first, second = value.operands[0], value.operands[2 if not holds and value.op == "select" else 1]
+            self._take_apart(first, holds, edge, depth + 1)
+            self._take_apart(second, holds, edge, depth + 1)
+
+    def _add(self, value: Value, edge: _Edge, predicate: str, other: Value) -> None:
+        if not value.tracks_users:
+            return
+        condition = Condition(edge.target, predicate, other, edge.mask)
+        if edge.is_only_way:
+            self._behind.setdefault(value, []).append(condition)
+        if edge.mask is None:
+            self._on_edge.setdefault((value, edge.source, edge.target), []).append(condition)
+
+
+_NONE: list[Condition] = []
+
+
+def _is_conjunction(value: Instruction) -> bool:
+    return value.op == "and" or (value.op == "select" and value.operands[2] == FALSE)
+
+
+def _is_disjunction(value: Instruction) -> bool:
+    return value.op == "or" or (value.op == "select" and value.operands[1] == TRUE)

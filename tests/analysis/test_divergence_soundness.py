@@ -1,0 +1,82 @@
+"""No shape that is claimed is contradicted by what the interpreter sees, on random programs."""
+
+import numpy as np
+import pytest
+
+from analysis.divergence_soundness import ClaimChecker
+from generators.programs import INPUT_BYTES, SLICE_BYTES, Options, random_program
+from weft.analysis.divergence import Summaries, analyze_divergence
+from weft.analysis.shapes import DOMAINS
+from weft.diag.errors import InterpError
+from weft.interp.execute import run_function
+from weft.interp.memory import Memory
+from weft.interp.program import Program
+from weft.ir.writer import write_module
+
+PROGRAMS = 2000
+PARTS = 8
+RUNS = 3
+WIDTHS = (4, 8)
+
+
+def check_program(seed: int, options: Options, domain_name: str) -> ClaimChecker:
+    """Analyse and run the program of a seed."""
+    module = random_program(seed, options)
+    width = WIDTHS[seed % len(WIDTHS)]
+    domain = DOMAINS[domain_name]((width,))
+    summaries = Summaries()
+    divergence = {
+        function.name: analyze_divergence(
+            function, domain=domain, summaries=summaries, partial_entry=function.name != "kernel"
+        )
+        for function in module.definitions()
+    }
+    checker = ClaimChecker(divergence)
+    program = Program(module)
+    for run in range(RUNS):
+        run_once(program, width, checker, np.random.default_rng((seed, run)), options.poison)
+    assert not checker.contradicted, (
+        f"seed {seed}, {options}\n{checker.contradicted[0]}\n{write_module(module)}"
+    )
+    return checker
+
+
+def run_once(
+    program: Program, width: int, checker: ClaimChecker, rng: np.random.Generator, may_fail: bool
+) -> None:
+    """One run of a program on random input."""
+    memory = Memory()
+    given = rng.integers(0, rng.choice((2, 5, 256)), INPUT_BYTES, dtype=np.uint8)
+    out = np.zeros(width * SLICE_BYTES, np.uint8)
+    arguments = [
+        memory.map_array(given), memory.map_array(out), int(rng.integers(-5, 40)), int(rng.integers(0, 1 << 33)),
+    ]  # fmt: skip
+    try:
+        run_function(program, "kernel", arguments, width, memory=memory, hooks=(checker,), step_limit=20_000)
+    except InterpError:
+        # Undefined behaviour, which only programs with poison have: what was seen before it counts.
+        assert may_fail
+
+
+def options_of(seed: int) -> Options:
+    """A mix of everything, by seed."""
+    return Options(
+        blocks=6 + seed % 9,
+        statements=2 + seed % 3,
+        poison=seed % 4 == 1,
+        single_return=seed % 5 != 2,
+        horizontal=seed % 3 == 0,
+        atomics=seed % 7 == 0,
+        memory_share=0.7 if seed % 6 in (1, 3) else 0.3,
+        floats=seed % 6 not in (1, 3),
+    )
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_claims_hold_in_random_programs(part: int) -> None:
+    names = ("product", "product", "basic", "product", "stride-alignment", "affine")
+    claims = 0
+    for seed in range(part * PROGRAMS // PARTS, (part + 1) * PROGRAMS // PARTS):
+        claims += check_program(seed, options_of(seed), names[seed % len(names)]).checked
+    assert claims > 1000
+    print(f"{PROGRAMS // PARTS} programs, {claims} claims")
