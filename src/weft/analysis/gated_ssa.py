@@ -10,8 +10,8 @@ and of each use behind a loop which ``η(p, x)`` stands there: the value of x in
 which p ends. Where the use lies behind several loops, η is nested. A loop with several exits has an η for each set of
 exits that lead to a use, since some exits may be divergent where others are not.
 
-φs and values that leave an irreducible loop have no gate: nothing is known of what they depend on. Gates tell how
-values depend on decisions and so turn control dependence into data dependence: see `weft.analysis.sparse`.
+In an irreducible loop the loop itself decides over all φs, and over what leaves it: any of its branches may. Gates
+tell how values depend on decisions and so turn control dependence into data dependence: see `weft.analysis.sparse`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from weft.ir.cfg_view import CFGView, cfg_of
 
 @dataclass(frozen=True, slots=True)
 class Gamma:
-    """A φ that joins paths; outcomes of `gate` are values (`Use`). No gate: in an irreducible loop."""
+    """A φ that joins paths; outcomes of `gate` are values (`Use`)."""
 
-    gate: Gate | None
+    gate: Gate
 
 
 @dataclass(frozen=True, slots=True)
 class Mu:
     """A φ of a loop header: the gates of the first value, and of that of all further iterations."""
 
-    initial: Gate | None
+    initial: Gate
     carried: Gate
 
 
@@ -45,13 +45,13 @@ class Mu:
 class Eta:
     """`value` as it is seen behind `loop` by threads that left it over `exits`.
 
-    `gate` decides in each iteration between leaving over one of `exits` and going on; None for irreducible loops.
+    `gate` decides in each iteration between leaving over one of `exits` and going on.
     """
 
     value: Use
     loop: Loop
     exits: tuple[Edge, ...]
-    gate: Gate | None
+    gate: Gate
 
 
 Use = Value | Eta
@@ -100,13 +100,10 @@ class GatedSSA:
         for i, value in enumerate(user.used_values()):
             yield self._seen.get((user, i), value)
 
-    def conditions(self, gate: Gate) -> list[Use] | None:
-        """The values on which the choice between the outcomes of `gate` depends; None if that is not known."""
-        blocks = self.gating.decisions(gate)
-        if blocks is None:
-            return None
-        terminators = (self.view.blocks[block].terminator for block in blocks)
-        return list(dict.fromkeys(use for terminator in terminators for use in self.uses(terminator)))
+    def conditions(self, gate: Gate) -> list[Use]:
+        """The values on which the choice between the outcomes of `gate` depends."""
+        blocks = (self.view.blocks[block] for block in self.gating.decisions(gate))
+        return list(dict.fromkeys(use for block in blocks for use in self.uses(block.terminator)))
 
     def _find_operands(self, user: Instruction, block: int) -> None:
         for i, value in enumerate(user.used_values()):
@@ -148,8 +145,7 @@ class GatedSSA:
         key = (value, loop, exits)
         eta = self._etas.get(key)
         if eta is None:
-            gate = None if loop.is_irreducible else self.gating.leaving(loop, exits)
-            eta = self._etas[key] = Eta(value, loop, exits, gate)
+            eta = self._etas[key] = Eta(value, loop, exits, self.gating.leaving(loop, exits))
             self.etas.append(eta)
         return eta
 
@@ -161,7 +157,7 @@ class GatedSSA:
         arriving = self.gating.arriving(number)
         carried = self.gating.going_on(loop) if loop is not None and not loop.is_irreducible else None
         for phi in phis:
-            gate = None if arriving is None else self._with_values(arriving, phi)
+            gate = self._with_values(arriving, phi)
             if carried is None:
                 self.phis[phi] = Gamma(gate)
             else:

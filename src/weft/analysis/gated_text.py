@@ -13,9 +13,6 @@ from weft.ir.writer.function import FunctionWriter
 from weft.ir.writer.names import local_names, unused_name
 from weft.ir.writer.values import ValueWriter
 
-UNKNOWN = "?"
-"""Stands for the gate of an irreducible loop."""
-
 
 def gated_text(gated: GatedSSA) -> str:
     """The whole function: blocks in its own order, those that are never reached left out.
@@ -98,9 +95,7 @@ class _Text:
         return ", ".join(self.use(use) for use in self.gated.uses(self.gated.view.blocks[block].terminator)
                          if not (isinstance(use, Value) and use.is_block))  # fmt: skip
 
-    def gate(self, gate: Gate | None) -> str:
-        if gate is None:
-            return UNKNOWN
+    def gate(self, gate: Gate) -> str:
         uses: dict[Gate, int] = {}
         for part in parts(gate):
             if isinstance(part, Gamma):

@@ -13,7 +13,7 @@ leave it, and this again by decisions in the loop: some threads may leave while 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from weft.analysis.gates import NEVER, Edge, Gamma, Gate, GateTable, parts
 from weft.graph.block_index import BlockIndex, block_index
@@ -37,7 +37,18 @@ class Gating:
         Edges looked at so far: what the search costs.
     """
 
-    __slots__ = ("_choices", "_exits", "_leaving", "_levels", "cfg", "index", "loops", "steps", "table")
+    __slots__ = (
+        "_decisions",
+        "_exits",
+        "_irreducible",
+        "_leaving",
+        "_levels",
+        "cfg",
+        "index",
+        "loops",
+        "steps",
+        "table",
+    )
 
     def __init__(self, cfg: CFG, loops: LoopForest | None = None, index: BlockIndex | None = None) -> None:
         self.cfg = cfg
@@ -46,7 +57,8 @@ class Gating:
         self.table = GateTable()
         self.steps = 0
         self._levels = levels(cfg, self.loops, self.index)
-        self._choices: dict[Gate, tuple[int, ...] | None] = {}
+        self._decisions: dict[Gate, tuple[int, ...]] = {}
+        self._irreducible: dict[Loop, tuple[int, ...]] = {}
         self._exits: dict[tuple[Loop, int], tuple[Edge, ...]] = {}
         self._leaving: dict[tuple[Loop, tuple[Edge, ...]], Gate] = {}
 
@@ -91,21 +103,20 @@ class Gating:
                 work.extend(level.preds[top])
         return deciding
 
-    def arriving(self, block: int) -> Gate | None:
+    def arriving(self, block: int) -> Gate:
         """What decides over which edge a thread comes to `block`: each outcome is an edge.
 
-        For the header of a loop these are the edges into the loop. None where nothing is known of it, in an
-        irreducible loop.
+        For the header of a reducible loop these are the edges into the loop.
         """
         loop = self.loops.headed_by[block]
-        region = self.loops.innermost[block] if loop is None else loop.parent
         if loop is not None and loop.is_irreducible:
-            return None
-        edges = self._edges_to(block, None if loop is None else loop.blocks)
+            return self._unknown(loop, self._edges_to(block))
+        edges = self._edges_to(block, loop)
+        region = self.loops.innermost[block] if loop is None else loop.parent
         if len(edges) == 1:
             return self.table.leaf(edges[0])
         if region is not None and region.is_irreducible:
-            return None
+            return self._unknown(region, edges)
         level = self._levels[region]
         start = level.nodes[level.idom(level.position[block if loop is None else loop])]
         return self.gate(region, start, {edge: self.table.leaf(edge) for edge in edges})
@@ -117,9 +128,14 @@ class Gating:
             return self.table.leaf(edges[0])
         return self.gate(loop, loop.header, {edge: self.table.leaf(edge) for edge in edges})
 
-    def _edges_to(self, block: int, without: frozenset[int] | None) -> list[Edge]:
+    def _unknown(self, loop: Loop, edges: Iterable[Edge]) -> Gate:
+        """A gate in an irreducible loop: all that goes on in the loop may decide."""
+        return self.table.gamma(loop, [(edge, self.table.leaf(edge)) for edge in edges])
+
+    def _edges_to(self, block: int, outside: Loop | None = None) -> list[Edge]:
+        """The edges to a block that threads may take, but for those from the inside of a loop."""
         sources = (p for p in self.cfg.distinct_preds(block) if self.index.number[p] >= 0)
-        return [(p, block) for p in sources if without is None or p not in without]
+        return [(p, block) for p in sources if outside is None or p not in outside]
 
     def exits_to(self, loop: Loop, block: int) -> tuple[Edge, ...]:
         """The exit edges over which threads come from `loop` to `block`, which its header dominates, outside of it."""
@@ -146,7 +162,7 @@ class Gating:
         return loop.exit_edges
 
     def leaving(self, loop: Loop, exits: Iterable[Edge]) -> Gate:
-        """What decides, in each iteration of a reducible loop, between the given exit edges and going on."""
+        """What decides, in each iteration of a loop, between the given exit edges and going on."""
         exits = tuple(exits)
         known = self._leaving.get((loop, exits))
         if known is None:
@@ -156,19 +172,25 @@ class Gating:
 
     def _in_iteration(self, loop: Loop, exits: dict[Edge, Gate]) -> Gate:
         going_on = self.table.leaf(loop)
+        if loop.is_irreducible:
+            back = ((latch, entry) for latch in loop.latches for entry in loop.entries)
+            return self.table.gamma(loop, [*exits.items(), (next(back), going_on)])
         latches = dict.fromkeys(((latch, loop.header) for latch in loop.latches), going_on)
         return self.gate(loop, loop.header, exits | latches)
 
-    def decisions(self, gate: Gate) -> tuple[int, ...] | None:
+    def decisions(self, gate: Gate) -> tuple[int, ...]:
         """The blocks whose terminators decide between outcomes of `gate`, for threads to which one of them happens.
 
         Threads that start together, and go the same way at each of these terminators whenever they execute it
-        together, have the same outcome. None if an irreducible loop decides: nothing is known of that.
+        together, have the same outcome.
         """
         gate = self.table.thin(gate)
-        if gate in self._choices:
-            return self._choices[gate]
-        found: dict[int, None] = {}
+        known = self._decisions.get(gate)
+        if known is None:
+            known = self._decisions[gate] = tuple(dict.fromkeys(self._find_decisions(gate)))
+        return known
+
+    def _find_decisions(self, gate: Gate) -> Iterator[int]:
         seen: set[Gate] = set()
         work = [gate]
         while work:
@@ -177,12 +199,36 @@ class Gating:
                 if not isinstance(part, Gamma):
                     continue
                 if isinstance(part.decision, int):
-                    found[part.decision] = None
+                    yield part.decision
                 elif part.decision.is_irreducible:
-                    self._choices[gate] = None
-                    return None
+                    yield from self._within(part.decision)
                 else:
                     exits = {edge: arm for edge, arm in part.arms if arm is not NEVER}
                     work.append(self.table.thin(self._in_iteration(part.decision, exits)))
-        result = self._choices[gate] = tuple(found)
-        return result
+
+    def _within(self, loop: Loop) -> tuple[int, ...]:
+        """What decides where threads are in an irreducible loop: by which entry they came, and all that parts them."""
+        known = self._irreducible.get(loop)
+        if known is None:
+            found = dict.fromkeys(self._entry_decisions(loop))
+            for node in self._levels[loop].nodes:
+                if isinstance(node, int):
+                    if len(self.cfg.distinct_succs(node)) > 1:
+                        found[node] = None
+                elif node.exit_edges:
+                    arms = [(edge, self.table.leaf(edge)) for edge in node.exit_edges]
+                    found.update(dict.fromkeys(self.decisions(self.table.gamma(node, arms))))
+            known = self._irreducible[loop] = tuple(found)
+        return known
+
+    def _entry_decisions(self, loop: Loop) -> tuple[int, ...]:
+        region = loop.parent
+        if region is not None and region.is_irreducible:
+            return self._within(region)
+        arrivals = {
+            edge: self.table.leaf(entry) for entry in loop.entries for edge in self._edges_to(entry, loop)
+        }
+        level = self._levels[region]
+        above = level.idom(level.position[loop])
+        # A loop that stands first is entered by the function's entry only.
+        return self.decisions(self.gate(region, level.nodes[above], arrivals)) if above >= 0 else ()

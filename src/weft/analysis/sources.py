@@ -1,0 +1,126 @@
+"""Where divergence comes from: what the result of an instruction depends on beside its operands.
+
+One table for the analyses over gated SSA. It follows the rules of the engine (`weft.analysis.divergence`) but for
+private memory, whose contents it does not track: an address in a stack object, and what is loaded from it, is varying.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from weft.frontend.intrinsic_names import Meaning, meaning_of
+from weft.ir import ConstInt, Function, Instruction
+from weft.ir.effects import is_convergent, may_read, may_write
+from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, kind_of
+
+
+class Origin(Enum):
+    """What decides whether a result is the same in all threads of a set."""
+
+    OPERANDS = "a function of the operands"
+    COPY = "the first operand"
+    LOCAL_ID = "the id of the thread in its work-group, along a dimension"
+    GLOBAL_ID = "the id of the thread in the grid, along a dimension"
+    LANE_ID = "the position of the thread in its lane group"
+    GRID = "the same for all threads of a launch"
+    GROUP = "the same for all threads of a work-group"
+    LANES = "the same for all active threads of a lane group"
+    SHUFFLE = "the first operand where that is the same in all threads"
+    VOTE = "the same for a lane group; in wider sets a function of the operands"
+    MATCH = "in a lane group a function of the operands; its own for each lane group"
+    CALL = "what the called function makes of its arguments"
+    THREAD = "different from thread to thread"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The origin of a result; the dimension of an id is None where it is not known."""
+
+    origin: Origin
+    dimension: int | None = None
+
+
+_WEFT = {
+    "weft.local.id": Origin.LOCAL_ID,
+    "weft.group.id": Origin.GROUP,
+    "weft.local.size": Origin.GRID,
+    "weft.num.groups": Origin.GRID,
+    "weft.lane.id": Origin.LANE_ID,
+    "weft.num.lanes": Origin.GRID,
+    "weft.shared": Origin.GROUP,
+    "weft.shared.dynamic": Origin.GROUP,
+    "weft.barrier.count": Origin.GROUP,
+    "weft.barrier.and": Origin.GROUP,
+    "weft.barrier.or": Origin.GROUP,
+    "weft.mask": Origin.THREAD,
+    "weft.any": Origin.VOTE,
+    "weft.all": Origin.VOTE,
+    "weft.match.any.i64": Origin.MATCH,
+}
+_MEANINGS = {
+    Meaning.LOCAL_ID: Origin.LOCAL_ID,
+    Meaning.GLOBAL_ID: Origin.GLOBAL_ID,
+    Meaning.GROUP_ID: Origin.GROUP,
+    Meaning.LANE_ID: Origin.LANE_ID,
+    Meaning.LOCAL_SIZE: Origin.GRID,
+    Meaning.NUM_GROUPS: Origin.GRID,
+    Meaning.GRID_UNIFORM: Origin.GRID,
+    Meaning.GROUP_UNIFORM: Origin.GROUP,
+    Meaning.LANES_UNIFORM: Origin.LANES,
+}
+_COPIES = re.compile(r"llvm\.(expect|launder\.invariant\.group|strip\.invariant\.group)\.")
+
+OPERANDS = Source(Origin.OPERANDS)
+THREAD = Source(Origin.THREAD)
+
+
+def source_of(instruction: Instruction) -> Source:
+    """The origin of an instruction's result, φs aside."""
+    op = instruction.op
+    if op == "call":
+        return _source_of_call(instruction)
+    if op == "alloca":
+        # A place of its own for each thread.
+        return THREAD
+    if op == "load":
+        ordered = instruction.attrs.get("ordering") or instruction.attrs.get("volatile")
+        return THREAD if ordered else OPERANDS
+    if may_write(instruction):
+        # Atomic operations: each thread sees what those before it left.
+        return THREAD
+    return OPERANDS
+
+
+def _source_of_call(call: Instruction) -> Source:
+    name = call.callee_name or ""
+    if name in INTRINSICS:
+        return _source_of_intrinsic(call, name)
+    row = meaning_of(name) if name else None
+    if row is not None:
+        origin = _MEANINGS.get(row.meaning, Origin.THREAD)
+        return Source(origin, _dimension(call) if row.dimension is None else row.dimension)
+    if _COPIES.match(name):
+        return Source(Origin.COPY)
+    callee = call.callee
+    if isinstance(callee, Function):
+        if callee.blocks:
+            return Source(Origin.CALL)
+        if not (may_read(call) or may_write(call) or is_convergent(call)):
+            return OPERANDS
+    return THREAD
+
+
+def _source_of_intrinsic(call: Instruction, name: str) -> Source:
+    origin = _WEFT.get(name)
+    if origin is not None:
+        return Source(origin, _dimension(call) if origin is Origin.LOCAL_ID else None)
+    if name.startswith("weft.shfl."):
+        return Source(Origin.SHUFFLE)
+    return Source(Origin.LANES) if kind_of(name) is IntrinsicKind.HORIZONTAL else THREAD
+
+
+def _dimension(call: Instruction) -> int | None:
+    first = call.args[0] if call.args else None
+    return first.value if isinstance(first, ConstInt) else None
