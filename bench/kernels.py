@@ -1,0 +1,70 @@
+"""The kernels that analyses are measured on: those of `examples/` and of the conformance tests."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from bench.workloads import WORKLOADS
+from conformance.suite import every_case
+from examples.workgroups.__main__ import NAMES
+from weft.cuda.kernel import Kernel
+from weft.frontend.python.compile import FrontendResult, compile_python
+from weft.frontend.python.typeof import typeof
+
+SMALL_SIZES = {"smith_waterman": 2, "bitonic_sort": 1024, "walsh": 1024, "dct": 16}
+"""Sizes at which the work-group examples are quick; 64 for all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSource:
+    """A kernel as the front end leaves it."""
+
+    name: str
+    result: FrontendResult
+
+
+def all_kernels() -> Iterator[CompiledSource]:
+    """Yield every kernel with the types that it is launched with."""
+    for name, make in WORKLOADS.items():
+        workload = make()
+        types = tuple(typeof(a) for a in (*workload.inputs, workload.output()))
+        yield CompiledSource(f"examples.{name}", compile_python(workload.kernel, types))
+    for name, function, types in workgroup_kernels():
+        yield CompiledSource(f"examples.workgroups.{name}", compile_python(function, types))
+    for name, case in every_case().items():
+        types = tuple(typeof(a) for a in case.args())
+        yield CompiledSource(f"conformance.{name}", compile_python(case.kernel, types))
+
+
+def workgroup_kernels() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
+    """Yield the kernels of the work-group examples, with argument types, by running them on little."""
+    launched: dict[tuple[Callable[..., Any], tuple[Any, ...]], str] = {}
+    launch = Kernel.launch
+
+    def note(kernel: Kernel, shape: Any, args: tuple[Any, ...]) -> None:
+        launch(kernel, shape, args)
+        for types in kernel.signatures:
+            function = kernel.py_func
+            launched.setdefault(
+                (function, types), f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+            )
+
+    Kernel.launch = note  # type: ignore[method-assign]
+    try:
+        for name in NAMES:
+            module = importlib.import_module(f"examples.workgroups.{name}")
+            with contextlib.redirect_stdout(io.StringIO()):
+                module.main(SMALL_SIZES.get(name, 64))
+    finally:
+        Kernel.launch = launch  # type: ignore[method-assign]
+    for (function, types), name in launched.items():
+        yield name, function, types
