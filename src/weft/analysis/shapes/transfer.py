@@ -53,7 +53,7 @@ def transfer(
     """The shape of the result; parameters as `domain.Domain.transfer` and `Application` state them."""
     facts = tuple(operands)
     if op != "phi" and any(fact.shape.is_bottom for fact in facts):
-        return BOTTOM
+        return _selected(facts) if op == "select" else BOTTOM
     shapes = tuple(_sharpened(extents, fact, need) for fact in facts)
     if need == BASE:
         flags = frozenset()
@@ -67,6 +67,14 @@ def transfer(
         if bounds.is_constant and need == ACTIVE:
             return make(extents, bits, (0,) * len(extents), bounds.lo, bits)
     return shape
+
+
+def _selected(facts: tuple[Fact, ...]) -> Shape:
+    """A select with an arm that has no value, or only poison: where the result is not poison, it is the other arm."""
+    condition, then, otherwise = (fact.shape for fact in facts)
+    if condition.is_bottom:
+        return BOTTOM
+    return otherwise if then.is_bottom else then
 
 
 def _sharpened(extents: Extents, fact: Fact, need: int) -> Shape:
