@@ -143,7 +143,7 @@ def _widen(
     partial = clone_function(kernel, f"{kernel.name}.partial")
     guard_by_lane(module, partial)
     versions = [Version(kernel.name, Form.THREADS), Version(partial.name, Form.THREADS)]
-    stages.add("lane groups", module, versions[0], versions[1], width)
+    stages.add_lanes("lane groups", module, versions, 0, width)
     vectors = []
     for i, (function, name) in enumerate(
         ((kernel, f"{kernel.name}.w{width}"), (partial, f"{kernel.name}.w{width}.partial"))
@@ -155,7 +155,7 @@ def _widen(
         observe = functools.partial(_lanes_arrive, stages, versions, i, width)
         vectors.append(vectorize_function(module, function, lanes, name, shapes, find, observe)[0])
         versions[i] = Version(name, Form.LANES)
-        stages.add("widening", module, versions[0], versions[1], width)
+        stages.add_lanes("widening", module, versions, i, width)
     return LaneKernel(width, *vectors)
 
 
@@ -164,7 +164,7 @@ def _lanes_arrive(
 ) -> None:
     """Note a stage of one of the two versions of a kernel; from the divergent loops on, OBL holds too."""
     versions[index] = Version(versions[index].function, Form.THREADS, oblivious=True)
-    stages.add(stage, module, versions[0], versions[1], width)
+    stages.add_lanes(stage, module, versions, index, width)
 
 
 def _find_math(

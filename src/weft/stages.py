@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -54,6 +55,8 @@ class Stage:
         The module, as `read_module` reads it back.
     full
         The kernel, for lane groups all of whose threads exist.
+    changed
+        Name of the function that the pass worked on.
     partial
         The kernel with a parameter more, the number of threads, for the other lane groups; None when `full`
         serves them too.
@@ -64,6 +67,7 @@ class Stage:
     name: str
     text: str
     full: Version
+    changed: str
     partial: Version | None = None
     width: int = 0
 
@@ -75,10 +79,8 @@ class StageLog:
     active: bool
     stages: list[Stage] = field(default_factory=list)
 
-    def add(
-        self, name: str, module: Module, full: Version, partial: Version | None = None, width: int = 0
-    ) -> None:
-        """Note that the pass `name` has produced `module`.
+    def add(self, name: str, module: Module, kernel: Version) -> None:
+        """Note that the pass `name` has produced `module`, in which `kernel` runs all threads.
 
         Raises
         ------
@@ -87,4 +89,22 @@ class StageLog:
         """
         if self.active:
             verify(module)
-            self.stages.append(Stage(name, write_module(module), full, partial, width))
+            self.stages.append(Stage(name, write_module(module), kernel, kernel.function))
+
+    def add_lanes(
+        self, name: str, module: Module, versions: Sequence[Version], changed: int, width: int
+    ) -> None:
+        """Note that a pass worked on one of two `versions`, for whole and for partial lane groups.
+
+        Raises
+        ------
+        VerifyError
+            It is not a valid program.
+        """
+        if self.active:
+            verify(module)
+            full, partial = versions
+            if changed:
+                name += " (partial lane groups)"
+            function = versions[changed].function
+            self.stages.append(Stage(name, write_module(module), full, function, partial, width))

@@ -24,6 +24,7 @@ from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec
 
 if TYPE_CHECKING:
+    from weft.check import CheckedLauncher
     from weft.pipeline import LoweredKernel
 
 
@@ -69,13 +70,15 @@ class CompiledKernel:
         self._lowered: LoweredKernel | None = None
         code, metadata, self.from_cache = self._code()
         arena = ArenaNeeds(**metadata["arena"])
-        self.launcher = Launcher(
-            code,
-            metadata["entry"],
-            packer_for(source.name, source.parameters, types),
-            arena.bytes,
-            explain=functools.partial(_explain, source.name, tuple(metadata["barrier_lines"])),
+        packer = packer_for(source.name, source.parameters, types)
+        explain = functools.partial(_explain, source.name, tuple(metadata["barrier_lines"]))
+        self.launcher: Launcher | CheckedLauncher = Launcher(
+            code, metadata["entry"], packer, arena.bytes, explain=explain
         )
+        if checking():
+            from weft.check import CheckedLauncher
+
+            self.launcher = CheckedLauncher(self.launcher, packer, self.lowered(), source.options)
 
     def _code(self) -> tuple[LoadedCode, Mapping[str, Any], bool]:
         """The kernel's code, what the launcher needs to know of it, and whether it was cached."""

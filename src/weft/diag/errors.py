@@ -16,6 +16,7 @@ exception              also a        raised when
 `SanitizerError`       RuntimeError  a kernel run with ``debug=True`` did something undefined
 `CompileError`         RuntimeError  LLVM, a C compiler or a linker refused what it was given
 `InterpError`          RuntimeError  the interpreter met something without a defined meaning
+`MiscompilationError`  RuntimeError  under ``WEFT_CHECK=1``, a pass changed what a kernel computes
 =====================  ============  =======================================================================
 
 `ArgumentError` is a `SignatureError` and a ValueError. Nothing that weft raises on purpose is outside the
@@ -113,3 +114,7 @@ class CompileError(WeftError, RuntimeError):
 
 class InterpError(WeftError, RuntimeError):
     """The interpreter met a program, or a value, without a defined meaning."""
+
+
+class MiscompilationError(WeftError, RuntimeError):
+    """Under ``WEFT_CHECK=1``, a pass that the message names changed what a kernel computes: a defect of weft."""

@@ -6,17 +6,20 @@ and the semantics settled in DESIGN.md. `weft.interp.sanitizer` watches a launch
 
 from weft.interp.execute import Outcome, launch, run_function
 from weft.interp.faults import FaultKind
+from weft.interp.geometry import Geometry
 from weft.interp.hooks import Hook
 from weft.interp.lanes import POISON, UNDEF, Bundle, Lanes, LaneValue
 from weft.interp.memory import Memory
-from weft.interp.program import Program
+from weft.interp.program import Image, Program
 
 __all__ = [
     "POISON",
     "UNDEF",
     "Bundle",
     "FaultKind",
+    "Geometry",
     "Hook",
+    "Image",
     "LaneValue",
     "Lanes",
     "Memory",

@@ -54,7 +54,7 @@ class Outcome:
 
 
 def run_function(
-    program: Module | Program,
+    program: Module | Program | Image,
     name: str,
     arguments: Sequence[Argument],
     width: int,
@@ -65,13 +65,15 @@ def run_function(
     faults: FaultHandler | None = None,
     step_limit: int = DEFAULT_STEP_LIMIT,
     active: Array | None = None,
+    geometry: Geometry | None = None,
 ) -> Outcome:
-    """Run a function with W = `width` threads, as one lane group.
+    """Run a function with W = `width` threads, as one lane group unless `geometry` says more.
 
     Parameters
     ----------
     program
-        The module, or a `Program` made of it to decode its functions only once.
+        The module, or a `Program` made of it to decode its functions only once, or an `Image` of that, whose
+        global variables keep their values from run to run.
     arguments
         Per parameter one value for all threads, or an array with one row per thread. Pointers are addresses,
         as `Memory.map_array` and `Memory.allocate` give them. A `Lanes` or `Bundle` is taken as it is.
@@ -81,21 +83,27 @@ def run_function(
         Where the program's objects live; a new one by default.
     active
         The threads that call the function; all by default.
+    geometry
+        Lane groups and work-groups side by side, of lane groups of `width`.
     """
-    program = program if isinstance(program, Program) else Program(program)
+    image = program if isinstance(program, Image) else _image(program, memory)
+    program = image.program
     function = program.function(name)
-    image = Image(program, memory or Memory())
-    geometry = Geometry((1, 1, 1), (width, 1, 1), width=width)
+    geometry = geometry or Geometry((1, 1, 1), (width, 1, 1), width=width)
     machine = Machine(
         image, geometry, oblivious=_is_oblivious(semantics), hooks=hooks, faults=faults, step_limit=step_limit
     )
     _declare_shared(machine, function, 0)
     if active is not None:
         machine.restrict(active)
-    values = _argument_values(function, arguments, width)
+    values = _argument_values(function, arguments, geometry.lanes)
     with _numeric_environment():
         result = Frame(machine, program.code(function), is_kernel=True).run(values, machine.everyone)
-    return Outcome(None if result is None else spread(result, width), image.memory)
+    return Outcome(None if result is None else spread(result, geometry.lanes), image.memory)
+
+
+def _image(program: Module | Program, memory: Memory | None) -> Image:
+    return Image(program if isinstance(program, Program) else Program(program), memory or Memory())
 
 
 def launch(

@@ -1,0 +1,175 @@
+"""The memory that a launch's arguments give access to, and copies of it for the interpreter."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.interp import Memory
+from weft.runtime.arguments import POINTER, ArgumentPacker
+
+Bytes = NDArray[np.uint8]
+
+_PAGE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An array among the arguments.
+
+    Parameters
+    ----------
+    name
+        As messages name it: ``x``, ``pair[1]``.
+    address, shape, strides, dtype
+        Its elements.
+    low, high
+        The bytes it spans.
+    """
+
+    name: str
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    low: int
+    high: int
+    writable: bool
+
+    def elements(self, data: Bytes, base: int) -> NDArray[Any]:
+        """The operand's elements in `data`, a copy of the bytes from address `base` on."""
+        return np.ndarray(self.shape, self.dtype, data, self.address - base, self.strides)
+
+    def mark(self, marks: Bytes, base: int) -> None:
+        """Set the bytes of the operand's elements in `marks`, one for each byte from `base` on."""
+        size = self.dtype.itemsize
+        np.ndarray(self.shape, f"V{size}", marks, self.address - base, self.strides)[...] = b"\1" * size
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A run of bytes that operands cover, which may overlap; `data` is what it held before the launch."""
+
+    base: int
+    data: Bytes
+    operands: tuple[Operand, ...]
+    writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a region holds after a run; `state` marks bytes that are poison or undefined, None when none is."""
+
+    data: Bytes
+    state: Bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchInputs:
+    """The arguments of a launch: slots as the packer gives them, and the regions they point into."""
+
+    slots: tuple[Any, ...]
+    formats: tuple[str, ...]
+    regions: tuple[Region, ...]
+
+    @classmethod
+    def of(cls, packer: ArgumentPacker, args: Sequence[Any]) -> LaunchInputs:
+        """Copy what the arguments give access to."""
+        operands = [o for name, value in zip(packer.names, args, strict=True) for o in _operands(name, value)]
+        # A struct code for each slot; the padding after small ones is its own item and dropped here.
+        formats = tuple(c for c in re.findall(r"\d*\D", packer.formats) if not c[0].isdecimal())
+        return cls(tuple(packer.pack(args, checked=True)), formats, tuple(_regions(operands)))
+
+    def contents(self) -> list[Content]:
+        """What the regions hold now."""
+        return [Content(_bytes_at(region.base, region.data.size)) for region in self.regions]
+
+
+class Workspace:
+    """Fresh copies of a launch's regions, as memory for the interpreter.
+
+    Attributes
+    ----------
+    memory
+        The interpreter's memory, with the copies in it.
+    slots
+        The launch's slots, their pointers moved to the copies.
+    """
+
+    __slots__ = ("_buffers", "_inputs", "memory", "slots")
+
+    def __init__(self, inputs: LaunchInputs) -> None:
+        self._inputs = inputs
+        self.memory = Memory()
+        self._buffers = [_copy_aligned_alike(region) for region in inputs.regions]
+        for buffer in self._buffers:
+            self.memory.map_array(buffer)
+        self.slots = [
+            self._moved(slot) if format == POINTER else slot
+            for slot, format in zip(inputs.slots, inputs.formats, strict=True)
+        ]
+
+    def _moved(self, address: int) -> int:
+        for region, buffer in zip(self._inputs.regions, self._buffers, strict=True):
+            if region.base <= address < region.base + region.data.size:
+                return address - region.base + buffer.ctypes.data
+        return address
+
+    def contents(self) -> list[Content]:
+        """What the copies hold now."""
+        found = []
+        for buffer in self._buffers:
+            placed = self.memory.find(buffer.ctypes.data)
+            found.append(Content(buffer.copy(), placed.state if placed else None))
+        return found
+
+
+def _operands(name: str, value: Any) -> Iterator[Operand]:
+    if isinstance(value, np.ndarray) and value.size:
+        low, high = np.lib.array_utils.byte_bounds(value)
+        address = value.__array_interface__["data"][0]
+        writable = value.flags.writeable
+        yield Operand(name, address, value.shape, value.strides, value.dtype, low, high, writable)
+    elif isinstance(value, np.void):
+        address = value.__array_interface__["data"][0]
+        yield Operand(name, address, (), (), value.dtype, address, address + value.dtype.itemsize, False)
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _operands(f"{name}[{index}]", item)
+
+
+def _regions(operands: Sequence[Operand]) -> Iterator[Region]:
+    """The operands' memory in disjoint runs."""
+    group: list[Operand] = []
+    for operand in sorted(operands, key=lambda o: o.low):
+        if group and operand.low >= max(o.high for o in group):
+            yield _region(group)
+            group = []
+        group.append(operand)
+    if group:
+        yield _region(group)
+
+
+def _region(operands: Sequence[Operand]) -> Region:
+    base, end = operands[0].low, max(o.high for o in operands)
+    return Region(base, _bytes_at(base, end - base), tuple(operands), any(o.writable for o in operands))
+
+
+def _bytes_at(address: int, size: int) -> Bytes:
+    return np.frombuffer(ctypes.string_at(address, size), np.uint8)
+
+
+def _copy_aligned_alike(region: Region) -> Bytes:
+    """A copy at the same place within a page, so that what is aligned stays so and nothing else is."""
+    room = np.empty(region.data.size + _PAGE, np.uint8)
+    start = (region.base - room.ctypes.data) % _PAGE
+    copy = room[start : start + region.data.size]
+    copy[:] = region.data
+    copy.flags.writeable = region.writable
+    return copy

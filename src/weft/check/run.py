@@ -1,0 +1,222 @@
+"""Running the program after a pass on the interpreter, in whichever form it is."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.check.inputs import Content, LaunchInputs, Workspace
+from weft.check.lane_groups import LaneGroups, lane_groups
+from weft.check.vector_math import define_lane_by_lane
+from weft.codegen.arena import ArenaNeeds
+from weft.interp import Geometry, Image, Memory, Program, launch, run_function
+from weft.ir import BasicBlock
+from weft.ir.reader import read_module
+from weft.pipeline import MathSymbol
+from weft.runtime.launch import ERROR_WORDS, RECORD
+from weft.runtime.shape import LaunchShape
+from weft.stages import Form, Stage, Version
+from weft.transform.barriers import barriers_of
+from weft.transform.work_items import shared_layout
+
+MAX_STEPS = 200_000
+"""Instructions that are interpreted of a stage before it counts as too long."""
+
+MAX_ENTRY_STEPS = 40_000
+"""As `MAX_STEPS`, of an entry point, which runs one thread or lane group of each work-group after the other."""
+
+
+class TooLong(Exception):
+    """The interpreter would take too long for a stage."""
+
+
+class _Budget:
+    """A hook that ends a run which executes too many instructions."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, steps: int = MAX_STEPS) -> None:
+        self._left = steps
+
+    def on_block(self, machine: object, block: BasicBlock, active: object) -> None:
+        self._left -= len(block.instructions)
+        if self._left < 0:
+            raise TooLong
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFacts:
+    """What running a stage needs to know beside its program."""
+
+    arena: ArenaNeeds
+    math: dict[str, MathSymbol]
+    shared_bytes: int
+
+
+class StageProgram:
+    """A stage of the pipeline, ready to run.
+
+    Parameters
+    ----------
+    stage
+        The program and how to run it.
+    facts
+        What it needs to know of the kernel.
+    """
+
+    def __init__(self, stage: Stage, facts: KernelFacts) -> None:
+        self.stage = stage
+        self._facts = facts
+
+    @functools.cached_property
+    def program(self) -> Program:
+        """The module, read back from its text."""
+        module = read_module(self.stage.text)
+        define_lane_by_lane(module, self._facts.math)
+        return Program(module)
+
+    @functools.cached_property
+    def _has_barriers(self) -> bool:
+        return bool(barriers_of(self.program.function(self.stage.full.function)))
+
+    def versions_used(self, shape: LaunchShape) -> tuple[Version, ...]:
+        """The functions that a launch of this shape runs."""
+        stage = self.stage
+        if stage.partial is None or shape.block[0] % stage.width == 0:
+            return (stage.full,)
+        return (stage.full, stage.partial) if shape.block[0] > stage.width else (stage.partial,)
+
+    def run(self, inputs: LaunchInputs, shape: LaunchShape) -> list[Content] | None:
+        """What memory holds after a launch; None when the launch ends early or cannot be run in this form.
+
+        Raises
+        ------
+        TooLong
+            It takes too many steps.
+        WeftError
+            The program does something that has no defined meaning.
+        """
+        workspace = Workspace(inputs)
+        with contextlib.redirect_stdout(io.StringIO()):
+            done = self._runner()(workspace, inputs, shape)
+        return workspace.contents() if done else None
+
+    def _runner(self) -> Callable[[Workspace, LaunchInputs, LaunchShape], bool]:
+        return {Form.GRID: self._run_grid, Form.ENTRY: self._run_entry}.get(
+            self.stage.full.form, self._run_lane_groups
+        )
+
+    def _run_grid(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
+        launch(
+            self.program, self.stage.full.function, workspace.slots, shape.grid, shape.block,
+            memory=workspace.memory, dynamic_shared=shape.dynamic_bytes, hooks=[_Budget()],
+        )  # fmt: skip
+        return True
+
+    def _run_lane_groups(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
+        used = self.versions_used(shape)
+        if self._has_barriers and len(used) > 1:
+            return False
+        image = Image(self.program, workspace.memory)
+        budget = _Budget()
+        for batch in lane_groups(shape, self.stage.width):
+            shared = _PerGroup(workspace.memory, self._facts.shared_bytes, batch.groups)
+            dynamic = _PerGroup(workspace.memory, shape.dynamic_bytes, batch.groups)
+            for version in used:
+                chosen = batch
+                if len(used) > 1:
+                    whole = batch.count == batch.width
+                    chosen = batch.where(whole if version is self.stage.full else ~whole)
+                partial = version is self.stage.partial
+                self._run_version(
+                    version, partial, image, workspace.slots, shape, chosen, (shared, dynamic), budget
+                )
+            shared.free()
+            dynamic.free()
+        return True
+
+    def _run_version(
+        self, version: Version, partial: bool, image: Image, slots: Sequence[Any], shape: LaunchShape,
+        lanes: LaneGroups, shared: Sequence[_PerGroup], budget: _Budget,
+    ) -> None:  # fmt: skip
+        each = 1 if version.form is Form.LANES else lanes.width
+
+        def spread(values: NDArray[Any]) -> NDArray[Any]:
+            return np.repeat(values, each)
+
+        work_items = [
+            lanes.x if each == 1 else lanes.thread_x(),
+            *(spread(v) for v in (lanes.y, lanes.z, lanes.block_x, lanes.block_y, lanes.block_z)),
+            *shape.block,
+            *shape.grid,
+            *(spread(memory.addresses(lanes.group)) for memory in shared),
+        ]
+        # Work-groups matter to barriers only; their lane groups stand side by side.
+        rows = lanes.count.size // lanes.groups if self._has_barriers else 1
+        run_function(
+            image, version.function, [*slots, *work_items, *([spread(lanes.count)] if partial else ())], each,
+            semantics="OBL" if version.oblivious else "FR",
+            hooks=[budget],
+            active=None if partial or each == 1 else lanes.exists(),
+            geometry=Geometry(
+                (lanes.count.size // rows, 1, 1), (rows * each, 1, 1), 0, lanes.count.size // rows, each
+            ),
+        )  # fmt: skip
+
+    def _run_entry(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
+        memory, dynamic, groups = workspace.memory, shape.dynamic_bytes, shape.groups
+        slots = struct.pack("@" + "".join(_slot_format(f) for f in inputs.formats), *workspace.slots)
+        arenas = _PerGroup(memory, self._facts.arena.bytes(shape.group_threads, dynamic), groups)
+        table = _placed(memory, arenas.addresses(np.arange(groups)).tobytes(), "arenas")
+        error = _placed(memory, bytes(8 * ERROR_WORDS), "error record")
+        arguments = _placed(memory, slots, "arguments")
+        record = RECORD.pack(*shape.grid, *shape.block, arguments, table, dynamic, error)
+        numbers = np.arange(groups)
+        outcome = run_function(
+            self.program, self.stage.full.function,
+            [_placed(memory, record, "launch record"), numbers, numbers + 1, numbers], groups,
+            memory=memory, hooks=[_Budget(MAX_ENTRY_STEPS)], geometry=Geometry((groups, 1, 1), (1, 1, 1), 0, groups, 1),
+        )  # fmt: skip
+        return not outcome.data.any()
+
+
+class _PerGroup:
+    """Memory of which each of several work-groups has its own part."""
+
+    __slots__ = ("_memory", "_object")
+
+    def __init__(self, memory: Memory, size: int, groups: int) -> None:
+        self._memory = memory
+        self._object = memory.allocate(size, "shared memory", align=64, parts=groups)
+
+    def addresses(self, group: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Where the parts of the given work-groups begin."""
+        return (self._object.base + group * self._object.stride).astype(np.uint64)
+
+    def free(self) -> None:
+        self._memory.remove(self._object)
+
+
+def _placed(memory: Memory, data: bytes, name: str) -> int:
+    """The address of new memory that holds `data`."""
+    made = memory.allocate(len(data), name, initialized=True)
+    made.data[:] = np.frombuffer(data, np.uint8)
+    return made.base
+
+
+def _slot_format(code: str) -> str:
+    """The `struct` code of a slot with the padding that makes it eight bytes."""
+    return f"{code}{8 - struct.calcsize(code)}x"
+
+
+def static_shared_bytes(stage: Stage) -> int:
+    """Bytes of static shared memory of the kernel of a stage."""
+    return shared_layout(read_module(stage.text).functions[stage.full.function])[1]
