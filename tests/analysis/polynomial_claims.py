@@ -1,0 +1,81 @@
+"""What abstract polynomials claim, as a test of membership."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.analysis.integers import to_signed
+from weft.analysis.polynomial import Polynomial
+from weft.analysis.shapes import ACTIVE, BASE
+from weft.analysis.shapes.concretize import _solve
+
+Ids = tuple[int, ...]
+
+
+def holds(state: Polynomial, threads: Sequence[tuple[Ids, int]]) -> bool:
+    """Whether values of the given threads (ids and unsigned value) agree with a state."""
+    if not state.bits:
+        return not state.is_uniform or len({value for _, value in threads}) <= 1
+    if not _congruent(state, threads):
+        return False
+    half = 1 << (state.bits - 1)
+    if state.nsw >= ACTIVE:
+        signed = [(ids, to_signed(value, state.bits)) for ids, value in threads]
+        if not _exact(state, signed, state.nsw, (-half, half - 1)):
+            return False
+    return state.nuw < ACTIVE or _exact(state, threads, state.nuw, (0, 2 * half - 1))
+
+
+def _monomials(state: Polynomial, ids: Ids) -> list[int]:
+    return [state.domain.concrete(4096, _unit(state, k), ids) for k in range(len(state.coefficients))]
+
+
+def _unit(state: Polynomial, k: int) -> list[int]:
+    return [int(j == k) for j in range(len(state.coefficients))]
+
+
+def _congruent(state: Polynomial, threads: Sequence[tuple[Ids, int]]) -> bool:
+    """(1) of the concretization: modulo 2^n."""
+    if all(a is None for a in state.coefficients):
+        return True
+    equations = []
+    for ids, value in threads:
+        values = _monomials(state, ids)
+        unknown = [m for a, m in zip(state.coefficients, values, strict=True) if a is None]
+        known = sum(a * m for a, m in zip(state.coefficients, values, strict=True) if a is not None)
+        equations.append((unknown, value - known))
+    return _solve(equations, 1 << state.bits) is not None
+
+
+def _exact(
+    state: Polynomial, threads: Sequence[tuple[Ids, int]], level: int, limits: tuple[int, int]
+) -> bool:
+    """(2): over the integers. The base is a₀ + 2ⁿ·k for some k, or at level BASE the one in range."""
+    bits, base = state.bits, state.coefficients[0]
+    moving = state.coefficients[1:]
+    candidates: list[int | None] = [None]
+    if level == BASE:
+        if base is None:
+            # Whether an unknown base may be chosen in range is decided below, where it is determined.
+            candidates = [None]
+        else:
+            candidates = [base if limits[0] < 0 else base % (1 << bits)]
+    for candidate in candidates:
+        equations = []
+        for ids, value in threads:
+            values = _monomials(state, ids)
+            row = [m for a, m in zip(moving, values[1:], strict=True) if a is None]
+            rest = value - sum(a * m for a, m in zip(moving, values[1:], strict=True) if a is not None)
+            if candidate is not None:
+                equations.append((row, rest - candidate))
+            elif base is None:
+                equations.append(([*row, 1], rest))
+            else:
+                equations.append(([*row, 1 << bits], rest - base))
+        solution = _solve(equations, None)
+        if solution is None:
+            return False
+        values_found, unique = solution
+        if level == BASE and base is None and unique:
+            return limits[0] <= values_found[-1] <= limits[1]
+    return True
