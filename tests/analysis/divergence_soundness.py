@@ -10,7 +10,8 @@ from weft.analysis.divergence import Divergence
 from weft.analysis.shapes import Shape
 from weft.analysis.shapes.shape import ACTIVE
 from weft.interp.lanes import POISON, UNDEF, Lanes
-from weft.ir import Instruction
+from weft.interp.memory import MemoryObject
+from weft.ir import Instruction, Value
 
 
 @dataclass
@@ -18,16 +19,26 @@ class ClaimChecker:
     """A hook that checks the shape of every value, whenever it is assigned.
 
     Private addresses are compared by object and offset: each lane's part of an object is moved to the first part's
-    place. Lanes with poison or undefined bits do not count.
+    place. Lanes with poison or undefined bits do not count, and nothing does any more once `is_open`: a choice was
+    made that a compiler may make otherwise.
     """
 
     divergence: dict[str, Divergence]
     checked: int = 0
     contradicted: list[str] = field(default_factory=list)
+    is_open: bool = False
     _shapes: dict[Instruction, tuple[Shape, int, bool]] = field(default_factory=dict)
+    _poison: dict[Value, np.ndarray | None] = field(default_factory=dict)
 
     def on_value(self, machine, instruction, value, definition_mask) -> None:
-        if not isinstance(value, Lanes) or value.data.ndim != 1:
+        if not isinstance(value, Lanes) or value.data.ndim != 1 or self.is_open:
+            return
+        lanes = machine.lanes
+        mask = np.broadcast_to(definition_mask, (lanes,))
+        self._poison[instruction] = value.flags
+        if instruction.op == "freeze" and self._freezes_poison(instruction, mask):
+            # The compiler would choose another value than the interpreter did: all that follows may differ.
+            self.is_open = True
             return
         found = self._shapes.get(instruction)
         if found is None:
@@ -39,8 +50,6 @@ class ClaimChecker:
             found = (analysis.place_shape(instruction), engine.bits(instruction), private)
             self._shapes[instruction] = found
         shape, bits, private = found
-        lanes = machine.lanes
-        mask = np.broadcast_to(definition_mask, (lanes,))
         if value.flags is not None:
             mask = mask & ~np.broadcast_to((value.flags & (POISON | UNDEF)) != 0, (lanes,))
         data = value.data
@@ -61,7 +70,13 @@ class ClaimChecker:
                 f"{instruction!r} in {instruction.block!r} of @{instruction.function.name}: {shape!r} but {seen}"
             )
 
+    def _freezes_poison(self, freeze: Instruction, mask: np.ndarray) -> bool:
+        flags = self._poison.get(freeze.operands[0])
+        return flags is not None and bool((np.broadcast_to(flags != 0, mask.shape) & mask).any())
+
     def on_branch(self, machine, branch, targets) -> None:
+        if self.is_open:
+            return
         analysis = self.divergence.get(branch.function.name)
         if analysis is None:
             return
@@ -110,3 +125,53 @@ def _at_first_part(machine, addresses: np.ndarray) -> np.ndarray:
         if found is not None and found.stride:
             moved[lane] = address - lane * found.stride
     return moved
+
+
+@dataclass
+class SharingChecker:
+    """A hook that checks that threads could share their uniform stack objects.
+
+    It keeps one copy of each private object, which every store writes to; each load has to find in the copy what the
+    thread has in its own object.
+    """
+
+    divergence: dict[str, Divergence]
+    loads: int = 0
+    spoilt: list[str] = field(default_factory=list)
+    _copies: dict[int, np.ndarray] = field(default_factory=dict)
+    _written: list[tuple[MemoryObject, int, int, int]] = field(default_factory=list)
+
+    def on_access(self, machine, instruction, addresses, mask, kind, size) -> None:
+        self._finish_stores()
+        analysis = self.divergence.get(instruction.function.name)
+        if analysis is None:
+            return
+        pointer = instruction.operands[1 if instruction.op == "store" else 0]
+        sites = analysis.engine.leads_to_stack(pointer)
+        if not sites or not all(analysis.is_uniform_object(site) for site in sites):
+            return
+        for lane in np.flatnonzero(mask).tolist():
+            found = machine.image.memory.before(int(addresses[lane]))
+            start = int(addresses[lane]) - found.base - lane * found.stride
+            if kind != "load":
+                self._written.append((found, lane, start, size))
+                continue
+            self.loads += 1
+            own = _part(found, lane)[start : start + size]
+            if found.state is not None and found.state[lane * found.stride + start :][:size].any():
+                continue
+            copy = self._copies.get(found.base)
+            if copy is None or not np.array_equal(copy[start : start + size], own):
+                self.spoilt.append(f"{instruction!r} in {instruction.block!r}, lane {lane}")
+
+    def _finish_stores(self) -> None:
+        """A store is told before it happens: copy what it wrote now."""
+        for found, lane, start, size in self._written:
+            copy = self._copies.setdefault(found.base, np.zeros(found.part_size, np.uint8))
+            copy[start : start + size] = _part(found, lane)[start : start + size]
+        self._written.clear()
+
+
+def _part(found: MemoryObject, lane: int) -> np.ndarray:
+    begin = lane * found.stride
+    return found.data[begin : begin + found.part_size]

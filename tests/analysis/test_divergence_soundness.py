@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.divergence_soundness import ClaimChecker
+from analysis.divergence_soundness import ClaimChecker, SharingChecker
 from generators.programs import INPUT_BYTES, SLICE_BYTES, Options, random_program
 from weft.analysis.divergence import Summaries, analyze_divergence
 from weft.analysis.shapes import DOMAINS
@@ -31,18 +31,19 @@ def check_program(seed: int, options: Options, domain_name: str) -> ClaimChecker
         )
         for function in module.definitions()
     }
-    checker = ClaimChecker(divergence)
+    checker, sharing = ClaimChecker(divergence), SharingChecker(divergence)
     program = Program(module)
     for run in range(RUNS):
-        run_once(program, width, checker, np.random.default_rng((seed, run)), options.poison)
-    assert not checker.contradicted, (
-        f"seed {seed}, {options}\n{checker.contradicted[0]}\n{write_module(module)}"
-    )
+        checker.is_open = False
+        hooks = (checker, sharing)
+        run_once(program, width, hooks, np.random.default_rng((seed, run)), options.poison)
+    wrong = [*checker.contradicted, *sharing.spoilt]
+    assert not wrong, f"seed {seed}, {options}\n{wrong[0]}\n{write_module(module)}"
     return checker
 
 
 def run_once(
-    program: Program, width: int, checker: ClaimChecker, rng: np.random.Generator, may_fail: bool
+    program: Program, width: int, hooks: tuple, rng: np.random.Generator, may_fail: bool
 ) -> None:
     """One run of a program on random input."""
     memory = Memory()
@@ -52,7 +53,7 @@ def run_once(
         memory.map_array(given), memory.map_array(out), int(rng.integers(-5, 40)), int(rng.integers(0, 1 << 33)),
     ]  # fmt: skip
     try:
-        run_function(program, "kernel", arguments, width, memory=memory, hooks=(checker,), step_limit=20_000)
+        run_function(program, "kernel", arguments, width, memory=memory, hooks=hooks, step_limit=20_000)
     except InterpError:
         # Undefined behaviour, which only programs with poison have: what was seen before it counts.
         assert may_fail
@@ -68,6 +69,7 @@ def options_of(seed: int) -> Options:
         horizontal=seed % 3 == 0,
         atomics=seed % 7 == 0,
         memory_share=0.7 if seed % 6 in (1, 3) else 0.3,
+        stack_share=0.9 if seed % 6 in (1, 3) else 0.3,
         floats=seed % 6 not in (1, 3),
     )
 

@@ -64,14 +64,12 @@ class MemoryStatements:
     def statement(self, builder: Builder, pool: Pool) -> None:
         rng = self.rng
         kind = rng.random()
-        if kind < 0.35:
+        if kind < self.options.stack_share and pool[PTR]:
+            self._stack(builder, pool)
+        elif kind < 0.8:
             self._load_input(builder, pool)
-        elif kind < 0.5:
-            self._own(builder, pool)
-        elif pool[PTR]:
-            self._stack(builder, pool, kind)
         else:
-            self._load_input(builder, pool)
+            self._own(builder, pool)
 
     def _load_input(self, builder: Builder, pool: Pool) -> None:
         """A load from the input: contiguous, strided, uniform or anywhere."""
@@ -105,19 +103,22 @@ class MemoryStatements:
         else:
             builder.store(self._stored(builder, self.expressions.pick(I32, pool)), pointer, align=4)
 
-    def _stack(self, builder: Builder, pool: Pool, kind: float) -> None:
+    def _stack(self, builder: Builder, pool: Pool) -> None:
         """An access to a stack object, through its address or a pointer chosen between objects."""
         rng = self.rng
         base = self.expressions.pick(PTR, pool)
-        if rng.random() < 0.5:
-            index: Value = ConstInt(I64, rng.randint(0, _OBJECT_WORDS - 1))
+        if rng.random() < 0.75:
+            index: Value = ConstInt(I64, rng.choice((0, 0, 1, 1, 2, _OBJECT_WORDS - 1)))
         else:
             index = builder.binary("and", self.expressions.pick(I64, pool), ConstInt(I64, _OBJECT_WORDS - 1))
         pointer = builder.gep(I32, base, (index,))
-        if kind < 0.75:
+        if rng.random() < 0.5:
             pool[I32].append(builder.load(I32, pointer, align=4))
         else:
-            builder.store(self._stored(builder, self.expressions.pick(I32, pool)), pointer, align=4)
+            value: Value = ConstInt(I32, rng.randint(0, 99))
+            if rng.random() < 0.5:
+                value = self._stored(builder, self.expressions.pick(I32, pool))
+            builder.store(value, pointer, align=4)
 
     def _stored(self, builder: Builder, value: Value) -> Value:
         return builder.unary("freeze", value) if self.options.poison and self.rng.random() < 0.5 else value

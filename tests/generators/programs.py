@@ -43,8 +43,8 @@ class Options:
         Blocks of the graph before unreachable ones go, depth of loops, statements a block at most.
     trips
         Most iterations of a loop, about.
-    memory_share
-        The share of statements that access memory.
+    memory_share, stack_share
+        The share of statements that access memory, and of these the share that access stack objects.
     switches, floats, memory, stack, horizontal, atomics, calls
         Kinds of instructions.
     single_return
@@ -58,6 +58,7 @@ class Options:
     statements: int = 4
     trips: int = 3
     memory_share: float = 0.35
+    stack_share: float = 0.4
     switches: bool = True
     floats: bool = True
     memory: bool = True

@@ -13,14 +13,21 @@ joins them as a φ would, and so does an exit of a divergent loop. An object is 
 * threads leave a loop in different iterations in which it changes;
 * it *escapes*: its address becomes a number or goes where it is not followed (memory, calls, atomics).
 
-The states of an object are those that the object may have anywhere; one varying state makes it varying for good. So a
-uniform object can be one object that all threads share, and stores to it stand where they stood.
+A difference of states does no harm where the object is *dead*, that is never read again, if besides only threads on
+one side of the branch that parted them access it meanwhile: the others neither see nor spoil it. That makes the
+stack of a tree traversal uniform (Moll, Fig. 13.2), which threads leave one by one and never look at again, and so it
+makes whatever stands behind ``if (i >= n) return;``. For the same reason a store under a block predicate is as good as
+one by all threads if every read of the object is under that predicate, too.
+
+One varying state makes an object varying for good. So a uniform object can be one object that all threads share: no
+thread ever reads from it what another one stored and it did not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from weft.graph.cfg import reachable
 from weft.graph.dominators import DominatorTree, dominance_frontier, dominator_tree
 from weft.ir import Argument, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView
@@ -62,13 +69,16 @@ class StackObjects:
         Per site the instructions that may read, write or compare its address, in no particular order.
     """
 
-    __slots__ = ("_dominators", "_frontier", "_pointers", "_states", "_view", "accesses", "escaped", "sites")
+    __slots__ = (
+        "_dominators", "_frontier", "_pointers", "_read_later", "_states", "_view", "accesses", "escaped", "sites",
+    )  # fmt: skip
 
     def __init__(self, function: Function, view: CFGView) -> None:
         self._view = view
         self._dominators: DominatorTree | None = None
         self._frontier: list[list[int]] = []
         self._states: dict[Site, tuple[list[int], set[int]]] = {}
+        self._read_later: dict[Site, bytearray] = {}
         self._pointers: dict[Value, frozenset[Site]] = {}
         self.accesses: dict[Site, list[Instruction]] = {}
         self.escaped: set[Site] = set()
@@ -139,6 +149,26 @@ class StackObjects:
             for user in self.accesses[site]
             if user.op == "store" or (user.op == "call" and site in self.of(user.args[0]))
         ]
+
+    def readers(self, site: Site) -> list[Instruction]:
+        """Loads and block copies that may read the object."""
+        return [
+            user
+            for user in self.accesses[site]
+            if user.op == "load" or (user.op == "call" and any(site in self.of(a) for a in user.args[1:]))
+        ]
+
+    def may_be_read_in_or_after(self, site: Site, block: int) -> bool:
+        """Whether a read of the object is reachable from the beginning of a block."""
+        known = self._read_later.get(site)
+        if known is None:
+            reading = [self._view.index[r.block] for r in self.readers(site) if r.block is not None]
+            known = self._read_later[site] = reachable(self._view.cfg.preds, reading)
+        return bool(known[block])
+
+    def accessing_blocks(self, site: Site) -> set[int]:
+        """The blocks with an access to the object."""
+        return {self._view.index[user.block] for user in self.accesses[site] if user.block is not None}
 
     def state_behind(self, site: Site, block: int) -> int:
         """The alloca SSA state of the object at the end of a block, by a number that tells states apart."""

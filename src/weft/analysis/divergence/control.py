@@ -6,7 +6,7 @@ threads that differ only in the other coordinates stay together at the branches 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 from weft.analysis.control_divergence import ControlDivergence, Edge
 from weft.graph.loops import Loop
@@ -81,6 +81,12 @@ class ControlState:
         Predecessors that are not in `arriving` bring nothing that counts.
         """
         dims = 0
+        for branch in self.parting_branches(block, arriving):
+            dims |= self.divergent[branch]
+        return dims
+
+    def parting_branches(self, block: int, arriving: Mapping[int, Hashable]) -> Iterator[int]:
+        """The divergent branches because of which threads come together with different `arriving`."""
         for branch, groups in self.joins.get(block, {}).items():
             sources = 0
             values: set[Hashable] = set()
@@ -89,8 +95,7 @@ class ControlState:
                 sources += bool(brought)
                 values |= brought
             if sources > 1 and len(values) > 1:
-                dims |= self.divergent[branch]
-        return dims
+                yield branch
 
     def left_apart(self, edge: Edge, defined: int) -> int:
         """Along which dims what block `defined` computes may be of different iterations behind an exit edge."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+from weft.analysis.divergence.alloca_joins import differs_after_divergence
 from weft.analysis.divergence.control import ControlState
 from weft.analysis.divergence.operands import Operands, Plan, varying_dims
 from weft.analysis.divergence.threads import ThreadSet
@@ -211,23 +212,8 @@ class Engine:
     def _check_objects(self, joins: set[int]) -> None:
         """Join states of stack objects where threads come together or leave loops ([DA-JOIN-D])."""
         for site in self.objects.sites:
-            if site in self.varying_objects:
-                continue
-            if self._states_differ(site, joins):
+            if site not in self.varying_objects and differs_after_divergence(self, site, joins):
                 self.make_varying(site)
-
-    def _states_differ(self, site: Site, joins: set[int]) -> bool:
-        control = self.control
-        changing = self.objects.defining_blocks(site)
-        for leaving in control.exits.values():
-            if any(not changing.isdisjoint(loop.blocks) for loop in leaving.values()):
-                return True
-        preds = control.view.cfg.preds
-        for block in joins:
-            if control.joined(block, {p: self.objects.state_behind(site, p) for p in preds[block]}):
-                return True
-        # Threads that return apart meet nowhere: then no join would tell that they changed the object apart.
-        return self.returns > 1 and any(control.control[block] for block in changing)
 
     def _check_predicate(self, block: BasicBlock) -> None:
         predicate = block.predicate
@@ -296,11 +282,11 @@ def uses_behind_loops(view: CFGView, innermost: Sequence[Loop | None]) -> set[In
         for value in block.instructions:
             for user in value.instruction_users():
                 assert user.block is not None
-                if view.index[user.block] not in loop.blocks:
-                    found.add(user)
-                elif user.op == "phi" and any(
-                    operand is value and view.index[source] not in loop.blocks
-                    for operand, source in user.incoming()
-                ):
+                outside = view.index[user.block] not in loop.blocks
+                if outside or (user.op == "phi" and _comes_from_outside(user, value, view, loop)):
                     found.add(user)
     return found
+
+
+def _comes_from_outside(phi: Instruction, value: Value, view: CFGView, loop: Loop) -> bool:
+    return any(v is value and view.index[source] not in loop.blocks for v, source in phi.incoming())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from weft.analysis.divergence.alloca_joins import is_masked_away
 from weft.analysis.shapes import Shape
+from weft.analysis.stack_objects import Site
 from weft.ir import ConstNull, Instruction, Value
 
 if TYPE_CHECKING:
@@ -40,40 +43,29 @@ def visit_store(engine: Engine, store: Instruction) -> None:
     """What is stored differently makes the stack objects varying that it may touch ([DA-STORE-D])."""
     value, pointer = store.operands
     sites = engine.leads_to_stack(pointer) - engine.varying_objects
-    if sites and (
-        engine.leads_to_stack(value)
-        or engine.dims(value, store)
-        or engine.dims(pointer, store)
-        or runs_masked(engine, store)
-    ):
-        for site in sites:
-            engine.make_varying(site)
-
-
-def runs_masked(engine: Engine, instruction: Instruction) -> bool:
-    """Whether a predicate or guard, not control flow, keeps threads from executing the instruction.
-
-    Threads kept away by control flow come back together at a join, where states of objects are compared.
-    """
-    assert instruction.block is not None
-    if instruction.guard is not None and engine.dims(instruction.guard, instruction):
-        return True
-    return not instruction.total and bool(engine.control.predicated[engine.blocks[instruction.block]])
+    if sites:
+        differs = engine.leads_to_stack(value) or engine.dims(value, store) or engine.dims(pointer, store)
+        _write(engine, store, sites, bool(differs))
 
 
 def visit_block_write(engine: Engine, call: Instruction) -> None:
     """As a store, for memset, memcpy and memmove."""
-    target, *others = call.args
-    written = engine.leads_to_stack(target) - engine.varying_objects
-    if not written:
-        return
-    source = others[0]
-    if (
-        any(engine.dims(v, call) for v in call.args)
-        or runs_masked(engine, call)
-        or not engine.leads_to_stack(source).isdisjoint(engine.varying_objects)
-    ):
-        for site in written:
+    target, source, *_ = call.args
+    sites = engine.leads_to_stack(target) - engine.varying_objects
+    if sites:
+        differs = any(engine.dims(v, call) for v in call.args)
+        _write(
+            engine,
+            call,
+            sites,
+            differs or not engine.leads_to_stack(source).isdisjoint(engine.varying_objects),
+        )
+
+
+def _write(engine: Engine, write: Instruction, sites: Iterable[Site], differs: bool) -> None:
+    """A write to one of `sites`; threads that control flow keeps away from it are a matter of `alloca_joins`."""
+    for site in sites:
+        if differs or is_masked_away(engine, write, site):
             engine.make_varying(site)
 
 
