@@ -26,6 +26,7 @@ from weft.ir.intrinsics import declare
 from weft.ir.types import I32, FunctionType
 from weft.ir.values import Argument
 from weft.transform.divergent_loops import make_loops_uniform
+from weft.transform.drop_unreachable import drop_unreachable_edges
 from weft.transform.linearize import LinearizationSummary, linearize
 from weft.transform.loop_rebounding import LoopSummary
 
@@ -44,7 +45,11 @@ class VectorizationSummary:
 
 
 def why_not_vectorized(function: Function) -> str | None:
-    """Why the function has to run lane by lane, None when it can be vectorized."""
+    """Why the function has to run lane by lane, None when it can be vectorized.
+
+    Edges to ``unreachable`` are dropped first, so that they do not count as control flow.
+    """
+    drop_unreachable_edges(function)
     if not loop_forest(cfg_of(function).cfg).is_reducible:
         return "its control flow is irreducible"
     returns = sum(b.terminator.op == "ret" for b in function.blocks)

@@ -83,9 +83,14 @@ def _lower_while(low: Lowering, node: ast.While) -> None:
     low.start(body)
     if not low.is_dead:
         with low.knowing(facts_for(low, node.test, True, node.body)):
-            _loop_body(low, node.body, end, head)
+            # One latch, also for `continue`: LLVM would take several back edges for nested loops.
+            latch = low.new_block("while.next")
+            _loop_body(low, node.body, end, latch)
         low.at(node)
-        low.branch(head)
+        low.branch(latch)
+        low.start(latch)
+        if not low.is_dead:
+            low.branch(head)
     _else_and_end(low, node.orelse, orelse, end)
 
 
