@@ -287,7 +287,6 @@ def scalar_named(name: str) -> Scalar:
     return _BY_NAME[name]
 
 
-@cache
 def array_type(
     dtype: Scalar | Record,
     ndim: int,
@@ -298,13 +297,19 @@ def array_type(
     shape: tuple[int, ...] | None = None,
 ) -> Array:
     """The array type with these parameters (see `Array`)."""
-    return Array(dtype, ndim, layout, readonly, aligned, space, shape)
+    # A cache tells calls apart by how the arguments are written, so the cached function takes all by position.
+    return _array_type(dtype, ndim, layout, readonly, aligned, space, shape)
 
 
-@cache
+_array_type = cache(Array)
+
+
 def tuple_type(items: tuple[KernelType, ...], cls: type | None = None) -> Tuple:
     """The type of a tuple with these items, or of a named tuple of class `cls`."""
-    return Tuple(items, cls)
+    return _tuple_type(items, cls)
+
+
+_tuple_type = cache(Tuple)
 
 
 def _array_notation(index: slice | tuple[slice, ...]) -> tuple[int, str]:

@@ -8,8 +8,8 @@ from weft.diag.errors import TypingError
 from weft.frontend.python.components import ir_scalar
 from weft.frontend.python.cuda_names import CudaName
 from weft.frontend.python.lowering.casts import cast_value, convert, number
+from weft.frontend.python.lowering.choices import select
 from weft.frontend.python.lowering.comparisons import condition
-from weft.frontend.python.lowering.conditions import select
 from weft.frontend.python.lowering.mathematics import evaluate
 from weft.frontend.python.lowering.registry import Arguments, call
 from weft.frontend.python.lowering.typed import Typed, scalar_type

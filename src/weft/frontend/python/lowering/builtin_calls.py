@@ -11,9 +11,9 @@ from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.lowering.arithmetic import absolute, binary
 from weft.frontend.python.lowering.array_parts import extents_of
 from weft.frontend.python.lowering.casts import cast, convert
+from weft.frontend.python.lowering.choices import select
 from weft.frontend.python.lowering.comparisons import relation, truth
 from weft.frontend.python.lowering.complexes import conjugate
-from weft.frontend.python.lowering.conditions import select
 from weft.frontend.python.lowering.mathematics import round_half_even
 from weft.frontend.python.lowering.registry import Arguments, call
 from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of, literal

@@ -1,6 +1,5 @@
-"""``and``, ``or``, ``not``, comparison chains and conditional expressions.
+"""Conditions as control flow: the branches of ``if`` and ``while`` on ``and``, ``or`` and ``not``.
 
-As a condition they become branches; as a value they have Python's meaning, ``a and b`` being a or b itself.
 Operands that are cheap and cannot fail are computed without a branch.
 """
 
@@ -9,18 +8,18 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from weft.diag.errors import TypingError
-from weft.frontend.python.components import components
-from weft.frontend.python.lowering.casts import convert
-from weft.frontend.python.lowering.comparisons import both, compare, condition, known_truth, negation, truth
-from weft.frontend.python.lowering.context import NotYetTyped, expression
+from weft.frontend.python.lowering.comparisons import (
+    both,
+    condition,
+    either,
+    known_truth,
+    truth,
+)
+from weft.frontend.python.lowering.context import NotYetTyped
 from weft.frontend.python.lowering.facts import facts_for
-from weft.frontend.python.lowering.joins import Info, info_of, join_infos
-from weft.frontend.python.lowering.typed import Typed, literal
-from weft.frontend.python.types import Array, Scalar
+from weft.frontend.python.types import Array
 from weft.ir.block import BasicBlock
 from weft.ir.constants import TRUE
-from weft.ir.types import I1
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -36,10 +35,13 @@ def jump(low: Lowering, test: ast.expr, then: BasicBlock, otherwise: BasicBlock)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         jump(low, test.operand, otherwise, then)
         return
-    if isinstance(test, ast.BoolOp) and not all(_is_cheap(low, value) for value in test.values[1:]):
+    if isinstance(test, ast.BoolOp):
         _jump_chain(low, test, then, otherwise)
         return
-    value = _condition_value(low, test)
+    _jump_on(low, test, _condition_value(low, test), then, otherwise)
+
+
+def _jump_on(low: Lowering, test: ast.expr, value: Value, then: BasicBlock, otherwise: BasicBlock) -> None:
     low.at(test)
     known = known_truth(value)
     if known is None:
@@ -51,28 +53,75 @@ def jump(low: Lowering, test: ast.expr, then: BasicBlock, otherwise: BasicBlock)
 def _jump_chain(low: Lowering, test: ast.BoolOp, then: BasicBlock, otherwise: BasicBlock) -> None:
     is_and = isinstance(test.op, ast.And)
     before = low.facts
-    for position, operand in enumerate(test.values[:-1], 1):
+    groups = _groups(low, test.values)
+    for position, group in enumerate(groups):
         following = low.new_block("and.rhs" if is_and else "or.rhs")
-        jump(low, operand, *((following, otherwise) if is_and else (then, following)))
+        targets = (following, otherwise) if is_and else (then, following)
+        if position == len(groups) - 1:
+            targets = (then, otherwise)
+        if len(group) == 1:
+            jump(low, group[0], *targets)
+        else:
+            _jump_on(low, group[0], _all_computed(low, is_and, group), *targets)
         low.start(following)
         if low.is_dead:
             break
-        low.facts = {**low.facts, **facts_for(low, operand, is_and, test.values[position:])}
-    else:
-        jump(low, test.values[-1], then, otherwise)
+        rest = [operand for later in groups[position + 1 :] for operand in later]
+        for operand in group:
+            low.facts = {**low.facts, **facts_for(low, operand, is_and, rest)}
     low.facts = before
+
+
+def _groups(low: Lowering, operands: list[ast.expr]) -> list[list[ast.expr]]:
+    """The operands in order, neighbours together that are cheap enough to be computed all."""
+    groups: list[list[ast.expr]] = []
+    mergeable = False
+    for operand in operands:
+        cheap = is_cheap(low, operand)
+        if cheap and mergeable:
+            groups[-1].append(operand)
+        else:
+            groups.append([operand])
+        mergeable = cheap
+    return groups
+
+
+def _all_computed(low: Lowering, is_and: bool, operands: list[ast.expr]) -> Value:
+    """``and`` or ``or`` of operands without a branch."""
+    try:
+        result = _truth_of(low, operands[0])
+        for operand in operands[1:]:
+            value = _truth_of(low, operand)
+            low.at(operand)
+            result = both(low, result, value) if is_and else either(low, result, value)
+    except NotYetTyped as waiting:
+        return _unknown(low, waiting)
+    return condition(low, result)
 
 
 def _condition_value(low: Lowering, test: ast.expr) -> Value:
     """The condition as an i1; a type not yet known makes it unknown, so that the code under it is walked."""
     try:
-        return condition(low, low.expr(test))
+        return condition(low, _truth_of(low, test))
     except NotYetTyped as waiting:
-        low.waiting = low.waiting or waiting
-        return low.entry_builder.unary("freeze", TRUE)
+        return _unknown(low, waiting)
 
 
-def _is_cheap(low: Lowering, node: ast.expr) -> bool:
+def _truth_of(low: Lowering, test: ast.expr) -> Typed:
+    """An expression as a bool."""
+    value = low.expr(test)
+    try:
+        return truth(low, value)
+    except TypingError as error:
+        raise error.at(low.span(test)) from None
+
+
+def _unknown(low: Lowering, waiting: NotYetTyped) -> Value:
+    low.waiting = low.waiting or waiting
+    return low.entry_builder.unary("freeze", TRUE)
+
+
+def is_cheap(low: Lowering, node: ast.expr) -> bool:
     """Whether an expression can as well be computed when it is not needed: short, no memory access, no call."""
     count = 0
     for child in ast.walk(node):
@@ -81,11 +130,22 @@ def _is_cheap(low: Lowering, node: ast.expr) -> bool:
             divisor = child.right
             if not (isinstance(child.op, _CHEAP_BY_LITERALS) and isinstance(divisor, ast.Constant)):
                 return False
-        if isinstance(child, (ast.Call, ast.Subscript, ast.NamedExpr, ast.IfExp)):
+        if isinstance(child, (ast.Call, ast.NamedExpr, ast.IfExp)):
+            return False
+        if isinstance(child, ast.Subscript) and not _is_extent(low, child):
             return False
         if isinstance(child, ast.Attribute) and not _is_constant_attribute(low, child):
             return False
     return count <= _MAX_CHEAP_NODES
+
+
+def _is_extent(low: Lowering, node: ast.Subscript) -> bool:
+    """Whether a subscript reads an extent of a parameter: ``x.shape[1]``."""
+    owner = node.value
+    is_shape = (
+        isinstance(owner, ast.Attribute) and owner.attr == "shape" and _is_constant_attribute(low, owner)
+    )
+    return is_shape and isinstance(node.slice, ast.Constant)
 
 
 def _is_constant_attribute(low: Lowering, node: ast.Attribute) -> bool:
@@ -99,175 +159,3 @@ def _is_constant_attribute(low: Lowering, node: ast.Attribute) -> bool:
         return True
     bound = low.variables.bound_value(base.id)
     return bound is not None and isinstance(bound.type, Array)
-
-
-@expression(ast.Compare)
-def _lower_compare(low: Lowering, node: ast.Compare) -> Typed:
-    left = low.expr(node.left)
-    if len(node.ops) == 1:
-        right = low.expr(node.comparators[0])
-        low.at(node)
-        return compare(low, node.ops[0], left, right)
-    result = literal(True)
-    ends: list[tuple[BasicBlock, Value]] = []
-    end = low.new_block("compare.end")
-    for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
-        if position and not _is_cheap(low, comparator) and not result.is_literal:
-            # Python evaluates the rest of a chain only while the comparisons before are true.
-            following = low.new_block("compare.rhs")
-            block = low.builder.block
-            assert block is not None
-            ends.append((block, result.value))
-            low.branch_if(result.value, following, end)
-            low.start(following)
-            result = literal(True)
-        right = low.expr(comparator)
-        low.at(node)
-        result = both(low, result, compare(low, op, left, right))
-        left = right
-    if not ends:
-        return result
-    last = low.builder.block
-    assert last is not None
-    ends.append((last, condition(low, result)))
-    low.branch(end)
-    low.start(end)
-    phi = low.builder.phi(I1)
-    for block, value in ends:
-        phi.add_incoming(value, block)
-    return Typed(literal(True).type, (phi,))
-
-
-@expression(ast.UnaryOp)
-def _lower_unary(low: Lowering, node: ast.UnaryOp) -> Typed:
-    from weft.frontend.python.lowering.arithmetic import invert, negate
-
-    value = low.expr(node.operand)
-    low.at(node)
-    if isinstance(node.op, ast.Not):
-        return negation(low, truth(low, value))
-    if isinstance(node.op, ast.USub):
-        return negate(low, value)
-    if isinstance(node.op, ast.Invert):
-        return invert(low, value)
-    if not isinstance(value.type, Scalar):
-        raise TypingError(f"there is no operation +{value.type}")
-    return value
-
-
-@expression(ast.IfExp)
-def _lower_choice(low: Lowering, node: ast.IfExp) -> Typed:
-    if _is_cheap(low, node.body) and _is_cheap(low, node.orelse):
-        test = truth(low, low.expr(node.test))
-        if test.is_literal:
-            return low.expr(node.body if test.literal else node.orelse)
-        then, otherwise = low.expr(node.body), low.expr(node.orelse)
-        low.at(node)
-        return select(low, test.value, then, otherwise)
-    blocks = low.new_block("choice.then"), low.new_block("choice.else")
-    jump(low, node.test, *blocks)
-    values: list[tuple[Typed, BasicBlock]] = []
-    arms = ((node.body, True), (node.orelse, False))
-    for block, (arm, holds) in zip(blocks, arms, strict=True):
-        low.start(block)
-        if not low.is_dead:
-            try:
-                with low.knowing(facts_for(low, node.test, holds, [arm])):
-                    value = low.expr(arm)
-            except NotYetTyped as waiting:
-                # The other arm may tell the type, as in a recursive function.
-                low.waiting = low.waiting or waiting
-                continue
-            assert low.builder.block is not None
-            values.append((value, low.builder.block))
-    low.at(node)
-    if not values:
-        assert low.waiting is not None
-        raise low.waiting
-    return merge(low, values, "choice.end")
-
-
-def select(low: Lowering, test: Value, then: Typed, otherwise: Typed) -> Typed:
-    """The one value or the other, both computed."""
-    info = _joined([then, otherwise])
-    pairs = zip(convert(low, then, info.type), convert(low, otherwise, info.type), strict=True)
-    parts = tuple(a if a is b else low.builder.select(test, a, b) for a, b in pairs)
-    return Typed(info.type, parts, low=info.low, sure=info.sure)
-
-
-def _joined(values: list[Typed]) -> Info:
-    info = info_of(values[0])
-    for value in values[1:]:
-        info = join_infos(info, info_of(value))[0]
-    return info
-
-
-def merge(low: Lowering, values: list[tuple[Typed, BasicBlock]], name: str) -> Typed:
-    """The value of whichever block was left, each at its end; goes on in a new block."""
-    info = _joined([value for value, _ in values])
-    end = low.new_block(name)
-    incoming: list[tuple[tuple[Value, ...], BasicBlock]] = []
-    for value, block in values:
-        low.builder.at_end(block)
-        incoming.append((convert(low, value, info.type), block))
-        low.branch(end)
-    low.start(end)
-    if len(incoming) == 1:
-        return Typed(info.type, incoming[0][0], low=info.low, sure=info.sure)
-    phis = []
-    for index, component in enumerate(components(info.type)):
-        phi = low.builder.phi(component.type)
-        for parts, block in incoming:
-            phi.add_incoming(parts[index], block)
-        phis.append(phi)
-    return Typed(info.type, tuple(phis), low=info.low, sure=info.sure)
-
-
-@expression(ast.BoolOp)
-def _lower_bool_op(low: Lowering, node: ast.BoolOp) -> Typed:
-    """``a and b`` as a value: the first operand that decides, else the last."""
-    is_and = isinstance(node.op, ast.And)
-    value = low.expr(node.values[0])
-    before = low.facts
-    for position, operand in enumerate(node.values[1:], 1):
-        low.at(node)
-        test = truth(low, value)
-        if test.is_literal:
-            if bool(test.literal) != is_and:
-                break
-            value = low.expr(operand)
-            continue
-        previous, rest = node.values[position - 1], node.values[position:]
-        low.facts = {**low.facts, **facts_for(low, previous, is_and, rest)}
-        value = _and_or(low, is_and, value, test.value, operand)
-    low.facts = before
-    return value
-
-
-def _and_or(low: Lowering, is_and: bool, first: Typed, test: Value, operand: ast.expr) -> Typed:
-    if _is_cheap(low, operand):
-        second = low.expr(operand)
-        return select(low, test, *((second, first) if is_and else (first, second)))
-    start = low.builder.block
-    following, end = low.new_block("and.rhs" if is_and else "or.rhs"), low.new_block("bool.end")
-    assert start is not None
-    # The first operand is converted to the common type before the branch, whose type is known after the second.
-    low.function.blocks.append(following)
-    low.builder.at_end(following)
-    second = low.expr(operand)
-    last = low.builder.block
-    assert last is not None
-    info = _joined([first, second])
-    second_parts = convert(low, second, info.type)
-    low.branch(end)
-    low.builder.at_end(start)
-    first_parts = convert(low, first, info.type)
-    low.branch_if(test, *((following, end) if is_and else (end, following)))
-    low.start(end)
-    phis = []
-    for component, a, b in zip(components(info.type), first_parts, second_parts, strict=True):
-        phi = low.builder.phi(component.type)
-        phi.add_incoming(a, start)
-        phi.add_incoming(b, last)
-        phis.append(phi)
-    return Typed(info.type, tuple(phis), low=info.low, sure=info.sure)

@@ -12,9 +12,9 @@ from weft.frontend.python.components import ir_scalar
 from weft.frontend.python.lowering import complexes
 from weft.frontend.python.lowering.arithmetic import binary, invert, negate
 from weft.frontend.python.lowering.casts import cast, number, to_real
+from weft.frontend.python.lowering.choices import select
 from weft.frontend.python.lowering.comparisons import both, condition, either, negation, relation, truth
 from weft.frontend.python.lowering.complexes import floats_of
-from weft.frontend.python.lowering.conditions import select
 from weft.frontend.python.lowering.mathematics import evaluate
 from weft.frontend.python.lowering.registry import Arguments, CallHandler, call
 from weft.frontend.python.lowering.typed import TupleValue, Typed, literal, scalar_type

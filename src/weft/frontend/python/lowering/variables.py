@@ -67,23 +67,21 @@ class VariableTable:
         """The value of a variable."""
         variable = self._variables.get(name)
         if variable is not None and variable.bound is not None:
-            return variable.bound
+            return _known_to_be(variable.bound, low.facts.get(name))
         if variable is None or variable.info is None:
-            raise NotYetTyped(
-                f"variable '{name}' is used before it has a value",
-                f"assign '{name}' on every way to this line",
-            )
+            raise NotYetTyped(*_unassigned(name))
+        if variable.found is None and not low.loops:
+            # Typed by an assignment further down, which control does not reach before this.
+            message, hint = _unassigned(name)
+            raise TypingError(message, hint=hint)
         info = variable.reads_at = variable.info
         slots = self._slots(low, name, variable)
         parts = tuple(
             low.builder.load(c.type, slot) for c, slot in zip(components(info.type), slots, strict=True)
         )
-        known = low.facts.get(name)
         # Of a variable with several assignments the bound may change in a later walk, and with it the code.
         sure = info.sure and low.scope.is_bound_once(name)
-        if known is not None and (info.low is None or known >= info.low):
-            return Typed(info.type, parts, low=known)
-        return Typed(info.type, parts, low=info.low, sure=sure)
+        return _known_to_be(Typed(info.type, parts, low=info.low, sure=sure), low.facts.get(name))
 
     def store(self, low: Lowering, name: str, value: Typed, span: SourceSpan) -> None:
         """Assign to a variable."""
@@ -176,6 +174,17 @@ class VariableTable:
             base = join_infos(found, info)[0] if widen else found
             result[name] = Info(base.type, base.literals, low, found.sure and info.sure)
         return result
+
+
+def _unassigned(name: str) -> tuple[str, str]:
+    return f"variable '{name}' is used before it has a value", f"assign '{name}' on every way to this line"
+
+
+def _known_to_be(value: Typed, least: int | None) -> Typed:
+    """A value of which a condition says that it is at least `least`."""
+    if least is None or value.is_literal or (value.low is not None and value.low >= least):
+        return value
+    return Typed(value.type, value.parts, low=least)
 
 
 def _is_weaker(new: Info, read: Info) -> bool:
