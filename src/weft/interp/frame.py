@@ -279,18 +279,42 @@ class Frame:
         )
 
     def _join_floating(self, key: EdgeKey, edges: Edges) -> None:
-        """Let floating threads take the edge to the scheduled block, if their block has one."""
+        """Let floating threads take the edge to the scheduled block, if their block has one.
+
+        They follow threads of their own lane group only.
+        """
+        leading = [threads for _, threads in edges]
         for source in list(self.floating):
             if self.code.blocks[source].edges.get(key[1]) == key:
-                edges.append((source, self.floating.pop(source)))
+                following = self._take_floating(source, leading)
+                if following.count:
+                    edges.append((source, following))
 
     def _place_floating(self) -> None:
         """Choose a successor for floating threads that no other thread guides (Moll, Def. 13, 14)."""
-        guided = {source for edges in self.pending.values() for source, _ in edges}
+        leading: dict[int, list[ActiveSet]] = {}
+        for edges in self.pending.values():
+            for source, threads in edges:
+                leading.setdefault(source, []).append(threads)
         for source in list(self.floating):
-            if source not in guided:
+            guided = self._take_floating(source, leading.get(source, []))
+            lost = self.floating.pop(source, EMPTY)
+            if lost.count:
                 block = self.code.blocks[source]
-                self.go(source, block.edges[block.nearest_exit], self.floating.pop(source))
+                self.go(source, block.edges[block.nearest_exit], lost)
+            if guided.count:
+                self.floating[source] = guided
+
+    def _take_floating(self, source: int, leading: list[ActiveSet]) -> ActiveSet:
+        """Remove from the threads floating at a block those in whose lane group some thread is `leading`."""
+        if not leading:
+            return EMPTY
+        machine = self.machine
+        present = machine.present(union(leading, machine.lanes))
+        following, others = self.floating.pop(source).split(present.mask(machine.lanes))
+        if others.count:
+            self.floating[source] = others
+        return following
 
     def _resume_waiting(self) -> None:
         """Let threads that a barrier releases go on."""
