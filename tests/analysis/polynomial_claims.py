@@ -14,6 +14,8 @@ Ids = tuple[int, ...]
 
 def holds(state: Polynomial, threads: Sequence[tuple[Ids, int]]) -> bool:
     """Whether values of the given threads (ids and unsigned value) agree with a state."""
+    if not threads:
+        return True
     if not state.bits:
         return not state.is_uniform or len({value for _, value in threads}) <= 1
     if not _congruent(state, threads):
@@ -51,31 +53,21 @@ def _exact(
     state: Polynomial, threads: Sequence[tuple[Ids, int]], level: int, limits: tuple[int, int]
 ) -> bool:
     """(2): over the integers. The base is a₀ + 2ⁿ·k for some k, or at level BASE the one in range."""
-    bits, base = state.bits, state.coefficients[0]
-    moving = state.coefficients[1:]
-    candidates: list[int | None] = [None]
-    if level == BASE:
-        if base is None:
-            # Whether an unknown base may be chosen in range is decided below, where it is determined.
-            candidates = [None]
-        else:
-            candidates = [base if limits[0] < 0 else base % (1 << bits)]
-    for candidate in candidates:
-        equations = []
-        for ids, value in threads:
-            values = _monomials(state, ids)
-            row = [m for a, m in zip(moving, values[1:], strict=True) if a is None]
-            rest = value - sum(a * m for a, m in zip(moving, values[1:], strict=True) if a is not None)
-            if candidate is not None:
-                equations.append((row, rest - candidate))
-            elif base is None:
-                equations.append(([*row, 1], rest))
-            else:
-                equations.append(([*row, 1 << bits], rest - base))
-        solution = _solve(equations, None)
-        if solution is None:
-            return False
-        values_found, unique = solution
-        if level == BASE and base is None and unique:
-            return limits[0] <= values_found[-1] <= limits[1]
-    return True
+    base = state.coefficients[0]
+    pinned = base is not None and level == BASE
+    if pinned and limits[0] == 0:
+        base %= 1 << state.bits
+    equations = []
+    for ids, value in threads:
+        terms = list(zip(state.coefficients, _monomials(state, ids), strict=True))[1:]
+        row = [m for a, m in terms if a is None]
+        if not pinned:
+            row.append(1 if base is None else 1 << state.bits)
+        rest = value - sum(a * m for a, m in terms if a is not None)
+        equations.append((row, rest - (base or 0)))
+    solution = _solve(equations, None)
+    if solution is None:
+        return False
+    values, unique = solution
+    # An unknown base is to be in range, too, where it has no choice.
+    return level < BASE or base is not None or not unique or limits[0] <= values[-1] <= limits[1]

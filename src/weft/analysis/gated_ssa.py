@@ -41,6 +41,9 @@ class Mu:
     carried: Gate
 
 
+Phi = Gamma | Mu
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Eta:
     """`value` as it is seen behind `loop` by threads that left it over `exits`.
@@ -77,7 +80,7 @@ class GatedSSA:
         self.function = function
         self.view = view or cfg_of(function)
         self.gating = Gating(self.view.cfg)
-        self.phis: dict[Instruction, Gamma | Mu] = {}
+        self.phis: dict[Instruction, Phi] = {}
         self.etas: list[Eta] = []
         self._etas: dict[tuple[Use, Loop, tuple[Edge, ...]], Eta] = {}
         self._seen: dict[tuple[Instruction, int], Use] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from weft.analysis.gated_ssa import Eta, GatedSSA, Mu, Use
+from weft.analysis.gated_ssa import Eta, GatedSSA, Mu, Phi, Use
 from weft.analysis.gates import NEVER, Gamma, Gate, Leaf, parts
 from weft.analysis.gating import LEAVE
 from weft.graph.loops import Loop
@@ -58,18 +58,20 @@ class _Text:
     def instruction(self, instruction: Instruction) -> str:
         phi = self.gated.phis.get(instruction)
         if phi is not None:
-            if isinstance(phi, Mu):
-                text = f"μ({self.gate(phi.initial)}, {self.gate(phi.carried)})"
-            else:
-                text = self.gate(phi.gate)
-                text = text if text.startswith("γ") else f"γ({text})"
-            return f"{self.names[instruction]} = {text}"
+            return f"{self.names[instruction]} = {self.phi(phi)}"
         locals = dict(self.names)
         for value, use in zip(instruction.used_values(), self.gated.uses(instruction), strict=True):
             if isinstance(use, Eta):
                 locals[value] = self.etas[use]
         self.values.locals = locals
         return self.writer.instruction(instruction)
+
+    def phi(self, phi: Phi) -> str:
+        if isinstance(phi, Mu):
+            (initial, carried), shared = self.gates(phi.initial, phi.carried)
+            return f"μ({initial}, {carried}){shared}"
+        (text,), shared = self.gates(phi.gate)
+        return (text if isinstance(phi.gate, Gamma) else f"γ({text})") + shared
 
     def eta(self, eta: Eta) -> str:
         value = self.use(eta.value)
@@ -78,11 +80,12 @@ class _Text:
             ends = {arm.outcome for _, arm in gate.arms if isinstance(arm, Leaf)}
             if ends == {LEAVE, eta.loop} and len(gate.arms) == 2:
                 return f"η({self.decision(gate.decision)}, {value})"
-        return f"η({self.gate(gate)}, {value})"
+        (text,), shared = self.gates(gate)
+        return f"η({text}, {value}){shared}"
 
     def use(self, use: object) -> str:
-        if use is LEAVE or use == LEAVE:
-            return "leave"
+        if use == LEAVE:
+            return LEAVE
         if isinstance(use, Loop):
             return "stay"
         if isinstance(use, Eta):
@@ -92,24 +95,27 @@ class _Text:
         return self.values.value(use)
 
     def decision(self, block: int) -> str:
-        return ", ".join(self.use(use) for use in self.gated.uses(self.gated.view.blocks[block].terminator)
-                         if not (isinstance(use, Value) and use.is_block))  # fmt: skip
+        """What the terminator of a block decides by."""
+        terminator = self.gated.view.blocks[block].terminator
+        return ", ".join(self.use(use) for use in self.gated.uses(terminator))
 
-    def gate(self, gate: Gate) -> str:
+    def gates(self, *gates: Gate) -> tuple[list[str], str]:
+        """The texts of gates, and what they share."""
         uses: dict[Gate, int] = {}
-        for part in parts(gate):
-            if isinstance(part, Gamma):
-                for _, arm in part.arms:
-                    uses[arm] = uses.get(arm, 0) + 1
+        for gate in gates:
+            for part in parts(gate):
+                if isinstance(part, Gamma):
+                    for _, arm in part.arms:
+                        uses[arm] = uses.get(arm, 0) + 1
         texts: dict[Gate, str] = {}
         shared: list[str] = []
-        for part in parts(gate):
+        for part in (part for gate in gates for part in parts(gate, texts)):
             text = self.part(part, texts)
             if isinstance(part, Gamma) and uses.get(part, 0) > 1:
                 shared.append(f"g{len(shared) + 1} = {text}")
                 text = f"g{len(shared)}"
             texts[part] = text
-        return " where ".join([texts[gate], ", ".join(shared)]) if shared else texts[gate]
+        return [texts[gate] for gate in gates], f" where {', '.join(shared)}" if shared else ""
 
     def part(self, part: Gate, texts: Mapping[Gate, str]) -> str:
         if part is NEVER:

@@ -17,7 +17,6 @@ that is only known when the program runs, where degree one has nothing left.
 * **Order.** As in the paper from above: ⊤ (not computed yet, here None) > numbers > ⊥, coefficient by coefficient;
   `PolynomialDomain.meet`. The levels of exactness go down.
 * **Height**: two steps a coefficient and two levels in either reading, so at most 2k + 5 for k monomials.
-* Degree 0 is constant propagation with one more element.
 
 Values that are no integers have zero bits and are uniform or divergent. Only a polynomial whose coefficients are all
 numbers is the same function of T for each execution; of all others a new execution may have new coefficients.
@@ -116,7 +115,7 @@ class PolynomialDomain:
     Parameters
     ----------
     degree
-        The highest total degree; 1 is the affine analysis of the paper.
+        The highest total degree, at least 1: that is the affine analysis of the paper.
     extents
         Per thread id how many values it has, from 0: the number of ids is the number of variables. None: unknown.
 
@@ -127,6 +126,9 @@ class PolynomialDomain:
     """
 
     def __init__(self, degree: int = 1, extents: Sequence[int | None] = MAX_THREADS[:1]) -> None:
+        if degree < 1:
+            # Constant propagation: it cannot tell uniform from divergent.
+            raise ValueError(f"polynomials of degree {degree} say nothing of threads")
         self.degree = degree
         self.extents = tuple(extents)
         dims = len(self.extents)
@@ -209,8 +211,6 @@ class PolynomialDomain:
 
     def thread_id(self, bits: int, dimension: int = 0, base: Coefficient = 0) -> Polynomial:
         """An id of the thread, plus something uniform; it does not wrap."""
-        if self.degree < 1:
-            return self.divergent(bits)
         exponents = tuple(int(d == dimension) for d in range(len(self.extents)))
         coefficients = [int(m == exponents) for m in self.monomials]
         return self.make(bits, (base, *coefficients[1:]), BASE, BASE)
