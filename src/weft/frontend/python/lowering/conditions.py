@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from weft.diag.errors import TypingError
 from weft.frontend.python.lowering.comparisons import (
     both,
     condition,
@@ -17,6 +18,7 @@ from weft.frontend.python.lowering.comparisons import (
 )
 from weft.frontend.python.lowering.context import NotYetTyped
 from weft.frontend.python.lowering.facts import facts_for
+from weft.frontend.python.lowering.typed import Typed
 from weft.frontend.python.types import Array
 from weft.ir.block import BasicBlock
 from weft.ir.constants import TRUE
