@@ -28,14 +28,14 @@ class ControlState:
     exits
         Per divergent exit edge the branches that make it so, each with the outermost loop that threads leave over
         it in different iterations.
-    control
-        Per block, along which dims only a part of the threads may arrive at it (a varying control mask).
+    parted
+        Per block, along which dims only a part of the function's threads may arrive at it.
     predicated
         Per block, along which dims its block predicate varies.
     """
 
     __slots__ = (
-        "_propagation", "control", "divergent", "exits", "joins", "partial_entry", "predicated", "view",
+        "_propagation", "divergent", "exits", "joins", "parted", "partial_entry", "predicated", "view",
     )  # fmt: skip
 
     def __init__(self, view: CFGView, partial_entry: int = 0) -> None:
@@ -45,7 +45,7 @@ class ControlState:
         self.divergent: dict[int, int] = {}
         self.joins: dict[int, dict[int, Groups]] = {}
         self.exits: dict[Edge, dict[int, Loop]] = {}
-        self.control = [partial_entry] * len(view.cfg)
+        self.parted = [0] * len(view.cfg)
         self.predicated = [0] * len(view.cfg)
 
     @property
@@ -66,14 +66,18 @@ class ControlState:
             self.exits.setdefault(edge, {})[block] = loop
         partial: set[int] = set()
         for affected in effects.activation_dependent:
-            if self.control[affected] | dims != self.control[affected]:
-                self.control[affected] |= dims
+            if self.parted[affected] | dims != self.parted[affected]:
+                self.parted[affected] |= dims
                 partial.add(affected)
         return set(effects.disjoint_preds), set(effects.divergent_exits), partial
 
+    def control(self, block: int) -> int:
+        """Along which dims only a part of all threads may arrive at a block: its control mask varies."""
+        return self.parted[block] | self.partial_entry
+
     def partial(self, block: int) -> int:
         """Along which dims the block may run for a part of the threads only: its activation varies."""
-        return self.control[block] | self.predicated[block]
+        return self.control(block) | self.predicated[block]
 
     def joined(self, block: int, arriving: Mapping[int, Hashable]) -> int:
         """Along which dims threads may come together in `block` from predecessors with different `arriving`.

@@ -42,16 +42,16 @@ class Engine:
         Divergent branches and their effects.
     objects, varying_objects
         The stack objects, and those whose contents differ between threads.
-    result
-        The join of what the function returns.
+    returned, returned_apart
+        The join of what the function's returns give, and along which dims threads may return apart.
     returns
         How many returns it has.
     """
 
     __slots__ = (
         "_far", "_fixed", "_heap", "_instructions", "_plans", "_position", "_queued", "_visits", "blocks",
-        "control", "function", "layout", "objects", "operands", "ranges", "result", "returns", "shapes", "summaries",
-        "threads", "varying_objects",
+        "control", "function", "layout", "objects", "operands", "ranges", "returned", "returned_apart",
+        "returns", "shapes", "summaries", "threads", "varying_objects",
     )  # fmt: skip
 
     def __init__(
@@ -78,7 +78,8 @@ class Engine:
         self.objects = StackObjects(function, view)
         self.varying_objects: set[Site] = set()
         self.shapes: dict[Value, Shape] = dict(initial)
-        self.result: Shape = BOTTOM
+        self.returned: Shape = BOTTOM
+        self.returned_apart = 0
         index = self.control.propagation.index
         order = index.order
         self.ranges = Ranges(function, view, index) if with_ranges else None
@@ -92,6 +93,12 @@ class Engine:
         self._plans: list[Plan | None] = [None] * count
         self._far = uses_behind_loops(view, self.control.propagation.loops.innermost)
         self.returns = sum(i.op == "ret" for i in self._instructions)
+
+    @property
+    def result(self) -> Shape:
+        """The shape of what the function returns: several returns are a φ."""
+        bits = self.operands.bits(self.function.fn_type.result)
+        return self.operands.vary(self.returned, bits, self.returned_apart)
 
     def run(self) -> None:
         """Compute the fixed point."""
@@ -135,10 +142,16 @@ class Engine:
         """The shape of an operand as `user` sees it, which may stand behind a divergent loop."""
         if isinstance(value, Constant):
             return self.operands.constant(value).shape
+        if user in self._far and user.block is not None:
+            return self.shape_in(value, user.block)
+        return self.shapes.get(value, BOTTOM)
+
+    def shape_in(self, value: Value, block: BasicBlock) -> Shape:
+        """The shape of a value as the threads that run `block` see it."""
         shape = self.shapes.get(value, BOTTOM)
-        if user in self._far and isinstance(value, Instruction) and user.block is not None:
-            shape = self._seen_outside(value, shape, self.blocks[user.block])
-        return shape
+        if not isinstance(value, Instruction):
+            return self.operands.constant(value).shape if isinstance(value, Constant) else shape
+        return self._seen_outside(value, shape, self.blocks[block])
 
     def dims(self, value: Value, user: Instruction) -> int:
         """Along which dims threads disagree on an operand."""
@@ -198,7 +211,7 @@ class Engine:
                     self._check_predicate(block)
         for block in partial:
             self._activation_changed(blocks[block])
-        if joins or exits:
+        if joins or exits or self.returns > 1:
             self._check_objects(joins)
 
     def make_varying(self, site: Site) -> None:
@@ -220,10 +233,7 @@ class Engine:
         if predicate is None or isinstance(predicate, Constant):
             return
         number = self.blocks[block]
-        shape = self.shapes.get(predicate, BOTTOM)
-        if isinstance(predicate, Instruction):
-            shape = self._seen_outside(predicate, shape, number)
-        dims = varying_dims(shape)
+        dims = varying_dims(self.shape_in(predicate, block))
         if dims & ~self.control.predicated[number]:
             self.control.predicated[number] |= dims
             self._activation_changed(block)

@@ -80,9 +80,9 @@ class Divergence:
             return self._engine.operands.constant(value).shape
         return self._engine.shapes.get(value, BOTTOM)
 
-    def shape_at(self, value: Value, user: Instruction) -> Shape:
-        """The shape as an operand of `user` (no φ), which may be outside of a loop that the value is in."""
-        return self._engine.shape(value, user)
+    def shape_in(self, value: Value, block: BasicBlock) -> Shape:
+        """The shape that the threads in `block` see, which may be outside of a loop that the value is in."""
+        return self._engine.shape_in(value, block)
 
     def is_uniform(self, value: Value) -> bool:
         """Whether all threads that have the value have the same one."""
@@ -131,7 +131,7 @@ class Divergence:
 
     def has_varying_control(self, block: BasicBlock) -> bool:
         """Whether a part of the threads may be elsewhere when the block runs (Moll's cdep*)."""
-        return self._engine.control.control[self._engine.blocks[block]] != 0
+        return self._engine.control.control(self._engine.blocks[block]) != 0
 
     def may_be_empty(self, block: BasicBlock) -> bool:
         """Whether the block, once linearized, may run without any active thread."""

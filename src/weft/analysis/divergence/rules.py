@@ -36,7 +36,7 @@ def visit_phi(engine: Engine, phi: Instruction) -> Shape | None:
         return engine.uniform(phi)
     dims = engine.control.joined(block, arriving) if block in engine.control.joins else 0
     if shadow is not None and not isinstance(shadow, Poison):
-        passive = engine.control.control[block]
+        passive = engine.control.control(block)
         if passive:
             # Threads that are elsewhere get the shadow ([DA-SPHI-D]), as if they arrived by an edge of their own.
             shape = domain.join(shape, engine.shape(shadow, phi))
@@ -57,10 +57,10 @@ def visit_return(engine: Engine, ret: Instruction) -> None:
     """Several returns are a φ of what they return."""
     assert ret.block is not None
     if ret.operands:
-        value = ret.operands[0]
-        dims = engine.control.control[engine.blocks[ret.block]] if engine.returns > 1 else 0
-        shape = engine.operands.vary(engine.shape(value, ret), engine.bits(value), dims)
-        engine.result = engine.threads.domain.join(engine.result, shape)
+        if engine.returns > 1:
+            engine.returned_apart |= engine.control.parted[engine.blocks[ret.block]]
+        shape = engine.shape(ret.operands[0], ret)
+        engine.returned = engine.threads.domain.join(engine.returned, shape)
 
 
 RULES: dict[str, Visit] = {
