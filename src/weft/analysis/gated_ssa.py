@@ -48,13 +48,15 @@ Phi = Gamma | Mu
 class Eta:
     """`value` as it is seen behind `loop` by threads that left it over `exits`.
 
-    `gate` decides in each iteration between leaving over one of `exits` and going on.
+    `gate` decides in each iteration between leaving over one of `exits` and going on; `block` is where the value is
+    first used.
     """
 
     value: Use
     loop: Loop
     exits: tuple[Edge, ...]
     gate: Gate
+    block: int
 
 
 Use = Value | Eta
@@ -135,20 +137,19 @@ class GatedSSA:
         seen: Use = value
         while loop is not None:
             if block not in loop.blocks:
-                exits = self.gating.exits_to(loop, block)
+                seen = self._eta(seen, loop, self.gating.exits_to(loop, block), block)
             elif target is not None and target not in loop.blocks:
-                exits = ((block, target),)
+                seen = self._eta(seen, loop, ((block, target),), target)
             else:
                 break
-            seen = self._eta(seen, loop, exits)
             loop = loop.parent
         return seen
 
-    def _eta(self, value: Use, loop: Loop, exits: tuple[Edge, ...]) -> Eta:
+    def _eta(self, value: Use, loop: Loop, exits: tuple[Edge, ...], block: int) -> Eta:
         key = (value, loop, exits)
         eta = self._etas.get(key)
         if eta is None:
-            eta = self._etas[key] = Eta(value, loop, exits, self.gating.leaving(loop, exits))
+            eta = self._etas[key] = Eta(value, loop, exits, self.gating.leaving(loop, exits), block)
             self.etas.append(eta)
         return eta
 

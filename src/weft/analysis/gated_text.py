@@ -19,7 +19,7 @@ def gated_text(gated: GatedSSA) -> str:
 
     Decisions with two ways read ``γ(p, then, else)``, others ``γ(x; %block: outcome, ...)``, and the choice of a
     loop's exit ``γ(%header; %from-%to: outcome, ...)``. What several outcomes share is written once, behind
-    ``where``. An η stands in the first block behind one of its exits.
+    ``where``. An η stands in the block in which it is first used.
     """
     return _Text(gated).write()
 
@@ -44,8 +44,7 @@ class _Text:
         order = gated.gating.index.number
         behind: dict[int, list[Eta]] = {}
         for eta in gated.etas:
-            first = min((target for _, target in eta.exits), key=order.__getitem__)
-            behind.setdefault(first, []).append(eta)
+            behind.setdefault(eta.block, []).append(eta)
         lines: list[str] = []
         for number, block in enumerate(view.blocks):
             if order[number] < 0:
