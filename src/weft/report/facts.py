@@ -103,7 +103,7 @@ def access_form(divergence: Divergence, access: Instruction) -> tuple[AccessForm
         case Form.STRIDED:
             return AccessForm.STRIDED, found.stride
     pointer = access.operands[1 if access.op == "store" else 0]
-    if divergence.shape_at(pointer, access).is_affine:
+    if divergence.engine.shape(pointer, access).is_affine:
         return AccessForm.STRIDED, None
     return (AccessForm.GATHER if access.op == "load" else AccessForm.SCATTER), None
 
