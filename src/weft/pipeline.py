@@ -7,6 +7,9 @@ front end              the source's program, variables on the stack             
 canonical              LLVM's named scalar passes: SSA, simple loops, nothing duplicated          FR
 work items             ids, sizes and shared memory are parameters                                FR
 barriers               continuations between barriers (only kernels that have some)               FR
+divergent loops        threads that enter a loop together leave it together                       FR, OBL
+linearization          no divergent branch, masks as block predicates                             FR, OBL
+widening               lanes are vector elements (kernels without barriers)                       scalar
 group loops            the entry point the runtime launches                                       scalar
 final                  LLVM's pipeline without its vectorizers                                    scalar
 =====================  =========================================================================  =======
@@ -23,10 +26,17 @@ from dataclasses import dataclass, field
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.groups import LaneKernel, build_group_entry
-from weft.codegen.vectorize import guard_by_lane, vectorize_function, why_not_vectorized
+from weft.codegen.remarks import remark_vectorization
+from weft.codegen.vectorize import (
+    VectorizationSummary,
+    guard_by_lane,
+    vectorize_function,
+    why_not_vectorized,
+)
 from weft.codegen.widen.calls import VectorMathFunction
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import UnsupportedError
+from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.intrinsics import IntrinsicKind, kind_of
@@ -70,6 +80,8 @@ class LoweredKernel:
         The source line of each barrier, numbered from 1; for `BarrierDivergence`.
     math
         Vector math functions the code calls, by symbol.
+    remarks
+        What was decided on the way.
     stages
         The program after each stage, kept only under ``WEFT_CHECK``.
     """
@@ -80,6 +92,7 @@ class LoweredKernel:
     barrier_lines: tuple[int, ...]
     timings: Timings
     math: dict[str, MathSymbol] = field(default_factory=dict)
+    remarks: RemarkLog = field(default_factory=RemarkLog)
     stages: list[Stage] = field(default_factory=list)
 
 
@@ -114,11 +127,14 @@ def lower_kernel(
         stages.add("work items", module, Version(kernel_name, Form.THREADS))
         _refuse_warp_operations(module)
         math: dict[str, MathSymbol] = {}
+        remarks = RemarkLog()
         program: BarrierProgram | LaneKernel | None = None
         if barriers_of(kernel):
             program = split_at_barriers(module, kernel)
-        elif (width := choose_width(kernel, options.width, spec)) > 1:
+        elif (width := _choose_width(kernel, options.width, remarks)) > 1:
             program = _widen(module, kernel, width, spec, math, stages)
+            reason = "as asked for" if options.width else "a register of 32-bit values"
+            remark_vectorization(remarks, kernel_name, reason, program.summary)
         for function in module.definitions():
             run_single_lane(function)
         entry, arena = build_group_entry(module, kernel, program)
@@ -126,7 +142,7 @@ def lower_kernel(
         stages.add("group loops", module, Version(entry.name, Form.ENTRY))
         text = write_module(module, plain=True)
     lines = program.lines if isinstance(program, BarrierProgram) else ()
-    return LoweredKernel(text, entry.name, arena, lines, timings, math, stages.stages)
+    return LoweredKernel(text, entry.name, arena, lines, timings, math, remarks, stages.stages)
 
 
 def _widen(
@@ -144,7 +160,8 @@ def _widen(
     guard_by_lane(module, partial)
     versions = [Version(kernel.name, Form.THREADS), Version(partial.name, Form.THREADS)]
     stages.add_lanes("lane groups", module, versions, 0, width)
-    vectors = []
+    vectors: list[Function] = []
+    summaries: list[VectorizationSummary] = []
     for i, (function, name) in enumerate(
         ((kernel, f"{kernel.name}.w{width}"), (partial, f"{kernel.name}.w{width}.partial"))
     ):
@@ -153,10 +170,12 @@ def _widen(
         }
         find = functools.partial(_find_math, math, spec)
         observe = functools.partial(_lanes_arrive, stages, versions, i, width)
-        vectors.append(vectorize_function(module, function, lanes, name, shapes, find, observe)[0])
+        vector, summary = vectorize_function(module, function, lanes, name, shapes, find, observe)
+        vectors.append(vector)
+        summaries.append(summary)
         versions[i] = Version(name, Form.LANES)
         stages.add_lanes("widening", module, versions, i, width)
-    return LaneKernel(width, *vectors)
+    return LaneKernel(width, vectors[0], vectors[1], summaries[0])
 
 
 def _lanes_arrive(
@@ -185,11 +204,16 @@ def _find_math(
     return None
 
 
-def choose_width(kernel: Function, wanted: int | None, spec: TargetSpec) -> int:
+def _choose_width(kernel: Function, wanted: int | None, remarks: RemarkLog) -> int:
     """How many threads a lane group has: what the user asked for, or one register of 32-bit values."""
-    if wanted is not None:
-        return 1 if why_not_vectorized(kernel) else wanted
-    return 1 if why_not_vectorized(kernel) else max(1, host().isa.vector_bits // 32)
+    if wanted == 1:
+        return 1
+    obstacle = why_not_vectorized(kernel)
+    if obstacle is not None:
+        message = f"{kernel.name} runs thread after thread because {obstacle}"
+        remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")
+        return 1
+    return wanted or max(1, host().isa.vector_bits // 32)
 
 
 def _refuse_warp_operations(module: Module) -> None:

@@ -15,6 +15,7 @@ from enum import IntEnum
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.loops import counted_loop
+from weft.codegen.vectorize import VectorizationSummary
 from weft.ir import Builder, ConstInt, Function, Instruction, Module, Value
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, pointer
@@ -42,11 +43,13 @@ class LaneKernel:
     """A kernel widened along x.
 
     `full` runs `width` threads that begin at ``tid.x``; `partial` has a parameter more, how many of them run.
+    `summary` says what became of the full version.
     """
 
     width: int
     full: Function
     partial: Function
+    summary: VectorizationSummary
 
 
 @dataclass(slots=True)

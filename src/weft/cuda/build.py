@@ -20,7 +20,7 @@ def lower(
     with timings.measure("frontend"):
         result = compile_python(function, types, fastmath=options.fastmath)
     lowered = lower_kernel(result.module, result.kernel.name, options, TargetSpec.host(), timings)
-    return lowered, tuple(result.remarks)
+    return lowered, (*result.remarks, *lowered.remarks)
 
 
 def emit(lowered: LoweredKernel) -> bytes:

@@ -76,9 +76,7 @@ def _holds_at_lane_zero(instruction: Instruction, divergence: Divergence) -> boo
         return True
     operands = divergence.engine.operands
     plan = operands.plan(instruction)
-    facts = [
-        fact or Fact(divergence.shape_in(value, block), bits) for value, bits, fact in plan.sources
-    ]
+    facts = [fact or Fact(divergence.shape_in(value, block), bits) for value, bits, fact in plan.sources]
     return operands.domain.at_lane_zero(
         plan.op,
         plan.bits,

@@ -1,0 +1,53 @@
+"""What vectorization did, as remarks for the user (statistics as in Moll, Fig. 13.1)."""
+
+from __future__ import annotations
+
+from weft.codegen.vectorize import VectorizationSummary
+from weft.diag.remarks import RemarkKind, RemarkLog
+from weft.diag.source import SourceSpan
+from weft.ir import BasicBlock, Instruction
+from weft.ir.locations import span_of
+
+
+def remark_vectorization(log: RemarkLog, kernel: str, reason: str, summary: VectorizationSummary) -> None:
+    """Note width, divergent loops and branches, and each access and call that has no cheap vector form."""
+    counts = f"{summary.notes.vector} values are vectors, {summary.notes.scalar} stay scalar"
+    log.add(
+        RemarkKind.VECTORIZED,
+        f"{kernel} runs {summary.width} threads at a time, {reason}; {counts}",
+        pass_name="widening",
+    )
+    for loop in summary.loops:
+        if loop.divergent:
+            exits = f"{loop.rebound_exits} of its {loop.rebound_exits + loop.kept_exits} exits are divergent"
+            log.add(
+                RemarkKind.DIVERGENT_LOOP,
+                f"lanes leave this loop in different iterations: it runs until the last is done; {exits}",
+                _span_of_block(loop.header),
+                pass_name="divergent loops",
+            )
+    if summary.branches.folded:
+        kept = f"{summary.branches.kept} uniform ones are kept"
+        log.add(
+            RemarkKind.DIVERGENT_BRANCH,
+            f"{summary.branches.folded} divergent branches run both sides under masks; {kept}",
+            pass_name="linearization",
+        )
+    for instruction, what in summary.notes.notes:
+        _remark_instruction(log, instruction, what)
+
+
+def _remark_instruction(log: RemarkLog, instruction: Instruction, what: str) -> None:
+    span = span_of(instruction)
+    if what in ("gather", "scatter"):
+        name = "load" if what == "gather" else "store"
+        log.add(RemarkKind.MEMORY, f"this {name} is a {what}: its addresses are not neighbours", span)
+    else:
+        subject = (
+            f"the call of {instruction.callee_name}" if instruction.op == "call" else f"this {instruction.op}"
+        )
+        log.add(RemarkKind.LANE_BY_LANE, f"{subject} runs once for each active lane", span)
+
+
+def _span_of_block(block: BasicBlock) -> SourceSpan | None:
+    return next((span for i in block.instructions if (span := span_of(i)) is not None), None)
