@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from weft.diag.call_site import call_site
 from weft.diag.errors import ArgumentError
 
 
@@ -112,7 +113,7 @@ def _require_alike(a: NDArray[Any], b: NDArray[Any]) -> None:
         raise ArgumentError(
             f"cannot copy between {a.dtype}{list(a.shape)} and {b.dtype}{list(b.shape)}",
             hint="both arrays need the same shape and dtype",
-        )
+        ).at(call_site())
 
 
 def to_device(
@@ -138,7 +139,9 @@ def device_array(
 ) -> DeviceArray:
     """A new device array with undefined contents."""
     if strides is not None:
-        raise ArgumentError("device_array does not take strides", hint="make a view of a larger array")
+        raise ArgumentError("device_array takes no strides", hint="make a view of a larger array").at(
+            call_site()
+        )
     return DeviceArray(np.empty(shape, dtype, order=order))  # type: ignore[call-overload]
 
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from weft.diag.call_site import call_site
+from weft.diag.errors import LaunchError
 from weft.machine.host import host
 
 
@@ -47,9 +49,17 @@ class Event:
         return True
 
     def elapsed_time(self, event: Event) -> float:
-        """Milliseconds from this event to `event`; ValueError when one was not recorded."""
+        """Milliseconds from this event to `event`.
+
+        Raises
+        ------
+        LaunchError
+            One of them was not recorded.
+        """
         if self._time is None or event._time is None:
-            raise ValueError("elapsed_time needs two recorded events")
+            raise LaunchError("an event was not recorded", hint="call record() of both events first").at(
+                call_site()
+            )
         return (event._time - self._time) * 1e3
 
 
@@ -95,9 +105,17 @@ def get_current_device() -> Device:
 
 
 def select_device(device_id: int) -> Device:
-    """The device 0; ValueError for any other number."""
+    """The device 0.
+
+    Raises
+    ------
+    LaunchError
+        Another one is asked for.
+    """
     if device_id != 0:
-        raise ValueError(f"there is one device, 0, not {device_id}")
+        raise LaunchError(f"there is no device {device_id}", hint="the one device is number 0").at(
+            call_site()
+        )
     return _DEVICE
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from weft.cuda.kernel import DeviceFunction, Kernel
+from weft.diag.call_site import located
 from weft.diag.errors import SignatureError
+from weft.frontend.python.signatures import parse_signature
+from weft.frontend.python.types import Signature
 from weft.options import CompileOptions
 
 _IGNORED = frozenset(
@@ -15,6 +18,11 @@ _IGNORED = frozenset(
 """Options of numba.cuda that ask for nothing here: code is always optimized, located and cached."""
 
 
+MAX_WIDTH = 64
+"""Threads of the widest lane group: masks of lanes are values of 64 bits."""
+
+
+@located
 def jit(
     func_or_sig: Any = None,
     argtypes: Any = None,
@@ -53,32 +61,39 @@ def jit(
     SignatureError
         An option is unknown, or a signature is none.
     """
-    unknown = set(options) - _IGNORED
+    unknown = sorted(set(options) - _IGNORED)
     if unknown:
         raise SignatureError(
-            f"cuda.jit has no option {', '.join(sorted(unknown))}",
+            f"cuda.jit has no option {', '.join(unknown)}",
             hint="options are device, debug, fastmath, width"
             + ("; link needs CUDA object code" if "link" in unknown else ""),
         )
-    if callable(func_or_sig) and hasattr(func_or_sig, "__code__"):
+    if width is not None and (type(width) is not int or not 1 <= width <= MAX_WIDTH):
+        raise SignatureError(f"a width of {width!r}", hint=f"it may be 1 to {MAX_WIDTH}, or None")
+    if isinstance(func_or_sig, FunctionType):
         return _make(func_or_sig, (), device, debug, CompileOptions(fastmath, width))
     signatures = _signatures(func_or_sig if argtypes is None else argtypes)
 
-    def decorate(function: Callable[..., Any]) -> Kernel | DeviceFunction:
+    @located
+    def decorate(function: Any) -> Kernel | DeviceFunction:
+        if not isinstance(function, FunctionType):
+            raise SignatureError(
+                f"{function!r} is no Python function", hint="decorate a function written with def"
+            )
         return _make(function, signatures, device, debug, CompileOptions(fastmath, width))
 
     return decorate
 
 
-def _signatures(given: Any) -> tuple[Any, ...]:
+def _signatures(given: Any) -> tuple[Signature, ...]:
     if given is None:
         return ()
-    return tuple(given) if isinstance(given, list) else (given,)
+    return tuple(map(parse_signature, given if isinstance(given, list) else [given]))
 
 
 def _make(
-    function: Callable[..., Any],
-    signatures: tuple[Any, ...],
+    function: FunctionType,
+    signatures: tuple[Signature, ...],
     device: bool,
     debug: bool,
     options: CompileOptions,

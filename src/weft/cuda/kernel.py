@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.cuda.arrays import DeviceArray
 from weft.cuda.compiled import CompiledKernel, KernelSource
-from weft.diag.errors import ArgumentError, LaunchError, SignatureError
+from weft.diag.call_site import call_site, located
+from weft.diag.errors import ArgumentError, LaunchError, SignatureError, WeftError
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.options import CompileOptions
-from weft.runtime.shape import LaunchShape, launch_shape
+from weft.runtime.shape import LaunchShape, launch_shape, tasks_shape
 
 if TYPE_CHECKING:
     from weft.report.report import Report
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 _FORALL_BLOCK = 256
 
 Types = tuple[KernelType, ...]
+
+_SignatureError = TypeVar("_SignatureError", bound=SignatureError)
 
 
 class Kernel:
@@ -65,26 +69,35 @@ class Kernel:
         except TypeError:
             known = None
         if known is None:
-            known = ConfiguredKernel(self, _shape_of(configuration))
+            known = self._configure(configuration)
             if len(self._configured) < 1024:
                 self._configured[configuration] = known
         return known
 
+    @located
+    def _configure(self, configuration: Any) -> ConfiguredKernel:
+        return ConfiguredKernel(self, _shape_of(configuration))
+
+    @located
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         raise LaunchError(
             f"kernel {self.py_func.__name__} was called without a launch configuration",
             hint=f"write {self.py_func.__name__}[blocks, threads_per_block](...)",
         )
 
+    @located
     def forall(self, ntasks: int, tpb: int = 0, stream: object = 0, sharedmem: int = 0) -> ConfiguredKernel:
         """Configure a one-dimensional launch of at least `ntasks` threads, `tpb` (or a good number) a block."""
-        block = tpb or _FORALL_BLOCK
-        return ConfiguredKernel(self, launch_shape(max(1, -(-ntasks // block)), block, sharedmem))
+        if ntasks == 0:
+            return _NoTasks(self, tasks_shape(1, 1))
+        return ConfiguredKernel(self, tasks_shape(ntasks, tpb or _FORALL_BLOCK, sharedmem))
 
+    @located
     def compile(self, signature: Any) -> CompiledKernel:
         """Compile for a signature: a `weft.types` signature, a tuple of types, or numba's notation as text."""
         return self._compile(_types_of(signature))
 
+    @located
     def specialize(self, *args: Any) -> CompiledKernel:
         """Compile for the types of `args`."""
         return self._compile(tuple(typeof(a) for a in _host(args)), ArgumentError)
@@ -100,7 +113,10 @@ class Kernel:
     def launch(self, shape: LaunchShape, args: tuple[Any, ...]) -> None:
         """Run the kernel over the grid of `shape`."""
         args = _host(args)
-        types = tuple([typeof(a) for a in args])
+        try:
+            types = tuple([typeof(a) for a in args])
+        except ArgumentError:
+            raise self._blamed(args) from None
         if self.debug:
             from weft.cuda.debug import launch_checked
 
@@ -115,11 +131,26 @@ class Kernel:
         else:
             self._compile(types, ArgumentError).launcher.launch(shape, args, checked=True)
 
+    def _blamed(self, args: Sequence[Any]) -> ArgumentError:
+        """The error for arguments of which one is of no type for kernels, with the name of its parameter."""
+        for name, value in zip(self._source.parameters, args, strict=False):
+            try:
+                typeof(value)
+            except ArgumentError as error:
+                error.message = f"argument '{name}' of {self.py_func.__name__}: {error.message}"
+                return error
+        return self._wrong_number(len(args), ArgumentError)
+
     def _require_as_many(self, types: Types, error: type[SignatureError]) -> None:
-        expected = len(self._source.parameters)
-        if len(types) != expected:
-            names = ", ".join(self._source.parameters)
-            raise error(f"{self.py_func.__name__} takes {expected} arguments ({names}), and got {len(types)}")
+        if len(types) != len(self._source.parameters):
+            raise self._wrong_number(len(types), error)
+
+    def _wrong_number(self, given: int, error: type[_SignatureError]) -> _SignatureError:
+        names = self._source.parameters
+        return error(
+            f"{self.py_func.__name__} takes {len(names)} arguments ({', '.join(names)}), and got {given}",
+            hint="give one for each parameter, in their order",
+        )
 
     def _accepting(self, types: Types, args: Sequence[Any]) -> CompiledKernel:
         """The first declared signature that takes the arguments, numbers converted."""
@@ -182,6 +213,17 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<weft kernel {self.py_func.__qualname__}>"
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        # By name where the name leads here, as after decoration; otherwise the function has to have one.
+        if vars(sys.modules.get(self.py_func.__module__)).get(self.py_func.__qualname__) is self:
+            return self.py_func.__qualname__
+        return Kernel, (
+            self.py_func,
+            self._source.options,
+            (self._fixed and self.signatures) or (),
+            self.debug,
+        )
+
 
 class ConfiguredKernel:
     """A kernel with a grid; calling it launches, and returns when the kernel is done."""
@@ -192,8 +234,26 @@ class ConfiguredKernel:
         self.kernel = kernel
         self.shape = shape
 
-    def __call__(self, *args: Any) -> None:
-        self.kernel.launch(self.shape, args)
+    def __call__(self, *args: Any, **named: Any) -> None:
+        try:
+            if named:
+                raise ArgumentError(
+                    f"{self.kernel.py_func.__name__} got {', '.join(named)} by name",
+                    hint="give the arguments of a kernel by position",
+                )
+            self.kernel.launch(self.shape, args)
+        except WeftError as error:
+            error.at(call_site())
+            raise
+
+
+class _NoTasks(ConfiguredKernel):
+    """A launch of no threads, as numba.cuda has it."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Do nothing."""
 
 
 class DeviceFunction:
@@ -203,6 +263,7 @@ class DeviceFunction:
         functools.update_wrapper(self, function)
         self.py_func = function
 
+    @located
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise LaunchError(
             f"{self.py_func.__name__} is a device function and can be called from kernels only",

@@ -51,12 +51,20 @@ class SourceSpan:
             How many lines precede the parsed text in the file, and how many columns were cut from each of its
             lines, when not the whole file was parsed (a function's source, dedented).
         """
-        line = node.lineno + lines
-        end_line = (node.end_lineno or node.lineno) + lines
-        column = _character_column(file, line, node.col_offset + indent)
         end = node.end_col_offset
-        end_column = 0 if end is None else _character_column(file, end_line, end + indent)
-        return cls(file, line, column, end_line, end_column)
+        return cls.of_bytes(
+            file,
+            node.lineno + lines,
+            node.col_offset + indent,
+            (node.end_lineno or node.lineno) + lines,
+            None if end is None else end + indent,
+        )
+
+    @classmethod
+    def of_bytes(cls, file: str, line: int, column: int, end_line: int, end_column: int | None) -> SourceSpan:
+        """Return the span whose columns Python gives: from 0, in UTF-8 bytes."""
+        end = 0 if end_column is None else _character_column(file, end_line, end_column)
+        return cls(file, line, _character_column(file, line, column), end_line, end)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"

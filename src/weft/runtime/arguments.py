@@ -290,7 +290,8 @@ class ArgumentPacker:
         if len(args) != len(self.names):
             listed = ", ".join(self.names)
             raise ArgumentError(
-                f"{self.kernel} takes {len(self.names)} arguments ({listed}), and got {len(args)}"
+                f"{self.kernel} takes {len(self.names)} arguments ({listed}), and got {len(args)}",
+                hint="give one for each parameter, in their order",
             )
         for name, parameter, value in zip(self.names, self.parameters, args, strict=True):
             reason = parameter.mismatch(value)
@@ -298,7 +299,10 @@ class ArgumentPacker:
                 raise self._error(name, reason)
 
     def _error(self, name: str, reason: str) -> ArgumentError:
-        return ArgumentError(f"argument '{name}' of {self.kernel}: {reason}")
+        return ArgumentError(
+            f"argument '{name}' of {self.kernel}: {reason}",
+            hint="convert the argument, or compile for its own type",
+        )
 
 
 def _padded(dtype: np.dtype[Any]) -> str:

@@ -60,6 +60,20 @@ def launch_shape(grid: Extent, block: Extent, dynamic_bytes: SupportsIndex = 0) 
     )
 
 
+def tasks_shape(tasks: SupportsIndex, block: SupportsIndex, dynamic_bytes: SupportsIndex = 0) -> LaunchShape:
+    """Return the one-dimensional shape with at least `tasks` threads in blocks of `block`.
+
+    Raises
+    ------
+    LaunchError
+        As `launch_shape`, or there is no task.
+    """
+    count, size = _integer("number of tasks", tasks), _integer("block", block)
+    if count < 1:
+        raise LaunchError(f"the number of tasks is {count}", hint="it has to be positive")
+    return launch_shape(-(-count // max(size, 1)), size, dynamic_bytes)
+
+
 @functools.lru_cache(maxsize=1024)
 def _checked(grid: tuple[int, ...], block: tuple[int, ...], dynamic_bytes: int) -> LaunchShape:
     shape = LaunchShape(_extents("grid", grid, MAX_GRID), _extents("block", block, MAX_BLOCK), dynamic_bytes)
@@ -69,9 +83,15 @@ def _checked(grid: tuple[int, ...], block: tuple[int, ...], dynamic_bytes: int) 
             hint=f"a block has at most {MAX_BLOCK_THREADS} threads; use more blocks",
         )
     if not 0 <= shape.dynamic_bytes <= MAX_DYNAMIC_BYTES:
-        raise LaunchError(f"dynamic shared memory is 0 to {MAX_DYNAMIC_BYTES} bytes, not {dynamic_bytes}")
+        raise LaunchError(
+            f"dynamic shared memory of {dynamic_bytes} bytes",
+            hint=f"it may be 0 to {MAX_DYNAMIC_BYTES} bytes",
+        )
     if shape.groups >= 1 << 62:
-        raise LaunchError(f"a grid of {shape.grid} has {shape.groups} blocks, too many to count in 62 bits")
+        raise LaunchError(
+            f"a grid of {shape.grid} has {shape.groups} blocks, too many to count in 62 bits",
+            hint="launch parts of it one after the other",
+        )
     return shape
 
 
@@ -82,7 +102,9 @@ def _integers(what: str, value: Extent) -> tuple[int, ...]:
 
 def _extents(what: str, items: tuple[int, ...], limits: tuple[int, int, int]) -> tuple[int, int, int]:
     if not 1 <= len(items) <= 3:
-        raise LaunchError(f"a {what} has 1 to 3 dimensions, not {len(items)}")
+        raise LaunchError(
+            f"a {what} has 1 to 3 dimensions, not {len(items)}", hint="write x, (x, y) or (x, y, z)"
+        )
     x, y, z = (*items, 1, 1)[:3]
     for extent, limit, axis in zip((x, y, z), limits, "xyz", strict=True):
         if not 1 <= extent <= limit:

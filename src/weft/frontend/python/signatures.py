@@ -118,7 +118,8 @@ def _parse_expression(text: str) -> ast.expr:
         return ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         span = SourceSpan("<signature>", 1, error.offset or 1, text=text)
-        raise SignatureError(f"signature cannot be read: {error.msg}", span) from None
+        hint = "write it as in 'void(float32[:, ::1], int32)'"
+        raise SignatureError(f"signature cannot be read: {error.msg}", span, hint) from None
 
 
 def _parse_text(text: str) -> Signature:

@@ -75,7 +75,10 @@ def _other(value: Any) -> KernelType:
     if isinstance(value, (list, dict, set)):
         hint = "pass a NumPy array, or a tuple when the length is fixed"
         raise ArgumentError(f"a kernel cannot take a {type(value).__name__}", hint=hint)
-    raise ArgumentError(f"a kernel cannot take a value of type {type(value).__qualname__}")
+    raise ArgumentError(
+        f"a kernel cannot take a value of type {type(value).__qualname__}",
+        hint="pass numbers, NumPy arrays and scalars, and tuples of these",
+    )
 
 
 @cache
