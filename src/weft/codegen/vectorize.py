@@ -19,7 +19,7 @@ from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.widener import WideningNotes
 from weft.graph.loops import loop_forest
-from weft.ir import Builder, Function, Module, Value
+from weft.ir import Builder, ConstInt, Function, Module, Value
 from weft.ir.cfg_edit import remove_dead_instructions, split_block
 from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import declare
@@ -59,6 +59,8 @@ def why_not_vectorized(function: Function) -> str | None:
         types = [instruction.type, *(v.type for v in instruction.operands)]
         if any(t.is_vector or t.is_aggregate for t in types):
             return "it holds short vectors or aggregates"
+        if instruction.op == "alloca" and not isinstance(instruction.operands[0], ConstInt):
+            return "it has a stack object of variable size"
     return None
 
 
