@@ -124,13 +124,15 @@ class _Deciders:
 def _guard(module: Module, function: Function, loop: LoopShape) -> None:
     """Skip a uniform loop when no thread is live; the threads that would run it never skip it."""
     preheader = preheader_of(loop)
-    exiting, target = loop.uniform_exits[0] if loop.uniform_exits else (None, None)
-    if exiting is None or target is None:
+    outer = loop.parent
+    # An exit that stays in the loop around, of which there is one: the skipped loop is part of its iterations.
+    targets = [t for _, t in loop.uniform_exits if outer is None or t in outer.blocks]
+    if not targets:
         return
+    target = targets[0]
     skip = function.add_block(f"{loop.header.name}.skip", after=preheader)
-    for outer in loop.ancestors():
-        if target in outer.blocks:
-            outer.blocks.add(skip)
+    for around in loop.ancestors():
+        around.blocks.add(skip)
     builder = Builder(before=preheader.terminator)
     builder.total = True
     mask = builder.call(declare(module, "weft.mask"), ())

@@ -65,6 +65,7 @@ class _Linearizer:
     new_dominators: DominatorTree
     masks: dict[int, Value] = field(default_factory=dict)
     edge_masks: dict[tuple[int, int], Value] = field(default_factory=dict)
+    replaced: dict[Value, Value] = field(default_factory=dict)
 
     def run(self) -> None:
         for i in self.index.order:
@@ -82,6 +83,21 @@ class _Linearizer:
             self._freeze_condition(i)
         _repair_dominance(self.function)
 
+    def _replace(self, old: Instruction, new: Value) -> None:
+        """Put `new` in the place of `old`, which masks and conditions noted here may still name."""
+        old.replace_all_uses(new)
+        self.replaced[old] = new
+        old.erase()
+
+    def _current(self, value: Value) -> Value:
+        while (new := self.replaced.get(value)) is not None:
+            value = new
+        return value
+
+    def _mask_of(self, i: int) -> Value:
+        """The mask of block `i`, once it is known."""
+        return self._current(self.masks[i])
+
     def _top(self, block: BasicBlock) -> Builder:
         """A builder of total instructions right behind the φs and what else was put there."""
         builder = Builder.after_phis(block)
@@ -97,7 +113,7 @@ class _Linearizer:
             return self._edge_mask(outside, i)
         above = self._equivalent_above(i)
         if above is not None:
-            return self.masks[above]
+            return self._mask_of(above)
         return self._disjunction(i)
 
     def _equivalent_above(self, i: int) -> int | None:
@@ -145,7 +161,7 @@ class _Linearizer:
 
     def _arriving_mask(self, source: int, i: int) -> Value:
         """The mask on an edge that is still taken as before: by all threads of a uniform branch."""
-        return self.masks[source] if not self._is_divergent(source) else self._edge_mask(source, i)
+        return self._mask_of(source) if not self._is_divergent(source) else self._edge_mask(source, i)
 
     def _is_divergent(self, i: int) -> bool:
         old = self.branches[i].targets
@@ -155,13 +171,15 @@ class _Linearizer:
         """The mask of the threads that go from `source` to `target`, valid at the end of `source`."""
         known = self.edge_masks.get((source, target))
         if known is not None:
-            return known
+            return self._current(known)
         branch = self.branches[source]
-        mask = self.masks[source]
+        mask = self._mask_of(source)
         if len(set(branch.targets)) > 1:
+            assert branch.condition is not None
             builder = Builder(before=self.blocks[source].terminator)
             builder.total = True
-            mask = both(builder, mask, _condition_for(builder, branch, self.blocks[target]))
+            condition = _condition_for(builder, branch, self._current(branch.condition), self.blocks[target])
+            mask = both(builder, mask, condition)
         self.edge_masks[source, target] = mask
         return mask
 
@@ -183,14 +201,13 @@ class _Linearizer:
 
     def _resolve_mask_calls(self, block: BasicBlock, mask: Value) -> None:
         for call in [c for c in block.instructions if c.callee_name == "weft.mask"]:
-            call.replace_all_uses(mask)
-            call.erase()
+            self._replace(call, mask)
 
     def _resolve_phis(self, i: int) -> None:
         block = self.blocks[i]
         intact = self._is_intact(i)
         for phi in list(block.phis()):
-            if phi.name.endswith(".mask") and phi is self.masks[i]:
+            if phi.name.endswith(".mask") and phi is self._mask_of(i):
                 continue
             if all(source in self.number for source in phi.blocks) and intact:
                 self._resolve_shadow(phi, i)
@@ -214,7 +231,7 @@ class _Linearizer:
     def _through(self, source: int, target: int) -> Value:
         """The threads that pass an edge into an intact block; for a back edge, those of the loop."""
         if self.loops.is_back_edge(source, target):
-            return self.masks[target]
+            return self._mask_of(target)
         return self._arriving_mask(source, target)
 
     def _select(self, phi: Instruction, i: int) -> None:
@@ -230,7 +247,7 @@ class _Linearizer:
         result: Value = shadow if shadow is not None else (values[-1] if values else Poison(phi.type))
         chosen = values if shadow is not None else values[:-1]
         masks_here = [m for v in chosen for m in choices[v]]
-        builder = self._top_after(block, self.masks[i], *masks_here)
+        builder = self._top_after(block, self._mask_of(i), *masks_here)
         for value in chosen:
             mask: Value = FALSE
             for edge in choices[value]:
@@ -238,14 +255,13 @@ class _Linearizer:
             builder.total = shadow is not None
             result = _choose(builder, mask, value, result, phi.name)
             builder.total = True
-        phi.replace_all_uses(result)
         phi.set_shadow(None)
-        phi.erase()
+        self._replace(phi, result)
 
     def _freeze_condition(self, i: int) -> None:
         """A branch that stays may run without live threads: its condition must not be poison."""
         terminator = self.blocks[i].terminator
-        if not terminator.operands or terminator.op == "ret" or self.masks[i] == TRUE:
+        if not terminator.operands or terminator.op == "ret" or self._mask_of(i) == TRUE:
             return
         condition = terminator.operands[0]
         if isinstance(condition, Instruction) and condition.callee_name in _WHOLE_MASK_CALLS:
@@ -265,18 +281,17 @@ def _choose(builder: Builder, mask: Value, value: Value, otherwise: Value, name:
     return builder.select(mask, value, otherwise, name=name)
 
 
-def _condition_for(builder: Builder, branch: _Branch, target: BasicBlock) -> Value:
-    """The condition under which `branch` goes to `target`."""
-    assert branch.condition is not None
+def _condition_for(builder: Builder, branch: _Branch, tested: Value, target: BasicBlock) -> Value:
+    """The condition under which `branch`, on the value `tested`, goes to `target`."""
     if branch.cases is None:
-        return branch.condition if target is branch.targets[0] else negated(builder, branch.condition)
-    type = branch.condition.type
+        return tested if target is branch.targets[0] else negated(builder, tested)
+    type = tested.type
     condition: Value = FALSE
     others: Value = TRUE
     for case, destination in zip(branch.cases, branch.targets[1:], strict=True):
         if target is not branch.targets[0] and destination is not target:
             continue
-        equal = builder.icmp("eq", branch.condition, ConstInt(type, case))  # type: ignore[arg-type]
+        equal = builder.icmp("eq", tested, ConstInt(type, case))  # type: ignore[arg-type]
         if destination is target:
             condition = equal if condition == FALSE else builder.binary("or", condition, equal)
         else:

@@ -246,24 +246,41 @@ class LoopRebounding:
         exit_phis: dict[Instruction, _Tracker],
     ) -> None:
         """D and its successors branch on the exit masks; the φs of the exits take the tracked values."""
-        source_of: dict[BasicBlock, BasicBlock] = {}
         for i, block in enumerate(dispatch):
+            if i and self._leaves_a_loop(targets, i):
+                self._close_over(block, dispatch[i - 1], targets[i:], masks[i:], exit_phis)
+            last = targets[-1] if i + 1 == len(dispatch) else None
             if not masks:
                 Builder(block).br(targets[0])
-                source_of[targets[0]] = block
-                continue
-            mask = masks[i].final
-            assert mask is not None
-            otherwise = dispatch[i + 1] if i + 1 < len(dispatch) else targets[-1]
-            Builder(block).cond_br(mask, targets[i], otherwise)
-            source_of[targets[i]] = block
-            if otherwise is targets[-1]:
-                source_of[otherwise] = block
-        for phi, tracker in exit_phis.items():
-            assert phi.block is not None and tracker.final is not None
-            for i in reversed(range(len(phi.blocks))):
-                phi.remove_incoming(i)
-            phi.add_incoming(tracker.final, source_of[phi.block])
+            else:
+                mask = masks[i].final
+                assert mask is not None
+                Builder(block).cond_br(mask, targets[i], last or dispatch[i + 1])
+            for target in dict.fromkeys((targets[i], last or targets[i])):
+                _take_from(target, block, exit_phis)
+
+    def _leaves_a_loop(self, targets: Sequence[BasicBlock], i: int) -> bool:
+        """Whether dispatch block `i` lies outside a loop that the one before it lies in."""
+        return any(
+            targets[i - 1] in outer.blocks and not any(t in outer.blocks for t in targets[i:])
+            for outer in self.loop.ancestors()
+        )
+
+    def _close_over(
+        self,
+        block: BasicBlock,
+        source: BasicBlock,
+        targets: Sequence[BasicBlock],
+        masks: Sequence[_Tracker],
+        exit_phis: dict[Instruction, _Tracker],
+    ) -> None:
+        """Loop-closed form: what is needed from here on enters `block` through φs."""
+        needed = [*masks, *(tracker for phi, tracker in exit_phis.items() if phi.block in targets)]
+        for tracker in dict.fromkeys(needed):
+            assert tracker.final is not None
+            phi = Builder(block).phi(tracker.type, tracker.final.name)
+            phi.add_incoming(tracker.final, source)
+            tracker.final = phi
 
     def _note(
         self,
@@ -280,22 +297,12 @@ class LoopRebounding:
         for block in (new_header, new_latch, *(taken[e] for e in loop.divergent_exits)):
             loop.add(block)
         for outer in loop.ancestors():
-            if any(t in outer.blocks for t in targets):
-                outer.blocks.update(taken[e] for e in loop.uniform_exits)
-            for i, block in enumerate(dispatch):
-                if any(t in outer.blocks for t in targets[i:]):
-                    outer.blocks.add(block)
-        for outer in loop.ancestors():
+            # Some exit leads on to the latch of each loop around this one, so its first dispatch block is inside.
+            outer.blocks.update(taken[e] for e in loop.uniform_exits)
+            outer.blocks.update(b for i, b in enumerate(dispatch) if any(t in outer.blocks for t in targets[i:]))
             left = [
                 (b, t) for b in dispatch for t in b.successors if b in outer.blocks and t not in outer.blocks
             ]
-            if not any(b in outer.blocks for b in dispatch):
-                left = [
-                    (s, t)
-                    for s in (new_header, *(taken[e] for e in loop.uniform_exits))
-                    for t in dispatch[:1]
-                ]
-                left = [(s, t) for s, t in left if s in outer.blocks]
             for edge in [*loop.uniform_exits, *loop.divergent_exits]:
                 outer.replace_exit(edge, left)
         self.summary.kept_exits = len(loop.uniform_exits)
@@ -313,6 +320,16 @@ def _merge(block: BasicBlock, type: Type, name: str, values: dict[BasicBlock, Va
     for source, value in values.items():
         phi.add_incoming(value, source)
     return phi
+
+
+def _take_from(target: BasicBlock, source: BasicBlock, exit_phis: dict[Instruction, _Tracker]) -> None:
+    """Let the φs of an exit block take the tracked values, over the one edge that is left."""
+    for phi in target.phis():
+        tracker = exit_phis[phi]
+        assert tracker.final is not None
+        for i in reversed(range(len(phi.blocks))):
+            phi.remove_incoming(i)
+        phi.add_incoming(tracker.final, source)
 
 
 def _place_after(function: Function, block: BasicBlock, moved: Sequence[BasicBlock]) -> None:
