@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from weft.analysis.dependence_calls import Calls
 from weft.analysis.divergence import Scope, is_kernel
 from weft.analysis.gated_ssa import Eta, GatedSSA, Mu, Use
 from weft.analysis.gates import outcomes
 from weft.analysis.sources import THREAD, Origin, Source, source_of
-from weft.graph.control_dependence import control_dependence
 from weft.ir import Argument, ConstExpr, Function, GlobalVariable, Instruction, Poison, Value
 from weft.ir.types import VOID
 
@@ -100,7 +100,7 @@ class DependenceGraph:
             return self._dependences_of_phi(variable)
         source, uses = source_of(variable), list(gated.uses(variable))
         if source.origin is Origin.CALL:
-            return self._calls.dependences(variable, uses)
+            return (*self._calls.dependences(variable, uses), ())
         if source.origin is Origin.VOTE:
             source = Source(Origin.LANES if self.scope is Scope.LANES else Origin.OPERANDS)
         elif source.origin is Origin.MATCH:
@@ -177,58 +177,3 @@ def _is_thread_local(value: Value) -> bool:
 def varying_arguments(function: Function) -> list[Argument]:
     """The arguments that differ between threads: none of a kernel's, all others but those marked ``inreg``."""
     return [] if is_kernel(function) else [a for a in function.args if "inreg" not in a.attributes]
-
-
-class Calls:
-    """What results of the functions of a module depend on, for one kind of thread set; shared by analyses.
-
-    Reachability is additive, so one summary holds for all calls: whether the result is divergent in itself, and the
-    arguments it depends on. A recursive function may return anything.
-    """
-
-    __slots__ = ("_dimension", "_known", "_scope")
-
-    def __init__(self, scope: Scope, dimension: int | None) -> None:
-        self._scope = scope
-        self._dimension = dimension
-        self._known: dict[Function, tuple[bool, tuple[int, ...]]] = {}
-
-    def dependences(self, call: Instruction, uses: Sequence[Use]) -> Dependences:
-        callee = call.callee
-        assert isinstance(callee, Function)
-        if callee.fn_type.vararg:
-            return THREAD, (), ()
-        divergent, needed = self._summary(callee)
-        return (THREAD, (), ()) if divergent else (Source(Origin.OPERANDS), [uses[i] for i in needed], ())
-
-    def _summary(self, function: Function) -> tuple[bool, tuple[int, ...]]:
-        known = self._known.get(function)
-        if known is None:
-            self._known[function] = (True, ())
-            known = self._known[function] = self._summarize(function)
-        return known
-
-    def _summarize(self, function: Function) -> tuple[bool, tuple[int, ...]]:
-        gated = GatedSSA(function)
-        graph = DependenceGraph(gated, self._scope, self._dimension, calls=self)
-        blocks = [gated.view.blocks[number] for number in gated.gating.index.order]
-        returns = [block for block in blocks if block.terminator.op == "ret"]
-        work: list[Use] = [use for block in returns for use in gated.uses(block.terminator)]
-        if len(returns) > 1:
-            # Which of them is reached is decided by all that they depend on by control.
-            on = control_dependence(gated.view.cfg).on
-            deciding = {gated.view.index[block] for block in returns}
-            for block in (ordered := list(deciding)):
-                ordered += [b for b in on[block] if b not in deciding]
-                deciding.update(on[block])
-                work += [
-                    use for branch in on[block] for use in gated.uses(gated.view.blocks[branch].terminator)
-                ]
-        reached = {graph.number[use] for use in work if use in graph.number}
-        for variable in (order := list(reached)):
-            for needed in (*graph.inputs[variable], *graph.deciders[variable]):
-                if needed not in reached:
-                    reached.add(needed)
-                    order.append(needed)
-        arguments = tuple(a.index for a in function.args if graph.number[a] in reached)
-        return not reached.isdisjoint(graph.divergent), arguments

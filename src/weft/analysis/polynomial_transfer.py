@@ -7,6 +7,9 @@ operations on integers are functions of uniform operands (GBZA), but for the fol
 * truncation and what keeps or drops low bits see residues: they only need factors that are multiples of 2ᵏ.
 
 Degrees above the domain's are not kept: nothing is then claimed.
+
+The functions are monotone but for one exception: where a factor itself is not in the signed range (in i8, 3·50), it is
+taken modulo 2ⁿ and exactness is lost, which an unknown factor keeps. The solver only goes down, and so ends regardless.
 """
 
 from __future__ import annotations
@@ -141,7 +144,7 @@ def _bit_and(domain: PolynomialDomain, bits: int, flags: Flags, x: Polynomial, y
     if x.constant is not None:
         x, y = y, x
     mask = y.constant
-    if mask is None or x.is_uniform:
+    if mask is None:
         return elementwise(domain, bits, (x, y))
     zeros = _common_zeros(x)
     if to_unsigned(mask, bits) < 1 << zeros:
@@ -160,13 +163,14 @@ def _common_zeros(x: Polynomial) -> int:
 
 
 def _masked(domain: PolynomialDomain, x: Polynomial, mask: int) -> Polynomial:
-    base = x.coefficients[0]
+    """x & mask, where no bit of the mask depends on the thread."""
+    base = x.coefficients[0] if mask else 0
     return domain.uniform(x.bits) if base is None else domain.constant(x.bits, base & mask)
 
 
 def _urem(domain: PolynomialDomain, bits: int, flags: Flags, x: Polynomial, y: Polynomial) -> Polynomial:
     divisor = _divisor(y)
-    if divisor and not x.is_uniform:
+    if divisor:
         if divisor & (divisor - 1) == 0 and divisor <= 1 << _common_zeros(x):
             return _masked(domain, x, divisor - 1)
         if x.nuw and _divides(divisor, x):
