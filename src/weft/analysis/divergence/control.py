@@ -35,7 +35,7 @@ class ControlState:
     """
 
     __slots__ = (
-        "_propagation", "divergent", "exits", "joins", "parted", "partial_entry", "predicated", "view",
+        "_left", "_propagation", "divergent", "exits", "joins", "parted", "partial_entry", "predicated", "view",
     )  # fmt: skip
 
     def __init__(self, view: CFGView, partial_entry: int = 0) -> None:
@@ -45,6 +45,7 @@ class ControlState:
         self.divergent: dict[int, int] = {}
         self.joins: dict[int, dict[int, Groups]] = {}
         self.exits: dict[Edge, dict[int, Loop]] = {}
+        self._left: dict[Loop, int] = {}
         self.parted = [0] * len(view.cfg)
         self.predicated = [0] * len(view.cfg)
 
@@ -64,6 +65,7 @@ class ControlState:
             self.joins.setdefault(join, {})[block] = groups
         for edge, loop in effects.divergent_exits.items():
             self.exits.setdefault(edge, {})[block] = loop
+            self._left[loop] = self._left.get(loop, 0) | known | dims
         partial: set[int] = set()
         for affected in effects.activation_dependent:
             if self.parted[affected] | dims != self.parted[affected]:
@@ -112,10 +114,10 @@ class ControlState:
     def outside_apart(self, defined: int, used: int) -> int:
         """As `left_apart`, for a use in block `used`, whichever exits lead there."""
         dims = 0
-        for leaving in self.exits.values():
-            for branch, loop in leaving.items():
-                if defined in loop.blocks and used not in loop.blocks:
-                    dims |= self.divergent[branch]
+        loop = self._propagation.loops.innermost[defined]
+        while loop is not None and used not in loop.blocks:
+            dims |= self._left.get(loop, 0)
+            loop = loop.parent
         return dims
 
     def divergent_exits_of(self, loop: Loop) -> set[Edge]:
