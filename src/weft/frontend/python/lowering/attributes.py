@@ -49,7 +49,7 @@ def _lower_attribute(low: Lowering, node: ast.Attribute) -> Typed:
     if isinstance(type, Array):
         return _array_attribute(low, value, node.attr)
     if isinstance(type, Scalar):
-        return _number_attribute(low, value, type, node.attr)
+        return number_attribute(low, value, node.attr)
     if isinstance(type, Tuple) and node.attr in type.fields:
         return items_of(value)[type.fields.index(node.attr)]
     if isinstance(type, Record):
@@ -125,7 +125,11 @@ def total_size(low: Lowering, value: Typed) -> Value:
     return result
 
 
-def _number_attribute(low: Lowering, value: Typed, type: Scalar, name: str) -> Typed:
+def number_attribute(low: Lowering, value: Typed, name: str) -> Typed:
+    """An attribute of a number."""
+    type = value.type
+    if not isinstance(type, Scalar):
+        raise TypingError(f"a number is needed here, not {type}")
     if name == "dtype" and not type.weak:
         return static(type.dtype)
     if name in ("real", "imag"):

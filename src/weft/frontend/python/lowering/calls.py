@@ -11,6 +11,7 @@ from weft.diag.errors import SignatureError, TypingError, UnsupportedError
 from weft.frontend.python import device_random
 from weft.frontend.python.components import components, tuple_offsets
 from weft.frontend.python.cuda_names import cuda_name_of
+from weft.frontend.python.device_math import REPLACEMENTS
 from weft.frontend.python.lowering.attributes import Method
 from weft.frontend.python.lowering.builtin_calls import call_method, cast_call
 from weft.frontend.python.lowering.casts import convert
@@ -73,7 +74,7 @@ def call_value(low: Lowering, target: Any, args: Arguments) -> Typed:
             function = getattr(device_random, name.path.removeprefix("random."))
             return call_function(low, function, args)
         raise TypingError(f"{name!r} cannot be called")
-    function = getattr(target, "py_func", target)
+    function = _replacement(getattr(target, "py_func", target))
     if isinstance(function, FunctionType):
         return call_function(low, function, args)
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
@@ -85,6 +86,14 @@ def call_value(low: Lowering, target: Any, args: Arguments) -> Typed:
         f"{args.name}() cannot be called in kernels",
         hint="supported are math.*, NumPy's scalar functions, cuda.*, Python functions and device functions",
     )
+
+
+def _replacement(target: Any) -> Any:
+    """The function of the kernel language that stands for one of `math` or `cmath`; else the target itself."""
+    try:
+        return REPLACEMENTS.get(target, target)
+    except TypeError:
+        return target
 
 
 def _scalar_type(target: Any) -> Scalar | None:

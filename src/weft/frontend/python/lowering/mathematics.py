@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.diag.errors import TypingError
+from weft.frontend.python.device_math import COMPLEX
 from weft.frontend.python.lowering.arithmetic import binary
 from weft.frontend.python.lowering.casts import cast, cast_value, number, to_real
 from weft.frontend.python.lowering.complexes import Floats, floats_of
 from weft.frontend.python.lowering.registry import Arguments, CallHandler, call
-from weft.frontend.python.lowering.typed import Typed, literal, scalar_type
-from weft.frontend.python.types import boolean, float32, pyfloat, pyint
+from weft.frontend.python.lowering.typed import Typed, items_of, literal, scalar_type
+from weft.frontend.python.types import Scalar, Tuple, boolean, float32, pyfloat, pyint
 from weft.frontend.python.typing_rules import function_type
 from weft.ir.values import Value
 
@@ -76,7 +77,11 @@ _INTEGER_TOO = ("minimum", "maximum", "fmin", "fmax", "pow")
 
 
 def evaluate(low: Lowering, name: str, values: tuple[Typed, ...]) -> Typed:
-    """A function of the table on real numbers."""
+    """A function of the table on real numbers; of some, on a complex number."""
+    if name in COMPLEX and isinstance(values[0].type, Scalar) and values[0].type.kind == "c":
+        from weft.frontend.python.lowering.calls import call_function
+
+        return call_function(low, COMPLEX[name], Arguments(name, list(values), {}))
     types = [scalar_type(value) for value in values]
     for value, type in zip(values, types, strict=True):
         if type is None or type.kind == "c":
@@ -192,6 +197,26 @@ def _scaling(factor: float) -> CallHandler:
 
 call(math.degrees, np.degrees, np.rad2deg)(_scaling(180.0 / math.pi))
 call(math.radians, np.radians, np.deg2rad)(_scaling(math.pi / 180.0))
+
+
+@call(np.round, np.around)
+def _call_numpy_round(low: Lowering, args: Arguments) -> Typed:
+    """As ``round``, but the result of a float is a float without digits too."""
+    values = args.bind("a", "decimals", optional=1)
+    return (
+        rounded(low, "rint", values[0], to_int=False) if len(values) == 1 else round_half_even(low, *values)
+    )
+
+
+@call(math.prod)
+def _call_prod(low: Lowering, args: Arguments) -> Typed:
+    (values,) = args.bind("iterable")
+    if not isinstance(values.type, Tuple):
+        raise TypingError(f"math.prod() takes a tuple, not {values.type}", hint="write a loop")
+    result = literal(1)
+    for item in items_of(values):
+        result = binary(low, "*", result, item)
+    return result
 
 
 @call(math.log)

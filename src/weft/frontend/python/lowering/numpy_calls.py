@@ -11,17 +11,17 @@ from weft.diag.errors import TypingError
 from weft.frontend.python.components import ir_scalar
 from weft.frontend.python.lowering import complexes
 from weft.frontend.python.lowering.arithmetic import binary, invert, negate
-from weft.frontend.python.lowering.casts import cast, number, to_real
+from weft.frontend.python.lowering.attributes import number_attribute
+from weft.frontend.python.lowering.casts import to_real
 from weft.frontend.python.lowering.choices import select
 from weft.frontend.python.lowering.comparisons import both, condition, either, negation, relation, truth
 from weft.frontend.python.lowering.complexes import floats_of
 from weft.frontend.python.lowering.mathematics import evaluate
 from weft.frontend.python.lowering.registry import Arguments, CallHandler, call
-from weft.frontend.python.lowering.typed import TupleValue, Typed, literal, scalar_type
-from weft.frontend.python.types import Scalar, boolean, float32, float64, int32, pyint
-from weft.frontend.python.typing_rules import function_type
+from weft.frontend.python.lowering.typed import Typed, literal, scalar_type
+from weft.frontend.python.types import boolean, float64
 from weft.ir.builder import const_int
-from weft.ir.types import I32, int_type
+from weft.ir.types import int_type
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -218,81 +218,11 @@ def _conjugate(low: Lowering, args: Arguments) -> Typed:
     return complexes.conjugate(low, *args.bind("x"))
 
 
-@call(math.modf, np.modf)
-def _modf(low: Lowering, args: Arguments) -> Typed:
-    """Fraction and integer part, both with the sign of the argument."""
-    (value,) = args.bind("x")
-    type = scalar_type(value)
-    if type is None or type.kind == "c":
-        raise TypingError(f"modf() takes a real number, not {value.type}")
-    result = function_type(type)
-    value = cast(low, value, result)
-    x = number(low, value)
-    f = floats_of(low, x)
-    whole = f.llvm("trunc", x)
-    infinite = low.builder.fcmp("oeq", f.llvm("fabs", x), f.const(float("inf")))
-    fraction = low.builder.select(infinite, f.const(0.0), f.sub(x, whole))
-    return TupleValue((Typed(result, (f.llvm("copysign", fraction, x),)), Typed(result, (whole,))))
+@call(np.real)
+def _real(low: Lowering, args: Arguments) -> Typed:
+    return number_attribute(low, args.bind("val")[0], "real")
 
 
-@call(math.ldexp, np.ldexp)
-def _ldexp(low: Lowering, args: Arguments) -> Typed:
-    value, exponent = args.bind("x", "i")
-    type = scalar_type(value)
-    if type is None or type.kind == "c" or not _is_integer(exponent):
-        raise TypingError(f"ldexp() takes a real number and an integer, not {value.type} and {exponent.type}")
-    result = function_type(type)
-    working = float32 if result.bits == 16 else result
-    x = to_real(low, cast(low, value, result), working)
-    function = low.unit.llvm(f"llvm.ldexp.f{working.bits}.i32", x.type, x.type, I32)
-    scaled = low.builder.call(function, (x, _clamped_exponent(low, exponent)))
-    return cast(low, Typed(working, (scaled,)), result)
-
-
-def _clamped_exponent(low: Lowering, exponent: Typed) -> Value:
-    """An exponent as i32; beyond ±5000 the result is zero or infinite all the same."""
-    least, most = literal(-5000), literal(5000)
-    signed = cast(low, exponent, pyint)
-    clamped = extreme(low, "minimum", "<", extreme(low, "maximum", ">", signed, least), most)
-    return to_real(low, clamped, int32)
-
-
-@call(math.frexp, np.frexp)
-def _frexp(low: Lowering, args: Arguments) -> Typed:
-    """Mantissa in [0.5, 1) and exponent, from the bits; zero, infinity and NaN have exponent 0."""
-    (value,) = args.bind("x")
-    type = scalar_type(value)
-    if type is None or type.kind == "c":
-        raise TypingError(f"frexp() takes a real number, not {value.type}")
-    result = function_type(type)
-    working = float32 if result.bits == 16 else result
-    x = to_real(low, cast(low, value, result), working)
-    f, b = floats_of(low, x), low.builder
-    mantissa_bits, bias = (23, 126) if working.bits == 32 else (52, 1022)
-    word = int_type(working.bits)
-    size = f.llvm("fabs", x)
-    smallest = f.const(2.0**-bias)
-    subnormal = b.fcmp("olt", size, smallest)
-    scaled = b.select(subnormal, f.mul(x, f.const(2.0**64)), x)
-    bits = b.cast("bitcast", scaled, word)
-    field = b.binary("lshr", bits, const_int(mantissa_bits, word))
-    field = b.binary("and", field, const_int((1 << (working.bits - 1 - mantissa_bits)) - 1, word))
-    exponent = b.binary("sub", field, b.select(subnormal, const_int(bias + 64, word), const_int(bias, word)))
-    kept = (1 << working.bits) - 1 - (((1 << (working.bits - 1 - mantissa_bits)) - 1) << mantissa_bits)
-    half = b.binary(
-        "or", b.binary("and", bits, const_int(kept, word)), const_int(bias << mantissa_bits, word)
-    )
-    mantissa = b.cast("bitcast", half, x.type)
-    special = b.binary("or", _is_zero_or_not_finite(low, size), b.fcmp("uno", x, x))
-    mantissa = b.select(special, x, mantissa)
-    exponent = b.select(special, const_int(0, word), exponent)
-    exponent_type = Scalar("", "i", working.bits)
-    return TupleValue(
-        (cast(low, Typed(working, (mantissa,)), result), cast(low, Typed(exponent_type, (exponent,)), pyint))
-    )
-
-
-def _is_zero_or_not_finite(low: Lowering, size: Value) -> Value:
-    f = floats_of(low, size)
-    zero = low.builder.fcmp("oeq", size, f.const(0.0))
-    return low.builder.binary("or", zero, low.builder.fcmp("oeq", size, f.const(float("inf"))))
+@call(np.imag)
+def _imag(low: Lowering, args: Arguments) -> Typed:
+    return number_attribute(low, args.bind("val")[0], "imag")
