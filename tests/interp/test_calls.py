@@ -98,6 +98,11 @@ define i32 @f() {
         run(text)
 
 
+def test_a_stack_object_larger_than_the_stack_is_a_fault() -> None:
+    with pytest.raises(InterpError, match="more than a thread's stack"):
+        run("define i32 @f(i64 %n) {\n  %p = alloca i8, i64 %n\n  ret i32 0\n}", -1)
+
+
 def test_each_thread_has_its_own_stack_object() -> None:
     text = """
 define i32 @f(i32 %x) {

@@ -20,7 +20,7 @@ def copy_bytes(
 ) -> None:
     """``memcpy``/``memmove`` of one size in each active lane; undefined bytes are copied as such."""
     read = access.reach(frame, i, source, size, 1, "load", active)
-    if read is None or size == 0:
+    if read is None or not read.places:
         return
     rows = read.addresses.size
     data = np.zeros((rows, size), np.uint8)
@@ -30,28 +30,27 @@ def copy_bytes(
         chosen = slice(None) if which is None else which
         data[chosen] = place.data[index]
         state[chosen] = 0 if place.state is None else place.state[index]
-    _write(frame, i, target, data, state, active)
+    _write(frame, i, target, data, state, size, active)
 
 
 def fill_bytes(
     frame: Frame, i: Instruction, target: Lanes, value: Lanes, size: int, active: ActiveSet
 ) -> None:
     """``memset`` of one size in each active lane."""
-    if size == 0:
-        return
-    data = np.broadcast_to(value.data[:, None], (value.data.shape[0], size))
     flags = np.zeros(1, np.uint8) if value.flags is None else value.flags
-    _write(frame, i, target, data, np.broadcast_to(flags[:, None], (flags.shape[0], size)), active)
+    _write(frame, i, target, value.data[:, None], flags[:, None], size, active)
 
 
-def _write(frame: Frame, i: Instruction, target: Lanes, data: Array, state: Array, active: ActiveSet) -> None:
-    size = data.shape[1]
+def _write(
+    frame: Frame, i: Instruction, target: Lanes, data: Array, state: Array, size: int, active: ActiveSet
+) -> None:
+    """Write rows of bytes, or of one byte that stands for `size` equal ones."""
     written = access.reach(frame, i, target, size, 1, "store", active)
-    if written is None:
+    if written is None or not written.places:
         return
     frame.machine.image.memory.version += 1
     rows = written.addresses.size
-    data, state = (_rows_for(written, part, rows, active) for part in (data, state))
+    data, state = (_rows_for(written, part, rows, size, active) for part in (data, state))
     has_state = bool(state.any())
     for place, which, offsets in written.places:
         index = _bytes_at(offsets, size)
@@ -61,14 +60,14 @@ def _write(frame: Frame, i: Instruction, target: Lanes, data: Array, state: Arra
             place.state_bytes()[index] = state[chosen]
 
 
-def _rows_for(written: access.Access, part: Array, rows: int, active: ActiveSet) -> Array:
+def _rows_for(written: access.Access, part: Array, rows: int, size: int, active: ActiveSet) -> Array:
     """One row per access, from one per lane or a single one."""
     if part.shape[0] > 1:
         if written.lanes is not None:
-            return part[written.lanes]
-        if rows == 1:
-            return part[[active.last]]
-    return np.broadcast_to(part, (rows, part.shape[1]))
+            part = part[written.lanes]
+        elif rows == 1:
+            part = part[[active.last]]
+    return np.broadcast_to(part, (rows, size))
 
 
 def _bytes_at(offsets: Array, size: int) -> Array:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from weft.interp.decode import Decoder
     from weft.interp.frame import Frame
 
+MAX_LOCAL_BYTES = 1 << 23
+"""The largest stack object of a thread."""
+
 
 def alignment(decoder: Decoder, i: Instruction, type: Type) -> int:
     """The alignment an access promises: what it says, else the ABI's."""
@@ -175,6 +178,10 @@ def decode_alloca(decoder: Decoder, i: Instruction) -> Compute:
         # Threads with different counts get the room of the largest.
         counts = count.data if count.data.shape[0] == 1 else count.data[frame.active.mask(machine.lanes)]
         total = size * int(counts.max(initial=0))
+        if total > MAX_LOCAL_BYTES:
+            message = f"{name} of {total} bytes is more than a thread's stack of {MAX_LOCAL_BYTES}"
+            machine.fault(FaultKind.STACK, i, machine.alive, message)
+            raise machine.error(message, i)
         made = machine.image.memory.allocate(total, name, align=align, parts=machine.lanes, is_private=True)
         frame.locals.append(made)
         steps = np.arange(machine.lanes, dtype=np.uint64) * np.uint64(made.stride)
