@@ -15,7 +15,7 @@ from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.target.machine import TargetSpec
 from weft.target.passes import PassList, optimize
-from weft.transform.divergent_loops import BranchDivergence, make_loops_uniform
+from weft.transform.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
 from weft.transform.linearize import linearize
 
 SIMPLE_LOOPS = PassList("simple-loops", ("sroa", "mergereturn", "loop-simplify", "lcssa"))
@@ -51,15 +51,15 @@ def vectorization_stages(
     module: Module, function: Function, facts: Callable[[], BranchDivergence]
 ) -> Iterable[str]:
     """Make the function control-uniform; yields the name of each pass behind it."""
-    make_loops_uniform(module, function, facts())
+    before = facts()
+    uniform = uniform_branches(function, before)
+    make_loops_uniform(module, function, before)
     yield "divergent loops"
-    linearize(function, facts())
+    linearize(function, facts(), uniform)
     yield "linearization"
 
 
-def check_chain(
-    module: Module, name: str, run: Run, facts: Callable[[Function], BranchDivergence]
-) -> None:
+def check_chain(module: Module, name: str, run: Run, facts: Callable[[Function], BranchDivergence]) -> None:
     """The program means the same before the passes (FR) and after each (FR and OBL), and stays valid."""
     function = module.functions[name]
     before = write_module(module)

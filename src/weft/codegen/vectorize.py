@@ -25,7 +25,7 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import declare
 from weft.ir.types import I32, FunctionType
 from weft.ir.values import Argument
-from weft.transform.divergent_loops import make_loops_uniform
+from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
 from weft.transform.drop_unreachable import drop_unreachable_edges
 from weft.transform.linearize import LinearizationSummary, linearize
 from weft.transform.loop_rebounding import LoopSummary
@@ -88,9 +88,11 @@ def vectorize_function(
         return analyze_divergence(function, domain=domain, initial=shapes, width=lanes.width)
 
     summary = VectorizationSummary(lanes.width)
-    summary.loops = make_loops_uniform(module, function, analyze())
+    before = analyze()
+    uniform = uniform_branches(function, before)
+    summary.loops = make_loops_uniform(module, function, before)
     observe("divergent loops", module)
-    summary.branches = linearize(function, analyze())
+    summary.branches = linearize(function, analyze(), uniform)
     remove_dead_instructions(function)
     observe("linearization", module)
     vector, summary.notes = widen_function(module, function, analyze(), lanes, name, find_math)

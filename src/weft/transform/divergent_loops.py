@@ -48,6 +48,15 @@ class BranchDivergence(Protocol):
         ...
 
 
+def uniform_branches(function: Function, divergence: BranchDivergence) -> frozenset[BasicBlock]:
+    """The blocks of `function` whose branches are uniform.
+
+    A branch that stays is as uniform after a pass as it was before, but a later analysis need not see it: what a
+    value's range has shown may be lost where the value is blended.
+    """
+    return frozenset(b for b in function.blocks if not divergence.is_divergent_branch(b))
+
+
 def make_loops_uniform(module: Module, function: Function, divergence: BranchDivergence) -> list[LoopSummary]:
     """Transform every divergent loop of `function`, innermost first, and guard uniform ones where needed."""
     view = cfg_of(function)
@@ -70,7 +79,9 @@ def make_loops_uniform(module: Module, function: Function, divergence: BranchDiv
     return summaries
 
 
-def _classify(cfg: CFG, blocks: Sequence[BasicBlock], forest: LoopForest, divergent: set[int]) -> list[LoopShape]:
+def _classify(
+    cfg: CFG, blocks: Sequence[BasicBlock], forest: LoopForest, divergent: set[int]
+) -> list[LoopShape]:
     """Loops, outer before inner, with their exits sorted into those all live threads take together and others."""
     shapes: dict[Loop | None, LoopShape] = {}
     deciders: dict[Loop | None, _Deciders] = {None: _Deciders(cfg, None)}

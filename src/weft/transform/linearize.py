@@ -15,7 +15,7 @@ From here on all threads follow one path: FR before, the same under OBL and FR a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from weft.graph.block_index import BlockIndex, block_index
@@ -23,6 +23,7 @@ from weft.graph.dominators import DominatorTree, dominator_tree, post_dominator_
 from weft.graph.loops import LoopForest, loop_forest
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstInt, Function, Instruction, Poison, Value
 from weft.ir.cfg_view import cfg_of
+from weft.ir.intrinsics import declare
 from weft.ir.types import I1
 from weft.transform.divergent_loops import BranchDivergence
 from weft.transform.masks import both, either, implies, negated
@@ -63,6 +64,7 @@ class _Linearizer:
     old_preds: list[tuple[int, ...]]
     new_preds: list[tuple[int, ...]]
     new_dominators: DominatorTree
+    doubtful: Collection[int]
     masks: dict[int, Value] = field(default_factory=dict)
     edge_masks: dict[tuple[int, int], Value] = field(default_factory=dict)
     replaced: dict[Value, Value] = field(default_factory=dict)
@@ -81,6 +83,8 @@ class _Linearizer:
             self._resolve_phis(i)
         for i in self.index.order:
             self._freeze_condition(i)
+            if i in self.doubtful:
+                self._make_uniform(i)
         _repair_dominance(self.function)
 
     def _replace(self, old: Instruction, new: Value) -> None:
@@ -270,6 +274,18 @@ class _Linearizer:
         builder.total = True
         terminator.set_operand(0, builder.unary("freeze", condition))
 
+    def _make_uniform(self, i: int) -> None:
+        """A condition that is known to be the same for all live threads, in a form in which it shows."""
+        terminator = self.blocks[i].terminator
+        module = self.function.module
+        if terminator.op != "br" or len(set(terminator.blocks)) < 2 or module is None:
+            return
+        builder = Builder(before=terminator)
+        condition = terminator.operands[0]
+        if condition.type == I1 and not (isinstance(condition, Instruction) and condition.op == "freeze"):
+            condition = builder.unary("freeze", condition)
+        terminator.set_operand(0, builder.call(declare(module, "weft.any"), (condition,)))
+
 
 def _choose(builder: Builder, mask: Value, value: Value, otherwise: Value, name: str) -> Value:
     if mask == TRUE:
@@ -301,16 +317,24 @@ def _condition_for(builder: Builder, branch: _Branch, tested: Value, target: Bas
     return others if condition == FALSE else builder.binary("or", condition, others)
 
 
-def linearize(function: Function, divergence: BranchDivergence) -> LinearizationSummary:
-    """Make `function` control-uniform; see the module for the contract."""
+def linearize(
+    function: Function, divergence: BranchDivergence, known_uniform: Collection[BasicBlock] = ()
+) -> LinearizationSummary:
+    """Make `function` control-uniform; see the module for the contract.
+
+    Branches of the blocks in `known_uniform` are uniform even where `divergence` cannot tell: a condition of such
+    a branch becomes ``any`` of itself.
+    """
     view = cfg_of(function)
     cfg, blocks = view.cfg, view.blocks
     number = {b: i for i, b in enumerate(blocks)}
     dominators, loops = dominator_tree(cfg), loop_forest(cfg)
     index = block_index(cfg, dominators, loops)
-    divergent = {
+    varying = {
         i for i in index.order if len(set(cfg.succs[i])) > 1 and divergence.is_divergent_branch(blocks[i])
     }
+    doubtful = {i for i in varying if blocks[i] in known_uniform}
+    divergent = varying - doubtful
     back_edges = {(latch, loop.header) for loop in loops.loops for latch in loop.latches}
     redrawn = partially_linearize(cfg.succs, index.order, divergent, back_edges)
     branches = [_take_branch(b) for b in blocks]
@@ -320,7 +344,7 @@ def linearize(function: Function, divergence: BranchDivergence) -> Linearization
     linearizer = _Linearizer(
         function, blocks, number, index, loops, dominators, post_dominator_tree(cfg), branches,
         [tuple(sorted(set(p))) for p in cfg.preds], [tuple(sorted(set(p))) for p in new_cfg.preds],
-        dominator_tree(new_cfg),
+        dominator_tree(new_cfg), doubtful,
     )  # fmt: skip
     linearizer.run()
     uniform = [i for i in index.order if len(set(cfg.succs[i])) > 1 and i not in divergent]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Module, Poison, Value
+from weft.ir import FALSE, TRUE, BasicBlock, Builder, Constant, Function, Instruction, Module, Poison, Value
 from weft.ir.intrinsics import declare
 from weft.ir.types import I1, VOID, Type
 
@@ -82,7 +82,7 @@ class _Tracker:
     at_exit: dict[Edge, Value]
     is_mask: bool = False
     track: Instruction | None = None
-    final: Instruction | None = None
+    final: Value | None = None
 
 
 @dataclass(slots=True)
@@ -144,12 +144,18 @@ class LoopRebounding:
     def _plan_values(
         self, targets: Sequence[BasicBlock]
     ) -> tuple[list[_Tracker], dict[Instruction, _Tracker]]:
-        """One tracker for each value, or set of values, that the φs of the exit blocks take."""
+        """One tracker for each value, or set of values, that the φs of the exit blocks take.
+
+        A value that comes from outside the loop needs none: it is the same in every iteration.
+        """
         trackers: dict[tuple[object, ...], _Tracker] = {}
         of_phi: dict[Instruction, _Tracker] = {}
         for target in targets:
             for phi in target.phis():
                 values = tuple(phi.operands)
+                if len(set(values)) == 1 and not self._is_inside(values[0]):
+                    of_phi[phi] = _Tracker(phi.name, phi.type, {}, final=values[0])
+                    continue
                 # φs of different exits that take the same single value share its tracker: a thread takes one exit.
                 key = ("value", values[0]) if len(set(values)) == 1 else ("phi", phi)
                 tracker = trackers.get(key)
@@ -158,6 +164,9 @@ class LoopRebounding:
                 tracker.at_exit.update(((source, target), value) for value, source in phi.incoming())
                 of_phi[phi] = tracker
         return list(trackers.values()), of_phi
+
+    def _is_inside(self, value: Value) -> bool:
+        return isinstance(value, Instruction) and value.block in self.loop.blocks
 
     def _exit_mask(self, target: BasicBlock, exits: Sequence[Edge]) -> _Tracker:
         values: dict[Edge, Value] = {e: TRUE if e[1] is target else FALSE for e in exits}
@@ -224,13 +233,13 @@ class LoopRebounding:
         """Uniform exits go straight to D, live threads with the values there, the others with what is tracked."""
         for tracker in trackers:
             assert tracker.track is not None
-            tracker.final = Builder(first).phi(tracker.type, tracker.name.removesuffix(".track"))
-            tracker.final.add_incoming(tracker.track, new_header)
+            final = tracker.final = Builder(first).phi(tracker.type, tracker.name.removesuffix(".track"))
+            final.add_incoming(tracker.track, new_header)
         for edge in self.loop.uniform_exits:
             builder = Builder(taken[edge])
             builder.total = True
             for tracker in trackers:
-                assert tracker.track is not None and tracker.final is not None
+                assert tracker.track is not None and isinstance(tracker.final, Instruction)
                 value = tracker.at_exit.get(edge)
                 if value is None:
                     value = FALSE if tracker.is_mask else Poison(tracker.type)
@@ -278,6 +287,8 @@ class LoopRebounding:
         needed = [*masks, *(tracker for phi, tracker in exit_phis.items() if phi.block in targets)]
         for tracker in dict.fromkeys(needed):
             assert tracker.final is not None
+            if isinstance(tracker.final, Constant):
+                continue
             phi = Builder(block).phi(tracker.type, tracker.final.name)
             phi.add_incoming(tracker.final, source)
             tracker.final = phi
@@ -299,7 +310,9 @@ class LoopRebounding:
         for outer in loop.ancestors():
             # Some exit leads on to the latch of each loop around this one, so its first dispatch block is inside.
             outer.blocks.update(taken[e] for e in loop.uniform_exits)
-            outer.blocks.update(b for i, b in enumerate(dispatch) if any(t in outer.blocks for t in targets[i:]))
+            outer.blocks.update(
+                b for i, b in enumerate(dispatch) if any(t in outer.blocks for t in targets[i:])
+            )
             left = [
                 (b, t) for b in dispatch for t in b.successors if b in outer.blocks and t not in outer.blocks
             ]
