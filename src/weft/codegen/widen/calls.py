@@ -47,9 +47,10 @@ def widen_call(w: Widening, call: Instruction, find_math: FindMath) -> None:
     name = call.callee_name or ""
     if name in _DROPPED or name.startswith(_DROPPED):
         return
-    if call in w.kept and _is_pure(call):
+    base = _elementwise_name(name) if name.startswith("llvm.") else None
+    if call in w.kept:
         _call_once(w, call)
-    elif name.startswith("llvm.") and (base := _elementwise_name(name)) is not None:
+    elif base is not None and all(w.is_uniform(call.args[i]) for i in _ELEMENTWISE[base]):
         _call_intrinsic(w, call, base)
     elif (math := find_math(name, w.lanes.width)) is not None:
         _call_math(w, call, math)
@@ -58,14 +59,34 @@ def widen_call(w: Widening, call: Instruction, find_math: FindMath) -> None:
         _call_each(w, call)
 
 
-def _is_pure(call: Instruction) -> bool:
-    callee = call.callee
-    return isinstance(callee, Function) and any(a.startswith("memory(none)") for a in callee.attributes)
-
-
 def _call_once(w: Widening, call: Instruction) -> None:
-    copy = _scalar_call(w, call, [w.scalar(a) for a in call.args])
-    w.set_scalar(call, copy)
+    """Call with the arguments that all active lanes have; not at all where there is no active lane."""
+    args = [w.scalar(a) for a in call.args]
+    some = None if _runs_anywhere(call) else w.some_active()
+    if some is None:
+        w.set_scalar(call, _scalar_call(w, call, args))
+        return
+    builder, before = w.builder, w.builder.block
+    assert before is not None
+    once = w.new_block("once")
+    after = w.target.add_block("once.done", after=once)
+    builder.cond_br(some, once, after)
+    builder.at_end(once)
+    result = _scalar_call(w, call, args)
+    builder.br(after)
+    builder.at_end(after)
+    joined = builder.phi(call.type)
+    joined.add_incoming(result, once)
+    joined.add_incoming(Poison(call.type), before)
+    w.set_scalar(call, joined)
+
+
+def _runs_anywhere(call: Instruction) -> bool:
+    """Whether the call does no harm whatever its arguments are."""
+    callee = call.callee
+    if not isinstance(callee, Function):
+        return False
+    return callee.name.startswith("llvm.") or "speculatable" in callee.attributes
 
 
 def _scalar_call(w: Widening, call: Instruction, args: list[Value]) -> Instruction:
@@ -167,8 +188,6 @@ def _call_each(w: Widening, call: Instruction) -> None:
     result = for_each_active_lane(w, call.type, [*operands, *indirect], body)
     if result is not None:
         w.set_vector(call, result)
-        if call in w.kept:
-            w.kept.discard(call)
 
 
 def widen_lane_by_lane(w: Widening, instruction: Instruction) -> None:

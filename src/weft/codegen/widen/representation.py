@@ -49,7 +49,7 @@ def _can_stay(instruction: Instruction, scalar: set[Value], divergence: Divergen
         kind = kind_of(instruction.callee_name)
         if kind is not None:
             return uniform or instruction.callee_name == "weft.lane.id"
-        return uniform and _all_scalar(instruction, scalar)
+        return uniform and _all_scalar(instruction, scalar) and _reads_arguments_only(instruction)
     if instruction.op in ("load", "alloca"):
         return uniform and _all_scalar(instruction, scalar)
     if OPCODES[instruction.op].form in _EXTRAPOLATED_FORMS:
@@ -63,6 +63,11 @@ def _can_stay(instruction: Instruction, scalar: set[Value], divergence: Divergen
 
 def _all_scalar(instruction: Instruction, scalar: set[Value]) -> bool:
     return all(isinstance(v, Constant) or v in scalar for v in instruction.used_values())
+
+
+def _reads_arguments_only(call: Instruction) -> bool:
+    callee = call.callee
+    return isinstance(callee, Function) and any(a.startswith("memory(none)") for a in callee.attributes)
 
 
 def _holds_at_lane_zero(instruction: Instruction, divergence: Divergence) -> bool:

@@ -1,0 +1,78 @@
+"""Small kernels as LLVM text: ``@kernel(ptr %in, ptr %out, i64 %n, i32 %u)``, with ``%tid`` and ``%t32``."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from codegen.machine_code import MachineCode, compile_kernel, interpret
+from weft.machine.targets import Isa
+
+THREADS = 64
+WORDS = 256
+"""32-bit words of the input and of the output."""
+
+DECLARATIONS = """
+declare i64 @weft.local.id(i32) memory(none) speculatable willreturn nounwind
+declare i32 @weft.lane.id() memory(none) speculatable willreturn nounwind
+"""
+
+
+def kernel_text(body: str, declarations: str = "") -> str:
+    """A kernel of these instructions; the body begins in the entry block and ends with ``ret void``."""
+    return f"""
+define void @kernel(ptr noalias %in, ptr noalias %out, i64 %n, i32 %u) nounwind "weft.kernel" {{
+entry:
+  %tid = call i64 @weft.local.id(i32 0)
+  %t32 = trunc i64 %tid to i32
+{body}
+  ret void
+}}
+{DECLARATIONS}
+{declarations}
+"""
+
+
+def guarded(body: str, condition: str = "%c = icmp slt i64 %tid, %n") -> str:
+    """A body that runs where ``%c`` holds."""
+    return f"  {condition}\n  br i1 %c, label %then, label %exit\nthen:\n{body}\n  br label %exit\nexit:"
+
+
+def stored(value: str, type: str = "i32") -> str:
+    """Store a value into the thread's element of the output."""
+    return f"  %at = getelementptr {type}, ptr %out, i64 %tid\n  store {type} {value}, ptr %at"
+
+
+def vector_function(code: MachineCode) -> str:
+    """The text of the SIMD function for whole lane groups, before LLVM's final passes."""
+    found = re.search(r"^define[^\n]*@kernel\.w\d+\(.*?^}", code.lowered.text, re.M | re.S)
+    assert found is not None, "the kernel is not vectorized"
+    return found.group(0)
+
+
+def widened(text: str, width: int = 8) -> str:
+    """The SIMD function of a kernel."""
+    return vector_function(compile_kernel(text, width))
+
+
+def inputs(seed: int = 0) -> np.ndarray:
+    """Input words: small numbers and some of any size."""
+    rng = np.random.default_rng(seed)
+    words = rng.integers(0, 50, WORDS).astype(np.uint32)
+    words[::5] = rng.integers(0, 1 << 32, words[::5].size)
+    return words
+
+
+def agree(
+    text: str, width: int, isa: Isa | None, threads: int = THREADS, n: int = 37, u: int = 3
+) -> np.ndarray:
+    """Assert that machine code at `width` does what the interpreter does; the output."""
+    code = compile_kernel(text, width, isa)
+    vector_function(code)
+    given = inputs()
+    wanted, got = np.zeros(WORDS, np.uint32), np.zeros(WORDS, np.uint32)
+    interpret(text, (given, wanted, n, u), threads, width)
+    code((given, got, n, u), threads)
+    np.testing.assert_array_equal(got, wanted, f"width {width}, {threads} threads, n = {n}, u = {u}")
+    return got

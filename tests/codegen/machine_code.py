@@ -1,0 +1,85 @@
+"""P-LLVM kernels compiled for a lane width and an instruction set, and run on bytes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft import interp
+from weft.ir import Module
+from weft.ir.reader import read_module
+from weft.machine.host import host
+from weft.machine.targets import AVX2, AVX512, SSE4, Isa
+from weft.machine.vecmath_load import find_function
+from weft.options import CompileOptions
+from weft.pipeline import LoweredKernel, emit_kernel, lower_kernel
+from weft.runtime.launch import ERROR_WORDS, RECORD
+from weft.target.jit import LoadedCode, load_object
+from weft.target.machine import TargetSpec
+
+WIDTHS = (2, 4, 8, 16, 32, 64)
+ISAS = tuple(
+    isa for isa in (SSE4, AVX2, AVX512) if isa.arch == host().arch and isa.features <= host().features
+)
+"""The instruction sets whose code this machine can run."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """A loaded kernel.
+
+    Parameters
+    ----------
+    lowered
+        What the pipeline made; its text is the LLVM IR before LLVM's final passes.
+    """
+
+    lowered: LoweredKernel
+    code: LoadedCode
+
+    def __call__(self, arguments: Sequence[np.ndarray | int], block: int | tuple[int, int, int]) -> None:
+        """Run one work-group; arrays are passed by address."""
+        extents = (block, 1, 1) if isinstance(block, int) else block
+        slots = (ctypes.c_int64 * max(1, len(arguments)))()
+        for i, argument in enumerate(arguments):
+            slots[i] = argument.ctypes.data if isinstance(argument, np.ndarray) else argument
+        threads = extents[0] * extents[1] * extents[2]
+        scratch = ctypes.create_string_buffer(self.lowered.arena.bytes(threads, 0) + 64)
+        arenas = (ctypes.c_void_p * 1)(-(-ctypes.addressof(scratch) // 64) * 64)
+        error = (ctypes.c_int64 * ERROR_WORDS)()
+        record = RECORD.pack(
+            1, 1, 1, *extents, ctypes.addressof(slots), ctypes.addressof(arenas), 0, ctypes.addressof(error)
+        )
+        held = ctypes.create_string_buffer(record, len(record))
+        entry = ctypes.CFUNCTYPE(
+            ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32
+        )
+        status = entry(self.code.address(self.lowered.entry))(ctypes.addressof(held), 0, 1, 0)
+        assert status == 0
+
+
+def compile_kernel(
+    program: Module | str, width: int, isa: Isa | None = None, name: str = "kernel"
+) -> MachineCode:
+    """Compile and load a kernel; a module is used up. Without `isa` for the host, vector math included."""
+    module = read_module(program) if isinstance(program, str) else program
+    spec = TargetSpec.host() if isa is None else TargetSpec.of_isa(isa)
+    lowered = lower_kernel(module, name, CompileOptions(width=width), spec)
+    return MachineCode(lowered, load_object(emit_kernel(lowered, spec), [lowered.entry], symbols_of(lowered)))
+
+
+def symbols_of(lowered: LoweredKernel) -> dict[str, int]:
+    """Addresses of the vector math functions that the code calls."""
+    found = {symbol: find_function(m.name, m.bits, m.lanes, host().isa) for symbol, m in lowered.math.items()}
+    return {symbol: function[1] for symbol, function in found.items() if function is not None}
+
+
+def interpret(
+    program: Module | str, arguments: Sequence[np.ndarray | int], block: int, width: int, name: str = "kernel"
+) -> None:
+    """Run the kernel on the interpreter, with lane groups of `width`; arrays change in place."""
+    module = read_module(program) if isinstance(program, str) else program
+    interp.launch(module, name, arguments, 1, block, width=width)
