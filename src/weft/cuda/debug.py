@@ -46,8 +46,9 @@ def launch_checked(
     packer = packer_for(source.name, source.parameters, types)
     slots = packer.pack(args)
     memory = Memory()
-    for array in _arrays(args):
-        memory.map_array(array)
+    for parameter, value in zip(source.parameters, args, strict=True):
+        for array in _arrays((value,)):
+            memory.map_array(array, f"array '{parameter}'")
     check_launch(
         program, name, slots, shape.grid, shape.block, memory=memory, dynamic_shared=shape.dynamic_bytes
     )

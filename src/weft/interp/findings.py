@@ -19,7 +19,7 @@ class ThreadId:
     thread: Dim3
 
     def __str__(self) -> str:
-        return f"block {self.block} thread {self.thread}"
+        return f"block {_short(self.block)} thread {_short(self.thread)}"
 
 
 @dataclass(slots=True)
@@ -49,3 +49,9 @@ class Finding:
         who = ", ".join(map(str, self.threads))
         more = f" and {self.count - len(self.threads)} more" if self.count > len(self.threads) else ""
         return render(f"{self.kind}", f"{self.message} ({who}{more})", self.span, None)
+
+
+def _short(index: Dim3) -> str:
+    """An index without the zeros of dimensions that are not used: ``7``, ``(3, 2)``."""
+    x, y, z = index
+    return f"({x}, {y}, {z})" if z else f"({x}, {y})" if y else str(x)

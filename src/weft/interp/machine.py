@@ -10,6 +10,7 @@ import numpy as np
 from weft.diag.errors import InterpError
 from weft.interp.active import ActiveSet
 from weft.interp.faults import FaultHandler, FaultKind, RaiseFaults, span_of
+from weft.interp.findings import ThreadId
 from weft.interp.geometry import Geometry
 from weft.interp.hooks import HookTable
 from weft.interp.memory import MemoryObject
@@ -104,10 +105,7 @@ class Machine:
 
     def describe_lane(self, lane: int) -> str:
         """A thread as messages name it."""
-        group, thread = self.geometry.thread_of(lane)
-        if self.geometry.grid == (1, 1, 1) and self.geometry.block[1:] == (1, 1):
-            return f"thread {thread[0]}"
-        return f"block {_short(group)}, thread {_short(thread)}"
+        return str(ThreadId(*self.geometry.thread_of(lane)))
 
     def error(self, message: str, instruction: Instruction) -> InterpError:
         """An error at the position of an instruction."""
@@ -122,10 +120,3 @@ class Machine:
                 f"no end after {self.step_limit} blocks were executed",
             )  # fmt: skip
             raise self.error(f"no end after {self.step_limit} blocks were executed", instruction)
-
-
-def _short(index: tuple[int, int, int]) -> str:
-    shown = index
-    while len(shown) > 1 and shown[-1] == 0:
-        shown = shown[:-1]
-    return str(shown[0]) if len(shown) == 1 else str(shown)

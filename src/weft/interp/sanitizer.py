@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from weft.diag.errors import InterpError, SanitizerError
+from weft.diag.source import SourceSpan
 from weft.interp.execute import Argument, group_layout, launch
 from weft.interp.faults import FaultKind, span_of
 from weft.interp.findings import SHOWN_THREADS, Finding, ThreadId
@@ -24,25 +25,32 @@ from weft.ir.instruction import Instruction
 
 
 class Collector:
-    """A fault handler that keeps findings, one for each kind and instruction, and lets execution go on."""
+    """A fault handler that keeps findings, one for each kind and place, and lets execution go on."""
 
-    __slots__ = ("_by_place", "findings")
+    __slots__ = ("_by_place", "_owners", "findings")
 
     reports_uninitialized = True
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
-        self._by_place: dict[tuple[FaultKind, Instruction], Finding] = {}
+        self._by_place: dict[tuple[FaultKind, SourceSpan | Instruction], Finding] = {}
+        self._owners: dict[int, Instruction] = {}
 
     def fault(
         self, machine: Machine, kind: FaultKind, instruction: Instruction, lanes: np.ndarray, message: str
     ) -> None:
-        """Add to the finding of this kind at this instruction."""
-        finding = self._by_place.get((kind, instruction))
+        """Add to the finding of this kind at this place."""
+        span = span_of(instruction)
+        place = (kind, span or instruction)
+        finding = self._by_place.get(place)
         if finding is None:
-            finding = Finding(kind, message, span_of(instruction))
-            self._by_place[kind, instruction] = finding
+            finding = Finding(kind, message, span)
+            self._by_place[place] = finding
+            self._owners[id(finding)] = instruction
             self.findings.append(finding)
+        elif self._owners[id(finding)] is not instruction:
+            # What a check has announced happens: the access behind an index that is out of range.
+            return
         finding.count += lanes.size
         for lane in lanes[: SHOWN_THREADS - len(finding.threads)]:
             finding.threads.append(ThreadId(*machine.geometry.thread_of(int(lane))))
