@@ -13,12 +13,16 @@ from bench.harness import Peer, Prepared
 
 ROOT = Path(__file__).parent.parent
 
+_LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "WEFT_CHECK")
+"""What would slow one peer only: pip stores the bytecode of those that it installs."""
+
 
 def probe(arguments: tuple[str, ...], environment: Mapping[str, str]) -> float:
     """Run `bench.probe` in a new process and return the seconds that it prints."""
     command = [sys.executable, "-m", "bench.probe", *arguments]
+    inherited = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+        command, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True, check=False
     )
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:]
