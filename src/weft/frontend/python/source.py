@@ -66,6 +66,7 @@ def get_source(function: FunctionType) -> FunctionSource:
 @lru_cache(maxsize=1024)
 def _parse(code: CodeType) -> tuple[FunctionNode, int]:
     file, first = code.co_filename, code.co_firstlineno
+    linecache.checkcache(file)
     lines = linecache.getlines(file)
     if len(lines) < first:
         raise UnsupportedError(
