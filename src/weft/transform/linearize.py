@@ -141,7 +141,9 @@ class _Linearizer:
                 return masks[0]
             phi = Builder(block).phi(I1, f"{block.name}.mask")
             for source, mask in zip(sources, masks, strict=True):
-                phi.add_incoming(mask, self.blocks[source])
+                # A switch may have several edges to the block, and a φ has one entry for each.
+                for _ in range(self.blocks[source].terminator.successors.count(block)):
+                    phi.add_incoming(mask, self.blocks[source])
             return phi
         mask: Value = FALSE
         for source in sources:
