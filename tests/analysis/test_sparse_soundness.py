@@ -24,7 +24,7 @@ from weft.interp.memory import Memory
 from weft.ir import Instruction
 from weft.ir.writer import write_module
 
-PROGRAMS = 20_000 if "WEFT_FUZZ" in os.environ else 320
+PROGRAMS = 4_000 if "WEFT_FUZZ" in os.environ else 240
 PARTS = 4
 RUNS = 2
 WIDTH = 8
@@ -118,7 +118,8 @@ def test_claims_hold_in_random_programs(part: int) -> None:
             gated = GatedSSA(function)
             checker.simple[function.name] = simple_divergence(function, gated=gated)
             checker.polynomials[function.name] = [
-                polynomial_divergence(function, degree, gated=gated) for degree in (1, 2)
+                polynomial_divergence(function, 1, gated=gated),
+                polynomial_divergence(function, 2, gated=gated, with_ranges=True),
             ]
         program = Program(module)
         for number in range(RUNS):

@@ -15,8 +15,10 @@ from weft.analysis.addresses import decompose
 from weft.analysis.dependence import DependenceGraph
 from weft.analysis.divergence import Scope
 from weft.analysis.gated_ssa import Use
+from weft.analysis.interval_transfer import no_wrap
 from weft.analysis.polynomial import Polynomial, PolynomialDomain
 from weft.analysis.polynomial_transfer import apart, transfer
+from weft.analysis.ranges import Ranges
 from weft.analysis.shapes import ACTIVE
 from weft.analysis.sources import Origin, Source
 from weft.ir import ConstInt, ConstNull, Instruction, Value
@@ -26,6 +28,7 @@ from weft.ir.types import IntType, PointerType, Type
 State = Polynomial | None
 """None is ⊤: not computed yet."""
 
+WRAPPING = {"add", "sub", "mul", "shl"}
 _EXTREMUM = re.compile(r"llvm\.(umin|umax|smin|smax)\.")
 
 
@@ -60,6 +63,8 @@ class PolynomialSolver:
         What to analyse; the abstract domain.
     initial
         States that are given. They stay.
+    ranges
+        Ranges of integers: they tell constants, and where arithmetic does not wrap.
     """
 
     def __init__(
@@ -67,9 +72,11 @@ class PolynomialSolver:
         graph: DependenceGraph,
         domain: PolynomialDomain,
         initial: Mapping[Value, Polynomial] | None = None,
+        ranges: Ranges | None = None,
     ) -> None:
         self.graph = graph
         self.domain = domain
+        self._ranges = ranges
         module = graph.gated.function.module
         self._layout = parse_datalayout(module.datalayout if module is not None else "")
         self._given: dict[Use, Polynomial] = dict(initial.items()) if initial else {}
@@ -142,6 +149,13 @@ class PolynomialSolver:
         if given is not None:
             return given
         bits = width(variable.type, self._layout) if isinstance(variable, Value) else 0
+        bounds = (
+            self._ranges.of(variable)
+            if self._ranges is not None and isinstance(variable, Instruction)
+            else None
+        )
+        if bounds is not None and bounds.is_constant:
+            return self.domain.constant(bits, bounds.lo)
         source = self.graph.sources[number]
         if divergent:
             return self._id(source, bits) or self.domain.divergent(bits)
@@ -191,9 +205,24 @@ class PolynomialSolver:
             operands = operands[:2] if match else operands
         elif graph.sources[number].origin is Origin.COPY:
             return Plan(None, bits, self._operands(operands), ())
+        elif op in WRAPPING and bits:
+            flags = (*flags, *self._proved(variable, bits))
         rule = Rule(op, flags, bits, predicate, scales, offset)
         # Equal rules are one object, so that looking up results compares identities.
         return Plan(self._rules.setdefault(rule, rule), bits, self._operands(operands), ())
+
+    def _proved(self, variable: Instruction, bits: int) -> list[str]:
+        """The flags that ranges of the operands justify."""
+        if self._ranges is None:
+            return []
+        x, y = (self._ranges.at(operand, variable.block) for operand in variable.operands)
+        if x is None or y is None:
+            return []
+        return [
+            flag
+            for flag, holds in zip(("nsw", "nuw"), no_wrap(variable.op, bits, x, y), strict=True)
+            if holds
+        ]
 
     def _operands(self, uses: tuple[Use, ...]) -> tuple[int | Polynomial, ...]:
         number = self.graph.number

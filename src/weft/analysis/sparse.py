@@ -19,6 +19,7 @@ from weft.analysis.divergence import Scope
 from weft.analysis.gated_ssa import GatedSSA, Use
 from weft.analysis.polynomial import MAX_THREADS, Polynomial, PolynomialDomain
 from weft.analysis.polynomial_solver import PolynomialSolver
+from weft.analysis.ranges import Ranges
 from weft.ir import BasicBlock, Function, Value
 
 
@@ -136,6 +137,7 @@ def polynomial_divergence(
     initial: Mapping[Value, Polynomial] | None = None,
     domain: PolynomialDomain | None = None,
     gated: GatedSSA | None = None,
+    with_ranges: bool = False,
 ) -> PolynomialDivergence:
     """The analysis of §3.4 with polynomials up to `degree`.
 
@@ -147,13 +149,17 @@ def polynomial_divergence(
         States of arguments, of `domain`. All others are uniform in a kernel or where marked ``inreg``, else divergent.
     domain
         By default that of all ids which differ in the set of threads (`ids_domain`).
+    with_ranges
+        Use ranges of integers as well, which the paper does not: for constants, and where nothing wraps.
     """
     scope = Scope(scope)
     domain = domain or ids_domain(degree, scope, dimension)
     given = initial or {}
     divergent = [a for a in varying_arguments(function) if a not in given]
-    graph = DependenceGraph(gated or GatedSSA(function), scope, dimension, divergent)
-    return PolynomialDivergence(PolynomialSolver(graph, domain, given))
+    gated = gated or GatedSSA(function)
+    graph = DependenceGraph(gated, scope, dimension, divergent)
+    ranges = Ranges(function, gated.view, gated.gating.index) if with_ranges else None
+    return PolynomialDivergence(PolynomialSolver(graph, domain, given, ranges))
 
 
 def ids_domain(degree: int, scope: Scope, dimension: int | None = 0) -> PolynomialDomain:
