@@ -95,11 +95,12 @@ class _Graph:
         succs: list[list[int]] = []
         extra = len(view.blocks)
         for number, targets in enumerate(view.cfg.succs):
-            succs.append([])
-            for target in targets:
-                if target in returning and number not in returning:
-                    target, extra = extra, extra + 1
-                succs[number].append(target)
+            ends = sum(target in returning for target in targets) if number not in returning else 0
+            # Returns come first in the block index, so that nobody is taken to wait in front of one.
+            succs.append(
+                [*range(extra, extra + ends), *(t for t in targets if not ends or t not in returning)]
+            )
+            extra += ends
         succs += [[] for _ in range(extra - len(view.blocks))]
         self.cfg = CFG(succs)
         self.control = ControlDivergence(self.cfg)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from weft.analysis.barrier_divergence import divergent_barriers, is_barrier
 from weft.analysis.divergence import Divergence, Scope, Summaries, analyze_divergence, is_kernel
-from weft.analysis.shapes import DOMAINS, Domain, Shape, Signature
+from weft.analysis.shapes import Domain, Shape, Signature, domain_named
 from weft.analysis.shapes.lattice import Extents
 from weft.ir import Function, Module, Value
 from weft.ir.layout import parse_datalayout
@@ -61,7 +61,7 @@ class ReportOptions:
     def domain(self) -> Domain:
         """The lattice over the lane space of the scope."""
         extents: Extents = (self.lanes,) if self.scope is Scope.LANES else (None, None, None)
-        return DOMAINS[self.lattice](extents)
+        return domain_named(self.lattice, extents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _barriers(
     if not any(is_barrier(i) for i in function.instructions()):
         return ()
     if options.scope is not Scope.GROUP:
-        domain = DOMAINS["product"]((None, None, None))
+        domain = domain_named("product", (None, None, None))
         divergence = analyze_divergence(
             function, domain=domain, initial=_initial(program, function, domain), scope=Scope.GROUP
         )

@@ -43,18 +43,21 @@ def report_lines(functions: Iterable[FunctionReport], settings: ReportSettings) 
     for number, function in enumerate(functions):
         if number:
             yield []
-        yield from function_lines(function, settings)
+        yield from function_lines(function, settings, legend=not number)
 
 
-def function_lines(function: FunctionReport, settings: ReportSettings) -> Iterator[StyledLine]:
-    """The report of one function."""
+def function_lines(
+    function: FunctionReport, settings: ReportSettings, legend: bool = True
+) -> Iterator[StyledLine]:
+    """The report of one function; `legend`: say what the marks mean."""
     yield [(f"{function.name}{function.signature}", Style.HEADING)]
     yield [(f"  {describe(settings, function)}", Style.MUTED)]
     for excerpt in function.excerpts:
         yield []
         yield from excerpt_lines(excerpt)
-    yield []
-    yield from _legend()
+    if legend:
+        yield []
+        yield from _legend()
     yield from _loops(function)
     yield from _stack_objects(function)
     yield from _barriers(function.barriers)

@@ -1,0 +1,124 @@
+"""Barriers that threads of a work-group may reach apart."""
+
+import pytest
+
+from weft.analysis.barrier_divergence import divergent_barriers
+from weft.analysis.divergence import analyze_divergence
+from weft.ir.reader import read_module
+
+_HEAD = """
+declare i64 @weft.local.id(i32)
+declare void @weft.barrier()
+define void @f(ptr %p, i64 %n) "weft.kernel" {
+entry:
+  %t = call i64 @weft.local.id(i32 0)
+  %first = icmp eq i64 %t, 0
+  %inside = icmp slt i64 %t, %n
+  %any = icmp sgt i64 %n, 5
+"""
+
+
+def barriers(body: str) -> list[tuple[str, str, bool]]:
+    """Of each divergent barrier: its block, the block where threads part, and whether that is certain."""
+    module = read_module(_HEAD + body + "\n}\n")
+    found = divergent_barriers(analyze_divergence(module.functions["f"], scope="group"))
+    return [(b.barrier.block.name, b.branch.name, b.certain) for b in found]
+
+
+#       entry                 entry
+#       /   \                   |  \
+#     then   |                body  exit
+#   BARRIER  |               BARRIER /
+#       \   /                    |  /
+#       join                   exit
+#     BARRIER
+THEN_BARRIER = """
+  br i1 {condition}, label %then, label %join
+then:
+  call void @weft.barrier()
+  br label %join
+join:
+  call void @weft.barrier()
+  ret void
+"""
+
+
+def test_a_barrier_behind_a_divergent_branch_is_possibly_divergent() -> None:
+    assert barriers(THEN_BARRIER.format(condition="%inside")) == [("then", "entry", False)]
+
+
+def test_a_barrier_for_the_first_thread_only_is_certainly_divergent() -> None:
+    assert barriers(THEN_BARRIER.format(condition="%first")) == [("then", "entry", True)]
+
+
+def test_uniform_branches_part_nobody() -> None:
+    assert barriers(THEN_BARRIER.format(condition="%any")) == []
+
+
+def test_threads_that_have_returned_do_not_count() -> None:
+    body = """
+  br i1 %inside, label %body, label %exit
+body:
+  call void @weft.barrier()
+  store i64 1, ptr %p
+  br label %exit
+exit:
+  ret void
+"""
+    assert barriers(body) == []
+
+
+def test_the_same_but_for_work_behind_the_join_is_divergent() -> None:
+    body = """
+  br i1 %inside, label %body, label %join
+body:
+  call void @weft.barrier()
+  br label %join
+join:
+  store i64 1, ptr %p
+  call void @weft.barrier()
+  ret void
+"""
+    assert barriers(body) == [("body", "entry", False)]
+
+
+def test_a_barrier_in_a_loop_that_threads_leave_apart_is_divergent() -> None:
+    body = """
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %more ]
+  %go = icmp slt i64 %k, %t
+  br i1 %go, label %more, label %after
+more:
+  call void @weft.barrier()
+  %next = add i64 %k, 1
+  br label %loop
+after:
+  call void @weft.barrier()
+  ret void
+"""
+    assert ("more", "loop", False) in barriers(body)
+
+
+@pytest.mark.parametrize("guard", ["%any", "%inside"])
+def test_what_not_every_thread_executes_is_never_certain(guard) -> None:
+    body = f"""
+  br i1 {guard}, label %deep, label %join
+deep:
+  br i1 %first, label %then, label %join
+then:
+  call void @weft.barrier()
+  br label %join
+join:
+  call void @weft.barrier()
+  ret void
+"""
+    assert [certain for block, _, certain in barriers(body) if block == "then"] == [False]
+
+
+def test_barriers_of_other_compilers_count() -> None:
+    text = (_HEAD + THEN_BARRIER.format(condition="%inside") + "\n}\n").replace(
+        "weft.barrier", "llvm.nvvm.barrier0"
+    )
+    function = read_module(text).functions["f"]
+    assert len(divergent_barriers(analyze_divergence(function, scope="group"))) == 1

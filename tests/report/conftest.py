@@ -1,0 +1,48 @@
+"""Reports under fixed assumptions, whatever the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from weft.analysis.divergence import Scope
+from weft.analysis.shapes import parse_args
+from weft.frontend.python.compile import compile_python
+from weft.frontend.python.signatures import parse_signature
+from weft.machine.targets import AVX512
+from weft.report.build import ReportOptions, build_report
+from weft.report.kernels import report_on_kernels
+from weft.report.llvm_programs import text_program
+from weft.report.report import Report
+
+
+@pytest.fixture
+def report_on_text() -> Callable[..., Report]:
+    """Report on LLVM text."""
+
+    def report(text: str, args: str = "", scope: str = "lanes", names: tuple[str, ...] = ()) -> Report:
+        shapes = parse_args(args) if args else None
+        options = ReportOptions(Scope(scope), 16, isa=AVX512)
+        return build_report(text_program(text, "program.ll", names, shapes), options)
+
+    return report
+
+
+@pytest.fixture
+def report_on_kernel() -> Callable[..., Report]:
+    """Report on a Python function as a kernel."""
+
+    def report(function, types: str, args: str = "", scope: str = "lanes") -> Report:
+        result = compile_python(function, parse_signature(types).args)
+        options = ReportOptions(Scope(scope), 16, isa=AVX512)
+        return report_on_kernels([result], options, parse_args(args) if args else None)
+
+    return report
+
+
+@pytest.fixture
+def without_paths() -> Callable[[object], str]:
+    """The text of a report without the folders of files."""
+    return lambda report: str(report).replace(f"{Path(__file__).parent}/", "")
