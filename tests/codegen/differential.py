@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.machine_code import ISAS, WIDTHS, compile_kernel, interpret
+from codegen.machine_code import ISAS, WIDTHS, compile_kernel
 from generators.programs import INPUT_BYTES, MAX_THREADS, SLICE_BYTES, Options, random_program
+from weft import interp
+from weft.interp import Program
 from weft.ir.writer import write_module
 from weft.machine.targets import Isa
 
@@ -54,14 +56,14 @@ def check(choice: Choice) -> str | None:
     """What differs, None when nothing does."""
     seed, width = choice.seed, choice.width
     vector = compile_kernel(random_program(seed, choice.options), width, choice.isa)
-    judged = random_program(seed, choice.options)
+    judged = Program(random_program(seed, choice.options))
     # A position in the lane group depends on the group's width.
-    lanes_matter = "weft.lane.id" in judged.functions
+    lanes_matter = "weft.lane.id" in judged.module.functions
     scalar = None if lanes_matter else compile_kernel(random_program(seed, choice.options), 1, choice.isa)
     for run in range(RUNS):
         (given, out, u, n), threads = arguments_of(seed, run)
         wanted = out.copy()
-        interpret(judged, (given, wanted, u, n), threads, width)
+        interp.launch(judged, "kernel", (given, wanted, u, n), 1, threads, width=width)
         ways = {f"width {width}": vector} | ({} if scalar is None else {"width 1": scalar})
         for name, code in ways.items():
             got = out.copy()

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.machine_code import MachineCode, compile_kernel, interpret
+from codegen.machine_code import MachineCode, compile_kernel
+from weft import interp
+from weft.interp import Program
+from weft.ir.reader import read_module
 from weft.machine.targets import Isa
 
 THREADS = 64
@@ -64,15 +69,28 @@ def inputs(seed: int = 0) -> np.ndarray:
     return words
 
 
-def agree(
-    text: str, width: int, isa: Isa | None, threads: int = THREADS, n: int = 37, u: int = 3
-) -> np.ndarray:
-    """Assert that machine code at `width` does what the interpreter does; the output."""
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Threads of the one group, and the scalar arguments."""
+
+    threads: int = THREADS
+    n: int = 37
+    u: int = 3
+
+
+LAUNCHES = (Launch(), Launch(45, 64), Launch(64, 0, 0))
+"""Full and partial lane groups; masks that hold for some, all and no thread. With none `u` may be zero."""
+
+
+def agree(text: str, width: int, isa: Isa | None, launches: Sequence[Launch] = LAUNCHES) -> None:
+    """Assert that machine code at `width` does what the interpreter does."""
     code = compile_kernel(text, width, isa)
     vector_function(code)
-    given = inputs()
-    wanted, got = np.zeros(WORDS, np.uint32), np.zeros(WORDS, np.uint32)
-    interpret(text, (given, wanted, n, u), threads, width)
-    code((given, got, n, u), threads)
-    np.testing.assert_array_equal(got, wanted, f"width {width}, {threads} threads, n = {n}, u = {u}")
-    return got
+    program = Program(read_module(text))
+    for launch in launches:
+        given = inputs()
+        wanted, got = np.zeros(WORDS, np.uint32), np.zeros(WORDS, np.uint32)
+        arguments = (launch.n, launch.u)
+        interp.launch(program, "kernel", (given, wanted, *arguments), 1, launch.threads, width=width)
+        code((given, got, *arguments), launch.threads)
+        np.testing.assert_array_equal(got, wanted, f"width {width}, {launch}")

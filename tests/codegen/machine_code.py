@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft import interp
 from weft.ir import Module
 from weft.ir.reader import read_module
 from weft.machine.host import host
@@ -75,11 +74,3 @@ def symbols_of(lowered: LoweredKernel) -> dict[str, int]:
     """Addresses of the vector math functions that the code calls."""
     found = {symbol: find_function(m.name, m.bits, m.lanes, host().isa) for symbol, m in lowered.math.items()}
     return {symbol: function[1] for symbol, function in found.items() if function is not None}
-
-
-def interpret(
-    program: Module | str, arguments: Sequence[np.ndarray | int], block: int, width: int, name: str = "kernel"
-) -> None:
-    """Run the kernel on the interpreter, with lane groups of `width`; arrays change in place."""
-    module = read_module(program) if isinstance(program, str) else program
-    interp.launch(module, name, arguments, 1, block, width=width)

@@ -15,8 +15,8 @@ _POISON_FLAGS = frozenset({"nsw", "nuw", "exact", "disjoint", "nneg", "inbounds"
 def widen_scalar(w: Widening, instruction: Instruction) -> None:
     """Compute the value in lane 0.
 
-    Where not all lanes are active, lane 0 may be passive: its value is extrapolated, and flags that hold for
-    active lanes only would make it poison.
+    Where not all lanes are active, or the instruction runs beyond its mask, lane 0 may be passive: its value is
+    extrapolated, and flags that hold for active lanes only would make it poison.
     """
     copy = Instruction(
         instruction.op,
@@ -27,7 +27,7 @@ def widen_scalar(w: Widening, instruction: Instruction) -> None:
         name=instruction.name,
         loc=instruction.loc,
     )
-    if w.mask is not None:
+    if w.mask is not None or instruction.total:
         copy.flags = tuple(f for f in copy.flags if f not in _POISON_FLAGS)
         if copy.op in _DIVISIONS:
             _guard_scalar_divisor(w, copy)
