@@ -163,7 +163,7 @@ def _common_zeros(x: Polynomial) -> int:
 
 
 def _masked(domain: PolynomialDomain, x: Polynomial, mask: int) -> Polynomial:
-    """x & mask, where no bit of the mask depends on the thread."""
+    """The bits of x under a mask, where no bit of the mask depends on the thread."""
     base = x.coefficients[0] if mask else 0
     return domain.uniform(x.bits) if base is None else domain.constant(x.bits, base & mask)
 
