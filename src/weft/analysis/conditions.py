@@ -8,12 +8,13 @@ same one.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from weft.analysis.intervals import SWAPPED
 from weft.graph.dominators import DominatorTree
-from weft.ir import FALSE, TRUE, BasicBlock, ConstInt, Instruction, Value
+from weft.ir import FALSE, TRUE, Argument, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.types import IntType
 
@@ -24,6 +25,12 @@ NEGATED = {
 
 MAX_DEPTH = 8
 """How deep conjunctions are taken apart."""
+
+MAX_HOLDING = 4
+"""How many of the conditions that hold for a value in a block are used, the nearest first."""
+
+MAX_USERS = 32
+"""A value with more users is not compared with other instructions, whose every change would concern all of them."""
 
 
 class Condition(NamedTuple):
@@ -50,7 +57,7 @@ class _Edge(NamedTuple):
 class Conditions:
     """The conditions on each integer value of a function."""
 
-    __slots__ = ("_behind", "_on_edge", "dominators", "view")
+    __slots__ = ("_behind", "_holding", "_on_edge", "_parents", "_preorder", "dominators", "view")
 
     def __init__(self, view: CFGView, dominators: DominatorTree) -> None:
         self.view = view
@@ -62,6 +69,22 @@ class Conditions:
                 for target in set(targets):
                     if targets.count(target) == 1 or view.blocks[source].terminator.op == "switch":
                         self._note(source, target)
+        self._preorder = _preorder(dominators, len(view.blocks))
+        self._holding: dict[tuple[Value, int], list[Condition]] = {}
+        self._parents: dict[Value, list[int]] = {}
+        for value, conditions in self._behind.items():
+            conditions.sort(key=lambda c: self._preorder[c.block])
+            self._parents[value] = self._chain(conditions)
+
+    def _chain(self, conditions: list[Condition]) -> list[int]:
+        """For each condition the position of the nearest one before it whose block dominates its own; -1 for none."""
+        parents: list[int] = []
+        for position, condition in enumerate(conditions):
+            above = position - 1
+            while above >= 0 and not self.dominators.dominates(conditions[above].block, condition.block):
+                above = parents[above]
+            parents.append(above)
+        return parents
 
     def all(self) -> Iterator[tuple[Value, Condition]]:
         """Every condition, with the value it is about."""
@@ -76,13 +99,25 @@ class Conditions:
 
     def holding(self, value: Value, block: BasicBlock) -> list[Condition]:
         """The conditions on `value` that hold in `block`."""
-        found = self._behind.get(value)
-        if found is None:
+        if value not in self._behind:
             return _NONE
-        number, dominates = self.view.index[block], self.dominators.dominates
-        return [
-            c for c in found if dominates(c.block, number) and (c.mask is None or c.mask is block.predicate)
-        ]
+        number = self.view.index[block]
+        known = self._holding.get((value, number))
+        if known is None:
+            known = self._holding[value, number] = self._find(value, number, block.predicate)
+        return known
+
+    def _find(self, value: Value, number: int, mask: Value | None) -> list[Condition]:
+        """Walk up the chain of conditions, from the last one that can dominate the block."""
+        conditions, parents = self._behind[value], self._parents[value]
+        at = bisect_right(conditions, self._preorder[number], key=lambda c: self._preorder[c.block]) - 1
+        found: list[Condition] = []
+        while at >= 0 and len(found) < MAX_HOLDING:
+            condition = conditions[at]
+            if self.dominators.dominates(condition.block, number) and condition.mask in (None, mask):
+                found.append(condition)
+            at = parents[at]
+        return found
 
     def _note(self, source: int, target: int) -> None:
         blocks = self.view.blocks
@@ -120,6 +155,8 @@ class Conditions:
     def _add(self, value: Value, edge: _Edge, predicate: str, other: Value) -> None:
         if not value.tracks_users:
             return
+        if isinstance(other, Instruction) and (isinstance(value, Argument) or len(value.users) > MAX_USERS):
+            return
         condition = Condition(edge.target, predicate, other, edge.mask)
         if edge.is_only_way:
             self._behind.setdefault(value, []).append(condition)
@@ -128,6 +165,19 @@ class Conditions:
 
 
 _NONE: list[Condition] = []
+
+
+def _preorder(dominators: DominatorTree, blocks: int) -> list[int]:
+    """The position of each block in a depth-first walk of the dominator tree; -1 for blocks not in it."""
+    positions = [-1] * blocks
+    work = [dominators.root]
+    for position in range(blocks):
+        if not work:
+            break
+        node = work.pop()
+        positions[node] = position
+        work.extend(reversed(dominators.children[node]))
+    return positions
 
 
 def _is_conjunction(value: Instruction) -> bool:
