@@ -200,6 +200,34 @@ def test_undefined_behaviour_is_a_fault(body: str, message: str) -> None:
         flags_of(body + "\n  ret i32 %r", declarations="declare void @llvm.assume(i1)")
 
 
+MASKED = """
+declare <2 x i32> @llvm.masked.load.v2i32.p0(ptr, <2 x i1>, <2 x i32>)
+declare void @llvm.masked.store.v2i32.p0(<2 x i32>, ptr, <2 x i1>)"""
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        "%v = call <2 x i32> @llvm.masked.load.v2i32.p0(ptr %p, <2 x i1> {mask}, <2 x i32> zeroinitializer)",
+        "call void @llvm.masked.store.v2i32.p0(<2 x i32> zeroinitializer, ptr %p, <2 x i1> {mask})",
+    ],
+)
+def test_a_poison_element_in_the_mask_of_a_memory_access_is_a_fault(access: str) -> None:
+    body = "  %p = alloca <2 x i32>\n  {}\n  ret i32 %a"
+    assert flags_of(body.format(access.format(mask="<i1 1, i1 0>")), declarations=MASKED) == 0
+    with pytest.raises(InterpError, match="element 1 of the mask is poison"):
+        flags_of(body.format(access.format(mask="<i1 1, i1 poison>")), declarations=MASKED)
+
+
+def test_a_masked_off_element_may_lie_outside_of_memory() -> None:
+    body = """  %p = alloca i32
+  store i32 5, ptr %p
+  %v = call <2 x i32> @llvm.masked.load.v2i32.p0(ptr %p, <2 x i1> <i1 1, i1 0>, <2 x i32> zeroinitializer)
+  %r = extractelement <2 x i32> %v, i32 0
+  ret i32 %r"""
+    assert flags_of(body, declarations=MASKED) == 0
+
+
 def test_poison_in_a_passive_thread_is_no_fault() -> None:
     module = read_module("""
 define i32 @f(i32 %v, i1 %p) {

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from weft.diag.errors import UnsupportedError
+from weft.interp.active import ActiveSet
+from weft.interp.blockcopy import copy_bytes
 from weft.interp.faults import span_of
+from weft.interp.lanes import Lanes, LaneValue
 from weft.ir.instruction import Instruction
 
 if TYPE_CHECKING:
     from weft.interp.decode import Decoder
+    from weft.interp.frame import Frame
 
 
 def copies_of_arguments(decoder: Decoder, i: Instruction) -> list[tuple[int, int, int]]:
@@ -27,3 +33,19 @@ def copies_of_arguments(decoder: Decoder, i: Instruction) -> list[tuple[int, int
             aligns = [int(t.split()[1].strip("()")) for t in attributes if t.startswith("align ")]
             copies.append((position, decoder.layout.size(type), max([decoder.layout.align(type), *aligns])))
     return copies
+
+
+def local_copy(
+    frame: Frame, i: Instruction, pointer: LaneValue, size: int, align: int, active: ActiveSet
+) -> LaneValue:
+    """A copy, local to `frame`, of the `size` bytes that each active thread's pointer refers to."""
+    assert isinstance(pointer, Lanes)
+    machine = frame.machine
+    made = machine.image.memory.allocate(
+        size, "an argument passed by value", align=align, parts=machine.lanes, is_private=True
+    )
+    frame.locals.append(made)
+    steps = np.arange(machine.lanes, dtype=np.uint64) * np.uint64(made.stride)
+    target = Lanes(steps + np.uint64(made.base))
+    copy_bytes(frame, i, target, pointer, size, active)
+    return target

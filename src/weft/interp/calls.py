@@ -13,7 +13,7 @@ import numpy as np
 from weft.diag.errors import UnsupportedError
 from weft.interp import intrinsics_llvm, intrinsics_weft, library
 from weft.interp.active import ActiveSet
-from weft.interp.byval import copies_of_arguments
+from weft.interp.byval import copies_of_arguments, local_copy
 from weft.interp.code import Compute
 from weft.interp.faults import FaultKind, span_of
 from weft.interp.lanes import POISON, LaneValue, choose, filled
@@ -88,7 +88,7 @@ def run_callee(
         raise machine.error(message, i)
     inner = frame.callee_frame(machine.image.program.code(callee))
     for position, size, align in copies:
-        arguments[position] = inner.local_copy(arguments[position], size, align, active, i)
+        arguments[position] = local_copy(inner, i, arguments[position], size, align, active)
     machine.depth += 1
     try:
         result = inner.run(arguments, active)

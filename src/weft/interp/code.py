@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from weft.interp.active import ActiveSet
 from weft.interp.lanes import LaneValue
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ class Phi(NamedTuple):
 
 EdgeKey = tuple[int, int]
 """Where threads wait: the slot of the compact block index, and the block."""
+
+Edges = list[tuple[int, ActiveSet]]
+"""Threads waiting to enter a block, by the number of the block they come from (-1: the caller)."""
 
 
 @dataclass(slots=True)

@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.interp.active import EMPTY, ActiveSet, union
-from weft.interp.code import BlockCode, Code, Compute, EdgeKey, Environment, Mode, Phi, Step
+from weft.interp.code import BlockCode, Code, Compute, EdgeKey, Edges, Environment, Mode, Phi, Step
 from weft.interp.faults import FaultKind
-from weft.interp.lanes import POISON, Lanes, LaneValue, choose, filled, is_poison, poison_outside
+from weft.interp.lanes import POISON, LaneValue, choose, filled, is_poison, poison_outside
+from weft.interp.observation import observe_phis, observe_step
 from weft.interp.spinning import SpinDetector
 from weft.interp.waiting import Waiting
 
 if TYPE_CHECKING:
     from weft.interp.machine import Machine
     from weft.interp.memory import MemoryObject
-    from weft.ir.instruction import Instruction
-
-Edges = list[tuple[int, ActiveSet]]
-"""Threads waiting to enter a block, by the number of the block they come from (-1: the caller)."""
 
 
 class Frame:
@@ -175,7 +172,8 @@ class Frame:
             elif step.slot >= 0 and (self.machine.oblivious or self.env[step.slot] is None):
                 # Under FR a passive thread keeps its value; one that never had any has poison.
                 self.env[step.slot] = self.merged(step.slot, filled(step.instruction.type, POISON), EMPTY)
-            self._observe(step)
+            if self.machine.hooks.on_value:
+                observe_step(self, step)
 
     def _run_special(self, compute: Compute, slot: int, mode: Mode, guard: int) -> None:
         """Execute a total or a guarded instruction."""
@@ -209,11 +207,10 @@ class Frame:
     def _assign_phis(self, block: BlockCode, edges: Edges) -> None:
         """Assign all φs of a block at once (Moll, §4.8)."""
         values = [self._phi_value(phi, edges) for phi in block.phis]
-        observed = self.machine.hooks.on_value
         for phi, value in zip(block.phis, values, strict=True):
             self.env[phi.slot] = value
-        if observed:
-            self._observe_phis(block, edges)
+        if self.machine.hooks.on_value:
+            observe_phis(self, block, edges)
 
     def _phi_value(self, phi: Phi, edges: Edges) -> LaneValue:
         value = self._source(phi, edges[0][0])
@@ -246,7 +243,8 @@ class Frame:
         self.block = block
         for step in block.before_predicate:
             self._run_special(step.compute, step.slot, Mode.TOTAL, -1)
-            self._observe(step)
+            if self.machine.hooks.on_value:
+                observe_step(self, step)
         predicate = self.env[block.predicate]
         poison = is_poison(predicate.flags)
         if poison is not None:
@@ -339,22 +337,6 @@ class Frame:
         """A frame for a function called from this one."""
         return Frame(self.machine, code)
 
-    def local_copy(
-        self, pointer: LaneValue, size: int, align: int, active: ActiveSet, i: Instruction
-    ) -> LaneValue:
-        """A copy, local to this frame, of the `size` bytes each active thread's pointer refers to."""
-        from weft.interp.blockcopy import copy_bytes
-
-        assert isinstance(pointer, Lanes)
-        made = self.machine.image.memory.allocate(size, "an argument passed by value", align=align,
-                                                  parts=self.machine.lanes, is_private=True)  # fmt: skip
-        self.locals.append(made)
-        steps = np.arange(self.machine.lanes, dtype=np.uint64) * np.uint64(made.stride)
-        target = Lanes(steps + np.uint64(made.base))
-        self.block = self.code.blocks[0]
-        copy_bytes(self, i, target, pointer, size, active)
-        return target
-
     def _result(self) -> LaneValue | None:
         if not self.results:
             return None
@@ -365,42 +347,3 @@ class Frame:
             value = choose(threads.bits, other, value)
             covered = union((covered, threads), self.machine.lanes)
         return value if covered.bits is None else poison_outside(covered.bits, value)
-
-    def _observe(self, step: Step) -> None:
-        listeners = self.machine.hooks.on_value
-        if not listeners or step.slot < 0:
-            return
-        lanes = self.machine.lanes
-        if step.mode == Mode.TOTAL:
-            mask = self.machine.everyone.mask(lanes)
-        else:
-            mask = np.broadcast_to(self.active.mask(lanes), (lanes,))
-        self._tell(step.slot, step.instruction, mask)
-
-    def _observe_phis(self, block: BlockCode, edges: Edges) -> None:
-        lanes = self.machine.lanes
-        inherited = {
-            phi.slot: [
-                (threads.mask(lanes) & self.definitions.get(phi.sources[source], np.ones(lanes, np.bool_)))
-                for source, threads in edges
-            ]
-            for phi in block.phis
-        }
-        shadows = {
-            phi.slot: self.definitions.get(phi.shadow, np.ones(lanes, np.bool_))
-            for phi in block.phis
-            if phi.shadow >= 0
-        }
-        outside = ~np.broadcast_to(self.control.mask(lanes), (lanes,))
-        for phi in block.phis:
-            mask = np.bitwise_or.reduce(inherited[phi.slot])
-            if phi.shadow >= 0:
-                mask = mask | (outside & shadows[phi.slot])
-            self._tell(phi.slot, phi.instruction, mask)
-
-    def _tell(self, slot: int, instruction: Instruction, mask: np.ndarray) -> None:
-        known = self.definitions.get(slot)
-        # What a thread was assigned stays its own under FR; under OBL a passive thread loses it.
-        self.definitions[slot] = mask if known is None or self.machine.oblivious else known | mask
-        for listener in self.machine.hooks.on_value:
-            listener(self.machine, instruction, self.env[slot], mask)

@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from weft.interp import intrinsics_float, intrinsics_int, intrinsics_memory, intrinsics_vector
+from weft.interp import (
+    intrinsics_float,
+    intrinsics_int,
+    intrinsics_masked,
+    intrinsics_memory,
+    intrinsics_vector,
+)
 from weft.interp.code import Compute
 from weft.ir.instruction import Instruction
 
@@ -23,6 +29,7 @@ TABLE: dict[str, Decode] = {
         intrinsics_int.TABLE,
         intrinsics_float.TABLE,
         intrinsics_memory.TABLE,
+        intrinsics_masked.TABLE,
         intrinsics_vector.TABLE,
     )
     for name, decode in table.items()

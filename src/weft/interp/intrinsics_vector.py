@@ -1,4 +1,4 @@
-"""Semantics of LLVM's vector intrinsics: reductions, masked memory access, rearrangement."""
+"""Semantics of LLVM's vector intrinsics: reductions and rearrangement."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weft.interp import access, floats, integers
-from weft.interp.active import ActiveSet
+from weft.interp import floats, integers
 from weft.interp.code import Compute
-from weft.interp.codec import leaf
 from weft.interp.lanes import POISON, Array, Bundle, Flags, Lanes, LaneValue, dtype_of, join_flags
-from weft.interp.ops_memory import read_leaf, write_leaf
 from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
 from weft.ir.types import FloatType, IntType, VectorType
@@ -87,104 +84,6 @@ def _ordered_reduce(op: str) -> Decode:
 def _count(type: object) -> int:
     assert isinstance(type, VectorType)
     return type.count
-
-
-def _column(value: Lanes, column: int) -> Lanes:
-    """One element of a vector, as a scalar."""
-    flags = value.flags
-    if flags is not None:
-        flags = flags[:, column] if flags.shape[1] > 1 else flags[:, 0]
-    return Lanes(value.data[:, column], flags)
-
-
-def _selected(frame: Frame, mask: Lanes, column: int) -> ActiveSet:
-    """The active lanes whose mask has the element set."""
-    return frame.active.split(_column(mask, column).data)[0]
-
-
-def _element_pointer(pointer: Lanes, column: int, stride: int) -> Lanes:
-    """The address of an element: of a vector of pointers, or `stride` bytes apart behind one."""
-    if pointer.data.ndim == 2:
-        return _column(pointer, column)
-    return Lanes(pointer.data + np.uint64(column * stride), pointer.flags)
-
-
-def _pointer_align(i: Instruction, position: int, fallback: int) -> int:
-    """The alignment an argument's attributes promise."""
-    attributes = i.attrs.get("arg_attrs") or ()
-    if position < len(attributes):
-        for text in attributes[position]:
-            if text.startswith("align"):
-                return int(text[len("align") :].strip(" ()"))
-    return fallback
-
-
-def _masked_read(decoder: Decoder, i: Instruction, *, expand: bool) -> Compute:
-    """``masked.load``, ``masked.gather`` and ``masked.expandload``."""
-    pointer_slot, mask_slot, other_slot = (decoder.slot(a) for a in _operands(i, 3))
-    part = leaf(i.type.scalar, decoder.layout)
-    count = _count(i.type)
-
-    def compute(frame: Frame) -> LaneValue:
-        pointer, mask, other = frame.env[pointer_slot], frame.env[mask_slot], frame.env[other_slot]
-        lanes = frame.machine.lanes
-        data = np.broadcast_to(other.data, (lanes, count)).copy()
-        flags = np.zeros((lanes, count), np.uint8)
-        flags |= np.uint8(0) if other.flags is None else other.flags
-        for column in range(count):
-            chosen = _selected(frame, mask, column)
-            place = _element_pointer(_shifted(pointer, mask, column, part.size, expand), column, part.size)
-            reached = access.reach(frame, i, place, part.size, 1, "load", chosen)
-            if reached is None:
-                continue
-            found = read_leaf(part, 0, reached)
-            here = np.broadcast_to(chosen.mask(lanes), (lanes,))
-            data[here, column] = np.broadcast_to(found.data, (lanes,))[here]
-            flags[here, column] = 0 if found.flags is None else np.broadcast_to(found.flags, (lanes,))[here]
-        return Lanes(data, flags if flags.any() else None)
-
-    return compute
-
-
-def _shifted(pointer: Lanes, mask: Lanes, column: int, size: int, packed: bool) -> Lanes:
-    """For packed access, the pointer moved back by the elements left out so far."""
-    if not packed:
-        return pointer
-    skipped = (~mask.data[:, :column]).sum(axis=1).astype(np.uint64)
-    return Lanes(pointer.data - skipped * np.uint64(size), pointer.flags)
-
-
-def _operands(i: Instruction, count: int) -> list:
-    """Pointer, mask and pass-through (or value, pointer and mask), without the alignment of older forms."""
-    args = i.args
-    if len(args) == count + 1:
-        args = [a for a in args if not (isinstance(a, ConstInt) and a.type == IntType(32))]
-    return args
-
-
-def _masked_write(decoder: Decoder, i: Instruction, *, compress: bool) -> Compute:
-    """``masked.store``, ``masked.scatter`` and ``masked.compressstore``."""
-    value_slot, pointer_slot, mask_slot = (decoder.slot(a) for a in _operands(i, 3))
-    type = i.args[0].type
-    part = leaf(type.scalar, decoder.layout)
-    count = _count(type)
-
-    def compute(frame: Frame) -> None:
-        value, pointer, mask = frame.env[value_slot], frame.env[pointer_slot], frame.env[mask_slot]
-        before = frame.active
-        for column in range(count):
-            chosen = _selected(frame, mask, column)
-            place = _element_pointer(_shifted(pointer, mask, column, part.size, compress), column, part.size)
-            reached = access.reach(frame, i, place, part.size, 1, "store", chosen)
-            if reached is None:
-                continue
-            frame.active = chosen
-            try:
-                write_leaf(frame, part, 0, reached, _column(value, column))
-            finally:
-                frame.active = before
-
-    return compute
 
 
 def _rearranged(make: Callable[[Instruction], Callable[..., Array]]) -> Decode:
@@ -319,12 +218,6 @@ TABLE: dict[str, Decode] = {
     },
     "vector.reduce.fadd": _ordered_reduce("fadd"),
     "vector.reduce.fmul": _ordered_reduce("fmul"),
-    "masked.load": lambda decoder, i: _masked_read(decoder, i, expand=False),
-    "masked.gather": lambda decoder, i: _masked_read(decoder, i, expand=False),
-    "masked.expandload": lambda decoder, i: _masked_read(decoder, i, expand=True),
-    "masked.store": lambda decoder, i: _masked_write(decoder, i, compress=False),
-    "masked.scatter": lambda decoder, i: _masked_write(decoder, i, compress=False),
-    "masked.compressstore": lambda decoder, i: _masked_write(decoder, i, compress=True),
     "vector.reverse": _rearranged(lambda i: lambda a: a[:, ::-1]),
     "vector.interleave2": _rearranged(_interleave),
     "vector.deinterleave2": _deinterleave,
