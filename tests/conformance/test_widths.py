@@ -1,0 +1,26 @@
+"""The suite at other vector widths than the default: a fixed sample of it, all of it with ``WEFT_FUZZ``."""
+
+import os
+import zlib
+
+import pytest
+
+from conformance.cases import Case
+from conformance.runner import assert_same, compiled, expected
+from conformance.suite import every_case
+
+WIDTHS = (1, 4, 32)
+SHARE = 1 if os.environ.get("WEFT_FUZZ") else 4
+"""Of so many cases one runs at each width."""
+
+SAMPLES = [
+    pytest.param(case, width, id=f"{name}-{width}")
+    for name, case in every_case().items()
+    for width in WIDTHS
+    if zlib.crc32(f"{name} {width}".encode()) % SHARE == 0
+]
+
+
+@pytest.mark.parametrize(("case", "width"), SAMPLES)
+def test_agrees_at_width(case: Case, width: int) -> None:
+    assert_same(compiled(case, width=width), expected(case), case.ulp, f"width {width}")
