@@ -92,6 +92,17 @@ def test_python_kernels_by_their_declared_signature_or_by_types(write, capsys) -
     assert {v["name"]: v["class"] for v in function["values"]}["i"] == "strided"
 
 
+def test_files_of_a_package_can_import_each_other(tmp_path, capsys) -> None:
+    folder = tmp_path / "some_package"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "size.py").write_text("SIZE = 7\n")
+    (folder / "kernels.py").write_text("from .size import SIZE\n" + KERNELS.replace("2 * i", "SIZE * i"))
+    assert run(str(folder / "kernels.py"), "--json") == 0
+    (function,) = json.loads(capsys.readouterr().out)["functions"]
+    assert 28 in [access["stride"] for access in function["accesses"]]
+
+
 def test_shapes_of_arguments_scope_and_lattice(write, capsys) -> None:
     file = write("t.ll", FOREIGN)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -26,14 +27,16 @@ def import_file(file: Path) -> ModuleType:
     UnsupportedError
         It raised an exception.
     """
-    name = f"weft_analyzed_{file.stem}"
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # As for a script: what stands beside it can be imported. Classes look their module up by its name.
-    sys.path.insert(0, str(file.parent.resolve()))
-    sys.modules[name] = module
+    root, name = _place(file)
+    # As for a script, and as for `python -m`: what stands beside it, or here, can be imported.
+    places = [str(root), os.getcwd()]
+    sys.path[:0] = places
     try:
+        spec = importlib.util.spec_from_file_location(name, file)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        # Classes look their module up by its name.
+        sys.modules[name] = module
         spec.loader.exec_module(module)
     except WeftError:
         raise
@@ -47,8 +50,19 @@ def import_file(file: Path) -> ModuleType:
             ' if __name__ == "__main__"',
         ) from None
     finally:
-        sys.path.remove(str(file.parent.resolve()))
+        for place in places:
+            sys.path.remove(place)
     return module
+
+
+def _place(file: Path) -> tuple[Path, str]:
+    """The folder that imports start from, and the module's name there, with those of the packages it is in."""
+    folder = file.resolve().parent
+    names = [file.stem]
+    while (folder / "__init__.py").exists():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(names) if len(names) > 1 else f"weft_analyzed_{file.stem}"
 
 
 def kernels_of(module: ModuleType, names: Sequence[str]) -> dict[str, Kernel]:
