@@ -144,6 +144,17 @@ def mul_high(a: Array, b: Array) -> Array:
     return a1 * b1 + (middle >> shift) + (other >> shift)
 
 
+_NOWHERE = np.zeros(1, np.bool_)
+
+
+def _product_range_fits(a: Array, b: Array, low: int, high: int) -> bool:
+    """Whether the extremes of the operands already show that no product leaves ``low .. high``."""
+    if not a.size or not b.size:
+        return True
+    corners = [x * y for x in (int(a.min()), int(a.max())) for y in (int(b.min()), int(b.max()))]
+    return low <= min(corners) and max(corners) <= high
+
+
 def unsigned_overflow(op: str, bits: int) -> Check:
     """Whether the exact unsigned result of add, sub, mul or shl differs from result `r`."""
     w = width(bits)
@@ -154,6 +165,8 @@ def unsigned_overflow(op: str, bits: int) -> Check:
             return (a * b) > w.max
         if w.bits <= 32:
             return a.astype(np.uint64) * b.astype(np.uint64) > np.uint64(w.max)
+        if _product_range_fits(a, b, 0, w.max):
+            return _NOWHERE
         if w.is_exact:
             return mul_high(a, b) != 0
         return (mul_high(a, b) != 0) | (a * b > np.uint64(w.max))
@@ -180,6 +193,8 @@ def signed_overflow(op: str, bits: int) -> Check:
         if w.bits <= 32:
             exact = x.astype(np.int64) * y.astype(np.int64)
             return (exact < low) | (exact > high)
+        if _product_range_fits(x, y, low, high):
+            return _NOWHERE
         # In 64 bits: the magnitudes' product must stay below the limit of the result's sign.
         p, q = np.where(x < 0, -x, x).view(np.uint64), np.where(y < 0, -y, y).view(np.uint64)
         limit = np.where((x < 0) != (y < 0), np.uint64(high + 1), np.uint64(high))
