@@ -50,9 +50,12 @@ class DebugSource:
                 seen.add(name)
                 yield NamedValue(name, value, line)
 
+    def value_name(self, value: Value) -> str | None:
+        names = (_variable_name(record) for record in value.records)
+        return next((name for name in names if name), None)
+
     def object_name(self, site: Value) -> str:
-        names = (_variable_name(record) for record in site.records)
-        return next((name for name in names if name), site.name)
+        return self.value_name(site) or site.name
 
     def object_line(self, site: Value) -> int | None:
         if isinstance(site, Instruction):

@@ -7,7 +7,9 @@ lanes that wait for the slowest. The estimate ranks; it predicts no times.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 
 from weft.analysis.divergence import Divergence
 from weft.frontend.intrinsic_names import meaning_of
@@ -17,7 +19,7 @@ from weft.ir.types import VOID
 from weft.machine.costs import MATH_CALL, instruction_cost, memory_cost
 from weft.machine.targets import Isa
 from weft.machine.vecmath import LIBRARIES
-from weft.report.explanation import explain_branch, explain_value
+from weft.report.explanation import explain_activation, explain_branch, explain_value
 from weft.report.facts import ACCESSES, access_form, has_choice, loops_of
 from weft.report.model import AccessForm, Finding, FindingKind
 from weft.report.source_map import SourceMap, block_line
@@ -26,6 +28,16 @@ ROUNDS = 10
 """How often a loop is taken to run."""
 MASK_CYCLES = 2.0
 """Computing the masks of a branch's arms."""
+EXPLAINED = 20
+"""Of so many findings, the dearest, the causes are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A finding, and how to explain it."""
+
+    finding: Finding
+    explain: Callable[[], tuple[str, ...]]
 
 
 class Ranking:
@@ -42,29 +54,33 @@ class Ranking:
     def findings(self) -> tuple[Finding, ...]:
         """Everything that costs, the dearest first; equal costs in the order of the program."""
         found = [*self._accesses(), *self._loops(), *self._branches(), *self._calls()]
-        return tuple(sorted(found, key=lambda finding: -finding.cycles))
+        found.sort(key=lambda candidate: -candidate.finding.cycles)
+        explained = [replace(c.finding, because=c.explain()) for c in found[:EXPLAINED]]
+        return (*explained, *(c.finding for c in found[EXPLAINED:]))
 
     def _weight(self, block: BasicBlock) -> int:
         """How often a block is taken to run."""
         engine = self._divergence.engine
         return ROUNDS ** engine.control.propagation.loops.depth(engine.blocks[block])
 
-    def _accesses(self) -> Iterator[Finding]:
+    def _accesses(self) -> Iterator[_Candidate]:
         for block in self._divergence.function.blocks:
             for instruction in block.instructions:
                 if instruction.op in ACCESSES:
-                    finding = self._access(block, instruction)
-                    if finding is not None:
-                        yield finding
+                    candidate = self._access(block, instruction)
+                    if candidate is not None:
+                        yield candidate
 
-    def _access(self, block: BasicBlock, access: Instruction) -> Finding | None:
+    def _access(self, block: BasicBlock, access: Instruction) -> _Candidate | None:
         form, stride = access_form(self._divergence, access)
         stored = access.op == "store"
         type = access.operands[0].type if stored else access.type
         bits = 8 * self._divergence.engine.layout.size(type)
         if access.op in ("atomicrmw", "cmpxchg"):
             kind, cycles = FindingKind.ATOMIC, self._cycles(access.op, bits, self._lanes)
-            text = "the lanes' atomics run one after the other"
+            text = "atomics of the lanes run one after the other"
+            if form is AccessForm.UNIFORM:
+                text += ", all at one address"
         elif form in (AccessForm.UNIFORM, AccessForm.CONTIGUOUS, AccessForm.PRIVATE):
             return None
         else:
@@ -73,10 +89,12 @@ class Ranking:
             cycles = dear.cycles - cheap.cycles
             kind, text = _access_text(form, stride, stored)
         pointer = access.operands[1 if stored else 0]
-        because = explain_value(self._divergence, pointer, self._source)
-        return Finding(kind, self._line(access), cycles * self._weight(block), text, because)
+        return _Candidate(
+            Finding(kind, self._line(access), cycles * self._weight(block), text),
+            partial(explain_value, self._divergence, pointer, self._source),
+        )
 
-    def _loops(self) -> Iterator[Finding]:
+    def _loops(self) -> Iterator[_Candidate]:
         divergence = self._divergence
         blocks = divergence.function.blocks
         for loop in loops_of(divergence):
@@ -90,10 +108,12 @@ class Ranking:
             )
             text = "lanes leave the loop in different iterations and wait for the last one"
             branch = next((b for b in leaving if divergence.is_divergent_branch(b)), None)
-            because = explain_branch(divergence, branch, self._source) if branch is not None else ()
-            yield Finding(FindingKind.DIVERGENT_LOOP, block_line(self._source, header), cycles, text, because)
+            yield _Candidate(
+                Finding(FindingKind.DIVERGENT_LOOP, block_line(self._source, header), cycles, text),
+                partial(explain_branch, divergence, branch or leaving[0], self._source),
+            )
 
-    def _branches(self) -> Iterator[Finding]:
+    def _branches(self) -> Iterator[_Candidate]:
         divergence = self._divergence
         leaving = {
             source
@@ -106,18 +126,19 @@ class Ranking:
             cycles = self._arms(block) / 2 + MASK_CYCLES * self._weight(block)
             arms = len(block.successors)
             text = f"lanes disagree at the branch: its {'two' if arms == 2 else arms} ways run one after the other"
-            because = explain_branch(divergence, block, self._source)
-            line = block_line(self._source, block)
-            yield Finding(FindingKind.DIVERGENT_BRANCH, line, cycles, text, because)
+            yield _Candidate(
+                Finding(FindingKind.DIVERGENT_BRANCH, block_line(self._source, block), cycles, text),
+                partial(explain_branch, divergence, block, self._source),
+            )
 
     def _arms(self, block: BasicBlock) -> float:
         """Cycles of the blocks that run for some of the lanes because of a branch."""
         control = self._divergence.engine.control
         number = self._divergence.engine.blocks[block]
-        partial = control.propagation.joins(number).activation_dependent
-        return sum(self._block_cycles(control.view.blocks[n]) for n in partial)
+        some = control.propagation.joins(number).activation_dependent
+        return sum(self._block_cycles(control.view.blocks[n]) for n in some)
 
-    def _calls(self) -> Iterator[Finding]:
+    def _calls(self) -> Iterator[_Candidate]:
         for block in self._divergence.function.blocks:
             if not self._divergence.has_varying_predicate(block):
                 continue
@@ -126,7 +147,10 @@ class Ranking:
                     cycles = self._cycles("call", 32, self._lanes) * self._weight(block)
                     name = instruction.callee_name or "a function pointer"
                     text = f"{name} is called for a part of the lanes only"
-                    yield Finding(FindingKind.CALL, self._line(instruction), cycles, text)
+                    yield _Candidate(
+                        Finding(FindingKind.CALL, self._line(instruction), cycles, text),
+                        partial(explain_activation, self._divergence, block, self._source),
+                    )
 
     def _block_cycles(self, block: BasicBlock) -> float:
         return self._weight(block) * sum(self._instruction_cycles(i) for i in block.instructions)

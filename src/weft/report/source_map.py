@@ -46,6 +46,10 @@ class SourceMap(Protocol):
         """The values to list, in the order of the program."""
         ...
 
+    def value_name(self, value: Value) -> str | None:
+        """The user's name of a value, None for intermediate results."""
+        ...
+
     def object_name(self, site: Value) -> str:
         """The name of a stack object."""
         ...

@@ -49,6 +49,9 @@ class TextSource:
             if instruction.type is not VOID:
                 yield NamedValue(instruction.name, instruction, self.object_line(instruction))
 
+    def value_name(self, value: Value) -> str | None:
+        return f"%{value.name}" if value.name else None
+
     def object_name(self, site: Value) -> str:
         return site.name
 
