@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.machine_code import MachineCode, compile_kernel
+from codegen.machine_code import compile_kernel
 from weft import interp
 from weft.interp import Program
 from weft.ir.reader import read_module
 from weft.machine.targets import Isa
+from weft.options import CompileOptions
+from weft.pipeline import LoweredKernel, lower_kernel
+from weft.target.machine import TargetSpec
 
 THREADS = 64
 WORDS = 256
@@ -49,16 +52,17 @@ def stored(value: str, type: str = "i32") -> str:
     return f"  %at = getelementptr {type}, ptr %out, i64 %tid\n  store {type} {value}, ptr %at"
 
 
-def vector_function(code: MachineCode) -> str:
-    """The text of the SIMD function for whole lane groups, before LLVM's final passes."""
-    found = re.search(r"^define[^\n]*@kernel\.w\d+\(.*?^}", code.lowered.text, re.M | re.S)
+def widened(text: str, width: int = 8) -> str:
+    """The SIMD function of a kernel for whole lane groups, before LLVM's final passes."""
+    lowered = lower_kernel(read_module(text), "kernel", CompileOptions(width=width), TargetSpec.host())
+    return vector_function(lowered)
+
+
+def vector_function(lowered: LoweredKernel) -> str:
+    """The text of that function; fails where there is none."""
+    found = re.search(r"^define[^\n]*@kernel\.w\d+\(.*?^}", lowered.text, re.M | re.S)
     assert found is not None, "the kernel is not vectorized"
     return found.group(0)
-
-
-def widened(text: str, width: int = 8) -> str:
-    """The SIMD function of a kernel."""
-    return vector_function(compile_kernel(text, width))
 
 
 def inputs(seed: int = 0) -> np.ndarray:
@@ -85,7 +89,7 @@ LAUNCHES = (Launch(), Launch(45, 64), Launch(64, 0, 0))
 def agree(text: str, width: int, isa: Isa | None, launches: Sequence[Launch] = LAUNCHES) -> None:
     """Assert that machine code at `width` does what the interpreter does."""
     code = compile_kernel(text, width, isa)
-    vector_function(code)
+    vector_function(code.lowered)
     program = Program(read_module(text))
     for launch in launches:
         given = inputs()
