@@ -148,7 +148,10 @@ class SharingChecker:
             return
         pointer = instruction.operands[1 if instruction.op == "store" else 0]
         sites = analysis.engine.leads_to_stack(pointer)
-        if not sites or not all(analysis.is_uniform_object(site) for site in sites):
+        if not sites:
+            return
+        # A store may lead to shared and to private objects; what it writes to a private one is never asked for.
+        if kind == "load" and not all(analysis.is_uniform_object(site) for site in sites):
             return
         for lane in np.flatnonzero(mask).tolist():
             found = machine.image.memory.before(int(addresses[lane]))
