@@ -178,6 +178,10 @@ class Engine:
     def leads_to_stack(self, value: Value) -> frozenset[Site]:
         return self.objects.of(value) if self.objects.sites else NO_SITES
 
+    def is_given(self, value: Value) -> bool:
+        """Whether the shape of an instruction was given, not computed."""
+        return value in self._fixed
+
     def _seen_outside(self, value: Instruction, shape: Shape, used: int) -> Shape:
         assert value.block is not None
         dims = self.control.outside_apart(self.blocks[value.block], used)
