@@ -16,7 +16,9 @@ from weft.ir.writer import write_module
 from weft.target.machine import TargetSpec
 from weft.target.passes import PassList, optimize
 from weft.transform.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
+from weft.transform.drop_unreachable import drop_unreachable_edges
 from weft.transform.linearize import linearize
+from weft.transform.unify_conditions import unify_conditions
 
 SIMPLE_LOOPS = PassList("simple-loops", ("sroa", "mergereturn", "loop-simplify", "lcssa"))
 SSA = PassList(
@@ -44,7 +46,10 @@ class EveryBranch:
 
 def canonical(text: str, passes: PassList = SIMPLE_LOOPS) -> Module:
     """The module after LLVM's passes: simple loops in loop-closed form, one return."""
-    return read_module(optimize(text, passes, TargetSpec.host().machine))
+    module = read_module(optimize(text, passes, TargetSpec.host().machine))
+    for function in module.definitions():
+        drop_unreachable_edges(function)
+    return module
 
 
 def vectorization_stages(
@@ -57,6 +62,8 @@ def vectorization_stages(
     yield "divergent loops"
     linearize(function, facts(), uniform)
     yield "linearization"
+    unify_conditions(module, function, facts())
+    yield "conditions"
 
 
 def check_chain(module: Module, name: str, run: Run, facts: Callable[[Function], BranchDivergence]) -> None:

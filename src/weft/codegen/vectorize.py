@@ -29,6 +29,7 @@ from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
 from weft.transform.drop_unreachable import drop_unreachable_edges
 from weft.transform.linearize import LinearizationSummary, linearize
 from weft.transform.loop_rebounding import LoopSummary
+from weft.transform.unify_conditions import unify_conditions
 
 Observer = Callable[[str, Module], None]
 """Called after each link of the chain with its name."""
@@ -95,7 +96,11 @@ def vectorize_function(
     summary.branches = linearize(function, analyze(), uniform)
     remove_dead_instructions(function)
     observe("linearization", module)
-    vector, summary.notes = widen_function(module, function, analyze(), lanes, name, find_math)
+    divergence = analyze()
+    if unify_conditions(module, function, divergence):
+        observe("conditions", module)
+        divergence = analyze()
+    vector, summary.notes = widen_function(module, function, divergence, lanes, name, find_math)
     del module.functions[function.name]
     return vector, summary
 

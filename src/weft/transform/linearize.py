@@ -23,7 +23,6 @@ from weft.graph.dominators import DominatorTree, dominator_tree, post_dominator_
 from weft.graph.loops import LoopForest, loop_forest
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstInt, Function, Instruction, Poison, Value
 from weft.ir.cfg_view import cfg_of
-from weft.ir.intrinsics import declare
 from weft.ir.types import I1
 from weft.transform.divergent_loops import BranchDivergence
 from weft.transform.masks import both, either, implies, negated
@@ -64,9 +63,9 @@ class _Linearizer:
     old_preds: list[tuple[int, ...]]
     new_preds: list[tuple[int, ...]]
     new_dominators: DominatorTree
-    doubtful: Collection[int]
     masks: dict[int, Value] = field(default_factory=dict)
     edge_masks: dict[tuple[int, int], Value] = field(default_factory=dict)
+    late_edge_masks: dict[tuple[int, int], Value] = field(default_factory=dict)
     replaced: dict[Value, Value] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -83,8 +82,6 @@ class _Linearizer:
             self._resolve_phis(i)
         for i in self.index.order:
             self._freeze_condition(i)
-            if i in self.doubtful:
-                self._make_uniform(i)
         _repair_dominance(self.function)
 
     def _replace(self, old: Instruction, new: Value) -> None:
@@ -194,15 +191,21 @@ class _Linearizer:
         mask = self._edge_mask(source, target)
         if mask == FALSE or self.new_dominators.dominates(source, target):
             return mask
+        known = self.late_edge_masks.get((source, target))
+        if known is not None:
+            return self._current(known)
         reaching = ReachingDefinition(I1, {self.blocks[source]: mask}, "edge", FALSE)
         loop = self.loops.innermost[source]
-        if loop is not None and target in loop.blocks:
+        while loop is not None and target not in loop.blocks:
+            loop = loop.parent
+        if loop is not None:
             # What an earlier iteration decided must not be seen in this one.
             reaching.at_start[self.blocks[loop.header]] = FALSE
         value = reaching.start_of(self.blocks[target])
         if isinstance(value, Instruction) and value in reaching.new_phis:
             reaching.simplify()
             value = reaching.start_of(self.blocks[target])
+        self.late_edge_masks[source, target] = value
         return value
 
     def _resolve_mask_calls(self, block: BasicBlock, mask: Value) -> None:
@@ -276,18 +279,6 @@ class _Linearizer:
         builder.total = True
         terminator.set_operand(0, builder.unary("freeze", condition))
 
-    def _make_uniform(self, i: int) -> None:
-        """A condition that is known to be the same for all live threads, in a form in which it shows."""
-        terminator = self.blocks[i].terminator
-        module = self.function.module
-        if terminator.op != "br" or len(set(terminator.blocks)) < 2 or module is None:
-            return
-        builder = Builder(before=terminator)
-        condition = terminator.operands[0]
-        if condition.type == I1 and not (isinstance(condition, Instruction) and condition.op == "freeze"):
-            condition = builder.unary("freeze", condition)
-        terminator.set_operand(0, builder.call(declare(module, "weft.any"), (condition,)))
-
 
 def _choose(builder: Builder, mask: Value, value: Value, otherwise: Value, name: str) -> Value:
     if mask == TRUE:
@@ -324,19 +315,20 @@ def linearize(
 ) -> LinearizationSummary:
     """Make `function` control-uniform; see the module for the contract.
 
-    Branches of the blocks in `known_uniform` are uniform even where `divergence` cannot tell: a condition of such
-    a branch becomes ``any`` of itself.
+    Branches of the blocks in `known_uniform` are uniform even where `divergence` cannot tell.
     """
     view = cfg_of(function)
     cfg, blocks = view.cfg, view.blocks
     number = {b: i for i, b in enumerate(blocks)}
     dominators, loops = dominator_tree(cfg), loop_forest(cfg)
     index = block_index(cfg, dominators, loops)
-    varying = {
-        i for i in index.order if len(set(cfg.succs[i])) > 1 and divergence.is_divergent_branch(blocks[i])
+    divergent = {
+        i
+        for i in index.order
+        if len(set(cfg.succs[i])) > 1
+        and blocks[i] not in known_uniform
+        and divergence.is_divergent_branch(blocks[i])
     }
-    doubtful = {i for i in varying if blocks[i] in known_uniform}
-    divergent = varying - doubtful
     back_edges = {(latch, loop.header) for loop in loops.loops for latch in loop.latches}
     redrawn = partially_linearize(cfg.succs, index.order, divergent, back_edges)
     branches = [_take_branch(b) for b in blocks]
@@ -346,7 +338,7 @@ def linearize(
     linearizer = _Linearizer(
         function, blocks, number, index, loops, dominators, post_dominator_tree(cfg), branches,
         [tuple(sorted(set(p))) for p in cfg.preds], [tuple(sorted(set(p))) for p in new_cfg.preds],
-        dominator_tree(new_cfg), doubtful,
+        dominator_tree(new_cfg),
     )  # fmt: skip
     linearizer.run()
     uniform = [i for i in index.order if len(set(cfg.succs[i])) > 1 and i not in divergent]
