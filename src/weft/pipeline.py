@@ -186,21 +186,23 @@ def _lanes_arrive(
     stages.add_lanes(stage, module, versions, index, width)
 
 
+_LIBRARY_LANES = (2, 4, 8, 16, 32, 64)
+
+
 def _find_math(
     used: dict[str, MathSymbol], spec: TargetSpec, callee: str, lanes: int
 ) -> VectorMathFunction | None:
-    """The widest installed vector function for a scalar callee that takes at most `lanes` lanes."""
+    """The installed vector function for a scalar callee of the most lanes up to `lanes`, else of the fewest above."""
     known = math_function(callee)
     if known is None or spec != TargetSpec.host():
         return None
     name, bits = known
-    count = max(2, 1 << (lanes.bit_length() - 1))
-    while count >= 2:
+    fitting = [count for count in _LIBRARY_LANES if count <= lanes]
+    for count in (*reversed(fitting), *_LIBRARY_LANES[len(fitting) :]):
         found = find_function(name, bits, count, host().isa)
         if found is not None:
             used[found[0].symbol] = MathSymbol(name, bits, count)
             return VectorMathFunction(found[0].symbol, count, found[0].ulp)
-        count //= 2
     return None
 
 

@@ -48,6 +48,7 @@ MISTAKES = [
     (errors.SignatureError, "no signature", lambda: cuda.jit(len)),
     (errors.SignatureError, "no Python function", lambda: cuda.jit()(functools.partial(scale, 1))),
     (errors.SignatureError, "width of 65", lambda: cuda.jit(width=65)),
+    (errors.SignatureError, "width of 12", lambda: cuda.jit(width=12)),
     (errors.SignatureError, "width of 'wide'", lambda: cuda.jit(width="wide")),
     (errors.LaunchError, "no device 1", lambda: cuda.select_device(1)),
     (errors.LaunchError, "not recorded", lambda: cuda.event().elapsed_time(cuda.event())),

@@ -18,8 +18,8 @@ _IGNORED = frozenset(
 """Options of numba.cuda that ask for nothing here: code is always optimized, located and cached."""
 
 
-MAX_WIDTH = 64
-"""Threads of the widest lane group: masks of lanes are values of 64 bits."""
+WIDTHS = (1, 2, 4, 8, 16, 32, 64)
+"""Threads that a lane group may have: powers of two, for which masks are values of at most 64 bits."""
 
 
 @located
@@ -52,7 +52,7 @@ def jit(
     fastmath
         Whether floating-point operations may be contracted and reassociated and assume finite values.
     width
-        Threads in a lane group; 1 runs thread after thread. weft chooses by default.
+        Threads in a lane group, a power of two; 1 runs thread after thread. weft chooses by default.
     **options
         Options of numba.cuda that have no effect here (``opt``, ``lineinfo``, ``max_registers``, ``inline``, ...).
 
@@ -68,8 +68,10 @@ def jit(
             hint="options are device, debug, fastmath, width"
             + ("; link needs CUDA object code" if "link" in unknown else ""),
         )
-    if width is not None and (type(width) is not int or not 1 <= width <= MAX_WIDTH):
-        raise SignatureError(f"a width of {width!r}", hint=f"it may be 1 to {MAX_WIDTH}, or None")
+    if width is not None and (type(width) is not int or width not in WIDTHS):
+        raise SignatureError(
+            f"a width of {width!r}", hint=f"it may be a power of two up to {WIDTHS[-1]}, or None"
+        )
     if isinstance(func_or_sig, FunctionType):
         return _make(func_or_sig, (), device, debug, CompileOptions(fastmath, width))
     signatures = _signatures(func_or_sig if argtypes is None else argtypes)
