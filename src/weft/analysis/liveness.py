@@ -2,9 +2,9 @@
 
 Program points are numbered: point ``i`` of a block lies before its ``i``-th instruction, and point
 ``len(block.instructions)`` at its end. A φ is defined at point 0 of its block and uses each incoming value at
-the end of the incoming block; block predicates are used at point 0, shadows and guards where the instruction
-stands. Barriers are ordinary points: what a continuation (Karrenberg and Hack, §2.3) must save is what is live
-right after the barrier.
+the end of the incoming block; block predicates are used at point 0, unless the block computes its own, shadows
+and guards where the instruction stands. Barriers are ordinary points: what a continuation (Karrenberg and Hack,
+§2.3) must save is what is live right after the barrier.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def liveness(function: Function) -> Liveness:
                 for value, source in instruction.incoming():
                     if _is_tracked(value):
                         on_edges[source][value] = None
-        uses = {v: None for v in uses if not (v in definitions and v is not block.predicate)}
+        uses = {v: None for v in uses if v not in definitions}
         upward[block], defined[block] = uses, definitions
 
     live_in = {b: dict(upward[b]) for b in function.blocks}
