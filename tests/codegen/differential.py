@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,10 +11,14 @@ from codegen.machine_code import ISAS, WIDTHS, compile_kernel
 from generators.programs import INPUT_BYTES, MAX_THREADS, SLICE_BYTES, Options, random_program
 from weft import interp
 from weft.interp import Program
+from weft.interp.execute import has_horizontal
 from weft.ir.writer import write_module
 from weft.machine.targets import Isa
 
 RUNS = 3
+SHUFFLE = "weft.shfl.idx.i32"
+"""Not widened yet."""
+
 Arguments = tuple[np.ndarray, np.ndarray, int, int]
 
 
@@ -39,7 +43,11 @@ def choice_of(seed: int) -> Choice:
         memory_share=rng.choice((0.3, 0.6)),
         stack_share=rng.choice((0.3, 0.8)),
         floats=rng.random() < 0.6,
+        single_return=rng.random() < 0.7,
+        horizontal=rng.random() < 0.25,
     )
+    if SHUFFLE in random_program(seed, options).functions:
+        options = replace(options, horizontal=False)
     return Choice(seed, rng.choice(WIDTHS), rng.choice(ISAS), options)
 
 
@@ -57,9 +65,12 @@ def check(choice: Choice) -> str | None:
     seed, width = choice.seed, choice.width
     vector = compile_kernel(random_program(seed, choice.options), width, choice.isa)
     judged = Program(random_program(seed, choice.options))
-    # A position in the lane group depends on the group's width.
-    lanes_matter = "weft.lane.id" in judged.module.functions
-    scalar = None if lanes_matter else compile_kernel(random_program(seed, choice.options), 1, choice.isa)
+    # What lanes tell each other depends on the width of their group.
+    scalar = (
+        None
+        if has_horizontal(judged.module)
+        else compile_kernel(random_program(seed, choice.options), 1, choice.isa)
+    )
     for run in range(RUNS):
         (given, out, u, n), threads = arguments_of(seed, run)
         wanted = out.copy()

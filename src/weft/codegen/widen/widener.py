@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence
 from weft.codegen.widen.calls import FindMath, widen_call, widen_lane_by_lane
-from weft.codegen.widen.context import Widening, any_lane
+from weft.codegen.widen.context import Widening, any_lane, mask_bits
 from weft.codegen.widen.elementwise import is_elementwise, widen_scalar, widen_vector
 from weft.codegen.widen.horizontal import widen_horizontal
 from weft.codegen.widen.lanes import LaneSpace
@@ -24,7 +24,7 @@ from weft.graph.cfg import reverse_postorder
 from weft.ir import TRUE, BasicBlock, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.layout import parse_datalayout
-from weft.ir.types import I8, I32, I64, VOID, ArrayType, FunctionType, PointerType
+from weft.ir.types import I1, I8, I32, I64, VOID, ArrayType, FunctionType, IntType, PointerType
 
 
 @dataclass(slots=True)
@@ -189,9 +189,21 @@ def _uniform_condition(w: Widening, condition: Value) -> Value:
 def _widen_switch(w: Widening, switch: Instruction) -> None:
     targets = [w.starts[t] for t in switch.blocks]
     value = switch.operands[0]
-    if not w.is_uniform(value):
-        raise UnsupportedError("a switch on a value that is not kept scalar")
-    w.builder.insert(Instruction("switch", VOID, [w.scalar(value)], blocks=targets, attrs=switch.attrs))
+    chosen = w.scalar(value) if w.is_uniform(value) else _of_an_active_lane(w, value)
+    w.builder.insert(Instruction("switch", VOID, [chosen], blocks=targets, attrs=switch.attrs))
+
+
+def _of_an_active_lane(w: Widening, value: Value) -> Value:
+    """A uniform value that is kept as a vector; any number where no lane is active."""
+    if w.mask is None:
+        return w.builder.extract_element(w.vector(value), ConstInt(I64, 0))
+    bits = mask_bits(w.builder, w.mask)
+    assert isinstance(bits.type, IntType)
+    # The last lane's bit is set, so that there is one to count to.
+    last = ConstInt(bits.type, 1 << (w.lanes.width - 1))
+    count = w.intrinsic(f"llvm.cttz.i{bits.type.bits}", bits.type, (bits.type, I1))
+    lane = w.builder.call(count, (w.builder.binary("or", bits, last), ConstInt(I1, 1)))
+    return w.builder.unary("freeze", w.builder.extract_element(w.vector(value), lane))
 
 
 def _widen_ret(w: Widening, ret: Instruction) -> None:
