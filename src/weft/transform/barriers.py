@@ -41,6 +41,10 @@ FINISHED = 0
 """What a continuation returns when the lane group has left the kernel."""
 
 
+_DERIVES = {"getelementptr", "phi", "select", "bitcast", "addrspacecast", "ptrtoint", "inttoptr", "freeze", "add"}
+"""Instructions whose result may still point into the object that an operand points into."""
+
+
 @dataclass(frozen=True, slots=True)
 class Continuation:
     """A barrier-free function ``i32 f(kernel parameters..., ptr frame, ptr votes)``.
@@ -145,14 +149,16 @@ def _split_after(barrier: Instruction) -> BasicBlock:
 def _move_objects_to_frame(
     kernel: Function, barriers: list[Instruction], frame: Argument, layout: DataLayout, lanes: int
 ) -> int:
-    """Give each stack object that is live across a barrier a place in the frame; the bytes they take.
+    """Give each stack object that may be reached from behind a barrier a place in the frame; the bytes they take.
 
     A stack object keeps its place for the whole run, whatever else is live.
     """
     live = liveness(kernel)
-    across = dict.fromkeys(v for b in barriers for v in live.after(b))
+    across = {v for b in barriers for v in live.after(b)}
     end = 0
-    for alloca in [v for v in across if isinstance(v, Instruction) and v.op == "alloca"]:
+    for alloca in [i for i in kernel.instructions() if i.op == "alloca"]:
+        if not _is_reached_through(alloca, across):
+            continue
         count = alloca.operands[0]
         if not isinstance(count, ConstInt):
             raise UnsupportedError("a stack object of variable size is used across a barrier")
@@ -166,6 +172,32 @@ def _move_objects_to_frame(
         alloca.erase()
         end += size * lanes
     return -(-end // FRAME_ALIGN) * FRAME_ALIGN
+
+
+def _is_reached_through(alloca: Instruction, values: set[Value]) -> bool:
+    """Whether one of `values` may point into the object, or memory or a function may know its address."""
+    derived = {alloca: None}
+    work = [alloca]
+    while work:
+        pointer_value = work.pop()
+        if pointer_value in values:
+            return True
+        for user in pointer_value.instruction_users():
+            if user.op in _DERIVES:
+                if user not in derived:
+                    derived[user] = None
+                    work.append(user)
+            elif not _only_accesses(user, pointer_value):
+                return True
+    return False
+
+
+def _only_accesses(user: Instruction, address: Value) -> bool:
+    if user.op in ("load", "icmp"):
+        return True
+    if user.op == "store":
+        return user.operands[0] is not address
+    return (user.callee_name or "").startswith(("llvm.lifetime.", "llvm.memset.", "llvm.memcpy.", "llvm.memmove."))
 
 
 def _object_address(builder: Builder, frame: Argument, offset: int, size: int, lanes: int) -> Instruction:

@@ -1,0 +1,455 @@
+"""Barriers become ends of continuations: each program against the interpreter, and what it keeps across them.
+
+In drawings ``==`` is a barrier. After the split, continuation k resumes behind barrier k, and ``(k)`` ends one.
+"""
+
+import textwrap
+
+import numpy as np
+import pytest
+
+from weft.diag.errors import UnsupportedError
+from weft.interp import Memory, Program, launch, run_function
+from weft.ir import Module
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.transform.barriers import BarrierProgram, split_at_barriers
+from weft.transform.single_lane import run_single_lane
+from weft.transform.work_items import lower_work_items
+
+THREADS = 8
+DECLARATIONS = """
+declare void @weft.barrier() convergent
+declare i32 @weft.barrier.count(i1) convergent
+declare i32 @weft.barrier.and(i1) convergent
+declare i32 @weft.barrier.or(i1) convergent
+declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
+"""
+
+
+def split(body: str) -> tuple[Module, BarrierProgram]:
+    module = read_module(f"define void @k(ptr %p, i32 %n) {{\n{textwrap.dedent(body)}\n}}\n{DECLARATIONS}")
+    kernel = module.functions["k"]
+    lower_work_items(module, kernel)
+    program = split_at_barriers(module, kernel)
+    for function in module.definitions():
+        run_single_lane(function)
+    verify(module)
+    return module, program
+
+
+def written_before(body: str, n: int) -> list[int]:
+    module = read_module(f"define void @k(ptr %p, i32 %n) {{\n{body}\n}}\n{DECLARATIONS}")
+    data = np.arange(4 * THREADS, dtype=np.int32)
+    launch(module, "k", [data, n], 1, THREADS)
+    return data.tolist()
+
+
+def written_after(body: str, n: int) -> list[int]:
+    """Run the continuations thread by thread, as a work-group of lane groups of one thread does."""
+    module, program = split(body)
+    code = Program(module)
+    memory = Memory()
+    data = np.arange(4 * THREADS, dtype=np.int32)
+    votes = np.zeros(2, np.int32)
+    frames = np.full((THREADS, max(program.frame_bytes, 64)), 0xEE, np.uint8)
+    pointer, vote_pointer = memory.map_array(data), memory.map_array(votes)
+    frame_pointers = [memory.map_array(frame) for frame in frames]
+    state: dict[int, int] = dict.fromkeys(range(THREADS), 0)
+    while state:
+        (number,) = set(state.values())
+        continuation = program.continuations[number]
+        for thread in list(state):
+            ids = [thread, 0, 0, 0, 0, 0, THREADS, 1, 1, 1, 1, 1, 0, 0]
+            arguments = [pointer, n, *ids, frame_pointers[thread], vote_pointer]
+            outcome = run_function(code, continuation.function.name, arguments, 1, memory=memory)
+            assert outcome is not None
+            state[thread] = int(np.broadcast_to(outcome.data, (1,))[0])
+            assert state[thread] in continuation.ends
+            if not state[thread]:
+                del state[thread]
+        votes[:] = 0, votes[0]
+    return data.tolist()
+
+
+def check(body: str, *sizes: int) -> None:
+    for n in sizes or (0, 3):
+        assert written_after(body, n) == written_before(body, n)
+
+
+def kept(body: str) -> str:
+    """What each barrier keeps, and where: name, offset, bytes."""
+    _, program = split(body)
+    lines = []
+    for number, values in enumerate(program.kept, 1):
+        slots = sorted((program.slots[v].offset, program.slots[v].size, v.name) for v in values)
+        lines.append(f"{number}: " + ", ".join(f"{name}@{offset}+{size}" for offset, size, name in slots))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def ends(body: str) -> list[list[int]]:
+    _, program = split(body)
+    return [sorted(c.ends) for c in program.continuations]
+
+
+STRAIGHT = """
+  %tid = call i64 @weft.local.id(i32 0)
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %own = load i32, ptr %at
+  %next = add i64 %tid, 1
+  %wrapped = and i64 %next, 7
+  %other.at = getelementptr i32, ptr %p, i64 %wrapped
+  %other = load i32, ptr %other.at
+  call void @weft.barrier()
+  %sum = add i32 %own, %other
+  store i32 %sum, ptr %at
+  ret void
+"""
+
+LOOP = """
+entry:
+  %tid = call i64 @weft.local.id(i32 0)
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %next = add i64 %tid, 1
+  %wrapped = and i64 %next, 7
+  %other.at = getelementptr i32, ptr %p, i64 %wrapped
+  br label %head
+head:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %body ]
+  %more = icmp slt i32 %i, %n
+  br i1 %more, label %body, label %exit
+body:
+  %other = load i32, ptr %other.at
+  call void @weft.barrier()
+  %sum = add i32 %other, %i
+  store i32 %sum, ptr %at
+  %i.next = add i32 %i, 1
+  call void @weft.barrier()
+  br label %head
+exit:
+  ret void
+"""
+
+BRANCH = """
+entry:
+  %tid = call i64 @weft.local.id(i32 0)
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %own = load i32, ptr %at
+  %many = icmp sgt i32 %n, 2
+  br i1 %many, label %then, label %join
+then:
+  %mirror = xor i64 %tid, 7
+  %mirror.at = getelementptr i32, ptr %p, i64 %mirror
+  %seen = load i32, ptr %mirror.at
+  call void @weft.barrier()
+  %both = mul i32 %own, %seen
+  br label %join
+join:
+  %value = phi i32 [ %own, %entry ], [ %both, %then ]
+  store i32 %value, ptr %at
+  ret void
+"""
+
+EARLY_RETURN = """
+entry:
+  %tid = call i64 @weft.local.id(i32 0)
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %leaves = icmp ugt i64 %tid, 4
+  br i1 %leaves, label %exit, label %stay
+stay:
+  %own = load i32, ptr %at
+  call void @weft.barrier()
+  %twice = mul i32 %own, 2
+  %to = getelementptr i32, ptr %at, i64 8
+  store i32 %twice, ptr %to
+  br label %exit
+exit:
+  ret void
+"""
+
+
+def test_fig_3_one_barrier_makes_two_continuations():
+    r"""
+    entry              entry     (resume)
+      |                  |          |
+     ====      ==>      (1)       rest
+      |                             |
+     rest                          (0)
+    """
+    check(STRAIGHT)
+    assert ends(STRAIGHT) == [[1], [0]]
+
+
+def test_only_loaded_values_are_kept_and_addresses_are_computed_again():
+    assert kept(STRAIGHT) == "1: own@0+4, other@4+4"
+
+
+def test_fig_4_barriers_in_a_loop():
+    r"""
+       entry            entry      (resume 1)  (resume 2)
+         |                |            |           |
+        head<---+        head        tail        head
+        /  \    |        /  \          |         /  \
+     exit  body |     exit  body      (2)     exit  body
+            |   |      |     |                 |     |
+           ==== |     (0)   (1)               (0)   (1)
+            |   |
+           ==== |
+            +---+
+    """
+    check(LOOP, 0, 1, 4)
+    assert ends(LOOP) == [[0, 1], [2], [0, 1]]
+    assert kept(LOOP) == "1: other@0+4, i@4+4\n2: i.next@0+4"
+
+
+def test_break_and_continue_around_barriers_of_nested_loops():
+    r"""
+    outer<---------+
+      |            |
+    inner<--+      |
+     | |    |      |
+     | ==== |      |
+     | |  \ |      |
+     | |   next    |   (continue)
+     | +-> break --+
+    ==== ----------+
+      |
+     exit
+    """
+    check(
+        """
+entry:
+  %tid = call i64 @weft.local.id(i32 0)
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %turn = xor i64 %tid, 3
+  %turn.at = getelementptr i32, ptr %p, i64 %turn
+  br label %outer
+outer:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %outer.latch ]
+  %sum = phi i32 [ 0, %entry ], [ %sum.out, %outer.latch ]
+  %more = icmp slt i32 %i, %n
+  br i1 %more, label %inner, label %exit
+inner:
+  %j = phi i32 [ 0, %outer ], [ %j.next, %next ]
+  %part = phi i32 [ %sum, %outer ], [ %part.next, %next ]
+  %own = load i32, ptr %turn.at
+  call void @weft.barrier()
+  %seen = add i32 %own, %j
+  %bit = and i32 %j, 1
+  %odd = icmp eq i32 %bit, 1
+  br i1 %odd, label %next, label %work
+work:
+  %grown = add i32 %part, %seen
+  %stop = icmp sgt i32 %j, %i
+  br i1 %stop, label %break, label %next
+next:
+  %part.next = phi i32 [ %part, %inner ], [ %grown, %work ]
+  %j.next = add i32 %j, 1
+  %enough = icmp sgt i32 %j.next, 4
+  br i1 %enough, label %behind, label %inner
+behind:
+  call void @weft.barrier()
+  br label %outer.latch
+break:
+  br label %outer.latch
+outer.latch:
+  %sum.out = phi i32 [ %part.next, %behind ], [ %grown, %break ]
+  %i.next = add i32 %i, 1
+  br label %outer
+exit:
+  %to = getelementptr i32, ptr %at, i64 16
+  store i32 %sum, ptr %to
+  ret void
+""",
+        0,
+        1,
+        4,
+        5,
+    )
+
+
+def test_a_strided_loop_of_equal_trip_counts():
+    check(
+        """
+entry:
+  %tid = call i64 @weft.local.id(i32 0)
+  %first = trunc i64 %tid to i32
+  br label %head
+head:
+  %i = phi i32 [ %first, %entry ], [ %i.next, %body ]
+  %more = icmp slt i32 %i, 24
+  br i1 %more, label %body, label %exit
+body:
+  %index = sext i32 %i to i64
+  %at = getelementptr i32, ptr %p, i64 %index
+  %mirror = xor i64 %index, 7
+  %mirror.at = getelementptr i32, ptr %p, i64 %mirror
+  %seen = load i32, ptr %mirror.at
+  call void @weft.barrier()
+  %more.seen = add i32 %seen, %n
+  store i32 %more.seen, ptr %at
+  %i.next = add i32 %i, 8
+  br label %head
+exit:
+  ret void
+"""
+    )
+
+
+def test_a_barrier_in_a_uniform_branch_joins_what_was_defined_on_both_sides():
+    r"""
+    entry             entry        (resume)
+     | \                | \            |
+     | ====    ==>      | (1)        join
+     | /                |              |
+    join              join            (0)
+                        |
+                       (0)
+    """
+    check(BRANCH, 1, 5)
+    assert ends(BRANCH) == [[0, 1], [0]]
+
+
+def test_threads_that_have_returned_do_not_take_part():
+    check(EARLY_RETURN)
+    assert ends(EARLY_RETURN) == [[0, 1], [0]]
+
+
+@pytest.mark.parametrize("kind", ["count", "and", "or"])
+@pytest.mark.parametrize("bound", [0, 3, 9])
+def test_reduction_barriers(kind: str, bound: int):
+    check(
+        f"""
+  %tid = call i64 @weft.local.id(i32 0)
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %vote = icmp ult i64 %tid, {bound}
+  %total = call i32 @weft.barrier.{kind}(i1 %vote)
+  %bit = icmp ugt i64 %tid, 5
+  %again = call i32 @weft.barrier.count(i1 %bit)
+  %sum = mul i32 %total, %again
+  store i32 %sum, ptr %at
+  ret void
+"""
+    )
+
+
+def test_a_stack_object_keeps_its_place_across_barriers():
+    body = """
+  %tid = call i64 @weft.local.id(i32 0)
+  %object = alloca [4 x i32], align 4
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %slot = getelementptr i32, ptr %object, i64 2
+  %own = load i32, ptr %at
+  store i32 %own, ptr %slot
+  call void @weft.barrier()
+  %back = load i32, ptr %slot
+  %more = add i32 %back, %n
+  store i32 %more, ptr %at
+  ret void
+"""
+    check(body)
+    assert kept(body) == "1:"
+
+
+def test_an_object_whose_address_is_in_memory_is_kept_too():
+    body = """
+  %tid = call i64 @weft.local.id(i32 0)
+  %object = alloca i32, align 4
+  %pointer = alloca ptr, align 8
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %own = load i32, ptr %at
+  store i32 %own, ptr %object
+  store ptr %object, ptr %pointer
+  call void @weft.barrier()
+  %where = load ptr, ptr %pointer
+  %back = load i32, ptr %where
+  %more = add i32 %back, 5
+  store i32 %more, ptr %at
+  ret void
+"""
+    check(body)
+
+
+def test_an_object_used_before_the_barrier_only_stays_on_the_stack():
+    body = """
+  %tid = call i64 @weft.local.id(i32 0)
+  %object = alloca [16 x i32], align 4
+  %at = getelementptr i32, ptr %p, i64 %tid
+  store i32 7, ptr %object
+  %back = load i32, ptr %object
+  call void @weft.barrier()
+  store i32 %back, ptr %at
+  ret void
+"""
+    check(body)
+    assert split(body)[1].frame_bytes == 64
+
+
+def test_values_that_are_computed_from_ids_and_parameters_are_never_kept():
+    body = """
+  %tid = call i64 @weft.local.id(i32 0)
+  %scaled = mul i64 %tid, 3
+  %narrow = trunc i64 %scaled to i32
+  %moved = add i32 %narrow, %n
+  %even = icmp eq i32 %moved, 6
+  call void @weft.barrier()
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %value = select i1 %even, i32 %moved, i32 %narrow
+  store i32 %value, ptr %at
+  ret void
+"""
+    check(body)
+    assert kept(body) == "1:"
+
+
+def test_a_flag_is_kept_as_a_byte():
+    body = """
+  %tid = call i64 @weft.local.id(i32 0)
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %own = load i32, ptr %at
+  %odd = trunc i32 %own to i1
+  %flag = freeze i1 %odd
+  call void @weft.barrier()
+  %value = select i1 %flag, i32 -1, i32 4
+  store i32 %value, ptr %at
+  ret void
+"""
+    check(body)
+    assert kept(body) == "1: flag@0+1"
+
+
+def test_values_of_different_barriers_share_bytes():
+    body = """
+  %tid = call i64 @weft.local.id(i32 0)
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %a = load i32, ptr %at
+  call void @weft.barrier()
+  %far = getelementptr i32, ptr %at, i64 8
+  %b = load i32, ptr %far
+  %c = add i32 %a, %b
+  store i32 %c, ptr %at
+  call void @weft.barrier()
+  store i32 %b, ptr %at
+  ret void
+"""
+    check(body)
+    assert kept(body) == "1: a@0+4\n2: b@0+4"
+
+
+def test_a_barrier_in_a_called_function_is_refused():
+    module = read_module(
+        f"""
+        define void @k(ptr %p) {{
+          call void @inner()
+          call void @weft.barrier()
+          ret void
+        }}
+        define void @inner() {{
+          call void @weft.barrier()
+          ret void
+        }}
+        {DECLARATIONS}
+        """
+    )
+    with pytest.raises(UnsupportedError, match="recursive function 'inner'"):
+        split_at_barriers(module, module.functions["k"])
