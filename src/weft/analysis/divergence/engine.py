@@ -49,9 +49,9 @@ class Engine:
     """
 
     __slots__ = (
-        "_far", "_fixed", "_heap", "_instructions", "_plans", "_position", "_queued", "_visits", "blocks",
-        "control", "function", "layout", "objects", "operands", "ranges", "returned", "returned_apart",
-        "returns", "shapes", "summaries", "threads", "varying_objects",
+        "_behind", "_far", "_fixed", "_heap", "_instructions", "_plans", "_position", "_predicated", "_queued",
+        "_visits", "blocks", "control", "function", "layout", "objects", "operands", "ranges", "returned",
+        "returned_apart", "returns", "shapes", "summaries", "threads", "varying_objects",
     )  # fmt: skip
 
     def __init__(
@@ -91,7 +91,9 @@ class Engine:
         self._queued = bytearray(b"\1" * count)
         self._visits = [visits.get(i.op, visit_ordinary) for i in self._instructions]
         self._plans: list[Plan | None] = [None] * count
-        self._far = uses_behind_loops(view, self.control.propagation.loops.innermost)
+        self._behind = uses_behind_loops(view, self.control.propagation.loops.innermost)
+        self._far = {user for users in self._behind.values() for user in users}
+        self._predicated = [block for block in view.blocks if block.predicate is not None]
         self.returns = sum(i.op == "ret" for i in self._instructions)
 
     @property
@@ -207,12 +209,12 @@ class Engine:
         for block in joins:
             for phi in blocks[block].phis():
                 self.push(phi)
-        if exits:
-            for user in self._far:
+        for loop in {self.control.exits[edge][self.blocks[branch.block]] for edge in exits}:
+            for user in self._behind.get(loop, ()):
                 self.push(user)
-            for block in blocks:
-                if block.predicate is not None:
-                    self._check_predicate(block)
+        if exits:
+            for block in self._predicated:
+                self._check_predicate(block)
         for block in partial:
             self._activation_changed(blocks[block])
         if joins or exits or self.returns > 1:
@@ -286,20 +288,24 @@ def visit_ordinary(engine: Engine, instruction: Instruction) -> Shape | None:
     )  # fmt: skip
 
 
-def uses_behind_loops(view: CFGView, innermost: Sequence[Loop | None]) -> set[Instruction]:
-    """The instructions with an operand from a loop that they, or a φ's edge, are not in."""
-    found: set[Instruction] = set()
+def uses_behind_loops(view: CFGView, innermost: Sequence[Loop | None]) -> dict[Loop, list[Instruction]]:
+    """Per loop the instructions with an operand from it that they, or a φ's edge, are not in."""
+    found: dict[Loop, dict[Instruction, None]] = {}
     for block, number in view.index.items():
-        loop = innermost[number]
-        if loop is None:
+        inner = innermost[number]
+        if inner is None:
             continue
         for value in block.instructions:
             for user in value.instruction_users():
                 assert user.block is not None
-                outside = view.index[user.block] not in loop.blocks
-                if outside or (user.op == "phi" and _comes_from_outside(user, value, view, loop)):
-                    found.add(user)
-    return found
+                for loop in inner.ancestors():
+                    outside = view.index[user.block] not in loop.blocks
+                    if not outside and not (
+                        user.op == "phi" and _comes_from_outside(user, value, view, loop)
+                    ):
+                        break
+                    found.setdefault(loop, {})[user] = None
+    return {loop: list(users) for loop, users in found.items()}
 
 
 def _comes_from_outside(phi: Instruction, value: Value, view: CFGView, loop: Loop) -> bool:
