@@ -11,6 +11,9 @@ from conformance.runner import check
 SEEDS = st.integers(0, 2**32 - 1)
 
 
+WIDTHS = (None, 1, 2, 4, 8, 16, 32, 64)
+
+
 def agree(program: Program, seed: int) -> None:
     note(program.source)
     check(
@@ -20,7 +23,8 @@ def agree(program: Program, seed: int) -> None:
             lambda rng: program.args(np.random.default_rng(seed)),
             grid=2,
             block=THREADS // 2,
-        )
+        ),
+        width=WIDTHS[seed % len(WIDTHS)],
     )
 
 
