@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --retries 5
 
 # What `make test` and `make fuzz` run, on how many processes, and how many examples fuzzing draws a property.
+# `WEFT_FUZZ_FROM=5000 make fuzz` takes up the search among random programs at that seed.
 TESTS ?= tests
 WORKERS ?= auto
 FUZZ ?= 5000

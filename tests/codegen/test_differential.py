@@ -11,7 +11,7 @@ import pytest
 from codegen.differential import check, choice_of, text_of
 from weft import pipeline
 
-PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 320)
+PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 300)
 FIRST = int(os.environ.get("WEFT_FUZZ_FROM") or 0)
 PARTS = 16
 
