@@ -1,6 +1,7 @@
-"""What the divergence analysis costs: time an instruction, for programs of 100 to 20,000 instructions.
+"""What the divergence analyses cost.
 
-Run as ``python -m bench.analysis [--rounds N]``.
+Of the engine the time an instruction, for programs of 100 to 20,000 instructions; of the sparse analyses the time a
+variable, for the largest kernels that there are. Run as ``python -m bench.analysis [--rounds N]``.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bench import output
+from bench import analysis_sparse, output
 from bench.analysis_programs import program
 from bench.harness import Comparison, Measurement, Status
+from bench.kernels import all_kernels
 from bench.output import Goal
 from weft.analysis.divergence import analyze_divergence
 from weft.analysis.shapes import DOMAINS
 from weft.ir import Function
+from weft.report.kernels import kernel_program
 
 SIZES = (100, 300, 1000, 3000, 10_000, 20_000)
 WIDTH = 16
@@ -114,9 +117,14 @@ def main() -> None:
     functions = {sum(1 for _ in function.instructions()): function for function in programs}
     timings = lattices(functions, rounds)
     print(table(timings), end="\n\n")
+    kernels = [f for source in all_kernels() for f in kernel_program(source.result).functions]
+    costs = [analysis_sparse.measure(group, rounds) for group in (kernels, functions.values())]
+    for group in costs:
+        print(analysis_sparse.as_text(group), end="\n\n")
     goals = wanted(timings)
     print(output.goals(goals))
-    print(f"figures: {output.save('analysis', [comparison(timings)], goals)}")
+    comparisons = [comparison(timings), *map(analysis_sparse.comparison, costs)]
+    print(f"figures: {output.save('analysis', comparisons, goals)}")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Any
 
 from weft.analysis.addresses import decompose
 from weft.analysis.dependence import DependenceGraph
@@ -32,9 +33,12 @@ WRAPPING = {"add", "sub", "mul", "shl"}
 _EXTREMUM = re.compile(r"llvm\.(umin|umax|smin|smax)\.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """Which transfer function is to be applied; parameters as `polynomial_transfer.transfer` has them."""
+    """Which transfer function is to be applied; parameters as `polynomial_transfer.transfer` has them.
+
+    A solver has one object for equal rules, so that results are looked up by identity.
+    """
 
     op: str
     flags: tuple[str, ...] = ()
@@ -81,7 +85,7 @@ class PolynomialSolver:
         self._layout = parse_datalayout(module.datalayout if module is not None else "")
         self._given: dict[Use, Polynomial] = dict(initial.items()) if initial else {}
         self._cache: dict[tuple[Rule, tuple[Polynomial, ...]], Polynomial] = {}
-        self._rules: dict[Rule, Rule] = {}
+        self._rules: dict[tuple[object, ...], Rule] = {}
         divergent = set(graph.divergent)
         self._plans = [
             self._fixed(variable, number, number in divergent) or self._plan(variable, number)
@@ -207,9 +211,15 @@ class PolynomialSolver:
             return Plan(None, bits, self._operands(operands), ())
         elif op in WRAPPING and bits:
             flags = (*flags, *self._proved(variable, bits))
-        rule = Rule(op, flags, bits, predicate, scales, offset)
-        # Equal rules are one object, so that looking up results compares identities.
-        return Plan(self._rules.setdefault(rule, rule), bits, self._operands(operands), ())
+        return Plan(
+            self._rule(op, flags, bits, predicate, scales, offset), bits, self._operands(operands), ()
+        )
+
+    def _rule(self, *content: Any) -> Rule:
+        rule = self._rules.get(content)
+        if rule is None:
+            rule = self._rules[content] = Rule(*content)
+        return rule
 
     def _proved(self, variable: Instruction, bits: int) -> list[str]:
         """The flags that ranges of the operands justify."""
