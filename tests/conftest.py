@@ -1,11 +1,16 @@
-"""Golden files and hypothesis profiles, for every room's tests."""
+"""Golden files, hypothesis profiles and the environment of kernels, for every room's tests."""
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+# Every launch checks every pass, and tests leave nothing in the user's cache.
+os.environ.setdefault("WEFT_CHECK", "1")
+os.environ.setdefault("WEFT_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"weft-tests-{os.getuid()}"))
 
 hypothesis.settings.register_profile("fast", deadline=None, max_examples=60)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)

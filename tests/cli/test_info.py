@@ -10,11 +10,13 @@ from weft import cli
 from weft.cli import info
 from weft.errors import TypingError
 from weft.machine.host import host
+from weft.runtime import settings
 
 
 def test_text_names_versions_processor_lanes_threads_and_cache(capsys, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("WEFT_NUM_THREADS", "7")
+    monkeypatch.setattr(settings, "_chosen_threads", None)
     (tmp_path / "entry").mkdir()
     (tmp_path / "entry" / "code.o").write_bytes(bytes(3 << 20))
     assert cli.main(["info"]) == 0

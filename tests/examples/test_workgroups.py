@@ -26,8 +26,24 @@ SIZES = {
 }
 
 
+@pytest.fixture
+def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[cuda.Kernel]:
+    """Return the kernels of an example, as if none had been compiled before."""
+    # The radix sort scans with the kernels of another example.
+    names = (request.getfixturevalue("name"), "scan")
+    modules = [importlib.import_module(f"examples.workgroups.{name}") for name in names]
+    kernels = [v for module in modules for v in vars(module).values() if isinstance(v, cuda.Kernel)]
+    for kernel in kernels:
+        monkeypatch.setattr(kernel, "overloads", {})
+    return kernels
+
+
 @pytest.mark.parametrize("name", SIZES)
-def test_agrees_with_numpy(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_agrees_with_numpy(
+    name: str, kernels: list[cuda.Kernel], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Too large for the interpreter, which checks each pass in the tests.
+    monkeypatch.setenv("WEFT_CHECK", "0")
     # `main` raises when a result differs.
     importlib.import_module(f"examples.workgroups.{name}").main(SIZES[name])
     assert "ms" in capsys.readouterr().out
@@ -54,15 +70,25 @@ TINY = {
 }
 
 
+# These launch their kernels dozens of times.
+MANY_LAUNCHES = {"radix_sort", "floyd_warshall", "scan"}
+
+
+@pytest.mark.parametrize("name", sorted(TINY.keys() - MANY_LAUNCHES))
+def test_no_pass_changes_what_it_computes(
+    name: str, kernels: list[cuda.Kernel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_CHECK", "1")
+    importlib.import_module(f"examples.workgroups.{name}").main(TINY[name])
+
+
 @pytest.mark.parametrize("name", TINY)
-def test_has_no_race_nor_other_undefined_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module(f"examples.workgroups.{name}")
-    # The radix sort scans with the kernels of another example.
-    scan = importlib.import_module("examples.workgroups.scan")
-    for value in (*vars(module).values(), *vars(scan).values()):
-        if isinstance(value, cuda.Kernel):
-            monkeypatch.setattr(value, "debug", True)
-    module.main(TINY[name])
+def test_has_no_race_nor_other_undefined_step(
+    name: str, kernels: list[cuda.Kernel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kernel in kernels:
+        monkeypatch.setattr(kernel, "debug", True)
+    importlib.import_module(f"examples.workgroups.{name}").main(TINY[name])
 
 
 def test_each_example_is_run_here() -> None:
