@@ -2,6 +2,7 @@
 OBL after each pass, at several widths; once with every branch called divergent, once with what the analysis finds."""
 
 import functools
+import os
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from weft.ir.writer import write_module
 FORMS = {"as written": SIMPLE_LOOPS, "optimized": SSA}
 KERNELS = Path(__file__).with_name("kernels.ll").read_text()
 NAMES = tuple(f.name for f in read_module(KERNELS).definitions())
-PROGRAMS = 150
+PROGRAMS = max(150, int(os.environ.get("WEFT_FUZZ", "0")))
 PARTS = 4
 
 
