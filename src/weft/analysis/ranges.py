@@ -11,6 +11,7 @@ Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from heapq import heappop, heappush
 
 from weft.analysis.conditions import Condition, Conditions
@@ -45,7 +46,7 @@ _OF_WORK_ITEMS = {
 class Ranges:
     """Ranges of the integers of one function."""
 
-    __slots__ = ("_base", "_changes", "_conditions")
+    __slots__ = ("_base", "_changes", "_conditions", "_dependents", "_position")
 
     def __init__(self, function: Function, view: CFGView, index: BlockIndex) -> None:
         self._conditions = Conditions(view, dominator_tree(view.cfg))
@@ -57,9 +58,10 @@ class Ranges:
                     argument.type.bits
                 )
         order = [i for b in index.order for i in view.blocks[b].instructions if isinstance(i.type, IntType)]
+        self._position = {instruction: k for k, instruction in enumerate(order)}
+        self._dependents = self._find_dependents()
         self._solve(order)
-        for _ in range(NARROWING_PASSES):
-            self._narrow(order)
+        self._narrow(order)
 
     def of(self, value: Value) -> Interval | None:
         """The range of a value where it is defined; None when nothing is known of it."""
@@ -103,10 +105,8 @@ class Ranges:
         return full(value.type.bits) if isinstance(value.type, IntType) else None
 
     def _solve(self, order: list[Instruction]) -> None:
-        position = {instruction: k for k, instruction in enumerate(order)}
         heap = list(range(len(order)))
         queued = bytearray(b"\1" * len(order))
-        dependents = self._dependents(position)
         while heap:
             at = heappop(heap)
             queued[at] = 0
@@ -114,20 +114,39 @@ class Ranges:
             new = self._evaluate(instruction)
             if not self._rise(instruction, new):
                 continue
-            for user in (*instruction.users, *dependents.get(instruction, ())):
-                other = position.get(user)  # type: ignore[call-overload]
-                if other is not None and not queued[other]:
+            for other in self._users(instruction):
+                if not queued[other]:
                     queued[other] = 1
                     heappush(heap, other)
 
-    def _dependents(self, position: dict[Instruction, int]) -> dict[Value, list[Instruction]]:
+    def _users(self, instruction: Instruction) -> Iterator[int]:
+        """The positions of the instructions whose ranges follow from that of another."""
+        for user in (*instruction.users, *self._dependents.get(instruction, ())):
+            position = self._position.get(user)  # type: ignore[call-overload]
+            if position is not None:
+                yield position
+
+    def _find_dependents(self) -> dict[Value, list[Instruction]]:
         """Per value the users of others that are compared with it: its range refines theirs."""
         found: dict[Value, list[Instruction]] = {}
-        for value, condition in self._conditions.all():
-            if isinstance(condition.other, Instruction):
-                users = [u for u in value.instruction_users() if u in position]
-                found.setdefault(condition.other, []).extend(users)
+        for value in dict.fromkeys(value for value, _ in self._conditions.all()):
+            for user in value.instruction_users():
+                if user in self._position:
+                    for condition in self._seen_by(user, value):
+                        if isinstance(condition.other, Instruction):
+                            found.setdefault(condition.other, []).append(user)
         return found
+
+    def _seen_by(self, user: Instruction, value: Value) -> Iterator[Condition]:
+        """The conditions that refine an operand."""
+        assert user.block is not None
+        if user.op != "phi":
+            yield from self._conditions.holding(value, user.block)
+            return
+        for operand, source in user.incoming():
+            if operand is value:
+                yield from self._conditions.holding(value, source)
+                yield from self._conditions.on_edge(value, source, user.block)
 
     def _rise(self, instruction: Instruction, new: Interval | None) -> bool:
         old = self._base.get(instruction)
@@ -144,12 +163,25 @@ class Ranges:
         return True
 
     def _narrow(self, order: list[Instruction]) -> None:
-        """One more round from above: what widening overshot comes down, and stays an upper bound."""
-        for instruction in order:
-            old = self._base.get(instruction)
-            new = meet(old, self._evaluate(instruction))
-            if new is not None:
+        """Once more from above: what widening overshot comes down, and stays an upper bound."""
+        again = {self._position[i] for i, count in self._changes.items() if count > WIDEN_AFTER}
+        for _ in range(NARROWING_PASSES):
+            heap, again = sorted(again), set()
+            queued = set(heap)
+            while heap:
+                at = heappop(heap)
+                instruction = order[at]
+                old = self._base.get(instruction)
+                new = meet(old, self._evaluate(instruction))
+                if new is None or new == old:
+                    continue
                 self._base[instruction] = new
+                for other in self._users(instruction):
+                    if other <= at:
+                        again.add(other)
+                    elif other not in queued:
+                        queued.add(other)
+                        heappush(heap, other)
 
     def _evaluate(self, instruction: Instruction) -> Interval | None:
         type = instruction.type
