@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.integers import to_signed
+from weft.analysis.intervals import Interval
 from weft.analysis.shapes import Shape
 from weft.analysis.shapes.shape import ACTIVE
 from weft.interp.lanes import POISON, UNDEF, Lanes
@@ -27,7 +29,7 @@ class ClaimChecker:
     checked: int = 0
     contradicted: list[str] = field(default_factory=list)
     is_open: bool = False
-    _shapes: dict[Instruction, tuple[Shape, int, bool]] = field(default_factory=dict)
+    _shapes: dict[Instruction, tuple[Shape, int, bool, Interval | None]] = field(default_factory=dict)
     _poison: dict[Value, np.ndarray | None] = field(default_factory=dict)
 
     def on_value(self, machine, instruction, value, definition_mask) -> None:
@@ -47,9 +49,10 @@ class ClaimChecker:
                 return
             engine = analysis.engine
             private = bool(engine.leads_to_stack(instruction))
-            found = (analysis.place_shape(instruction), engine.bits(instruction), private)
+            bounds = engine.ranges.of(instruction) if engine.ranges is not None else None
+            found = (analysis.place_shape(instruction), engine.bits(instruction), private, bounds)
             self._shapes[instruction] = found
-        shape, bits, private = found
+        shape, bits, private, bounds = found
         if value.flags is not None:
             mask = mask & ~np.broadcast_to((value.flags & (POISON | UNDEF)) != 0, (lanes,))
         data = value.data
@@ -64,6 +67,12 @@ class ClaimChecker:
         values = data.tolist()
         if len(values) == 1:
             values = values * lanes
+        if bounds is not None and not all(
+            bounds.holds(to_signed(int(values[lane]), bits)) for lane in active
+        ):
+            self.contradicted.append(
+                f"{instruction!r} is {[values[lane] for lane in active]}, not in {bounds}"
+            )
         if not agrees(shape, values, active, bits):
             seen = {lane: values[lane] for lane in active}
             self.contradicted.append(

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from analysis.divergence_soundness import ClaimChecker, SharingChecker
+from analysis.fuzz_progress import Progress
 from generators.programs import INPUT_BYTES, SLICE_BYTES, Options, random_program
+from transform.chain import canonical, vectorization_stages
 from weft.analysis.divergence import Summaries, analyze_divergence
 from weft.analysis.shapes import DOMAINS
 from weft.diag.errors import InterpError
@@ -14,6 +16,7 @@ from weft.interp.program import Program
 from weft.ir.writer import write_module
 
 PROGRAMS = 2000
+TRANSFORMED = 200
 PARTS = 8
 RUNS = 3
 WIDTHS = (4, 8)
@@ -43,7 +46,12 @@ def check_program(seed: int, options: Options, domain_name: str) -> ClaimChecker
 
 
 def run_once(
-    program: Program, width: int, hooks: tuple, rng: np.random.Generator, may_fail: bool
+    program: Program,
+    width: int,
+    hooks: tuple,
+    rng: np.random.Generator,
+    may_fail: bool,
+    semantics: str = "FR",
 ) -> None:
     """One run of a program on random input."""
     memory = Memory()
@@ -53,7 +61,16 @@ def run_once(
         memory.map_array(given), memory.map_array(out), int(rng.integers(-5, 40)), int(rng.integers(0, 1 << 33)),
     ]  # fmt: skip
     try:
-        run_function(program, "kernel", arguments, width, memory=memory, hooks=hooks, step_limit=20_000)
+        run_function(
+            program,
+            "kernel",
+            arguments,
+            width,
+            semantics=semantics,
+            memory=memory,
+            hooks=hooks,
+            step_limit=20_000,
+        )
     except InterpError:
         # Undefined behaviour, which only programs with poison have: what was seen before it counts.
         assert may_fail
@@ -74,11 +91,46 @@ def options_of(seed: int) -> Options:
     )
 
 
+DOMAIN_NAMES = ("product", "product", "basic", "product", "stride-alignment", "affine")
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_claims_hold_in_random_programs(part: int) -> None:
-    names = ("product", "product", "basic", "product", "stride-alignment", "affine")
+    """`PROGRAMS` programs; with ``WEFT_FUZZ=n`` n more than in all fuzzing before."""
+    with Progress(f"divergence-{part}", PROGRAMS // PARTS) as progress:
+        for number in progress:
+            seed = number * PARTS + part
+            progress.claims += check_program(seed, options_of(seed), DOMAIN_NAMES[seed % 6]).checked
+    assert progress.claims > 1000
+    print(progress)
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_claims_hold_after_each_pass_of_vectorization(part: int) -> None:
+    """P-LLVM with predicates, shadows, total instructions and horizontal operations, under OBL."""
+    with Progress(f"divergence-passes-{part}", TRANSFORMED // 2) as progress:
+        for number in progress:
+            progress.claims += check_transformed(2 * number + part)
+    assert progress.claims > 1000
+    print(progress)
+
+
+def check_transformed(seed: int) -> int:
+    """Take the program of a seed through the passes, and check the claims about it after each."""
+    options = Options(blocks=6 + seed % 6, floats=False, memory_share=0.5, stack_share=0.6)
+    module = canonical(write_module(random_program(seed, options)))
+    kernel = module.functions["kernel"]
+    width = WIDTHS[seed % len(WIDTHS)]
+    domain = DOMAINS["product"]((width,))
     claims = 0
-    for seed in range(part * PROGRAMS // PARTS, (part + 1) * PROGRAMS // PARTS):
-        claims += check_program(seed, options_of(seed), names[seed % len(names)]).checked
-    assert claims > 1000
-    print(f"{PROGRAMS // PARTS} programs, {claims} claims")
+    for stage in vectorization_stages(module, kernel, lambda: analyze_divergence(kernel, domain=domain)):
+        divergence = {"kernel": analyze_divergence(kernel, domain=domain)}
+        checker, sharing = ClaimChecker(divergence), SharingChecker(divergence)
+        program = Program(module)
+        for run in range(RUNS):
+            checker.is_open = False
+            run_once(program, width, (checker, sharing), np.random.default_rng((seed, run)), False, "OBL")
+        claims += checker.checked
+        wrong = [*checker.contradicted, *sharing.spoilt]
+        assert not wrong, f"seed {seed}, after {stage}\n{wrong[0]}\n{write_module(module)}"
+    return claims

@@ -1,0 +1,162 @@
+"""Integer ranges over control flow: loops, conditions, promises."""
+
+import pytest
+
+from analysis.analysed import Analysed
+from weft.analysis.intervals import Interval
+from weft.analysis.ranges import Ranges
+from weft.graph.block_index import block_index
+from weft.ir.cfg_view import cfg_of
+
+LOOP = """
+define void @f(i32 range(i32 0, 100) %m, i32 %n, i1 %v) {
+entry:
+  br label %head
+head:
+  %i = phi i32 [ 0, %entry ], [ %i1, %body ]
+  %go = icmp slt i32 %i, %BOUND
+  br i1 %go, label %body, label %out
+body:
+  %twice = mul i32 %i, 2
+  %i1 = add i32 %i, 1
+  br label %head
+out:
+  %last = add i32 %i, 0
+  ret void
+}
+"""
+
+
+def ranges_of(text: str) -> tuple[Analysed, Ranges]:
+    a = Analysed(text)
+    view = cfg_of(a.function)
+    return a, Ranges(a.function, view, block_index(view.cfg))
+
+
+def test_a_loop_counter_stays_below_its_bound() -> None:
+    a, ranges = ranges_of(LOOP.replace("%BOUND", "%m"))
+    assert ranges.of(a.value("i")) == Interval(0, 99)
+    assert ranges.at(a.value("i"), a.block("body")) == Interval(0, 98)
+    assert ranges.of(a.value("twice")) == Interval(0, 196)
+    assert ranges.of(a.value("i1")) == Interval(1, 99)
+
+
+def test_a_bound_of_which_nothing_is_known_still_keeps_the_counter_from_wrapping() -> None:
+    a, ranges = ranges_of(LOOP.replace("%BOUND", "%n"))
+    assert ranges.of(a.value("i")) == Interval(0, 2**31 - 1)
+    assert ranges.at(a.value("i"), a.block("body")) == Interval(0, 2**31 - 2)
+    assert ranges.of(a.value("i1")) == Interval(1, 2**31 - 1)
+    (bound,) = ranges.bounds_of(a.value("i"), a.block("body"))
+    assert (bound.predicate, bound.other) == ("slt", a.value("n"))
+
+
+def test_the_condition_on_a_back_edge_counts() -> None:
+    a, ranges = ranges_of("""
+        define void @f() {
+        entry:
+          br label %head
+        head:
+          %i = phi i32 [ 0, %entry ], [ %i1, %head ]
+          %i1 = add i32 %i, 1
+          %go = icmp ult i32 %i1, 10
+          br i1 %go, label %head, label %out
+        out:
+          ret void
+        }
+        """)  # fmt: skip
+    assert ranges.of(a.value("i")) == Interval(0, 9)
+    assert ranges.of(a.value("i1")) == Interval(1, 10)
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("%c = icmp sgt i32 %x, 5", Interval(6, 2**31 - 1)),
+        ("%c = icmp ult i32 %x, 8", Interval(0, 7)),
+        ("%c = icmp eq i32 %x, 3", Interval(3, 3)),
+        ("%a = icmp sge i32 %x, 2\n %b = icmp sle i32 %x, 9\n %c = and i1 %a, %b", Interval(2, 9)),
+        ("%a = icmp sge i32 %x, 2\n %b = icmp sle i32 %x, 9\n %c = select i1 %a, i1 %b, i1 false", Interval(2, 9)),
+        ("%a = icmp slt i32 %x, 0\n %c = xor i1 %a, true", Interval(0, 2**31 - 1)),
+        (
+            "%a = icmp slt i32 %x, 0\n %b = icmp sgt i32 %x, 9\n %o = or i1 %a, %b\n %c = xor i1 %o, true",
+            Interval(0, 9),
+        ),
+    ],
+)  # fmt: skip
+def test_conditions_hold_behind_their_branch(condition: str, expected: Interval) -> None:
+    a, ranges = ranges_of(f"""
+define i32 @f(i32 %x) {{
+entry:
+  {condition}
+  br i1 %c, label %then, label %join
+then:
+  %y = add i32 %x, 0
+  br label %join
+join:
+  %z = phi i32 [ 7, %entry ], [ %y, %then ]
+  ret i32 %z
+}}
+""")
+    assert ranges.of(a.value("y")) == expected
+    assert ranges.at(a.value("x"), a.block("join")) is None
+
+
+def test_switches_tell_their_cases() -> None:
+    a, ranges = ranges_of("""
+        define void @f(i32 %x) {
+        entry:
+          switch i32 %x, label %other [ i32 4, label %four
+                                        i32 5, label %both
+                                        i32 6, label %both ]
+        four:
+          %y = add i32 %x, 0
+          br label %other
+        both:
+          %z = add i32 %x, 0
+          br label %other
+        other:
+          ret void
+        }
+        """)  # fmt: skip
+    assert ranges.of(a.value("y")) == Interval(4, 4)
+    assert ranges.of(a.value("z")) is None
+
+
+def test_promises_of_attributes_metadata_and_ids_count() -> None:
+    a, ranges = ranges_of("""
+        declare i32 @g()
+        define void @f(ptr %p, i32 range(i32 -4, 4) %x) {
+        entry:
+          %t = call i64 @weft.local.id(i32 0)
+          %l = load i32, ptr %p, !range !0
+          %r = call range(i32 1, 9) i32 @g()
+          %s = add i32 %x, 0
+          ret void
+        }
+        !0 = !{i32 0, i32 5, i32 8, i32 10}
+        """)  # fmt: skip
+    found = {name: ranges.of(a.value(name)) for name in ("t", "l", "r", "s")}
+    assert found == {
+        "t": Interval(0, 1023), "l": Interval(0, 9), "r": Interval(1, 8), "s": Interval(-4, 3),
+    }  # fmt: skip
+
+
+def test_a_predicated_branch_says_nothing_of_threads_that_passed_it_by() -> None:
+    text = """
+        define void @f(i1 %v, i32 %x) {
+        entry:
+          br label %test
+        test: predicate(%v)
+          %c = icmp slt i32 %x, 8
+          br i1 %c, label %inside, label %out
+        inside: PREDICATE
+          %y = add i32 %x, 0
+          br label %out
+        out:
+          ret void
+        }
+        """
+    a, ranges = ranges_of(text.replace("PREDICATE", ""))
+    assert ranges.of(a.value("y")) is None
+    a, ranges = ranges_of(text.replace("PREDICATE", "predicate(%v)"))
+    assert ranges.of(a.value("y")) == Interval(-(2**31), 7)
