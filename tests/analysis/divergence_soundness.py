@@ -10,7 +10,7 @@ from weft.analysis.divergence import Divergence
 from weft.analysis.integers import to_signed
 from weft.analysis.intervals import Interval
 from weft.analysis.shapes import Shape
-from weft.analysis.shapes.shape import ACTIVE
+from weft.analysis.shapes.shape import ACTIVE, BASE
 from weft.interp.lanes import POISON, UNDEF, Lanes
 from weft.interp.memory import MemoryObject
 from weft.ir import Instruction, Value
@@ -36,7 +36,7 @@ class ClaimChecker:
         if not isinstance(value, Lanes) or value.data.ndim != 1 or self.is_open:
             return
         lanes = machine.lanes
-        mask = np.broadcast_to(definition_mask, (lanes,))
+        mask = definition_mask if definition_mask.size == lanes else np.full(lanes, definition_mask[0])
         self._poison[instruction] = value.flags
         if instruction.op == "freeze" and self._freezes_poison(instruction, mask):
             # The compiler would choose another value than the interpreter did: all that follows may differ.
@@ -54,7 +54,7 @@ class ClaimChecker:
             self._shapes[instruction] = found
         shape, bits, private, bounds = found
         if value.flags is not None:
-            mask = mask & ~np.broadcast_to((value.flags & (POISON | UNDEF)) != 0, (lanes,))
+            mask = mask & ((value.flags & (POISON | UNDEF)) == 0)
         data = value.data
         if private:
             data = _at_first_part(machine, np.broadcast_to(data, (lanes,)))
@@ -113,9 +113,20 @@ def agrees(shape: Shape, values: list, active: list[int], bits: int) -> bool:
         return False
     if any((base + stride * lane - int(values[lane])) & modulus for lane in active):
         return False
-    if stride and (shape.nsw >= ACTIVE or shape.nuw >= ACTIVE):
-        return shape_contains(shape, values, active, bits)
-    return True
+    if not stride:
+        return True
+    half = 1 << (bits - 1)
+    signed = {lane: to_signed(int(values[lane]), bits) for lane in active}
+    unsigned = {lane: int(values[lane]) for lane in active}
+    return is_exact(shape.nsw, signed, stride, -half, half) and is_exact(
+        shape.nuw, unsigned, stride, 0, modulus + 1
+    )
+
+
+def is_exact(level: int, numbers: dict[int, int], stride: int, least: int, end: int) -> bool:
+    """Whether the strided form holds over the integers, if it is claimed to, with a base in the range."""
+    bases = {number - stride * lane for lane, number in numbers.items()}
+    return level < ACTIVE or (len(bases) == 1 and (level < BASE or least <= min(bases) < end))
 
 
 def shape_contains(shape: Shape, values: list, active: list[int], bits: int) -> bool:

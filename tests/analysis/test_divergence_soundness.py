@@ -16,9 +16,9 @@ from weft.interp.program import Program
 from weft.ir.writer import write_module
 
 PROGRAMS = 2000
-TRANSFORMED = 200
+TRANSFORMED = 100
 PARTS = 8
-RUNS = 3
+RUNS = 2
 WIDTHS = (4, 8)
 
 
