@@ -279,9 +279,10 @@ def test_scopes_tell_lane_groups_work_groups_and_the_grid_apart() -> None:
     assert Analysed(text, width=32, dimension=None).uniform(names) == ["g", "n", "some", "anyx"]
     assert Analysed(text, scope=Scope.GROUP).uniform(names) == ["g", "n"]
     assert Analysed(text, scope="grid").uniform(names) == ["n"]
-    assert Analysed(text, scope="group").shape("y") == "S(0,1,0)a1" or Analysed(text, scope="group").shape(
-        "y"
-    )
+    # The lane space of a group has three dimensions.
+    group = Analysed(text, scope="group")
+    assert group.divergence.shape(group.value("y")).strides == (0, 1, 0)
+    assert group.divergence.shape(group.value("cx")).strides == (None, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -456,3 +457,63 @@ def test_pure_functions_are_functions_of_their_operands() -> None:
         }
         """, width=4)  # fmt: skip
     assert a.uniform("x y z w") == ["x", "y"]
+
+
+def test_threads_that_differ_in_another_dimension_stay_together_at_a_branch() -> None:
+    a = Analysed("""
+        define void @k(ptr %p) "weft.kernel" {
+        a:
+          %x = call i64 @weft.local.id(i32 0)
+          %y = call i64 @weft.local.id(i32 1)
+          %c = icmp slt i64 %x, 4
+          br i1 %c, label %b, label %j
+        b:
+          br label %j
+        j:
+          %r = phi i64 [ 0, %a ], [ 1, %b ]
+          %s = phi i64 [ %y, %a ], [ %y, %b ]
+          %t = add i64 %r, %y
+          ret void
+        }
+        """, scope="group")  # fmt: skip
+    strides = {name: a.divergence.shape(a.value(name)).strides for name in "rst"}
+    assert strides == {"r": (None, 0, 0), "s": (0, 1, 0), "t": (None, 1, 0)}
+
+
+SPIRV = """
+@__spirv_BuiltInLocalInvocationId = external addrspace(1) constant <3 x i64>
+@__spirv_BuiltInWorkgroupId = external addrspace(1) constant <3 x i64>
+define void @f() {
+a:
+  %v = load <3 x i64>, ptr addrspace(1) @__spirv_BuiltInLocalInvocationId
+  %x = load i64, ptr addrspace(1) @__spirv_BuiltInLocalInvocationId
+  %y = load i64, ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @__spirv_BuiltInLocalInvocationId, i64 8)
+  %w = load <3 x i64>, ptr addrspace(1) @__spirv_BuiltInWorkgroupId
+  %e = extractelement <3 x i64> %w, i64 0
+  ret void
+}
+"""
+
+
+def test_built_in_variables_of_spirv_are_ids() -> None:
+    a = Analysed(SPIRV, width=8)
+    assert a.uniform("v x y w e") == ["y", "w", "e"]
+    assert a.shape("x") == "S1a8"
+
+
+def test_between_groups_only_memory_that_does_not_change_is_uniform() -> None:
+    a = Analysed("""
+        @c = constant i32 7
+        declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+        define amdgpu_kernel void @f(ptr %p) {
+        a:
+          %x = load i32, ptr %p
+          %y = load i32, ptr %p, !invariant.load !0
+          %z = load i32, ptr @c
+          %i = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+          %w = load i32, ptr addrspace(4) %i
+          ret void
+        }
+        !0 = !{}
+        """, scope="grid")  # fmt: skip
+    assert a.uniform("x y z i w") == ["y", "z", "i", "w"]

@@ -7,16 +7,17 @@ from analysis.divergence_soundness import ClaimChecker, SharingChecker
 from analysis.fuzz_progress import Progress
 from generators.programs import INPUT_BYTES, SLICE_BYTES, Options, random_program
 from transform.chain import canonical, vectorization_stages
-from weft.analysis.divergence import Summaries, analyze_divergence
-from weft.analysis.shapes import DOMAINS
+from weft.analysis.divergence import Scope, Summaries, analyze_divergence
+from weft.analysis.shapes import DOMAINS, Product
 from weft.diag.errors import InterpError
-from weft.interp.execute import run_function
+from weft.interp.execute import launch, run_function
 from weft.interp.memory import Memory
 from weft.interp.program import Program
 from weft.ir.writer import write_module
 
 PROGRAMS = 2000
 TRANSFORMED = 100
+GROUPS = 150
 PARTS = 8
 RUNS = 2
 WIDTHS = (4, 8)
@@ -134,3 +135,25 @@ def check_transformed(seed: int) -> int:
         wrong = [*checker.contradicted, *sharing.spoilt]
         assert not wrong, f"seed {seed}, after {stage}\n{wrong[0]}\n{write_module(module)}"
     return claims
+
+
+def test_claims_about_a_work_group_hold_across_its_lane_groups() -> None:
+    with Progress("divergence-group", GROUPS) as progress:
+        for seed in progress:
+            progress.claims += check_group(seed)
+    assert progress.claims > 1000
+    print(progress)
+
+
+def check_group(seed: int) -> int:
+    """Run a work-group of four lane groups, and check what is claimed of all its threads."""
+    module = random_program(seed, Options(blocks=6 + seed % 6, horizontal=True, calls=False))
+    kernel = module.functions["kernel"]
+    checker = ClaimChecker({"kernel": analyze_divergence(kernel, domain=Product((None,)), scope=Scope.GROUP)})
+    rng = np.random.default_rng(seed)
+    given = rng.integers(0, rng.choice((2, 5, 256)), INPUT_BYTES, dtype=np.uint8)
+    out = np.zeros(16 * SLICE_BYTES, np.uint8)
+    arguments = [given, out, int(rng.integers(-5, 40)), int(rng.integers(0, 1 << 33))]
+    launch(Program(module), "kernel", arguments, 1, 16, width=4, hooks=(checker,), step_limit=20_000)
+    assert not checker.contradicted, f"seed {seed}\n{checker.contradicted[0]}\n{write_module(module)}"
+    return checker.checked

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from weft.analysis.divergence.memory import like, visit_block_write
+from weft.analysis.divergence.memory import visit_block_write
 from weft.analysis.divergence.operands import ELEMENTWISE
+from weft.analysis.divergence.queries import like, query_shape, same_for_group
 from weft.analysis.divergence.threads import Scope
 from weft.analysis.shapes import BOTTOM, Fact, Shape
 from weft.analysis.stack_objects import is_block_write
@@ -73,37 +74,6 @@ def _constant_argument(call: Instruction) -> int | None:
     return first.value if isinstance(first, ConstInt) else None
 
 
-def query_shape(engine: Engine, value: Value, meaning: Meaning, dimension: int | None) -> Shape:
-    """What a thread is told of its place in the grid.
-
-    A vector of ids (a variable of SPIR-V) varies if one of its members does.
-    """
-    threads, bits = engine.threads, engine.bits(value)
-    match meaning:
-        case Meaning.LOCAL_ID | Meaning.GLOBAL_ID if not bits:
-            return engine.varying(value)
-        case Meaning.LOCAL_ID:
-            return threads.local_id(dimension, bits)
-        case Meaning.GLOBAL_ID:
-            return threads.global_id(dimension, bits)
-        case Meaning.GROUP_ID:
-            return threads.group_id(bits)
-        case Meaning.LANE_ID:
-            return threads.lane_id(bits)
-        case Meaning.LOCAL_SIZE | Meaning.NUM_GROUPS | Meaning.GRID_UNIFORM:
-            return engine.uniform(value)
-        case Meaning.GROUP_UNIFORM:
-            return _same_for_group(engine, value)
-        case Meaning.LANES_UNIFORM if threads.scope is Scope.LANES:
-            return engine.uniform(value)
-        case _:
-            return engine.varying(value)
-
-
-def _same_for_group(engine: Engine, value: Value) -> Shape:
-    return engine.varying(value) if engine.threads.scope is Scope.GRID else engine.uniform(value)
-
-
 def _visit_weft(engine: Engine, call: Instruction, name: str) -> Shape | None:
     if call.type.is_void:
         return None
@@ -111,14 +81,14 @@ def _visit_weft(engine: Engine, call: Instruction, name: str) -> Shape | None:
         return query_shape(engine, call, _WEFT_QUERIES[name], _constant_argument(call))
     if kind_of(name) is IntrinsicKind.SHARED:
         # The same object for a work-group, another one for the next.
-        return _same_for_group(engine, call)
+        return same_for_group(engine, call)
     if name == "weft.mask":
         assert call.block is not None
         # It is assigned on all threads: varying as soon as some of them may not be active.
         shape = engine.threads.domain.uniform(1)
         return engine.operands.vary(shape, 1, engine.control.partial(engine.blocks[call.block]))
     if name in _SAME_FOR_GROUP:
-        return _same_for_group(engine, call)
+        return same_for_group(engine, call)
     return _visit_horizontal(engine, call, name)
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from weft.analysis.alias import locate
 from weft.analysis.divergence.alloca_joins import is_masked_away
+from weft.analysis.divergence.queries import like, query_shape
+from weft.analysis.divergence.threads import Scope
 from weft.analysis.shapes import Shape
 from weft.analysis.stack_objects import Site
-from weft.ir import ConstNull, Instruction, Value
+from weft.frontend.intrinsic_names import meaning_of
+from weft.ir import ConstNull, GlobalVariable, Instruction, Value
+from weft.ir.layout import DataLayout
 
 if TYPE_CHECKING:
     from weft.analysis.divergence.engine import Engine
@@ -25,18 +30,36 @@ def visit_load(engine: Engine, load: Instruction) -> Shape:
     address = engine.shape(pointer, load)
     if address.is_bottom:
         return address
+    query = _built_in_variable(engine, load, pointer)
+    if query is not None:
+        return query
     if is_ordered(load) or not engine.leads_to_stack(pointer).isdisjoint(engine.varying_objects):
+        return engine.varying(load)
+    if engine.threads.scope is Scope.GRID and not (engine.leads_to_stack(pointer) or _never_changes(load)):
+        # Groups run one after the other, and one may write what the next one reads.
         return engine.varying(load)
     return like(engine, load, address)
 
 
-def like(engine: Engine, result: Value, *operands: Shape) -> Shape:
-    """Uniform along the dimensions in which all operands are, varying along the others."""
-    domain = engine.threads.domain
-    strides = tuple(
-        0 if all(o.strides[dim] == 0 for o in operands) else None for dim in range(len(domain.extents))
-    )
-    return domain.strided(strides, engine.bits(result))
+def _built_in_variable(engine: Engine, load: Instruction, pointer: Value) -> Shape | None:
+    """What a load from one of SPIR-V's built-in variables tells; a vector of ids has a component for each dimension."""
+    location = locate(pointer, engine.layout)
+    variable = location.base
+    row = meaning_of(variable.name) if isinstance(variable, GlobalVariable) else None
+    if row is None or location.terms:
+        return None
+    return query_shape(engine, load, row.meaning, location.offset // engine.layout.size(load.type))
+
+
+def _never_changes(load: Instruction) -> bool:
+    """Whether the memory is not written while the kernel runs."""
+    base = locate(load.operands[0], DataLayout()).base
+    if "invariant.load" in load.metadata:
+        return True
+    if isinstance(base, GlobalVariable):
+        return base.is_constant
+    row = meaning_of(base.callee_name or "") if isinstance(base, Instruction) else None
+    return row is not None and row.invariant_pointer
 
 
 def visit_store(engine: Engine, store: Instruction) -> None:
