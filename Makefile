@@ -11,7 +11,7 @@ WORKERS ?= auto
 FUZZ ?= 5000
 
 EXAMPLES := mandelbrot bilateral
-BENCHES := latency
+BENCHES := latency analysis precision
 
 .PHONY: run test fuzz bench lint format clean
 
