@@ -27,6 +27,7 @@ from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.groups import LaneKernel, build_group_entry
 from weft.codegen.remarks import remark_vectorization
+from weft.codegen.stack import lanes_with_room, require_room
 from weft.codegen.vectorize import (
     VectorizationSummary,
     guard_by_lane,
@@ -122,6 +123,7 @@ def lower_kernel(
     with timings.measure("passes"):
         module = read_module(text)
         stages.add("canonical", module, Version(kernel_name, Form.GRID))
+        most_lanes = lanes_with_room(require_room(module))
         kernel = module.functions[kernel_name]
         lower_work_items(module, kernel)
         stages.add("work items", module, Version(kernel_name, Form.THREADS))
@@ -131,7 +133,7 @@ def lower_kernel(
         program: BarrierProgram | LaneKernel | None = None
         if barriers_of(kernel):
             program = split_at_barriers(module, kernel)
-        elif (width := _choose_width(kernel, options.width, remarks)) > 1:
+        elif (width := min(_choose_width(kernel, options.width, remarks), most_lanes)) > 1:
             program = _widen(module, kernel, width, spec, math, stages)
             reason = "as asked for" if options.width else "a register of 32-bit values"
             remark_vectorization(remarks, kernel_name, reason, program.summary)

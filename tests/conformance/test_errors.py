@@ -284,6 +284,18 @@ def variable_without_a_value(x):
     y = 1  # noqa: F841
 
 
+@refused(errors.TypingError, mentions="800000 bytes")
+def local_array_beyond_the_limit(x):
+    a = cuda.local.array(100_000, np.float64)  # here
+    x[0] = a[int(x[1])]
+
+
+@refused(errors.TypingError, mentions="cuda.shared.array")
+def shared_array_beyond_the_limit(x):
+    a = cuda.shared.array((1 << 20, 1 << 20), np.float64)  # here
+    x[0] = a[int(x[1]), 0]
+
+
 @pytest.mark.parametrize("mistake", MISTAKES, ids=str)
 def test_is_refused_at_its_line(mistake: Mistake) -> None:
     before = [np.copy(arg) for arg in mistake.args]

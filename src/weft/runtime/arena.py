@@ -11,6 +11,8 @@ import ctypes
 
 import numpy as np
 
+from weft.diag.errors import LaunchError
+
 _PAGE = 4096
 
 
@@ -36,7 +38,13 @@ class ArenaSet:
     def _allocate(self, workers: int, size: int) -> None:
         # To a power of two of pages, so that growing needs do not allocate each time.
         size = _PAGE << max(0, -(-size // _PAGE) - 1).bit_length()
-        self._memory = np.empty(workers * size + _PAGE, np.uint8)
+        try:
+            self._memory = np.empty(workers * size + _PAGE, np.uint8)
+        except MemoryError:
+            raise LaunchError(
+                f"{workers} threads need {size} bytes each for shared memory and barriers, which there are not",
+                hint="use less shared memory, smaller blocks or fewer threads (weft.set_num_threads)",
+            ) from None
         start = self._memory.ctypes.data
         start += -start % _PAGE
         self._table = (ctypes.c_void_p * workers)(*range(start, start + workers * size, size))

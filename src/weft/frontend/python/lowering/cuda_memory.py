@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import SignatureError, TypingError
@@ -17,6 +18,12 @@ from weft.ir.types import I32, ArrayType
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
+
+MAX_LOCAL_BYTES = 1 << 19
+"""CUDA's limit of what a thread has; the stack of a worker has to hold it for each lane."""
+
+MAX_SHARED_BYTES = (1 << 31) - 1
+"""Much more than CUDA has, and little enough for sizes to be 32-bit."""
 
 _ALIGN = 64
 """Alignment of shared and local arrays: a cache line, so that vectors of any width may be loaded."""
@@ -60,10 +67,12 @@ def _arguments(args: Arguments) -> tuple[tuple[int, ...], Scalar | Record]:
     return _shape(shape, args.name), _dtype(dtype, args.name)
 
 
-def _bytes(shape: tuple[int, ...], dtype: Scalar | Record) -> int:
-    size = dtype.size
-    for extent in shape:
-        size *= extent
+def _bytes(shape: tuple[int, ...], dtype: Scalar | Record, name: str, limit: int) -> int:
+    size = dtype.size * math.prod(shape)
+    if size > limit:
+        raise TypingError(
+            f"{name}() of {size} bytes", hint=f"it may have {limit}; pass an array as an argument"
+        )
     return size
 
 
@@ -71,7 +80,7 @@ def _bytes(shape: tuple[int, ...], dtype: Scalar | Record) -> int:
 def _local_array(low: Lowering, args: Arguments) -> Typed:
     """One object per call in the source, as the frame of a C function would hold it."""
     shape, dtype = _arguments(args)
-    count = _bytes(shape, dtype) // dtype.size
+    count = _bytes(shape, dtype, args.name, MAX_LOCAL_BYTES) // dtype.size
     slot = low.alloca(ArrayType(element_type(dtype), count), "local", align=16)
     return Typed(array_type(dtype, len(shape), "C", shape=shape), (slot,))
 
@@ -84,7 +93,8 @@ def _shared_array(low: Lowering, args: Arguments) -> Typed:
         low.unit.features.add("dynamic_shared")
         pointer = low.builder.call(low.unit.intrinsic("weft.shared.dynamic"), ())
         return Typed(_shared_type(dtype, (-1,)), (pointer,))
-    number = low.unit.shared_index(args.key, _bytes(shape, dtype), _ALIGN)
+    size = _bytes(shape, dtype, args.name, MAX_SHARED_BYTES)
+    number = low.unit.shared_index(args.key, size, _ALIGN)
     pointer = low.builder.call(low.unit.intrinsic("weft.shared"), (const_int(number, I32),))
     return Typed(_shared_type(dtype, shape), (pointer,))
 

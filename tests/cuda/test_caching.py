@@ -1,0 +1,130 @@
+"""Compiled kernels on disk: found again when nothing differs that matters, never trusted when damaged."""
+
+import numpy as np
+import pytest
+
+from cuda.kernels import ones, scale
+from weft import cuda
+from weft.runtime.cache import default_cache
+
+SIGNATURE = "void(float32, float32[::1])"
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("WEFT_CHECK", "0")
+
+
+def compiled(function, signature=SIGNATURE, **options):
+    return cuda.jit(**options)(function).compile(signature)
+
+
+def adder(amount, helper):
+    def add(x):
+        i = cuda.grid(1)
+        x[i] = helper(x[i]) + amount
+
+    return add
+
+
+def double(value):
+    return value * 2
+
+
+def triple(value):
+    return value * 3
+
+
+def result(function):
+    kernel = cuda.jit(function)
+    x = ones()
+    kernel[1, 8](x)
+    (code,) = kernel.overloads.values()
+    return x[0], code.from_cache
+
+
+def test_the_same_kernel_is_found_again():
+    assert not compiled(scale).from_cache
+    again = compiled(scale)
+    assert again.from_cache
+    assert again.timings.as_dict() == {"frontend": 0.0, "passes": 0.0, "llvm": 0.0}
+
+
+@pytest.mark.parametrize("options", [{"fastmath": True}, {"width": 4}])
+def test_other_options_are_other_code(options):
+    compiled(scale)
+    assert not compiled(scale, **options).from_cache
+    assert compiled(scale, **options).from_cache
+
+
+def test_other_types_are_other_code():
+    compiled(scale)
+    assert not compiled(scale, "void(float32, float32[:])").from_cache
+
+
+def test_closure_values_and_called_functions_are_part_of_the_key():
+    assert result(adder(5, double)) == (7, False)
+    assert result(adder(6, double)) == (8, False)
+    assert result(adder(6, triple)) == (9, False)
+    assert result(adder(5, double)) == (7, True)
+
+
+def test_functions_called_by_functions_are_part_of_the_key():
+    def calls(inner):
+        return lambda value: inner(value) + 1
+
+    assert result(adder(0, calls(double))) == (3, False)
+    assert result(adder(0, calls(triple))) == (4, False)
+    assert result(adder(0, calls(double))) == (3, True)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[: len(data) // 2], lambda data: data[:-1] + b"?", lambda _: b""]
+)
+def test_a_damaged_entry_is_compiled_again(tmp_path, damage):
+    assert result(adder(5, double)) == (7, False)
+    for file in tmp_path.rglob("*.weft"):
+        file.write_bytes(damage(file.read_bytes()))
+    assert result(adder(5, double)) == (7, False)
+    assert result(adder(5, double)) == (7, True)
+
+
+def test_an_entry_that_cannot_be_linked_is_compiled_again():
+    class Garbage:
+        def __init__(self, entry):
+            self.code, self.metadata = b"no object file", entry.metadata
+
+    assert result(adder(5, double)) == (7, False)
+    cache = default_cache()
+    for file in cache.directory.rglob("*.weft"):
+        key = file.parent.name + file.stem
+        entry = cache.get(key)
+        if "barrier_lines" in entry.metadata:
+            cache.put(key, Garbage(entry))
+    assert result(adder(5, double)) == (7, False)
+
+
+def test_a_cache_that_cannot_be_written_is_a_warning(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path / "file"))
+    with pytest.warns(RuntimeWarning, match="compile cache cannot be written"):
+        assert result(adder(5, double)) == (7, False)
+
+
+def test_the_cache_can_be_switched_off(tmp_path, monkeypatch):
+    monkeypatch.setenv("WEFT_CACHE", "0")
+    compiled(scale)
+    assert not compiled(scale).from_cache
+    assert not list(tmp_path.rglob("*.weft"))
+
+
+def test_arrays_and_constants_of_the_module_are_part_of_the_key(monkeypatch):
+    table = np.arange(4, dtype=np.float32)
+
+    def look_up(x):
+        x[0] = table[2]
+
+    assert result(look_up) == (2, False)
+    table = table + 1
+    assert result(look_up) == (3, False)
