@@ -7,18 +7,18 @@ before what is behind it is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from weft.analysis.divergence.alloca_joins import differs_after_divergence
 from weft.analysis.divergence.control import ControlState
+from weft.analysis.divergence.loop_uses import uses_behind_loops
 from weft.analysis.divergence.operands import Operands, Plan, varying_dims
 from weft.analysis.divergence.threads import ThreadSet
 from weft.analysis.ranges import Ranges
 from weft.analysis.shapes import BOTTOM, Fact, Shape
 from weft.analysis.stack_objects import NO_SITES, Site, StackObjects
-from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Constant, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.layout import DataLayout
@@ -286,27 +286,3 @@ def visit_ordinary(engine: Engine, instruction: Instruction) -> Shape | None:
         scales=plan.scales, offset=plan.offset,
         bounds=ranges.of(instruction) if ranges is not None and plan.bits else None,
     )  # fmt: skip
-
-
-def uses_behind_loops(view: CFGView, innermost: Sequence[Loop | None]) -> dict[Loop, list[Instruction]]:
-    """Per loop the instructions with an operand from it that they, or a φ's edge, are not in."""
-    found: dict[Loop, dict[Instruction, None]] = {}
-    for block, number in view.index.items():
-        inner = innermost[number]
-        if inner is None:
-            continue
-        for value in block.instructions:
-            for user in value.instruction_users():
-                assert user.block is not None
-                for loop in inner.ancestors():
-                    outside = view.index[user.block] not in loop.blocks
-                    if not outside and not (
-                        user.op == "phi" and _comes_from_outside(user, value, view, loop)
-                    ):
-                        break
-                    found.setdefault(loop, {})[user] = None
-    return {loop: list(users) for loop, users in found.items()}
-
-
-def _comes_from_outside(phi: Instruction, value: Value, view: CFGView, loop: Loop) -> bool:
-    return any(v is value and view.index[source] not in loop.blocks for v, source in phi.incoming())
