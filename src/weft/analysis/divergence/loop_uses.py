@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.graph.loops import Loop
-from weft.ir import Instruction
+from weft.ir import Instruction, Value
 from weft.ir.cfg_view import CFGView
 
 
