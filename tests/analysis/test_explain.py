@@ -2,7 +2,6 @@
 
 from analysis.analysed import Analysed
 from generators.programs import Options, random_program
-
 from weft.analysis.divergence import analyze_divergence
 from weft.analysis.explain import (
     explain_activation,

@@ -17,7 +17,6 @@ from weft.ir import Function, Instruction
 from weft.ir.types import VOID
 from weft.report.kernels import kernel_program
 
-
 pytestmark = pytest.mark.slow
 
 

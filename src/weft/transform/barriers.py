@@ -41,7 +41,17 @@ FINISHED = 0
 """What a continuation returns when the lane group has left the kernel."""
 
 
-_DERIVES = {"getelementptr", "phi", "select", "bitcast", "addrspacecast", "ptrtoint", "inttoptr", "freeze", "add"}
+_DERIVES = {
+    "getelementptr",
+    "phi",
+    "select",
+    "bitcast",
+    "addrspacecast",
+    "ptrtoint",
+    "inttoptr",
+    "freeze",
+    "add",
+}
 """Instructions whose result may still point into the object that an operand points into."""
 
 
@@ -197,7 +207,9 @@ def _only_accesses(user: Instruction, address: Value) -> bool:
         return True
     if user.op == "store":
         return user.operands[0] is not address
-    return (user.callee_name or "").startswith(("llvm.lifetime.", "llvm.memset.", "llvm.memcpy.", "llvm.memmove."))
+    return (user.callee_name or "").startswith(
+        ("llvm.lifetime.", "llvm.memset.", "llvm.memcpy.", "llvm.memmove.")
+    )
 
 
 def _object_address(builder: Builder, frame: Argument, offset: int, size: int, lanes: int) -> Instruction:
