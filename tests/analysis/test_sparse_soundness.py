@@ -32,20 +32,35 @@ WIDTH = 8
 
 @dataclass
 class Checker:
-    """A hook that checks every value when it is assigned, and every branch."""
+    """A hook that checks every value when it is assigned, and every branch.
+
+    What a poison lane is frozen to, the compiler chooses so that it fits. The interpreter does not: what it does from
+    there on is no execution that claims are about.
+    """
 
     simple: dict[str, SimpleDivergence]
     polynomials: dict[str, list[PolynomialDivergence]]
     checked: int = 0
     contradicted: list[str] = field(default_factory=list)
+    poisoned: set[Instruction] = field(default_factory=set)
+    thawed: bool = False
+
+    def begin(self) -> None:
+        """Another run."""
+        self.poisoned.clear()
+        self.thawed = False
 
     def on_value(self, machine, instruction, value, definition_mask) -> None:
-        if not isinstance(value, Lanes) or value.data.ndim != 1 or instruction.op == "freeze":
-            # What a poison lane is frozen to, the compiler chooses so that it fits; the interpreter does not.
+        if instruction.op == "freeze" and instruction.operands[0] in self.poisoned:
+            self.thawed = True
+        if self.thawed or not isinstance(value, Lanes) or value.data.ndim != 1:
             return
         mask = np.broadcast_to(definition_mask, (machine.lanes,))
         if value.flags is not None:
-            mask = mask & ~np.broadcast_to((value.flags & (POISON | UNDEF)) != 0, (machine.lanes,))
+            undefined = np.broadcast_to((value.flags & (POISON | UNDEF)) != 0, (machine.lanes,))
+            if (mask & undefined).any():
+                self.poisoned.add(instruction)
+            mask = mask & ~undefined
         active = np.flatnonzero(mask).tolist()
         if not active:
             return
@@ -70,6 +85,8 @@ class Checker:
         )
 
     def on_branch(self, machine, branch, targets) -> None:
+        if self.thawed:
+            return
         taken = {number for number, threads in targets if threads.count}
         function = branch.function.name
         self.checked += 1
@@ -94,6 +111,7 @@ def options_of(seed: int) -> Options:
 
 def run(program: Program, checker: Checker, rng: np.random.Generator, may_fail: bool) -> None:
     """Run a program on random input."""
+    checker.begin()
     memory = Memory()
     given = rng.integers(0, rng.choice((2, 5, 256)), INPUT_BYTES, dtype=np.uint8)
     out = np.zeros(WIDTH * SLICE_BYTES, np.uint8)

@@ -210,16 +210,24 @@ class Gating:
         """What decides where threads are in an irreducible loop: by which entry they came, and all that parts them."""
         known = self._irreducible.get(loop)
         if known is None:
-            found = dict.fromkeys(self._entry_decisions(loop))
-            for node in self._levels[loop].nodes:
-                if isinstance(node, int):
-                    if len(self.cfg.distinct_succs(node)) > 1:
-                        found[node] = None
-                elif node.exit_edges:
-                    arms = [(edge, self.table.leaf(edge)) for edge in node.exit_edges]
-                    found.update(dict.fromkeys(self.decisions(self.table.gamma(node, arms))))
+            found = dict.fromkeys((*self._entry_decisions(loop), *self._parting(loop)))
             known = self._irreducible[loop] = tuple(found)
         return known
+
+    def _parting(self, loop: Loop) -> Iterator[int]:
+        """The blocks in an irreducible loop after which threads may be in different places of it."""
+        for node in self._levels[loop].nodes:
+            if isinstance(node, int):
+                if len(self.cfg.distinct_succs(node)) > 1:
+                    yield node
+            elif len(node.exit_edges) < 2:
+                # Threads leave it over the one edge, together in the end.
+                continue
+            elif node.is_irreducible:
+                yield from self._parting(node)
+            else:
+                arms = [(edge, self.table.leaf(edge)) for edge in node.exit_edges]
+                yield from self.decisions(self.table.gamma(node, arms))
 
     def _entry_decisions(self, loop: Loop) -> tuple[int, ...]:
         region = loop.parent
