@@ -98,3 +98,14 @@ def test_nothing_is_written_before_the_check():
         with pytest.raises(errors.WeftError):
             call()
     assert (x == 1).all()
+
+
+def test_findings_of_the_sanitizer_survive_pickling():
+    def shift(x):
+        i = cuda.grid(1)
+        x[i] = x[i + 1]
+
+    with pytest.raises(errors.SanitizerError) as caught:
+        cuda.jit(debug=True)(shift)[1, 8](ones())
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert [str(f) for f in again.findings] == [str(f) for f in caught.value.findings] != []

@@ -25,7 +25,7 @@ hierarchy: ``except weft.errors.WeftError`` is enough around a launch.
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from weft.diag.source import SourceSpan, render
 
@@ -55,9 +55,9 @@ class WeftError(Exception):
             self.span = span
         return self
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, SourceSpan | None, str | None]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[str, SourceSpan | None, str | None], dict[str, Any]]:
         # The default rebuilds from `args`, which lack what `at` added.
-        return type(self), (self.message, self.span, self.hint)
+        return type(self), (self.message, self.span, self.hint), vars(self)
 
     def __str__(self) -> str:
         return render("", self.message, self.span, self.hint)
