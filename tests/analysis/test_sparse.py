@@ -316,6 +316,24 @@ def test_a_call_depends_on_the_arguments_that_its_function_uses():
     assert str(affine.state(value(function, "y"))) == "(0, ⊥)"
 
 
+def test_a_guard_tells_for_which_threads_a_result_is():
+    text = """
+    declare i64 @weft.local.id(i32)
+    define ptx_kernel void @k(i64 %u) {
+      %t = call i64 @weft.local.id(i32 0)
+      %g = icmp ult i64 %t, 3
+      %x = guard(%g) add i64 %u, 1
+      %y = guard(%g) add i64 %t, 1
+      ret void
+    }"""
+    function = read_module(text).functions["k"]
+    gated = GatedSSA(function)
+    simple = simple_divergence(function, gated=gated)
+    affine = polynomial_divergence(function, gated=gated)
+    assert not simple.is_divergent(value(function, "x")) and simple.is_divergent(value(function, "y"))
+    assert [str(affine.state(value(function, n))) for n in "xy"] == ["(0, ⊥)", "(1, 1)"]
+
+
 def test_a_multiple_of_four_has_uniform_low_bits():
     """In machine integers only the power of two in a factor survives, and that is enough here."""
     text = """

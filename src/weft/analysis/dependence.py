@@ -98,7 +98,8 @@ class DependenceGraph:
         assert isinstance(variable, Instruction)
         if variable.op == "phi":
             return self._dependences_of_phi(variable)
-        source, uses = source_of(variable), list(gated.uses(variable))
+        # A guard tells for which threads the result is, not what it is.
+        source, uses = source_of(variable), list(gated.uses(variable))[: len(variable.operands)]
         if source.origin is Origin.CALL:
             return (*self._calls.dependences(variable, uses), ())
         if source.origin is Origin.VOTE:
