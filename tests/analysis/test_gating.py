@@ -95,7 +95,9 @@ def between(gating: Gating, block: int, one: int, other: int) -> tuple[int, ...]
     """The decisions that part threads which enter `block` from two given predecessors."""
     loop = gating.loops.headed_by[block]
     inside = [loop is not None and pred in loop for pred in (one, other)]
-    if inside == [True, True]:
+    if gating.irreducible_around(loop) is not None:
+        gate = gating.arriving(block)
+    elif inside == [True, True]:
         assert loop is not None
         gate = gating.going_on(loop)
     elif True in inside:

@@ -159,7 +159,8 @@ class GatedSSA:
             return
         loop = self.gating.loops.headed_by[number]
         arriving = self.gating.arriving(number)
-        carried = self.gating.going_on(loop) if loop is not None and not loop.is_irreducible else None
+        iterates = loop is not None and self.gating.irreducible_around(loop) is None
+        carried = self.gating.going_on(loop) if loop is not None and iterates else None
         for phi in phis:
             gate = self._with_values(arriving, phi)
             if carried is None:

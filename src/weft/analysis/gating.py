@@ -109,8 +109,10 @@ class Gating:
         For the header of a reducible loop these are the edges into the loop.
         """
         loop = self.loops.headed_by[block]
-        if loop is not None and loop.is_irreducible:
-            return self._unknown(loop, self._edges_to(block))
+        around = self.irreducible_around(loop)
+        if around is not None:
+            # Threads enter an inner loop while others go on in it: neither begins an iteration with the other.
+            return self._unknown(around, self._edges_to(block))
         edges = self._edges_to(block, loop)
         region = self.loops.innermost[block] if loop is None else loop.parent
         if len(edges) == 1:
@@ -127,6 +129,12 @@ class Gating:
         if len(edges) == 1:
             return self.table.leaf(edges[0])
         return self.gate(loop, loop.header, {edge: self.table.leaf(edge) for edge in edges})
+
+    def irreducible_around(self, loop: Loop | None) -> Loop | None:
+        """The innermost irreducible loop among `loop` and those around it."""
+        while loop is not None and not loop.is_irreducible:
+            loop = loop.parent
+        return loop
 
     def _unknown(self, loop: Loop, edges: Iterable[Edge]) -> Gate:
         """A gate in an irreducible loop: all that goes on in the loop may decide."""
