@@ -25,7 +25,8 @@ from dataclasses import dataclass, field
 
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.groups import LaneKernel, build_group_entry
+from weft.codegen.groups import build_group_entry
+from weft.codegen.lane_groups import LaneKernel
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.stack import lanes_with_room, require_room
 from weft.codegen.vectorize import (

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from weft.codegen.groups import ErrorCode, build_group_entry
+from weft.codegen.groups import build_group_entry
+from weft.codegen.launch_record import ErrorCode
 from weft.codegen.loops import counted_loop
 from weft.interp import Memory, Program, launch, run_function
 from weft.ir import Builder, ConstInt, Function, Module

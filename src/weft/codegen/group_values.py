@@ -1,0 +1,40 @@
+"""Values of one work-group while its loops are built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.ir import Builder, Function, Value
+
+
+@dataclass(slots=True)
+class GroupValues:
+    """What code for one work-group is built from: where it goes, the kernel's arguments, and ids and sizes.
+
+    Attributes
+    ----------
+    shared, dynamic
+        The group's shared memory, static and dynamic.
+    """
+
+    builder: Builder
+    function: Function
+    kernel_args: list[Value]
+    group: list[Value]
+    local_size: list[Value]
+    groups: list[Value]
+    shared: Value
+    dynamic: Value
+
+    def thread_args(self, tid: Sequence[Value]) -> list[Value]:
+        """Arguments for the kernel with work-item parameters, in their order."""
+        return [
+            *self.kernel_args,
+            *tid,
+            *self.group,
+            *self.local_size,
+            *self.groups,
+            self.shared,
+            self.dynamic,
+        ]

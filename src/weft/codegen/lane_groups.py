@@ -1,0 +1,61 @@
+"""Work-group loops of kernels without barriers: thread after thread, or lane group after lane group.
+
+Ids are the counters of the loops (Karrenberg and Hack, §2.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.codegen.group_values import GroupValues
+from weft.codegen.loops import counted_loop
+from weft.codegen.vectorize import VectorizationSummary
+from weft.ir import ConstInt, Function
+from weft.ir.types import I32, I64
+
+
+@dataclass(frozen=True, slots=True)
+class LaneKernel:
+    """A kernel widened along x.
+
+    `full` runs `width` threads that begin at ``tid.x``; `partial` has a parameter more, how many of them run.
+    `summary` says what became of the full version.
+    """
+
+    width: int
+    full: Function
+    partial: Function
+    summary: VectorizationSummary
+
+
+def run_threads(group: GroupValues, kernel: Function) -> None:
+    """Call the kernel for each thread of the group."""
+    zero = ConstInt(I64, 0)
+    builder, function, size = group.builder, group.function, group.local_size
+    with (
+        counted_loop(builder, function, zero, size[2], "tz") as z,
+        counted_loop(builder, function, zero, size[1], "ty") as y,
+        counted_loop(builder, function, zero, size[0], "tx") as x,
+    ):
+        builder.call(kernel, group.thread_args([x, y, z]))
+
+
+def run_lane_groups(group: GroupValues, kernel: LaneKernel) -> None:
+    """Call the SIMD kernel along each row of the group, and its partial version for the rest of the row."""
+    zero, width = ConstInt(I64, 0), ConstInt(I64, kernel.width)
+    builder, function, size = group.builder, group.function, group.local_size
+    whole = builder.binary("and", size[0], ConstInt(I64, -kernel.width))
+    rest = builder.cast("trunc", builder.binary("sub", size[0], whole), I32)
+    has_rest = builder.icmp("ne", rest, ConstInt(I32, 0))
+    with (
+        counted_loop(builder, function, zero, size[2], "tz") as z,
+        counted_loop(builder, function, zero, size[1], "ty") as y,
+    ):
+        with counted_loop(builder, function, zero, whole, "tx", width.value) as x:
+            builder.call(kernel.full, group.thread_args([x, y, z]))
+        partial, done = function.add_block("partial"), function.add_block("row.done")
+        builder.cond_br(has_rest, partial, done)
+        builder.at_end(partial)
+        builder.call(kernel.partial, [*group.thread_args([whole, y, z]), rest])
+        builder.br(done)
+        builder.at_end(done)
