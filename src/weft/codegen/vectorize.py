@@ -65,6 +65,37 @@ def why_not_vectorized(function: Function) -> str | None:
     return None
 
 
+def make_control_uniform(
+    module: Module,
+    function: Function,
+    lanes: LaneSpace,
+    shapes: Mapping[Value, Shape],
+    summary: VectorizationSummary,
+    observe: Observer = lambda stage, module: None,
+) -> Divergence:
+    """Rewrite `function` to control-uniform P-LLVM, what widening and the split at barriers need.
+
+    Returns the divergence of the result, and notes in `summary` what became of loops and branches.
+    """
+    domain = domain_named("product", lanes.extents)
+
+    def analyze() -> Divergence:
+        return analyze_divergence(function, domain=domain, initial=shapes, width=lanes.width)
+
+    before = analyze()
+    uniform = uniform_branches(function, before)
+    summary.loops = make_loops_uniform(module, function, before)
+    observe("divergent loops", module)
+    summary.branches = linearize(function, analyze(), uniform)
+    remove_dead_instructions(function)
+    observe("linearization", module)
+    divergence = analyze()
+    if unify_conditions(module, function, divergence):
+        observe("conditions", module)
+        divergence = analyze()
+    return divergence
+
+
 def vectorize_function(
     module: Module,
     function: Function,
@@ -83,23 +114,8 @@ def vectorize_function(
     find_math
         Finds vector math functions.
     """
-    domain = domain_named("product", lanes.extents)
-
-    def analyze() -> Divergence:
-        return analyze_divergence(function, domain=domain, initial=shapes, width=lanes.width)
-
     summary = VectorizationSummary(lanes.width)
-    before = analyze()
-    uniform = uniform_branches(function, before)
-    summary.loops = make_loops_uniform(module, function, before)
-    observe("divergent loops", module)
-    summary.branches = linearize(function, analyze(), uniform)
-    remove_dead_instructions(function)
-    observe("linearization", module)
-    divergence = analyze()
-    if unify_conditions(module, function, divergence):
-        observe("conditions", module)
-        divergence = analyze()
+    divergence = make_control_uniform(module, function, lanes, shapes, summary, observe)
     vector, summary.notes = widen_function(module, function, divergence, lanes, name, find_math)
     del module.functions[function.name]
     return vector, summary
