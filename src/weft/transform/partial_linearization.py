@@ -41,28 +41,35 @@ def partially_linearize(
         successor; unreachable blocks keep theirs.
     """
     position = {block: i for i, block in enumerate(order)}
-    deferred: dict[int, set[int]] = {block: set() for block in order}
+    deferred = [0] * len(order)
     result: list[tuple[int, ...]] = [tuple(targets) for targets in succs]
-    for block in order:
-        waiting = deferred[block]
+    for i, block in enumerate(order):
+        # Sets of blocks are integers, bit by position: a switch has its many targets moved on from one to the next.
+        waiting, deferred[i] = deferred[i], 0
         forward = [t for t in succs[block] if (block, t) not in back_edges]
         if not forward:
             # A latch without exits: what waits here was deferred at the header and waits for the exit.
             continue
         if block in divergent:
-            candidates = waiting | set(forward)
-            chosen = min(candidates, key=position.__getitem__)
-            deferred[chosen] |= candidates - {chosen}
-            result[block] = (chosen,)
+            for target in forward:
+                waiting |= 1 << position[target]
+            chosen = _first(waiting)
+            deferred[chosen] |= waiting & (waiting - 1)
+            result[block] = (order[chosen],)
             continue
         targets: list[int] = []
         for target in succs[block]:
             if (block, target) in back_edges:
                 targets.append(target)
                 continue
-            candidates = waiting | {target}
-            chosen = min(candidates, key=position.__getitem__)
-            deferred[chosen] |= candidates - {chosen}
-            targets.append(chosen)
+            candidates = waiting | 1 << position[target]
+            chosen = _first(candidates)
+            deferred[chosen] |= candidates & (candidates - 1)
+            targets.append(order[chosen])
         result[block] = tuple(targets)
     return result
+
+
+def _first(positions: int) -> int:
+    """The least of a set of positions."""
+    return (positions & -positions).bit_length() - 1

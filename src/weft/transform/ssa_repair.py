@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from weft.ir import BasicBlock, Instruction, Poison, Value
+from weft.graph.dominators import DominatorTree, dominator_tree
+from weft.ir import BasicBlock, Function, Instruction, Poison, Value
+from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.types import Type
 
 
@@ -129,3 +131,27 @@ def rewrite_uses(variable: Value, users: Sequence[Instruction], reaching: Reachi
         else:
             user.replace_operand(variable, reaching.start_of(block))
     reaching.simplify()
+
+
+def repair_dominance(function: Function) -> None:
+    """Where a definition no longer dominates a use, the value is poison on the paths around it."""
+    view = cfg_of(function)
+    dominators = dominator_tree(view.cfg)
+    for block in list(function.blocks):
+        for value in list(block.instructions):
+            stray = [u for u in value.instruction_users() if _uses_undominated(value, u, dominators, view)]
+            if stray:
+                reaching = ReachingDefinition(value.type, {block: value}, value.name)
+                rewrite_uses(value, stray, reaching)
+
+
+def _uses_undominated(
+    value: Instruction, user: Instruction, dominators: DominatorTree, view: CFGView
+) -> bool:
+    assert value.block is not None and user.block is not None
+    here = view.index[value.block]
+    if not user.is_phi:
+        return not dominators.dominates(here, view.index[user.block])
+    return any(
+        v is value and not dominators.dominates(here, view.index[source]) for v, source in user.incoming()
+    )
