@@ -3,7 +3,8 @@
 Precondition: control-uniform P-LLVM (`transform.linearize`) without barriers, aggregates or short vectors, and its
 divergence. Postcondition: a plain LLVM function that does for W threads what the source does for one, lanes being
 vector elements. Its parameters are those of the source: scalars where the shape is uniform or strided (then the
-value in lane 0), vectors where it varies. Uniform control flow stays as it is, blocks with a predicate are masked.
+value in lane 0), vectors where it varies. A uniform result is a scalar too. Uniform control flow stays as it is,
+blocks with a predicate are masked.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from weft.codegen.widen.memory import widen_load, widen_store
 from weft.codegen.widen.representation import scalar_values
 from weft.diag.errors import UnsupportedError
 from weft.graph.cfg import reverse_postorder
-from weft.ir import TRUE, BasicBlock, ConstInt, Function, Instruction, Module, Value
+from weft.ir import TRUE, BasicBlock, Constant, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.layout import parse_datalayout
 from weft.ir.types import I1, I8, I32, I64, VOID, ArrayType, FunctionType, IntType, PointerType
@@ -51,8 +52,9 @@ def widen_function(
     kept = scalar_values(source, divergence)
     params = tuple(a.type if a in kept else lanes.vector(a.type) for a in source.args)
     result = source.fn_type.result
-    target = Function(name, FunctionType(result if result.is_void else lanes.vector(result), params),
-                      tuple(a.name for a in source.args))  # fmt: skip
+    if not result.is_void and not _returns_scalar(source, divergence, kept):
+        result = lanes.vector(result)
+    target = Function(name, FunctionType(result, params), tuple(a.name for a in source.args))
     target.attributes = source.attributes
     target.metadata = []
     module.add_function(target)
@@ -74,6 +76,12 @@ def widen_function(
         _connect_phi(w, phi)
     notes.scalar, notes.vector = len(w.scalars), len(w.vectors)
     return target, notes
+
+
+def _returns_scalar(source: Function, divergence: Divergence, kept: set[Value]) -> bool:
+    """Whether all lanes return the same value, and each return has it as a scalar."""
+    returned = [b.terminator.operands[0] for b in source.blocks if b.terminator.op == "ret"]
+    return divergence.result.is_uniform and all(isinstance(v, Constant) or v in kept for v in returned)
 
 
 def _widen_block(w: Widening, block: BasicBlock, find_math: FindMath, phis: list[Instruction]) -> None:
@@ -207,7 +215,12 @@ def _of_an_active_lane(w: Widening, value: Value) -> Value:
 
 
 def _widen_ret(w: Widening, ret: Instruction) -> None:
-    w.builder.ret(w.vector(ret.operands[0]) if ret.operands else None)
+    if not ret.operands:
+        w.builder.ret()
+    elif w.target.fn_type.result == ret.operands[0].type:
+        w.builder.ret(w.scalar(ret.operands[0]))
+    else:
+        w.builder.ret(w.vector(ret.operands[0]))
 
 
 def _widen_unreachable(w: Widening, unreachable: Instruction) -> None:
