@@ -517,3 +517,36 @@ def test_between_groups_only_memory_that_does_not_change_is_uniform() -> None:
         !0 = !{}
         """, scope="grid")  # fmt: skip
     assert a.uniform("x y z i w") == ["y", "z", "i", "w"]
+
+
+PREDICATED_BRANCH = """
+    define i32 @f(i1 %v, i1 %p, i1 inreg %u) {
+    a:
+      br i1 %v, label %b, label %c
+    b: predicate(%p)
+      br i1 %u, label %d, label %e
+    c:
+      br label %d
+    d:
+      br label %e
+    e:
+      %x = phi i32 [ 0, %b ], [ 1, %d ]
+      ret i32 %x
+    }
+    """
+
+
+def test_passive_threads_go_with_the_active_ones_of_their_lane_group() -> None:
+    assert Analysed(PREDICATED_BRANCH, width=4).divergent() == ["a"]
+
+
+def test_passive_threads_may_have_no_active_ones_in_their_lane_group() -> None:
+    assert Analysed(PREDICATED_BRANCH, scope="group").divergent() == ["a", "b"]
+    uniform = PREDICATED_BRANCH.replace("i1 %p", "i1 inreg %p")
+    assert Analysed(uniform, scope="group").divergent() == ["a"]
+
+
+def test_passive_threads_do_not_wait_for_the_active_ones_at_a_barrier() -> None:
+    barrier = PREDICATED_BRANCH.replace("(%p)\n", "(%p)\n call void @weft.barrier()\n")
+    declared = barrier + "declare void @weft.barrier() convergent nounwind\n"
+    assert Analysed(declared, width=4).divergent() == ["a", "b"]

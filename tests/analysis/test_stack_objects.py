@@ -193,3 +193,14 @@ def test_a_parameter_by_value_is_an_object_of_its_own() -> None:
         %q = load i32, ptr %p
         ret i32 %r""", "ptr byval(i32) inreg %b, ptr inreg %p")  # fmt: skip
     assert a.is_uniform("q")
+
+
+def test_an_address_that_comes_out_of_an_aggregate_is_a_number() -> None:
+    a = objects("""
+        %A = alloca i32
+        store i32 %x, ptr %A
+        %pair = insertvalue { ptr, i32 } poison, ptr %A, 0
+        %back = extractvalue { ptr, i32 } %pair, 0
+        %r = load i32, ptr %back
+        ret i32 %r""")  # fmt: skip
+    assert a.uniform("pair back r") == []

@@ -327,6 +327,26 @@ D:
     assert data == [1, 1] and trace.names == "ABD"
 
 
+def test_passive_threads_do_not_follow_others_that_wait_at_a_successor() -> None:
+    """Moll, Fig. 5.2: thread 1 goes to E with thread 0, though D, where thread 2 waits, runs before E."""
+    text = """
+define i32 @f(i1 %v, i1 %p) {
+A:
+  br i1 %v, label %B, label %C
+B: predicate(%p)
+  br i1 false, label %D, label %E
+C:
+  br label %D
+D:
+  br label %E
+E:
+  %x = phi i32 [ 1, %B ], [ 2, %D ]
+  ret i32 %x
+}"""
+    data, _, trace = run(text, [[True, True, False], [True, False, True]], 3)
+    assert data == [1, 1, 2] and trace.names == "ABCDE"
+
+
 def test_threads_that_accept_any_successor_leave_a_loop_that_nobody_executes() -> None:
     """Moll, Fig. 5.5: with a predicate that is false for all, only the way out preserves termination."""
     text = """

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 
 from weft.analysis.control_divergence import ControlDivergence
 from weft.analysis.divergence import Divergence
+from weft.analysis.divergence.calls import is_barrier
 from weft.analysis.shapes import ACTIVE
-from weft.frontend.intrinsic_names import Meaning, meaning_of
 from weft.graph.cfg import CFG
 from weft.graph.dominators import post_dominator_tree
 from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import cfg_of
-from weft.ir.intrinsics import IntrinsicKind, kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +41,6 @@ class DivergentBarrier:
     barrier: Instruction
     branch: BasicBlock
     certain: bool
-
-
-def is_barrier(instruction: Instruction) -> bool:
-    """Whether the instruction is a barrier of the work-group, of weft or another compiler."""
-    name = instruction.callee_name
-    if name is None:
-        return False
-    if kind_of(name) is IntrinsicKind.BARRIER:
-        return True
-    foreign = meaning_of(name)
-    return foreign is not None and foreign.meaning is Meaning.BARRIER
 
 
 def divergent_barriers(group: Divergence) -> tuple[DivergentBarrier, ...]:

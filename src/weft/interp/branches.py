@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.interp.active import EMPTY, ActiveSet
-from weft.interp.code import BlockCode
+from weft.interp.code import BlockCode, EdgeKey
 from weft.interp.faults import FaultKind
 from weft.interp.lanes import Lanes, is_poison
 from weft.ir.block import BasicBlock
@@ -36,6 +36,7 @@ def decode_br(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Number
 
     def terminate(frame: Frame, block: BlockCode) -> None:
         active = frame.active
+        taken = not_taken = EMPTY
         if active.count:
             condition = frame.env[slot]
             if condition.flags is not None:
@@ -48,7 +49,7 @@ def decode_br(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Number
             if not_taken.count:
                 frame.go(source, other, not_taken)
         if active is not frame.control:
-            frame.float_passive(block)
+            frame.send_passive(block, [(k, t) for k, t in ((key, taken), (other, not_taken)) if t.count])
 
     return terminate
 
@@ -75,6 +76,7 @@ def decode_switch(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Nu
 
     def terminate(frame: Frame, block: BlockCode) -> None:
         rest = frame.active
+        leading: list[tuple[EdgeKey, ActiveSet]] = []
         if rest.count:
             value = frame.env[slot]
             _check_condition(frame, i, value, rest)
@@ -85,14 +87,16 @@ def decode_switch(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Nu
                 equal, rest = rest.split(value.data == number)
                 if equal.count:
                     frame.go(source, key, equal)
+                    leading.append((key, equal))
                     targets.append((position, equal))
             if rest.count:
                 frame.go(source, default, rest)
+                leading.append((default, rest))
                 targets.append((0, rest))
             for listener in frame.machine.hooks.on_branch:
                 listener(frame.machine, i, targets)
         if frame.active is not frame.control:
-            frame.float_passive(block)
+            frame.send_passive(block, leading)
 
     return terminate
 

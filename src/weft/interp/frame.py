@@ -3,8 +3,12 @@
 The schedule is the settled one (DESIGN.md): of all places where threads wait, the one of least slot in the
 compact block index runs next (`weft.graph.block_index`). Threads wait on edges, so a pending place lists,
 per edge, the set of threads on it; together these sets are the control mask of Moll, Definition 6, and the
-sources say what each φ selects. Threads that a false block predicate left without a successor (ℓ_next = ⊤)
-float: they join the first successor of their block that is scheduled.
+sources say what each φ selects.
+
+Threads that a false block predicate leaves without a successor of their own (ℓ_next = ⊤) go with their guides
+(Moll, Def. 13): the threads of their lane group that executed the block with them, the earliest scheduled of them
+if those part. So a uniform branch never parts threads, as Definition 14 wants it; its first condition alone would
+let a thread follow others that happen to wait at another successor. Threads without guides take the way out.
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ class Frame:
     """
 
     __slots__ = (
-        "activation", "active", "block", "code", "control", "definitions", "env", "finished", "floating", "heap",
+        "activation", "active", "block", "code", "control", "definitions", "env", "finished", "heap",
         "is_kernel", "locals", "machine", "pending", "present", "results", "spins", "waiting",
     )  # fmt: skip
 
@@ -61,7 +65,6 @@ class Frame:
         self.control: ActiveSet = EMPTY
         self.pending: dict[EdgeKey, Edges] = {}
         self.heap: list[EdgeKey] = []
-        self.floating: dict[int, ActiveSet] = {}
         self.results: list[tuple[ActiveSet, LaneValue]] = []
         self.locals: list[MemoryObject] = []
         self.spins = SpinDetector()
@@ -77,8 +80,6 @@ class Frame:
         self.heap.append(entry)
         try:
             while True:
-                if self.floating:
-                    self._place_floating()
                 if self.heap:
                     key = heappop(self.heap)
                     self._enter(key, self.pending.pop(key))
@@ -104,8 +105,6 @@ class Frame:
         """Schedule the block at `key` for the threads waiting there (Moll, rule BLS-W-STEP)."""
         machine = self.machine
         block = self.code.blocks[key[1]]
-        if self.floating:
-            self._join_floating(key, edges)
         control = edges[0][1] if len(edges) == 1 else union((s for _, s in edges), machine.lanes)
         self.control = control
         if block.per_thread:
@@ -135,7 +134,7 @@ class Frame:
                 break
             barrier = block.barriers[segment]
             segment += 1
-            self.float_passive(block)
+            self.send_passive(block, [])
             going = self.waiting.arrive(self, block, segment, barrier)
             if going is None:
                 return
@@ -263,56 +262,23 @@ class Frame:
         lanes = self.machine.lanes
         return ActiveSet.of(self.control.mask(lanes) & ~np.broadcast_to(self.active.mask(lanes), (lanes,)))
 
-    def float_passive(self, block: BlockCode) -> None:
-        """Send the passive threads of a block on: to its only successor, or floating."""
-        passive = self.passive()
-        if not passive.count:
-            return
-        if len(block.edges) == 1:
-            self.go(block.number, next(iter(block.edges.values())), passive)
-            return
-        there = self.floating.get(block.number)
-        self.floating[block.number] = (
-            passive if there is None else union((there, passive), self.machine.lanes)
-        )
+    def send_passive(self, block: BlockCode, leading: list[tuple[EdgeKey, ActiveSet]]) -> None:
+        """Let the passive threads of a block follow those `leading`, or take the way out where nobody leads.
 
-    def _join_floating(self, key: EdgeKey, edges: Edges) -> None:
-        """Let floating threads take the edge to the scheduled block, if their block has one.
-
-        They follow threads of their own lane group only.
+        They follow threads of their own lane group only. Barriers in the block they pass by.
         """
-        leading = [threads for _, threads in edges]
-        for source in list(self.floating):
-            if self.code.blocks[source].edges.get(key[1]) == key:
-                following = self._take_floating(source, leading)
-                if following.count:
-                    edges.append((source, following))
-
-    def _place_floating(self) -> None:
-        """Choose a successor for floating threads that no other thread guides (Moll, Def. 13, 14)."""
-        leading: dict[int, list[ActiveSet]] = {}
-        for edges in self.pending.values():
-            for source, threads in edges:
-                leading.setdefault(source, []).append(threads)
-        for source in list(self.floating):
-            guided = self._take_floating(source, leading.get(source, []))
-            lost = self.floating.pop(source, EMPTY)
-            if lost.count:
-                block = self.code.blocks[source]
-                self.go(source, block.edges[block.nearest_exit], lost)
-            if guided.count:
-                self.floating[source] = guided
-
-    def _take_floating(self, source: int, leading: list[ActiveSet]) -> ActiveSet:
-        """Remove from the threads floating at a block those in whose lane group some thread is `leading`."""
-        if not leading:
-            return EMPTY
-        machine = self.machine
-        present = machine.present(union(leading, machine.lanes))
-        following, others = self.floating.pop(source).split(present.mask(machine.lanes))
-        if others.count:
-            self.floating[source] = others
-        return following
+        passive = self.passive()
+        for key, threads in sorted(leading, key=lambda lead: lead[0]):
+            if not passive.count:
+                return
+            present = self.machine.present(threads)
+            following, passive = passive.split(present.mask(self.machine.lanes))
+            if following.count:
+                self.go(block.number, key, following)
+        if passive.count and block.edges:
+            self.go(block.number, block.edges[block.nearest_exit], passive)
+        elif passive.count:
+            self._return(passive)
 
     def _resume_waiting(self) -> None:
         """Let threads that a barrier releases go on."""
@@ -326,12 +292,12 @@ class Frame:
         active = self.active
         if value is not None and active.count:
             self.results.append((active, value))
+        self._return(self.control)
+
+    def _return(self, threads: ActiveSet) -> None:
+        """Threads that have returned from the kernel do not count at barriers."""
         if self.is_kernel:
-            alive = self.machine.alive
-            if self.control.bits is None:
-                alive[:] = False
-            else:
-                alive &= ~self.control.bits
+            self.machine.alive &= ~threads.mask(self.machine.lanes)
 
     def callee_frame(self, code: Code) -> Frame:
         """A frame for a function called from this one."""

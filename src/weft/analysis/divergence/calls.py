@@ -32,6 +32,17 @@ _WEFT_QUERIES = {
 }
 
 
+def is_barrier(instruction: Instruction) -> bool:
+    """Whether the instruction is a barrier of the work-group, of weft or another compiler."""
+    name = instruction.callee_name
+    if name is None:
+        return False
+    if kind_of(name) is IntrinsicKind.BARRIER:
+        return True
+    foreign = meaning_of(name)
+    return foreign is not None and foreign.meaning is Meaning.BARRIER
+
+
 def visit_call(engine: Engine, call: Instruction) -> Shape | None:
     """The shape of a call's result, and what the call does to stack objects."""
     name = call.callee_name

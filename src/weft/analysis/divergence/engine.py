@@ -86,6 +86,7 @@ class Engine:
         self._instructions = [i for b in order for i in view.blocks[b].instructions]
         self._position = {instruction: k for k, instruction in enumerate(self._instructions)}
         self._fixed = {value for value in initial if isinstance(value, Instruction)}
+        self._predicated = [block for block in view.blocks if block.predicate is not None]
         count = len(self._instructions)
         self._heap = list(range(count))
         self._queued = bytearray(b"\1" * count)
@@ -106,7 +107,7 @@ class Engine:
         """Compute the fixed point."""
         for site in self.objects.escaped:
             self.make_varying(site)
-        for block in self.blocks:
+        for block in self._predicated:
             self._check_predicate(block)
         heap, queued, visits, instructions = self._heap, self._queued, self._visits, self._instructions
         while heap:
@@ -272,7 +273,7 @@ class Engine:
         return facts
 
 
-_ASKING_FOR_ACTIVATION = {"phi", "call", "store", "ret"}
+_ASKING_FOR_ACTIVATION = {"phi", "call", "store", "ret", "br", "switch"}
 
 
 def visit_ordinary(engine: Engine, instruction: Instruction) -> Shape | None:

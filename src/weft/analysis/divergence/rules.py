@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from weft.analysis.divergence.calls import visit_call
-from weft.analysis.divergence.engine import Engine, Visit
+from weft.analysis.divergence.calls import is_barrier, visit_call
+from weft.analysis.divergence.engine import Engine, Visit, visit_ordinary
 from weft.analysis.divergence.memory import (
     visit_alloca,
     visit_atomic,
@@ -12,6 +12,7 @@ from weft.analysis.divergence.memory import (
     visit_pointer_to_integer,
     visit_store,
 )
+from weft.analysis.divergence.threads import Scope
 from weft.analysis.shapes import BOTTOM, Shape
 from weft.ir import Instruction, Poison
 
@@ -48,9 +49,30 @@ def visit_phi(engine: Engine, phi: Instruction) -> Shape | None:
 def visit_branch(engine: Engine, branch: Instruction) -> None:
     """A branch is divergent when threads disagree on its condition and that matters."""
     if branch.operands and len(set(branch.blocks)) > 1:
-        dims = engine.dims(branch.operands[0], branch)
+        dims = engine.dims(branch.operands[0], branch) | _unguided(engine, branch)
         if dims:
             engine.diverge(branch, dims)
+
+
+def _unguided(engine: Engine, branch: Instruction) -> int:
+    """Along which dims passive threads may leave a predicated block another way than the active ones.
+
+    The active threads of their own lane group guide them (Moll, Def. 13), so those have to be in the thread set with
+    them and must not wait at a barrier of the block, which passive threads pass by.
+    """
+    block = branch.block
+    assert block is not None
+    dims = engine.control.predicated[engine.blocks[block]]
+    if dims and engine.threads.scope is Scope.LANES and not any(is_barrier(i) for i in block.instructions):
+        return 0
+    return dims
+
+
+def visit_member(engine: Engine, instruction: Instruction) -> Shape | None:
+    """Aggregates and vectors; a private address that comes out of one is a number, another one for each thread."""
+    if engine.objects.sites and any(engine.leads_to_stack(v) for v in instruction.operands):
+        return engine.varying(instruction)
+    return visit_ordinary(engine, instruction)
 
 
 def visit_return(engine: Engine, ret: Instruction) -> None:
@@ -77,4 +99,7 @@ RULES: dict[str, Visit] = {
     "ptrtoint": visit_pointer_to_integer,
     "ptrtoaddr": visit_pointer_to_integer,
     "call": visit_call,
+    **dict.fromkeys(
+        ("insertvalue", "extractvalue", "insertelement", "extractelement", "shufflevector"), visit_member
+    ),
 }
