@@ -49,10 +49,11 @@ class Rematerializer:
         self._cost[value] = cost
         return cost
 
-    def compute(
-        self, builder: Builder, value: Value, known: dict[Value, Value], total: bool = False
-    ) -> Value:
-        """Build the chain of `value` at the builder; `known` maps arguments and finished values, and grows."""
+    def compute(self, builder: Builder, value: Value, known: dict[Value, Value]) -> Value:
+        """Build the chain of `value` at the builder; `known` maps arguments and finished values, and grows.
+
+        What was computed under a mask becomes total: it need not have a meaning on all threads that are here.
+        """
         if isinstance(value, Constant):
             return value
         done = known.get(value)
@@ -60,8 +61,9 @@ class Rematerializer:
             return done
         assert isinstance(value, Instruction)
         copy = value.clone()
-        copy.total = total
+        assert value.block is not None
+        copy.total = value.total or value.block.predicate is not None
         for i, operand in enumerate(value.operands):
-            copy.set_operand(i, self.compute(builder, operand, known, total))
+            copy.set_operand(i, self.compute(builder, operand, known))
         known[value] = builder.insert(copy)
         return copy
