@@ -28,7 +28,7 @@ from weft.ir.values import Argument
 from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
 from weft.transform.drop_unreachable import drop_unreachable_edges
 from weft.transform.linearize import LinearizationSummary, linearize
-from weft.transform.loop_rebounding import LoopSummary
+from weft.transform.loop_shape import LoopSummary
 from weft.transform.unify_conditions import unify_conditions
 
 Observer = Callable[[str, Module], None]

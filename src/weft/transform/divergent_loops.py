@@ -37,7 +37,8 @@ from weft.graph.loops import Loop, LoopForest, loop_forest
 from weft.ir import BasicBlock, Builder, Function, Module, Poison
 from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import declare
-from weft.transform.loop_rebounding import LoopRebounding, LoopShape, LoopSummary, preheader_of
+from weft.transform.loop_rebounding import LoopRebounding
+from weft.transform.loop_shape import LoopShape, LoopSummary, preheader_of
 
 
 class BranchDivergence(Protocol):

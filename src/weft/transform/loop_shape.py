@@ -1,0 +1,64 @@
+"""Loops in terms of blocks, as the divergent loop transform sees and changes them (`divergent_loops`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from weft.ir import BasicBlock
+
+Edge = tuple[BasicBlock, BasicBlock]
+
+
+@dataclass(slots=True)
+class LoopSummary:
+    """What happened to a loop, for remarks and statistics."""
+
+    header: BasicBlock
+    divergent: bool
+    guarded: bool = False
+    kept_exits: int = 0
+    rebound_exits: int = 0
+    trackers: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class LoopShape:
+    """A loop in terms of blocks, kept up to date while inner loops change.
+
+    `uniform_exits` are edges that all live threads take together, `divergent_exits` the others;
+    `may_be_empty` tells that the loop may be reached without a live thread.
+    """
+
+    header: BasicBlock
+    blocks: set[BasicBlock]
+    parent: LoopShape | None
+    divergent_exits: list[Edge] = field(default_factory=list)
+    uniform_exits: list[Edge] = field(default_factory=list)
+    may_be_empty: bool = False
+
+    def ancestors(self) -> Iterator[LoopShape]:
+        loop = self.parent
+        while loop is not None:
+            yield loop
+            loop = loop.parent
+
+    def add(self, block: BasicBlock) -> None:
+        """Make `block` part of this loop and those around it."""
+        self.blocks.add(block)
+        for outer in self.ancestors():
+            outer.blocks.add(block)
+
+    def replace_exit(self, old: Edge, new: list[Edge]) -> None:
+        """An exit edge of this loop became others, because an inner loop's exits were rebound."""
+        for exits in (self.uniform_exits, self.divergent_exits):
+            if old in exits:
+                exits.remove(old)
+                self.divergent_exits.extend(e for e in new if e not in self.divergent_exits)
+
+
+def preheader_of(loop: LoopShape) -> BasicBlock:
+    """The one block outside `loop` from which it is entered, which does nothing else."""
+    outside = [b for b in loop.header.predecessors if b not in loop.blocks]
+    assert len(outside) == 1 and len(outside[0].successors) == 1, f"{loop.header.name} has no preheader"
+    return outside[0]
