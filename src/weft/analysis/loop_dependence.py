@@ -1,0 +1,179 @@
+"""Memory that iterations of a loop share: which pairs of accesses keep them from running in any order.
+
+Two accesses, one of them a write, in different iterations of a loop may touch the same bytes. Their addresses are taken
+apart (`weft.analysis.linear_locations`) into a base, a constant, multiples of the loop's counters and of values that
+do not change in the loop, and of others. With the same base and the same multiples of what does not change, the
+distance of the addresses in iterations ``n`` and ``n + m`` is ``c·m + k``, plus what the others contribute, of which
+only the ranges are known. A dependence is *certain* when some ``m`` other than 0 makes the accesses overlap whenever
+both happen, *possible* when that cannot be excluded.
+
+What this test does not see through counts as possible: different bases that are no objects of their own, calls that
+write, atomics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+from weft.analysis.alias import is_identified
+from weft.analysis.counted_loops import CountedLoop, Counter
+from weft.analysis.linear_locations import ADDRESS_BITS, linear_location
+from weft.analysis.ranges import Ranges
+from weft.ir import BasicBlock, Instruction, Value
+from weft.ir.effects import may_read, may_write
+from weft.ir.layout import DataLayout
+
+
+@dataclass(frozen=True, slots=True)
+class LoopDependence:
+    """Two accesses that may touch the same bytes in different iterations.
+
+    Parameters
+    ----------
+    write, other
+        The accesses; the same instruction where it meets itself.
+    certain
+        Whether they do, when both run.
+    distance
+        How many iterations `other` runs later than `write`; None where it is unknown or any number.
+    """
+
+    write: Instruction
+    other: Instruction
+    certain: bool
+    distance: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """An access of a loop: bytes from ``base + Σ`` on.
+
+    `per_iteration` is how far the address moves from one iteration to the next, `fixed` what does not change, and
+    `spread` the interval of the rest; None where the rest may be anything.
+    """
+
+    instruction: Instruction
+    base: Value
+    size: int
+    offset: int
+    per_iteration: int
+    fixed: tuple[tuple[Value, int], ...]
+    spread: tuple[int, int] | None
+
+
+def loop_dependences(
+    loop: CountedLoop,
+    counters: list[Counter],
+    ranges: Ranges,
+    layout: DataLayout,
+    private: tuple[Value, ...] = (),
+) -> Iterator[LoopDependence]:
+    """The pairs of accesses in the way of running the iterations of `loop` in any order.
+
+    Parameters
+    ----------
+    counters
+        The loop's counters.
+    ranges
+        Ranges of the function.
+    private
+        Stack objects of which each iteration has its own.
+    """
+    inside = [i for block in loop.blocks for i in block.instructions if may_read(i) or may_write(i)]
+    accesses: list[_Access] = []
+    for instruction in inside:
+        if (instruction.callee_name or "").startswith("llvm.lifetime"):
+            continue
+        if instruction.op not in ("load", "store") or instruction.attrs.get("ordering"):
+            if may_write(instruction):
+                yield LoopDependence(instruction, instruction, False)
+            continue
+        access = _access(instruction, loop, counters, ranges, layout)
+        if access.base not in private:
+            accesses.append(access)
+    for a, b in combinations_with_replacement(accesses, 2):
+        if a.instruction.op == "load":
+            a, b = b, a
+        if a.instruction.op == "store" and (found := _dependence(a, b)) is not None:
+            yield found
+
+
+def _access(
+    instruction: Instruction, loop: CountedLoop, counters: list[Counter], ranges: Ranges, layout: DataLayout
+) -> _Access:
+    is_store = instruction.op == "store"
+    type = instruction.operands[0].type if is_store else instruction.type
+    location = linear_location(instruction.operands[1 if is_store else 0], layout)
+    inside = set(loop.blocks)
+    known = not _changes(location.base, inside)
+    per_iteration = low = high = 0
+    fixed: list[tuple[Value, int]] = []
+    for value, scale in location.terms:
+        counter = _counting(value, loop, counters)
+        if counter is not None:
+            per_iteration += scale * counter.step
+            fixed.append((value, scale))
+        elif not _changes(value, inside):
+            fixed.append((value, scale))
+        elif (interval := ranges.at(value, instruction.block)) is not None:
+            ends = sorted((scale * interval[0], scale * interval[1]))
+            low, high = low + ends[0], high + ends[1]
+        else:
+            known = False
+    size = layout.store_size(type)
+    spread = (low, high) if known else None
+    return _Access(instruction, location.base, size, location.offset, per_iteration, tuple(fixed), spread)
+
+
+def _counting(value: Value, loop: CountedLoop, counters: list[Counter]) -> Counter | None:
+    """The counter whose value, extended to the width of an address without wrapping around, `value` is."""
+    unsigned = isinstance(value, Instruction) and value.op == "zext"
+    source = value.operands[0] if isinstance(value, Instruction) and unsigned else value
+    counter = next((c for c in counters if c.phi is source), None)
+    if counter is None or (counter.type.bits == ADDRESS_BITS and not unsigned):
+        return counter
+    tested = loop.top_tested and counter.phi is loop.counter.phi and not loop.tests_next
+    kept = loop.predicate.startswith("u" if unsigned else "s") and tested
+    flag = "nuw" if unsigned else "nsw"
+    return counter if kept or flag in counter.following.flags else None
+
+
+def _changes(value: Value, inside: set[BasicBlock]) -> bool:
+    return isinstance(value, Instruction) and value.block in inside
+
+
+def _dependence(write: _Access, other: _Access) -> LoopDependence | None:
+    pair = (write.instruction, other.instruction)
+    if write.base is not other.base:
+        if is_identified(write.base) and is_identified(other.base):
+            return None
+        return LoopDependence(*pair, certain=False)
+    if write.spread is None or other.spread is None or write.fixed != other.fixed:
+        return LoopDependence(*pair, certain=False)
+    if write.per_iteration != other.per_iteration:
+        return LoopDependence(*pair, certain=False)
+    step = write.per_iteration
+    # The other access minus the write, m iterations earlier: distance - step·m lies in [low, high] around it.
+    low = other.offset - write.offset + other.spread[0] - write.spread[1]
+    high = other.offset - write.offset + other.spread[1] - write.spread[0]
+    exact = low == high
+    if step == 0:
+        meet = low < write.size and high > -other.size
+        return LoopDependence(*pair, certain=exact) if meet else None
+    distances = _meeting(low, high, step, write.size, other.size)
+    if not distances:
+        return None
+    nearest = min(distances, key=lambda m: (abs(m), m < 0))
+    return LoopDependence(*pair, certain=exact, distance=nearest if exact else None)
+
+
+def _meeting(low: int, high: int, step: int, size: int, other_size: int) -> list[int]:
+    """The numbers m ≠ 0 nearest to 0 for which ``[low, high] + step·m`` overlaps: it is in (-other_size, size)."""
+    bounds = 1 - other_size - high, size - 1 - low
+    least, most = bounds if step > 0 else bounds[::-1]
+    first, last = -(-least // step), most // step
+    if first > last:
+        return []
+    return [m for m in (1, -1, first, last) if m and first <= m <= last]

@@ -1,0 +1,72 @@
+"""Combining the partial results of a reduction: those of the lanes, and those of chunks of a loop."""
+
+from __future__ import annotations
+
+import math
+
+from weft.analysis.reductions import Combination
+from weft.codegen.widen.masked import mangled
+from weft.ir import Builder, ConstInt, Module, Value
+from weft.ir.builder import const_float
+from weft.ir.constants import Constant, Poison
+from weft.ir.types import I64, FloatType, FunctionType, IntType, Type, VectorType
+
+_COMPARES = {Combination.FMIN: "olt", Combination.FMAX: "ogt"}
+_BINARY = {"add", "mul", "and", "or", "xor", "fadd", "fmul"}
+
+
+def neutral_element(combination: Combination, type: Type) -> Constant:
+    """What changes no value by being combined with it."""
+    if isinstance(type, FloatType):
+        return const_float(_neutral_float(combination), type)
+    assert isinstance(type, IntType)
+    return ConstInt(type, _neutral_int(combination, type.bits))
+
+
+def _neutral_float(combination: Combination) -> float:
+    if combination is Combination.FMUL:
+        return 1.0
+    if combination is Combination.FADD:
+        return -0.0
+    smaller = (Combination.FMIN, Combination.FMINNUM, Combination.FMINIMUM)
+    return math.inf if combination in smaller else -math.inf
+
+
+def _neutral_int(combination: Combination, bits: int) -> int:
+    match combination:
+        case Combination.MUL:
+            return 1
+        case Combination.AND | Combination.UMIN:
+            return -1
+        case Combination.SMIN:
+            return (1 << (bits - 1)) - 1
+        case Combination.SMAX:
+            return -(1 << (bits - 1))
+        case _:
+            return 0
+
+
+def combine(module: Module, builder: Builder, combination: Combination, a: Value, b: Value) -> Value:
+    """Build the combination of two values, scalars or vectors."""
+    if combination in _COMPARES:
+        return builder.select(builder.fcmp(_COMPARES[combination], a, b), a, b)
+    if combination.value in _BINARY:
+        flags = ("reassoc",) if combination in (Combination.FADD, Combination.FMUL) else ()
+        return builder.binary(combination.value, a, b, flags)
+    name = f"llvm.{combination.value}.{mangled(a.type)}"
+    return builder.call(module.declare(name, FunctionType(a.type, (a.type, a.type))), (a, b))
+
+
+def combine_lanes(module: Module, builder: Builder, combination: Combination, vector: Value) -> Value:
+    """Build the combination of a vector's elements: halves with each other, in a number of steps log2 of them."""
+    type = vector.type
+    assert isinstance(type, VectorType)
+    count = type.count
+    while count > 1:
+        count //= 2
+        halves = [
+            builder.shuffle(vector, Poison(vector.type), list(range(first, first + count)))
+            for first in (0, count)
+        ]
+        vector = combine(module, builder, combination, halves[0], halves[1])
+    return builder.extract_element(vector, ConstInt(I64, 0))

@@ -1,0 +1,103 @@
+"""Parallel loops as SIMD code: the body is vectorized like a kernel, the loop is strip-mined (Moll, §3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.analysis.counted_loops import build_iterations
+from weft.analysis.parallel_loops import ParallelLoop
+from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.chunks import LoopVersions, build_chunk
+from weft.codegen.combine import combine
+from weft.codegen.vectorize import VectorizationSummary, guard_by_lane, vectorize_function, why_not_vectorized
+from weft.codegen.widen.calls import FindMath
+from weft.codegen.widen.lanes import LaneSpace
+from weft.ir import Builder, Function, Module, Value
+from weft.ir.builder import const_int
+from weft.ir.clone import clone_function
+from weft.ir.types import I1
+from weft.transform.outline_loop import OutlinedLoop, cell_type, outline_loop
+from weft.transform.replace_loop import counter_after, replace_loop
+from weft.transform.single_lane import run_single_lane
+
+
+@dataclass(frozen=True, slots=True)
+class VectorizedLoop:
+    """What became of a loop.
+
+    Parameters
+    ----------
+    chunk
+        The function that runs a range of its iterations (`weft.codegen.chunks`).
+    width
+        Lanes; 1 where the body runs iteration after iteration.
+    summary
+        How the body was vectorized.
+    obstacle
+        Why it was not.
+    """
+
+    outlined: OutlinedLoop
+    chunk: Function
+    width: int
+    summary: VectorizationSummary | None = None
+    obstacle: str | None = None
+
+
+def vectorize_loop(
+    module: Module, loop: ParallelLoop, name: str, width: int, find_math: FindMath
+) -> VectorizedLoop:
+    """Add the functions `name` and ``name.chunk`` that run a loop's iterations; the loop stays as it is."""
+    outlined = outline_loop(module, loop, name)
+    body = outlined.body
+    obstacle = why_not_vectorized(body) if width > 1 else None
+    if width == 1 or obstacle is not None:
+        run_single_lane(body)
+        chunk = build_chunk(module, outlined, LoopVersions(1, body, None), f"{name}.chunk")
+        return VectorizedLoop(outlined, chunk, 1, obstacle=obstacle)
+    partial = clone_function(body, f"{name}.partial")
+    guard_by_lane(module, partial)
+    full, summary = _widen(module, body, width, find_math)
+    masked, _ = _widen(module, partial, width, find_math)
+    chunk = build_chunk(module, outlined, LoopVersions(width, full, masked), f"{name}.chunk")
+    return VectorizedLoop(outlined, chunk, width, summary)
+
+
+def _widen(
+    module: Module, function: Function, width: int, find_math: FindMath
+) -> tuple[Function, VectorizationSummary]:
+    lanes = LaneSpace((width,))
+    uniform = domain_named("product", lanes.extents).uniform()
+    shapes: dict[Value, Shape] = dict.fromkeys(function.args, uniform)
+    name = f"{function.name}.w{width}"
+    vector, summary = vectorize_function(module, function, lanes, name, shapes, find_math)
+    vector.linkage.linkage = "internal"
+    return vector, summary
+
+
+def run_in_place(module: Module, vectorized: VectorizedLoop) -> None:
+    """Let the loop's function call the chunk for all iterations instead of running the loop."""
+    parallel, captured = vectorized.outlined.parallel, vectorized.outlined.captured
+    loop = parallel.loop
+    function = loop.header.function
+    assert function is not None
+    builder = Builder(before=loop.preheader.terminator)
+    # A call needs a location to be inlined into a function with debug information.
+    builder.loc = loop.exiting.terminator.loc
+    iterations = build_iterations(loop, builder)
+    entry = Builder(before=function.entry.instructions[0])
+    slots = [entry.alloca(cell_type(r)) for r in parallel.reductions]
+    starts = [c.start for c in parallel.counters]
+    builder.call(vectorized.chunk, [const_int(0), iterations, *starts, *captured, *slots])
+    values: dict[Value, Value] = {}
+    for reduction, slot in zip(parallel.reductions, slots, strict=True):
+        part: Value = builder.load(cell_type(reduction), slot)
+        if reduction.type is I1:
+            part = builder.cast("trunc", part, I1)
+        total = combine(module, builder, reduction.combination, reduction.start, part)
+        values[reduction.phi] = values[reduction.update] = total
+    for counter in parallel.counters:
+        last = counter_after(builder, loop, counter, iterations)
+        values[counter.phi] = last
+        values[counter.following] = builder.binary("add", last, const_int(counter.step, counter.type))
+    replace_loop(loop, values)
