@@ -19,20 +19,26 @@ from weft.ir.types import I8, I64, FunctionType, Type, pointer
 
 @dataclass(frozen=True, slots=True)
 class WorkItemParameter:
-    """One appended parameter, and the intrinsic call with constant argument `dimension` that it stands for."""
+    """One appended parameter, and the intrinsic call with constant argument `dimension` that it stands for.
+
+    `limits` is what LLVM may know of its values beside the type.
+    """
 
     name: str
     type: Type
     intrinsic: str
     dimension: int | None
+    limits: tuple[str, ...] = ()
 
 
 _SHARED = pointer(SHARED_SPACE)
+_BELOW_1024, _TO_1024 = ("range(i64 0, 1024)",), ("range(i64 1, 1025)",)
+_BELOW_2_31, _TO_2_31 = ("range(i64 0, 2147483648)",), ("range(i64 1, 2147483649)",)
 WORK_ITEM_PARAMETERS: tuple[WorkItemParameter, ...] = (
-    *(WorkItemParameter(f"tid.{d}", I64, "weft.local.id", i) for i, d in enumerate("xyz")),
-    *(WorkItemParameter(f"gid.{d}", I64, "weft.group.id", i) for i, d in enumerate("xyz")),
-    *(WorkItemParameter(f"lsize.{d}", I64, "weft.local.size", i) for i, d in enumerate("xyz")),
-    *(WorkItemParameter(f"groups.{d}", I64, "weft.num.groups", i) for i, d in enumerate("xyz")),
+    *(WorkItemParameter(f"tid.{d}", I64, "weft.local.id", i, _BELOW_1024) for i, d in enumerate("xyz")),
+    *(WorkItemParameter(f"gid.{d}", I64, "weft.group.id", i, _BELOW_2_31) for i, d in enumerate("xyz")),
+    *(WorkItemParameter(f"lsize.{d}", I64, "weft.local.size", i, _TO_1024) for i, d in enumerate("xyz")),
+    *(WorkItemParameter(f"groups.{d}", I64, "weft.num.groups", i, _TO_2_31) for i, d in enumerate("xyz")),
     WorkItemParameter("shared", _SHARED, "weft.shared", None),
     WorkItemParameter("shared.dynamic", _SHARED, "weft.shared.dynamic", None),
 )
@@ -93,7 +99,8 @@ def _append_parameters(function: Function) -> dict[tuple[str, int | None], Argum
     function.fn_type = FunctionType(old.result, (*old.params, *types), old.vararg)
     result: dict[tuple[str, int | None], Argument] = {}
     for parameter in WORK_ITEM_PARAMETERS:
-        argument = Argument(parameter.type, parameter.name, len(function.args), ("noundef",))
+        attributes = ("noundef", *parameter.limits)
+        argument = Argument(parameter.type, parameter.name, len(function.args), attributes)
         function.args.append(argument)
         result[parameter.intrinsic, parameter.dimension] = argument
     return result

@@ -1,0 +1,219 @@
+"""Guards of whole kernels become bounds of the loop over threads."""
+
+import numpy as np
+import pytest
+
+from weft.interp import Memory, run_function
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.transform.guard_splitting import split_guards
+from weft.transform.merge_groups import merge_groups
+from weft.transform.work_items import lower_work_items
+
+I64_MIN, I64_MAX = -(1 << 63), (1 << 63) - 1
+
+DECLARATIONS = """
+declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
+declare i64 @weft.group.id(i32) nounwind speculatable willreturn memory(none)
+declare i64 @weft.local.size(i32) nounwind speculatable willreturn memory(none)
+declare i64 @weft.num.groups(i32) nounwind speculatable willreturn memory(none)
+declare ptr addrspace(3) @weft.shared(i32) nounwind speculatable willreturn memory(none)
+declare i1 @weft.any(i1) nounwind convergent
+declare void @weft.syncwarp() nounwind convergent
+"""
+
+POSITION = """
+  %group = call i64 @weft.group.id(i32 0)
+  %size = call i64 @weft.local.size(i32 0)
+  %start = mul nuw nsw i64 %group, %size
+  %thread = call i64 @weft.local.id(i32 0)
+  %i = add nuw nsw i64 %start, %thread
+"""
+
+
+def guarded(condition: str, branch: str = "br i1 %c, label %body, label %exit", before: str = "") -> str:
+    """A kernel that counts the visits of each thread under a guard."""
+    return f"""
+define void @k(ptr %out, i64 %a, i64 %b, i64 range(i64 0, {I64_MIN}) %n) {{
+entry:
+{POSITION}
+  {before}
+  {condition}
+  {branch}
+body:
+  %at = getelementptr i8, ptr %out, i64 %i
+  %old = load i8, ptr %at
+  %new = add i8 %old, 1
+  store i8 %new, ptr %at
+  br label %exit
+exit:
+  ret void
+}}
+{DECLARATIONS}
+"""
+
+
+THREADS = 24
+
+
+def visited(module, threads, args, extra=()):
+    """Which of the threads ``tid.x`` = `threads` of group 0 store something."""
+    memory = Memory()
+    out = np.zeros(THREADS, np.int8)
+    address = memory.map_array(out, "out")
+    work_items = [threads, 0, 0, 0, 0, 0, THREADS, 1, 1, 1, 1, 1, 0, 0]
+    run_function(module, "k", [address, *args, *work_items], threads.size, memory=memory)
+    return np.flatnonzero(out)
+
+
+def bounds_of(module, args):
+    """What the bounds function says of the row 0 to `THREADS`."""
+    work_items = [0, 0, 0, 0, 0, 0, THREADS, 1, 1, 1, 1, 1, 0, 0]
+    result = run_function(module, "k.bounds", [0, *args, *work_items, 0, THREADS], 1)
+    first, last = (int(part.data.astype(np.int64)[0]) for part in result.value.members)
+    return first, last
+
+
+def split(text, merged=False):
+    """The kernel before and after the pass, and what the pass says."""
+    before, module = read_module(text), read_module(text)
+    for program in (before, module):
+        lower_work_items(program, program.functions["k"])
+    if merged:
+        assert merge_groups(module.functions["k"], "x")
+    result = split_guards(module, module.functions["k"], "x")
+    verify(module)
+    return before, module, result
+
+
+CONDITIONS = [
+    *(f"%c = icmp {p} i64 %i, %a" for p in ("slt", "sle", "sgt", "sge", "eq")),
+    *(f"%c = icmp {p} i64 %a, %i" for p in ("slt", "sge")),
+    *(f"%c = icmp samesign {p} i64 %i, %n" for p in ("ult", "ule", "ugt", "uge")),
+    "%c = icmp ult i64 %i, %n",
+    "%c = icmp ult i64 %i, 7",
+    "%c = icmp ne i64 %i, 0",
+    "%m = sub i64 %a, 1\n %x = icmp ne i64 %i, 0\n %y = icmp slt i64 %i, %m\n %c = select i1 %x, i1 %y, i1 false",
+    "%m = add nsw i64 %i, 3\n %c = icmp slt i64 %m, %a",
+    "%m = add nsw i64 %i, -3\n %c = icmp sge i64 %m, %a",
+    "%x = icmp sge i64 %i, %a\n %y = icmp slt i64 %i, %b\n %c = and i1 %x, %y",
+    "%c = icmp slt i64 %a, %b",
+    "%x = icmp slt i64 %a, %b\n %y = icmp sge i64 %i, %n\n %z = select i1 %x, i1 true, i1 %y\n %c = xor i1 %z, true",
+]
+NUMBERS = (I64_MIN, I64_MIN + 2, -5, -1, 0, 1, 2, 11, THREADS - 1, THREADS, 100, I64_MAX - 3, I64_MAX)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize(
+    "branch", ["br i1 %c, label %body, label %exit", "br i1 %c, label %exit, label %body"]
+)
+@pytest.mark.parametrize("merged", [False, True])
+def test_the_threads_within_the_bounds_are_those_that_pass(condition, branch, merged):
+    text = guarded(condition, branch)
+    before, module, result = split(text, merged)
+    negated_interval = branch.endswith("%body") and (
+        "eq" in condition or "\n" in condition or "ne i64" in condition
+    )
+    if result is None:
+        assert negated_interval
+        return
+    whole = not [i for i in module.functions["k"].instructions() if i.op == "icmp"]
+    threads = np.arange(THREADS)
+    for a in NUMBERS:
+        for b in (3, I64_MAX) if "%b" in condition else (3,):
+            n = max(a, 0)
+            first, last = bounds_of(module, (a, b, n))
+            assert first >= 0 and last <= THREADS
+            inside = threads[first:last] if first < last else threads[:0]
+            wanted = visited(before, threads, (a, b, n))
+            assert set(wanted) <= set(inside)
+            got = visited(module, inside, (a, b, n)) if inside.size else inside
+            assert list(got) == list(wanted)
+            if whole:
+                assert list(inside) == list(wanted)
+
+
+def test_a_whole_guard_leaves_no_comparison_and_no_branch():
+    _, module, result = split(guarded("%c = icmp slt i64 %i, %a"))
+    kernel = module.functions["k"]
+    assert result is not None and len(result.guards) == 1
+    assert not [i for i in kernel.instructions() if i.op == "icmp" or (i.op == "br" and i.operands)]
+
+
+def test_of_a_conjunction_what_cannot_be_split_stays():
+    condition = """%x = icmp slt i64 %i, %a
+  %odd = trunc i64 %i to i1
+  %c = select i1 %x, i1 %odd, i1 false"""
+    before, module, result = split(guarded(condition))
+    assert result is not None and not result.guards
+    assert bounds_of(module, (5, 0, 0)) == (0, 5)
+    got = visited(module, np.arange(5), (5, 0, 0))
+    assert list(got) == list(visited(before, np.arange(THREADS), (5, 0, 0))) == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("condition", "before"),
+    [
+        pytest.param("%c = icmp slt i64 %i, %m", "%m = load i64, ptr %out", id="bound from memory"),
+        pytest.param("%c = icmp slt i64 %m, %a", "%m = add i64 %i, %b", id="sum that may wrap"),
+        pytest.param("%c = icmp ult i64 %i, %a", "", id="unsigned bound that may be negative"),
+        pytest.param("%c = icmp ult i64 %m, %n", "%m = add nsw i64 %i, -1", id="unsigned, below zero"),
+        pytest.param("%c = icmp slt i64 %i, %a", "store i8 0, ptr %out", id="store before the guard"),
+        pytest.param("%c = icmp slt i64 %m, %a", "%m = mul nsw i64 %i, %i", id="not consecutive"),
+        pytest.param("%c = icmp ne i64 %i, %a", "", id="not one run"),
+        pytest.param("%c = call i1 @weft.any(i1 %m)", "%m = icmp slt i64 %i, %a", id="horizontal"),
+        pytest.param("%c = icmp slt i64 %m, %a", "%m = udiv i64 %i, %b", id="may trap"),
+    ],
+)
+def test_other_guards_stay(condition, before):
+    assert split(guarded(condition, before=before))[2] is None
+
+
+def test_a_guard_around_less_than_the_kernel_stays():
+    text = guarded("%c = icmp slt i64 %i, %a").replace("exit:\n", "exit:\n  store i8 7, ptr %out\n")
+    assert split(text)[2] is None
+
+
+def test_guards_behind_each_other_are_all_split():
+    text = f"""
+define void @k(ptr %out, i64 %a, i64 %b, i64 %n) {{
+entry:
+{POSITION}
+  %c = icmp sge i64 %i, %a
+  br i1 %c, label %exit, label %next
+next:
+  %loaded = load i8, ptr %out
+  %d = icmp slt i64 %i, %b
+  br i1 %d, label %exit, label %body
+body:
+  %at = getelementptr i8, ptr %out, i64 %i
+  %new = add i8 %loaded, 1
+  store i8 %new, ptr %at
+  br label %exit
+exit:
+  ret void
+}}
+{DECLARATIONS}
+"""
+    _, module, result = split(text)
+    assert result is not None and len(result.guards) == 2
+    assert bounds_of(module, (20, 3, 0)) == (3, 20)
+
+
+def test_groups_are_merged_only_if_nothing_else_depends_on_them():
+    def merged(text):
+        module = read_module(text)
+        lower_work_items(module, module.functions["k"])
+        return merge_groups(module.functions["k"], "x")
+
+    text = guarded("%c = icmp slt i64 %i, %a")
+    assert merged(text)
+    assert merged(text.replace("%c = icmp slt i64 %i, %a", "%c = icmp slt i64 %size, %a"))
+    for other in ("%thread", "%group", "%start"):
+        assert not merged(text.replace("%c = icmp slt i64 %i, %a", f"%c = icmp slt i64 {other}, %a"))
+    shared = text.replace(
+        "store i8 %new, ptr %at",
+        "%s = call ptr addrspace(3) @weft.shared(i32 0)\n store i8 %new, ptr addrspace(3) %s",
+    ).replace("%n) {", '%n) "weft.shared"="4:4" {')
+    assert not merged(shared)
+    assert not merged(text.replace("br label %exit", "call void @weft.syncwarp()\n br label %exit"))
