@@ -27,10 +27,13 @@ class Prepared:
         Takes one measurement and returns it in seconds.
     check
         Runs the peer once and says what is wrong with its result, None when nothing is.
+    compile_seconds
+        How long compiling took, which no sample has in it.
     """
 
     sample: Callable[[], float]
     check: Callable[[], str | None] = lambda: None
+    compile_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class Measurement:
     status: Status
     detail: str = ""
     seconds: list[float] = field(default_factory=list)
+    compile_seconds: float | None = None
 
     @property
     def median(self) -> float:
@@ -123,4 +127,5 @@ def _prepare(peer: Peer, warm_up: int) -> tuple[Measurement, Callable[[], float]
     except Exception as error:
         # A peer that breaks must not take the others' figures with it; the table shows what it said.
         return Measurement(peer.name, Status.FAILED, f"{type(error).__name__}: {error}"), None
-    return Measurement(peer.name, Status.MEASURED), prepared.sample
+    measurement = Measurement(peer.name, Status.MEASURED, compile_seconds=prepared.compile_seconds)
+    return measurement, prepared.sample

@@ -1,0 +1,87 @@
+"""Peers that compile C: gcc, clang, and ISPC for the kernels that have a version in its language."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SOURCES = Path(__file__).parent / "c"
+FLAGS = ("-O3", "-march=native", "-ffast-math", "-std=gnu11", "-fPIC", "-shared")
+ON_THREADS = '-DPARALLEL_FOR=_Pragma("omp parallel for num_threads({}) schedule(guided)")'
+
+_SCALARS = {
+    np.dtype(np.float32): ctypes.c_float,
+    np.dtype(np.float64): ctypes.c_double,
+    np.dtype(np.int32): ctypes.c_int32,
+    np.dtype(np.uint32): ctypes.c_uint32,
+}
+
+
+def gcc() -> list[str]:
+    """Return how gcc is called; it takes vector functions from libmvec under -ffast-math."""
+    if not shutil.which("gcc"):
+        raise ImportError("no gcc on PATH")
+    return ["gcc"]
+
+
+def clang() -> list[str]:
+    """Return how a clang is called: one on PATH, or that of the ziglang package."""
+    if shutil.which("clang"):
+        command = ["clang"]
+    elif importlib.util.find_spec("ziglang"):
+        command = [sys.executable, "-m", "ziglang", "cc", "-fno-sanitize=all"]
+    else:
+        raise ImportError("no clang on PATH, and no ziglang package")
+    return [*command, "-fveclib=libmvec"]
+
+
+def build(command: Sequence[str], name: str, threads: int, folder: Path) -> tuple[ctypes.CDLL, float]:
+    """Compile the C version of a kernel; return the library and how many seconds that took."""
+    library = folder / f"{name}.so"
+    parallel = ["-fopenmp", ON_THREADS.format(threads)] if threads > 1 else ["-DPARALLEL_FOR="]
+    source = str(SOURCES / f"{name}.c")
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [*command, *FLAGS, *parallel, source, "-o", str(library), "-lm", *_vector_math()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    seconds = time.perf_counter() - begin
+    if done.returncode:
+        problem = (done.stderr.strip().splitlines() or ["no message"])[0]
+        raise RuntimeError(problem)
+    try:
+        return ctypes.CDLL(str(library)), seconds
+    except OSError as error:
+        # clang leaves the functions of its OpenMP library to the linker, and not every clang brings one.
+        raise ImportError(str(error).rpartition(": ")[2]) from None
+
+
+def _vector_math() -> list[str]:
+    """Return libmvec by its path: linkers that bring a C library of their own do not look for this one."""
+    found = (Path(f"/lib/{folder}/libmvec.so.1") for folder in ("x86_64-linux-gnu", "../lib64"))
+    return [str(path.resolve()) for path in found if path.exists()][:1]
+
+
+def caller(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[], object]:
+    """Return a call with fixed arguments: an array as its address and extents, a Python int as 64 bits."""
+    passed: list[Any] = []
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            passed.append(ctypes.c_void_p(argument.ctypes.data))
+            passed.extend(map(ctypes.c_int64, argument.shape))
+        elif isinstance(argument, np.generic):
+            passed.append(_SCALARS[argument.dtype](argument.item()))
+        else:
+            passed.append(ctypes.c_int64(argument))
+    return lambda: function(*passed)

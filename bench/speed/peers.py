@@ -1,0 +1,117 @@
+"""The peers of a row: each gets a problem of its own, checked before it is timed."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from bench.harness import Peer, Prepared
+from bench.speed.c_compilers import build, caller, clang, gcc
+from bench.speed.rows import Row
+from examples.irregular.problem import Problem
+from weft import cuda, set_num_threads
+
+Run = Callable[[], object]
+Expected = tuple[np.ndarray, ...]
+
+
+@dataclasses.dataclass(slots=True)
+class Task:
+    """A row with its problem and the answer, computed once for all peers."""
+
+    row: Row
+    problem: Problem
+    expected: Expected
+    width: int | None = None
+    clock: Callable[[], float] = time.perf_counter
+
+    @classmethod
+    def of(cls, row: Row) -> Task:
+        problem = row.make()
+        return cls(row, problem, problem.expected())
+
+    def own_problem(self) -> Problem:
+        """Return the problem with arrays of its own."""
+        arguments = tuple(copy.copy(argument) for argument in self.problem.arguments)
+        return dataclasses.replace(self.problem, arguments=arguments)
+
+    def prepared(self, problem: Problem, run: Run, compile_seconds: float) -> Prepared:
+        """Return a peer ready to be timed: what it writes is put back as it was before each run, unmeasured."""
+        kept = [(problem.arguments[i], problem.arguments[i].copy()) for i in problem.outputs]
+
+        def restore() -> None:
+            for array, before in kept:
+                array[...] = before
+
+        def sample() -> float:
+            restore()
+            begin = self.clock()
+            run()
+            return self.clock() - begin
+
+        def check() -> str | None:
+            restore()
+            run()
+            return problem.complaint(self.expected)
+
+        return Prepared(sample, check, compile_seconds)
+
+
+def peers_of(task: Task, threads: int, folder: Path) -> list[Peer]:
+    """Return weft and all peers for a number of threads."""
+    return [
+        Peer("weft", lambda: _weft(task, threads, folder)),
+        Peer("gcc", lambda: _c(task, gcc, threads, folder)),
+        Peer("clang", lambda: _c(task, clang, threads, folder)),
+        Peer("numba", lambda: _numba(task, threads)),
+        Peer("ispc", _ispc),
+    ]
+
+
+def _weft(task: Task, threads: int, folder: Path) -> Prepared:
+    problem = task.own_problem()
+    kernel = cuda.jit(problem.kernel.py_func, fastmath=True, width=task.width)
+    with tempfile.TemporaryDirectory(dir=folder) as empty:
+        os.environ["WEFT_CACHE_DIR"] = empty
+        begin = time.perf_counter()
+        task.row.launch(kernel, problem)
+        compile_seconds = sum(kernel.timings.values()) or time.perf_counter() - begin
+    set_num_threads(threads)
+    problem = task.own_problem()
+    return task.prepared(problem, lambda: task.row.launch(kernel, problem), compile_seconds)
+
+
+def _c(task: Task, command: Callable[[], list[str]], threads: int, folder: Path) -> Prepared:
+    problem = task.own_problem()
+    place = Path(tempfile.mkdtemp(dir=folder))
+    library, compile_seconds = build(command(), task.row.peer, threads, place)
+    run = caller(getattr(library, task.row.peer), task.row.peer_arguments(problem))
+    return task.prepared(problem, run, compile_seconds)
+
+
+def _numba(task: Task, threads: int) -> Prepared:
+    import numba
+
+    from bench.speed import loops_divergent, loops_rays, loops_regular
+
+    modules = (loops_divergent, loops_rays, loops_regular)
+    loops = next(vars(module)[task.row.peer] for module in modules if task.row.peer in vars(module))
+    numba.set_num_threads(threads)
+    compiled = numba.njit(loops, fastmath=True, parallel=threads > 1)
+    problem = task.own_problem()
+    arguments = task.row.peer_arguments(problem)
+    begin = time.perf_counter()
+    compiled.compile(tuple(map(numba.typeof, arguments)))
+    compile_seconds = time.perf_counter() - begin
+    return task.prepared(problem, lambda: compiled(*arguments), compile_seconds)
+
+
+def _ispc() -> Prepared:
+    raise ImportError("no ispc on PATH")
