@@ -42,6 +42,12 @@ def _remark_instruction(log: RemarkLog, instruction: Instruction, what: str) -> 
     if what in ("gather", "scatter"):
         name = "load" if what == "gather" else "store"
         log.add(RemarkKind.MEMORY, f"this {name} is a {what}: its addresses are not neighbours", span)
+    elif what == "interleaved":
+        log.add(
+            RemarkKind.MEMORY,
+            f"this {instruction.op} is made by wide accesses and shuffles, with its neighbours",
+            span,
+        )
     else:
         subject = (
             f"the call of {instruction.callee_name}" if instruction.op == "call" else f"this {instruction.op}"

@@ -101,6 +101,34 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
     return Cost(one.latency + lanes * overhead, lanes * (one.cycles + overhead - 0.5))
 
 
+def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool) -> float:
+    """Return the cycles of wide accesses with shuffles, for accesses that stand side by side in a stride.
+
+    Parameters
+    ----------
+    op
+        ``load`` or ``store``.
+    members
+        How many accesses of each thread are made together.
+    units
+        Registers that the stride of all lanes fills, for as many lanes as a register holds.
+    isa
+        The machine, which has masked accesses if these are `masked`.
+    masked
+        Whether the wide accesses are masked, be it for passive lanes or for gaps.
+    """
+    access = (_LOADS if op == "load" else _STORES)["contiguous"].cycles
+    if masked:
+        # The mask is spread over the stride, too. Without mask registers masked stores are slow.
+        access += _SPREAD_MASK if op == "load" or isa.mask_registers else _SLOW_MASKED_STORE
+    # A value is put together from, or spread over, all registers of the stride, two at a time.
+    return units * access + members * (units - 1)
+
+
+_SPREAD_MASK = 1.5
+_SLOW_MASKED_STORE = 4.0
+
+
 def _scale(cost: Cost, element_bits: int, lanes: int, isa: Isa) -> Cost:
     if cost.per_lane and lanes > 1:
         # Independent lanes overlap; taking elements out and putting them back costs two shuffles a lane.

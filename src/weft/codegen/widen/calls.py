@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.lane_loop import for_each_active_lane
-from weft.codegen.widen.memory import mangled
+from weft.codegen.widen.masked import mangled
 from weft.ir import ConstFloat, Function, Instruction, Poison, Value
 from weft.ir.types import FloatType, FunctionType, VectorType
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.linear_locations import LinearAliasAnalysis
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import (
     BasicBlock,
@@ -18,7 +20,12 @@ from weft.ir import (
     Value,
 )
 from weft.ir.constants import Constant, ConstZero, Poison, Undef
+from weft.ir.layout import parse_datalayout
 from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, VectorType, int_type
+from weft.machine.targets import Isa
+
+if TYPE_CHECKING:
+    from weft.codegen.widen.access_groups import AccessGroup
 
 
 class Widening:
@@ -30,6 +37,12 @@ class Widening:
         For a value that is kept scalar its value in lane 0; for any value its vector, once it is needed.
     mask
         The mask of the block that is being widened, None when all lanes are active.
+    isa
+        The instruction set that the code is for: it decides between forms, all of which every machine can run.
+    addresses
+        Which accesses of one thread overlap.
+    groups
+        Accesses that are made together, for each block whose accesses have been looked at.
     """
 
     def __init__(
@@ -41,6 +54,7 @@ class Widening:
         divergence: Divergence,
         kept: set[Value],
         remark: Callable[[Instruction, str], None],
+        isa: Isa,
     ) -> None:
         self.module = module
         self.source = source
@@ -49,6 +63,10 @@ class Widening:
         self.divergence = divergence
         self.kept = kept
         self.remark = remark
+        self.isa = isa
+        layout = parse_datalayout(module.datalayout)
+        self.addresses = LinearAliasAnalysis(divergence.engine.objects, layout)
+        self.groups: dict[BasicBlock, dict[Instruction, AccessGroup]] = {}
         self.builder = Builder()
         self.scalars: dict[Value, Value] = {}
         self.vectors: dict[Value, Value] = {}

@@ -6,6 +6,7 @@ address                   access
 uniform                   one scalar access; where perhaps no lane is active, it goes to a spare object then
 stride = element size     one vector access, masked where not all lanes are active
 stride = -element size    the same, reversed
+other numbers             wide accesses and shuffles, together with neighbours (`interleave`), where that is cheaper
 anything else             gather or scatter
 ========================  ==================================================================================
 
@@ -14,41 +15,51 @@ No passive lane's memory is ever touched. Volatile and atomic accesses are made 
 
 from __future__ import annotations
 
+from weft.codegen.widen.access_groups import AccessGroup, accessed_type, constant_stride, find_groups
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
+from weft.codegen.widen.interleave import widen_group_load, widen_group_store
+from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, masked_store
 from weft.ir import ConstInt, Instruction, Poison, Value
 from weft.ir.layout import parse_datalayout
-from weft.ir.types import I1, I8, I32, I64, VOID, FunctionType, IntType, Type, VectorType
+from weft.ir.types import I1, I8, I32, I64, VOID, Type, VectorType
 
 
 def access_size(w: Widening, instruction: Instruction) -> int:
     """Bytes of one lane's access."""
-    type = instruction.type if instruction.op == "load" else instruction.operands[0].type
-    return parse_datalayout(w.module.datalayout).store_size(type)
+    return parse_datalayout(w.module.datalayout).store_size(accessed_type(instruction))
 
 
 def address_form(w: Widening, instruction: Instruction) -> str:
     """``uniform``, ``contiguous``, ``reversed`` or ``gather`` for a load or store."""
     pointer = instruction.operands[-1]
-    if not w.is_scalar(pointer):
-        return "gather"
-    if w.is_uniform(pointer):
+    if w.is_scalar(pointer) and w.is_uniform(pointer):
         return "uniform"
-    strides = [s for s in w.divergence.shape(pointer).strides if isinstance(s, int)]
-    offsets = w.lanes.offsets(strides)
-    size = access_size(w, instruction)
-    value_type = instruction.type if instruction.op == "load" else instruction.operands[0].type
+    stride, size = constant_stride(w, pointer), access_size(w, instruction)
     # Values narrower than their bytes are packed differently in a vector and in an array.
-    if parse_datalayout(w.module.datalayout).bit_size(value_type) != 8 * size:
+    if parse_datalayout(w.module.datalayout).bit_size(accessed_type(instruction)) != 8 * size:
         return "gather"
-    if offsets == [size * t for t in range(w.lanes.width)]:
+    if stride == size:
         return "contiguous"
-    if offsets == [-size * t for t in range(w.lanes.width)]:
-        return "reversed"
-    return "gather"
+    return "reversed" if stride == -size else "gather"
+
+
+def _group_of(w: Widening, access: Instruction) -> AccessGroup | None:
+    """The accesses that are made together with this one, if any are."""
+    block = access.block
+    assert block is not None
+    if block not in w.groups:
+        w.groups[block] = find_groups(w, block)
+    return w.groups[block].get(access)
 
 
 def widen_load(w: Widening, load: Instruction) -> None:
     """Widen a plain load."""
+    group = _group_of(w, load)
+    if group is not None:
+        w.remark(load, "interleaved")
+        if load is group.leader:
+            widen_group_load(w, group)
+        return
     form = address_form(w, load)
     pointer = load.operands[0]
     align = load.attrs.get("align", 0)
@@ -63,7 +74,7 @@ def widen_load(w: Widening, load: Instruction) -> None:
     if form == "gather":
         w.remark(load, "gather")
         addresses = w.vector(pointer)
-        result = _masked_call(w, "gather", type, [addresses, w.active(), Poison(type)], align, addresses.type)
+        result = masked_gather(w, type, addresses, w.active(), align)
     elif form == "reversed":
         result = _reverse(w, _vector_load(w, load, _first_of_reversed(w, load), type, align, reverse=True))
     else:
@@ -74,6 +85,12 @@ def widen_load(w: Widening, load: Instruction) -> None:
 
 def widen_store(w: Widening, store: Instruction) -> None:
     """Widen a plain store."""
+    group = _group_of(w, store)
+    if group is not None:
+        w.remark(store, "interleaved")
+        if store is group.leader:
+            widen_group_store(w, group)
+        return
     form = address_form(w, store)
     value, pointer = store.operands
     align = store.attrs.get("align", 0)
@@ -85,9 +102,7 @@ def widen_store(w: Widening, store: Instruction) -> None:
     if form == "gather":
         w.remark(store, "scatter")
         addresses = w.vector(pointer)
-        _masked_call(
-            w, "scatter", VOID, [data, addresses, w.active()], align, addresses.type, data.type
-        ).loc = store.loc
+        masked_scatter(w, data, addresses, w.active(), align).loc = store.loc
         return
     address, mask = w.scalar(pointer), w.mask
     if form == "reversed":
@@ -97,7 +112,7 @@ def widen_store(w: Widening, store: Instruction) -> None:
     if mask is None:
         built = w.builder.store(data, address, align=_lane_align(w, align, value.type))
     else:
-        built = _masked_call(w, "store", VOID, [data, address, mask], align, data.type, address.type)
+        built = masked_store(w, data, address, mask, align)
     built.loc = store.loc
 
 
@@ -151,7 +166,7 @@ def _vector_load(
     if w.mask is None:
         return w.builder.load(type, address, align=_lane_align(w, align, load.type), name=load.name)
     mask = _reverse(w, w.mask) if reverse else w.mask
-    return _masked_call(w, "load", type, [address, mask, Poison(type)], align, address.type)
+    return masked_load(w, type, address, mask, align)
 
 
 def _lane_align(w: Widening, align: int, type: Type) -> int:
@@ -168,32 +183,3 @@ def _first_of_reversed(w: Widening, access: Instruction) -> Value:
 
 def _reverse(w: Widening, vector: Value) -> Instruction:
     return w.builder.shuffle(vector, Poison(vector.type), list(range(w.lanes.width - 1, -1, -1)))
-
-
-def _masked_call(
-    w: Widening, what: str, result: Type, operands: list[Value], align: int, *overloads: Type
-) -> Instruction:
-    """A call of LLVM's masked load, store, gather or scatter, whose pointer argument carries the alignment."""
-    types = [*([result] if not result.is_void else []), *overloads]
-    if what in ("scatter", "store"):
-        types = [operands[0].type, operands[1].type]
-    name = f"llvm.masked.{what}." + ".".join(mangled(t) for t in types)
-    callee = w.module.declare(name, FunctionType(result, tuple(o.type for o in operands)))
-    call = w.builder.call(callee, operands)
-    if align:
-        pointer_at = 0 if what in ("load", "gather") else 1
-        attrs: list[tuple[str, ...]] = [() for _ in operands]
-        attrs[pointer_at] = (f"align {align}",)
-        call.attrs["arg_attrs"] = tuple(attrs)
-    return call
-
-
-def mangled(type: Type) -> str:
-    """A type as it appears in the name of an overloaded LLVM intrinsic."""
-    if isinstance(type, VectorType):
-        return f"v{type.count}{mangled(type.element)}"
-    if isinstance(type, IntType):
-        return f"i{type.bits}"
-    if type.is_pointer:
-        return f"p{type.space}"  # type: ignore[attr-defined]
-    return {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}[str(type)]

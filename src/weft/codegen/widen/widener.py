@@ -26,6 +26,8 @@ from weft.ir import TRUE, BasicBlock, Constant, ConstInt, Function, Instruction,
 from weft.ir.cfg_view import cfg_of
 from weft.ir.layout import parse_datalayout
 from weft.ir.types import I1, I8, I32, I64, VOID, ArrayType, FunctionType, IntType, PointerType
+from weft.machine.host import host
+from weft.machine.targets import Isa
 
 
 @dataclass(slots=True)
@@ -47,8 +49,9 @@ def widen_function(
     lanes: LaneSpace,
     name: str,
     find_math: FindMath = lambda callee, lanes: None,
+    isa: Isa | None = None,
 ) -> tuple[Function, WideningNotes]:
-    """Add the SIMD version of `source` to `module` under `name`."""
+    """Add the SIMD version of `source` to `module` under `name`; `isa` is the host's unless given."""
     kept = scalar_values(source, divergence)
     params = tuple(a.type if a in kept else lanes.vector(a.type) for a in source.args)
     result = source.fn_type.result
@@ -59,7 +62,7 @@ def widen_function(
     target.metadata = []
     module.add_function(target)
     notes = WideningNotes()
-    w = Widening(module, source, target, lanes, divergence, kept, notes.add)
+    w = Widening(module, source, target, lanes, divergence, kept, notes.add, isa or host().isa)
     for old, new in zip(source.args, target.args, strict=True):
         if old in kept:
             new.attributes = old.attributes

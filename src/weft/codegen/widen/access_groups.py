@@ -1,0 +1,245 @@
+"""Which accesses of a block are made together: neighbours in arrays of structures.
+
+Accesses whose addresses differ by constants smaller than the stride from lane to lane form a *group*: the members of
+a structure, the parts of complex numbers, ``a[3*i]`` and ``a[3*i + 2]``. All lanes' members lie in one piece of
+memory, with gaps where a member is not accessed. An access with such a stride and no neighbours is a group of one.
+
+Loads of a group happen where its first one stands, stores where its last one stands. So no access in between may
+touch the same bytes; that one thread's accesses do not is enough, as two threads' accesses to the same bytes between
+two barriers are a race, which no program may have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd
+
+from weft.codegen.widen.context import Widening
+from weft.ir import BasicBlock, Instruction, Value
+from weft.ir.effects import may_read, may_write
+from weft.ir.layout import parse_datalayout
+from weft.ir.types import Type
+from weft.machine.costs import interleave_cost, memory_cost
+
+MAX_UNITS = 16
+"""How many units of a stride are worth loading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An access of a group: `size` bytes that begin `offset` bytes behind the group's base and terms."""
+
+    access: Instruction
+    offset: int
+    size: int
+
+
+@dataclass(slots=True)
+class AccessGroup:
+    """Loads, or stores, that are made together.
+
+    Parameters
+    ----------
+    op
+        ``load`` or ``store``.
+    stride
+        Bytes from a lane's members to those of the next lane.
+    members
+        In program order.
+    """
+
+    op: str
+    stride: int
+    members: list[Member] = field(default_factory=list)
+
+    @property
+    def low(self) -> int:
+        """The offset of the first byte."""
+        return min(m.offset for m in self.members)
+
+    @property
+    def high(self) -> int:
+        """The offset behind the last byte."""
+        return max(m.offset + m.size for m in self.members)
+
+    @property
+    def unit(self) -> int:
+        """Bytes of the largest unit that members, gaps and stride are multiples of."""
+        low = self.low
+        return gcd(self.stride, *(m.size for m in self.members), *(m.offset - low for m in self.members))
+
+    @property
+    def units(self) -> int:
+        """Units in the stride."""
+        return abs(self.stride) // self.unit
+
+    def units_of(self, member: Member) -> range:
+        """The units of a lane's stride that a member accesses."""
+        first = (member.offset - self.low) // self.unit
+        return range(first, first + member.size // self.unit)
+
+    @property
+    def covered(self) -> list[bool]:
+        """Which units of the stride some member accesses."""
+        accessed = {unit for m in self.members for unit in self.units_of(m)}
+        return [unit in accessed for unit in range(self.units)]
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some bytes of the stride belong to no member."""
+        return not all(self.covered)
+
+    @property
+    def leader(self) -> Instruction:
+        """The access at whose place all are made."""
+        return self.members[0 if self.op == "load" else -1].access
+
+
+@dataclass(slots=True)
+class _Open:
+    """A group that more accesses may join, and the writes behind the first of its loads."""
+
+    group: AccessGroup
+    base: Value
+    terms: tuple[tuple[Value, int], ...]
+    writes: list[tuple[Value, int]] = field(default_factory=list)
+
+    def has_place_for(self, offset: int, size: int) -> bool:
+        """Whether the members would still lie within one stride."""
+        low, high = min(self.group.low, offset), max(self.group.high, offset + size)
+        return high - low <= abs(self.group.stride)
+
+
+def accessed_type(access: Instruction) -> Type:
+    """The type in memory of a load or store."""
+    return access.type if access.op == "load" else access.operands[0].type
+
+
+def is_plain(instruction: Instruction) -> bool:
+    """Whether it is a load or store that is neither volatile nor atomic."""
+    attrs = instruction.attrs
+    return instruction.op in ("load", "store") and not attrs.get("volatile") and not attrs.get("ordering")
+
+
+def find_groups(w: Widening, block: BasicBlock) -> dict[Instruction, AccessGroup]:
+    """The groups of a block that are worth it, by each of their accesses."""
+    found: list[AccessGroup] = []
+    loads: list[_Open] = []
+    stores: list[_Open] = []
+    for instruction in _under_the_mask(block):
+        if not is_plain(instruction):
+            if may_write(instruction):
+                loads.clear()
+            if may_write(instruction) or may_read(instruction):
+                stores.clear()
+            continue
+        is_load = instruction.op == "load"
+        joined = _join(w, instruction, loads if is_load else stores)
+        pointer, size = instruction.operands[-1], _size(w, instruction)
+        stores[:] = [g for g in stores if g is joined or not _touches(w, g, pointer, size)]
+        if not is_load:
+            for opened in loads:
+                opened.writes.append((pointer, size))
+        if joined is None:
+            opened = _start(w, instruction)
+            if opened is not None:
+                found.append(opened.group)
+                (loads if is_load else stores).append(opened)
+    return {m.access: g for g in found if _is_worth_it(w, g, block) for m in g.members}
+
+
+def _under_the_mask(block: BasicBlock) -> list[Instruction]:
+    """The instructions that run for the block's active lanes."""
+    instructions = [i for i in block.non_phis() if not i.total]
+    predicate = block.predicate
+    if isinstance(predicate, Instruction) and predicate.block is block and not predicate.is_phi:
+        behind = block.instructions.index(predicate)
+        position = {i: k for k, i in enumerate(block.instructions)}
+        return [i for i in instructions if position[i] > behind]
+    return instructions
+
+
+def _size(w: Widening, access: Instruction) -> int:
+    return parse_datalayout(w.module.datalayout).store_size(accessed_type(access))
+
+
+def _touches(w: Widening, opened: _Open, pointer: Value, size: int) -> bool:
+    return any(
+        w.addresses.may_overlap(m.access.operands[-1], m.size, pointer, size) for m in opened.group.members
+    )
+
+
+def constant_stride(w: Widening, pointer: Value) -> int | None:
+    """Bytes from one lane's address to the next one's, where that is one number."""
+    if not w.is_scalar(pointer) or w.is_uniform(pointer) or w.lanes.width < 2:
+        return None
+    offsets = w.lanes.offsets([s for s in w.divergence.shape(pointer).strides if isinstance(s, int)])
+    stride = offsets[1] - offsets[0]
+    return stride if all(o == stride * t for t, o in enumerate(offsets)) else None
+
+
+def _strided(w: Widening, access: Instruction) -> tuple[int, int] | None:
+    """Stride and size of an access that may be in a group."""
+    stride = constant_stride(w, access.operands[-1])
+    layout, type = parse_datalayout(w.module.datalayout), accessed_type(access)
+    size = layout.store_size(type)
+    # Values narrower than their bytes are packed differently in a vector and in an array.
+    if stride is None or abs(stride) <= size or layout.bit_size(type) != 8 * size:
+        return None
+    return stride, size
+
+
+def _start(w: Widening, access: Instruction) -> _Open | None:
+    strided = _strided(w, access)
+    if strided is None:
+        return None
+    stride, size = strided
+    location = w.addresses.location(access.operands[-1])
+    group = AccessGroup(access.op, stride, [Member(access, location.offset, size)])
+    return _Open(group, location.base, location.terms)
+
+
+def _join(w: Widening, access: Instruction, opened: list[_Open]) -> _Open | None:
+    strided = _strided(w, access)
+    if strided is None:
+        return None
+    stride, size = strided
+    pointer = access.operands[-1]
+    location = w.addresses.location(pointer)
+    for candidate in opened:
+        group = candidate.group
+        if (candidate.base, candidate.terms, group.stride) != (location.base, location.terms, stride):
+            continue
+        if not candidate.has_place_for(location.offset, size) or not _fits(
+            group, access, location.offset, size
+        ):
+            continue
+        if any(w.addresses.may_overlap(pointer, size, p, s) for p, s in candidate.writes):
+            continue
+        group.members.append(Member(access, location.offset, size))
+        return candidate
+    return None
+
+
+def _fits(group: AccessGroup, access: Instruction, offset: int, size: int) -> bool:
+    """Stores must not overlap; pointers go with pointers, as they are no integers."""
+    types = {accessed_type(m.access) for m in group.members} | {accessed_type(access)}
+    if len(types) > 1 and any(t.is_pointer for t in types):
+        return False
+    return group.op == "load" or all(
+        m.offset + m.size <= offset or m.offset >= offset + size for m in group.members
+    )
+
+
+def _is_worth_it(w: Widening, group: AccessGroup, block: BasicBlock) -> bool:
+    """Whether wide accesses cost less than an access for each lane."""
+    if group.units > MAX_UNITS:
+        return False
+    isa, width = w.isa, w.lanes.width
+    masked = block.predicate is not None or (group.op == "store" and group.has_gaps)
+    if masked and not isa.masked_memory:
+        return False
+    lanes = min(width, isa.lanes(8 * group.unit))
+    wide = interleave_cost(group.op, len(group.members), group.units, isa, masked)
+    apart = sum(memory_cost(group.op, "gather", 8 * m.size, lanes, isa).cycles for m in group.members)
+    return wide < apart

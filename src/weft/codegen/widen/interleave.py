@@ -1,0 +1,182 @@
+"""Interleaved accesses: the lanes' structures as wide vectors, taken apart and put together by shuffles.
+
+A group (`access_groups`) is made in units, the largest that all its members are multiples of. As many lanes at a time
+as a register has units: their structures fill as many registers as the stride has units, and each member is a shuffle
+of these. Without a mask every byte that is read lies between two bytes that lanes access: the last register begins
+so that it ends where the last lane's last member does. Under a mask the lanes' mask, spread over the units and with
+the gaps cut out, masks the wide accesses, so that nothing is touched but what an active lane accesses. Gaps are never
+written.
+"""
+
+from __future__ import annotations
+
+from weft.analysis.integers import trailing_zeros
+from weft.codegen.widen.access_groups import AccessGroup, Member, accessed_type
+from weft.codegen.widen.context import Widening
+from weft.codegen.widen.masked import masked_load, masked_store
+from weft.codegen.widen.vectors import concatenated
+from weft.ir import TRUE, ConstAggregate, ConstInt, Instruction, Poison, Value
+from weft.ir.constants import FALSE, Constant
+from weft.ir.layout import parse_datalayout
+from weft.ir.types import I1, I8, I64, Type, VectorType, int_type
+
+
+class _Layout:
+    """Where the units of a group lie in memory."""
+
+    __slots__ = ("_w", "address", "align", "group", "lanes", "low", "span", "type", "unit", "units")
+
+    def __init__(self, w: Widening, group: AccessGroup) -> None:
+        self._w = w
+        self.group = group
+        self.low, self.unit, self.units = group.low, group.unit, group.units
+        self.span = (group.high - group.low) // group.unit
+        types = {accessed_type(m.access) for m in group.members}
+        alone = len(types) == 1 and group.members[0].size == group.unit
+        self.type: Type = types.pop() if alone else int_type(8 * group.unit)
+        # A power of two, as are the lanes of a register.
+        self.lanes = min(w.lanes.width, w.isa.lanes(8 * group.unit))
+        leader = group.leader
+        location = w.addresses.location(leader.operands[-1])
+        back = group.low - location.offset
+        if group.stride < 0:
+            back += group.stride * (w.lanes.width - 1)
+        self.address = self.moved(w.scalar(leader.operands[-1]), back)
+        self.align = max(self._align_by(m) for m in group.members)
+
+    def _align_by(self, member: Member) -> int:
+        """The alignment of the lowest address that one member's alignment promises."""
+        access, layout = member.access, parse_datalayout(self._w.module.datalayout)
+        align = access.attrs.get("align", 0) or layout.align(accessed_type(access))
+        return _common(align, member.offset - self.low, self.group.stride * (self._w.lanes.width - 1))
+
+    def moved(self, address: Value, by: int) -> Value:
+        """An address so many bytes on."""
+        return self._w.builder.gep(I8, address, (ConstInt(I64, by),)) if by else address
+
+    @property
+    def starts(self) -> range:
+        """The first lane, in the order of memory, of each part that fills registers."""
+        return range(0, self._w.lanes.width, self.lanes)
+
+    def part_address(self, start: int, unit: int = 0) -> tuple[Value, int]:
+        """Address and alignment of a unit of the part that begins at a lane."""
+        by = (start * self.units + unit) * self.unit
+        return self.moved(self.address, by), _common(self.align, by)
+
+    def lane_at(self, place: int) -> int:
+        """The lane whose structure is at a place in memory."""
+        return place if self.group.stride > 0 else self._w.lanes.width - 1 - place
+
+    def mask(self, start: int) -> Value | None:
+        """The mask of the part that begins at a lane: units that active lanes access; None when it is all of them."""
+        w, covered = self._w, self.group.covered
+        count = self.lanes * self.units
+        gaps = _constant_mask([covered[i % self.units] for i in range(count)])
+        if w.mask is None:
+            return gaps if self.group.has_gaps else None
+        spread = [self.lane_at(start + i // self.units) for i in range(count)]
+        active = w.builder.shuffle(w.mask, Poison(w.mask.type), spread)
+        return w.builder.binary("and", active, gaps) if self.group.has_gaps else active
+
+
+def widen_group_load(w: Widening, group: AccessGroup) -> None:
+    """Make all loads of a group."""
+    layout = _Layout(w, group)
+    parts: dict[Member, list[Value]] = {m: [] for m in group.members}
+    for start in layout.starts:
+        whole, places = _load_part(w, layout, start)
+        for member in group.members:
+            picked = _picked(layout, member)
+            parts[member].append(w.builder.shuffle(whole, Poison(whole.type), [places[p] for p in picked]))
+    for member, vectors in parts.items():
+        if group.stride < 0:
+            vectors.reverse()
+        joined = concatenated(w.builder, vectors)
+        w.set_vector(member.access, _as_type(w, joined, w.lanes.vector(member.access.type), member.access))
+
+
+def _load_part(w: Widening, layout: _Layout, start: int) -> tuple[Value, list[int]]:
+    """The units of some lanes as one vector, and at which place of it each unit is."""
+    units, lanes = layout.units, layout.lanes
+    count = units * lanes
+    if w.mask is not None:
+        address, align = layout.part_address(start)
+        mask = layout.mask(start)
+        assert mask is not None
+        whole = masked_load(w, VectorType(layout.type, count), address, mask, align)
+        whole.loc = layout.group.leader.loc
+        return whole, list(range(count))
+    places = list(range(count))
+    covered = layout.group.covered
+    end = (lanes - 1) * units + layout.span
+    registers: list[Value] = []
+    type = VectorType(layout.type, lanes)
+    for i in range(units):
+        first = min(i * lanes, end - lanes)
+        for place in range(i * lanes, (i + 1) * lanes):
+            places[place] += i * lanes - first
+        if not any(covered[unit % units] for unit in range(i * lanes, (i + 1) * lanes)):
+            registers.append(Poison(type))
+            continue
+        address, align = layout.part_address(start, first)
+        loaded = w.builder.load(type, address, align=align, name=layout.group.leader.name)
+        loaded.loc = layout.group.leader.loc
+        registers.append(loaded)
+    return concatenated(w.builder, registers), places
+
+
+def _picked(layout: _Layout, member: Member) -> list[int]:
+    """The units of a part that are a member's, in the order of lanes."""
+    order = range(layout.lanes) if layout.group.stride > 0 else range(layout.lanes - 1, -1, -1)
+    return [place * layout.units + unit for place in order for unit in layout.group.units_of(member)]
+
+
+def widen_group_store(w: Widening, group: AccessGroup) -> None:
+    """Make all stores of a group."""
+    layout = _Layout(w, group)
+    width = w.lanes.width
+    data: list[Value] = []
+    found_at: dict[tuple[int, int], int] = {}
+    """For a lane and a unit of its structure, the element of the data that belongs there."""
+    filled = 0
+    for member in group.members:
+        units = layout.group.units_of(member)
+        type = VectorType(layout.type, width * len(units))
+        data.append(_as_type(w, w.vector(member.access.operands[0]), type, member.access))
+        for lane in range(width):
+            for k, unit in enumerate(units):
+                found_at[lane, unit] = filled + lane * len(units) + k
+        filled += width * len(units)
+    everything = concatenated(w.builder, data)
+    for start in layout.starts:
+        picked = [
+            found_at.get((layout.lane_at(start + i // layout.units), i % layout.units), -1)
+            for i in range(layout.lanes * layout.units)
+        ]
+        part = w.builder.shuffle(everything, Poison(everything.type), picked)
+        address, align = layout.part_address(start)
+        mask = layout.mask(start)
+        if mask is None:
+            built = w.builder.store(part, address, align=align)
+        else:
+            built = masked_store(w, part, address, mask, align)
+        built.loc = group.leader.loc
+
+
+def _as_type(w: Widening, value: Value, type: VectorType, access: Instruction) -> Value:
+    """The same bits as another vector type."""
+    if value.type == type:
+        return value
+    cast = w.builder.cast("bitcast", value, type)
+    cast.loc = access.loc
+    return cast
+
+
+def _constant_mask(bits: list[bool]) -> Constant:
+    return ConstAggregate(VectorType(I1, len(bits)), [TRUE if bit else FALSE for bit in bits])
+
+
+def _common(align: int, *distances: int) -> int:
+    """The alignment that is left at such distances from an aligned address."""
+    return min(align, *(1 << min(trailing_zeros(d), 12) for d in distances))

@@ -1,0 +1,55 @@
+"""Calls of LLVM's masked loads, stores, gathers and scatters."""
+
+from __future__ import annotations
+
+from weft.codegen.widen.context import Widening
+from weft.ir import Instruction, Poison, Value
+from weft.ir.types import VOID, FunctionType, IntType, PointerType, Type, VectorType
+
+
+def masked_load(w: Widening, type: VectorType, address: Value, mask: Value, align: int) -> Instruction:
+    """Load the elements of `type` behind `address` for which `mask` is true; the others are poison."""
+    name = f"llvm.masked.load.{mangled(type)}.{mangled(address.type)}"
+    return _call(w, name, type, [address, mask, Poison(type)], 0, align)
+
+
+def masked_store(w: Widening, data: Value, address: Value, mask: Value, align: int) -> Instruction:
+    """Store the elements of a vector for which `mask` is true."""
+    name = f"llvm.masked.store.{mangled(data.type)}.{mangled(address.type)}"
+    return _call(w, name, VOID, [data, address, mask], 1, align)
+
+
+def masked_gather(w: Widening, type: VectorType, addresses: Value, mask: Value, align: int) -> Instruction:
+    """Load an element from each of the addresses for which `mask` is true; the others are poison."""
+    name = f"llvm.masked.gather.{mangled(type)}.{mangled(addresses.type)}"
+    return _call(w, name, type, [addresses, mask, Poison(type)], 0, align)
+
+
+def masked_scatter(w: Widening, data: Value, addresses: Value, mask: Value, align: int) -> Instruction:
+    """Store the elements for which `mask` is true to the addresses."""
+    name = f"llvm.masked.scatter.{mangled(data.type)}.{mangled(addresses.type)}"
+    return _call(w, name, VOID, [data, addresses, mask], 1, align)
+
+
+def _call(
+    w: Widening, name: str, result: Type, operands: list[Value], pointer_at: int, align: int
+) -> Instruction:
+    """A call whose pointer argument carries the alignment of each element."""
+    callee = w.module.declare(name, FunctionType(result, tuple(o.type for o in operands)))
+    call = w.builder.call(callee, operands)
+    if align:
+        attrs: list[tuple[str, ...]] = [() for _ in operands]
+        attrs[pointer_at] = (f"align {align}",)
+        call.attrs["arg_attrs"] = tuple(attrs)
+    return call
+
+
+def mangled(type: Type) -> str:
+    """A type as it appears in the name of an overloaded LLVM intrinsic."""
+    if isinstance(type, VectorType):
+        return f"v{type.count}{mangled(type.element)}"
+    if isinstance(type, IntType):
+        return f"i{type.bits}"
+    if isinstance(type, PointerType):
+        return f"p{type.space}"
+    return {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}[str(type)]
