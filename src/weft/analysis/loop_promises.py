@@ -1,0 +1,92 @@
+"""What a program says of its loops in metadata (LLVM's ``llvm.loop``): promises that weft relies on.
+
+Iterations are promised independent in memory by ``llvm.loop.parallel_accesses`` when every access of the loop is in one
+of the groups it names (clang's ``assume_safety`` and ``omp simd``), or by ``weft.loop.parallel`` (`prange`).
+``llvm.loop.vectorize.enable`` alone asks for vector code and promises nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from weft.ir import BasicBlock, Instruction
+from weft.ir.effects import may_read, may_write
+from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
+
+PARALLEL = "weft.loop.parallel"
+"""The name in the metadata of a loop that `prange` makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPromises:
+    """What metadata says of a loop.
+
+    Parameters
+    ----------
+    parallel
+        Its iterations do not meet in memory.
+    enabled
+        It is asked for vector code.
+    width
+        The number of lanes it is asked for, 0 for none.
+    """
+
+    parallel: bool = False
+    enabled: bool = False
+    width: int = 0
+
+    @property
+    def annotated(self) -> bool:
+        return self.parallel or self.enabled
+
+
+def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopPromises:
+    """Read the metadata of the loop with the latch; `blocks` are all of its."""
+    node = latch.terminator.metadata.get("llvm.loop")
+    if not isinstance(node, MDTuple):
+        return LoopPromises()
+    properties = dict(_properties(node))
+    groups = properties.get("llvm.loop.parallel_accesses", [])
+    width = _number(properties.get("llvm.loop.vectorize.width", []))
+    enabled = _number(properties.get("llvm.loop.vectorize.enable", [])) == 1 or width > 1
+    parallel = PARALLEL in properties or (bool(groups) and _all_in(blocks, groups))
+    return LoopPromises(parallel, enabled, width)
+
+
+def _properties(node: MDTuple) -> Iterator[tuple[str, list[Metadata]]]:
+    for item in node.items:
+        if (
+            isinstance(item, MDTuple)
+            and item is not node
+            and item.items
+            and isinstance(item.items[0], MDString)
+        ):
+            yield item.items[0].text, [i for i in item.items[1:] if i is not None]
+
+
+def _number(values: list[Metadata]) -> int:
+    value = values[0].value if values and isinstance(values[0], MDValue) else None
+    return getattr(value, "value", 0)
+
+
+def _all_in(blocks: tuple[BasicBlock, ...], groups: list[Metadata]) -> bool:
+    known = {id(group) for group in groups}
+    return all(
+        known & _groups_of(instruction)
+        for block in blocks
+        for instruction in block.instructions
+        if (may_read(instruction) or may_write(instruction)) and not _marks_lifetime(instruction)
+    )
+
+
+def _groups_of(instruction: Instruction) -> set[int]:
+    """An access is in one group (an empty node), or in several (a list of them)."""
+    node = instruction.metadata.get("llvm.access.group")
+    if not isinstance(node, MDTuple):
+        return set()
+    return {id(item) for item in node.items} if node.items else {id(node)}
+
+
+def _marks_lifetime(instruction: Instruction) -> bool:
+    return (instruction.callee_name or "").startswith("llvm.lifetime.")

@@ -1,0 +1,84 @@
+"""The C family: clang makes LLVM IR of C and C++, for the host or another target, as the source says it.
+
+clang runs with ``-O1`` and no passes, so that nothing is unrolled or vectorized before weft looks at it, and what
+clang tells the optimizer (lifetimes, aliasing, promises of parallel loops) is there. It comes from the wheel
+``ziglang`` (``pip install weft[clang]``), whose LLVM is that of llvmlite, or from the search path.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from weft.diag.errors import CompileError, UnsupportedError
+from weft.diag.source import SourceSpan
+
+SUFFIXES = {".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++"}
+"""File endings, and what clang calls their language."""
+
+OPTIONS = (
+    *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes", "-g", "-fno-discard-value-names"),
+    # A math function that may set errno could not be called for several lanes at once.
+    *("-fno-math-errno", "-fopenmp-simd"),
+)
+
+_DIAGNOSTIC = re.compile(
+    r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.M
+)
+
+
+def find_clang() -> list[str]:
+    """The command that runs clang.
+
+    Raises
+    ------
+    UnsupportedError
+        There is none.
+    """
+    if importlib.util.find_spec("ziglang") is not None:
+        return [sys.executable, "-m", "ziglang", "clang"]
+    found = shutil.which("clang")
+    if found is None:
+        raise UnsupportedError("there is no clang to read C with", hint="pip install 'weft[clang]'")
+    return [found]
+
+
+def compile_c(file: Path, triple: str, options: Sequence[str] = ()) -> str:
+    """Return the LLVM IR of a C or C++ file, as text.
+
+    Parameters
+    ----------
+    file
+        Its ending tells the language.
+    triple
+        What to compile for, as LLVM writes it.
+    options
+        More options for clang, ``-DNAME`` or ``-Ifolder``.
+
+    Raises
+    ------
+    CompileError
+        clang refuses the file; the first error is named, with its place.
+    UnsupportedError
+        There is no clang.
+    """
+    language = SUFFIXES[file.suffix]
+    command = [*find_clang(), f"--target={triple}", "-x", language, *OPTIONS, *options, str(file), "-o", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise _refused(done.stderr, file)
+    return done.stdout
+
+
+def _refused(diagnostics: str, file: Path) -> CompileError:
+    found = _DIAGNOSTIC.search(diagnostics)
+    if found is None:
+        lines = diagnostics.strip().splitlines()
+        return CompileError(f"clang cannot compile {file}: {lines[-1] if lines else 'it says nothing'}")
+    span = SourceSpan(found["file"], int(found["line"]), int(found["column"]))
+    return CompileError(f"clang: {found['message']}", span)
