@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstInt, Instruction, Value
 from weft.ir.types import I1
+from weft.transform.arrivals import collect_arrivals
 from weft.transform.masks import both, either, implies, negated
 from weft.transform.redrawn_graph import RedrawnGraph
-from weft.transform.ssa_repair import ReachingDefinition
 
 
 @dataclass(slots=True)
@@ -23,7 +23,6 @@ class BlockMasks:
     graph: RedrawnGraph
     _of_block: dict[int, Value] = field(default_factory=dict)
     _of_edge: dict[tuple[int, int], Value] = field(default_factory=dict)
-    _late: dict[tuple[int, int], Value] = field(default_factory=dict)
     _equal: dict[tuple[int, int], Value] = field(default_factory=dict)
     _replaced: dict[Value, Value] = field(default_factory=dict)
 
@@ -33,7 +32,7 @@ class BlockMasks:
         mask = self._from_edges(i)
         own = block.predicate
         if own is not None and not implies(mask, own):
-            mask = own if implies(own, mask) else both(top_of(block), own, mask)
+            mask = own if implies(own, mask) else both(_top_of(block, own, mask), own, mask)
         self._of_block[i] = mask
         return mask
 
@@ -82,11 +81,12 @@ class BlockMasks:
 
     def _disjunction(self, i: int) -> Value:
         block = self.graph.blocks[i]
-        mask: Value = FALSE
-        for source in dict.fromkeys(self.graph.old_preds[i]):
-            reaching = self.of_edge_below(source, i)
-            mask = either(top_of(block, mask, reaching), mask, reaching, f"{block.name}.mask")
-        return mask
+        name = f"{block.name}.mask"
+
+        def joined(source: int, prior: Value) -> Value:
+            return either(self.at_end(source), prior, self.of_edge(source, i), name)
+
+        return collect_arrivals(self.graph, i, I1, name, FALSE, joined)
 
     def arriving(self, source: int, target: int) -> Value:
         """The threads on an edge that is still there; all those in `source` if its branch is."""
@@ -99,34 +99,16 @@ class BlockMasks:
             return self._current(known)
         mask = self.of(source)
         if len(set(self.graph.branches[source].targets)) > 1:
-            builder = Builder(before=self.graph.blocks[source].terminator)
-            builder.total = True
+            builder = self.at_end(source)
             mask = both(builder, mask, self._condition(builder, source, self.graph.blocks[target]))
         self._of_edge[source, target] = mask
         return mask
 
-    def of_edge_below(self, source: int, target: int) -> Value:
-        """The mask of an edge as seen at the start of its old target: false where the source did not run."""
-        mask = self.of_edge(source, target)
-        if mask == FALSE or self.graph.new_dominators.dominates(source, target):
-            return mask
-        known = self._late.get((source, target))
-        if known is not None:
-            return self._current(known)
-        blocks = self.graph.blocks
-        reaching = ReachingDefinition(I1, {blocks[source]: mask}, "edge", FALSE)
-        loop = self.graph.loops.innermost[source]
-        while loop is not None and target not in loop.blocks:
-            loop = loop.parent
-        if loop is not None:
-            # What an earlier iteration decided must not be seen in this one.
-            reaching.at_start[blocks[loop.header]] = FALSE
-        value = reaching.start_of(blocks[target])
-        if isinstance(value, Instruction) and value in reaching.new_phis:
-            reaching.simplify()
-            value = reaching.start_of(blocks[target])
-        self._late[source, target] = value
-        return value
+    def at_end(self, i: int) -> Builder:
+        """A builder of total instructions at the end of block `i`."""
+        builder = Builder(before=self.graph.blocks[i].terminator)
+        builder.total = True
+        return builder
 
     def _condition(self, builder: Builder, source: int, target: BasicBlock) -> Value:
         """The condition under which the branch that `source` had goes to `target`."""
@@ -158,7 +140,7 @@ class BlockMasks:
         return known
 
 
-def top_of(block: BasicBlock, *values: Value) -> Builder:
+def _top_of(block: BasicBlock, *values: Value) -> Builder:
     """A builder of total instructions at the top of `block`, below those of `values` that are defined there."""
     at = block.first_insertion
     for value in values:

@@ -15,9 +15,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Poison, Value
-from weft.transform.block_masks import BlockMasks, top_of
+from weft.transform.arrivals import collect_arrivals
+from weft.transform.block_masks import BlockMasks
 from weft.transform.divergent_loops import BranchDivergence
-from weft.transform.masks import either, implies
+from weft.transform.masks import implies
 from weft.transform.redrawn_graph import RedrawnGraph, redraw
 from weft.transform.ssa_repair import repair_dominance
 
@@ -90,25 +91,22 @@ def _through(graph: RedrawnGraph, masks: BlockMasks, source: int, target: int) -
 
 
 def _select(graph: RedrawnGraph, masks: BlockMasks, phi: Instruction, i: int) -> None:
-    """A φ whose block lost predecessors: choose by the masks of the old edges."""
-    block = phi.block
-    assert block is not None
-    choices: dict[Value, list[Value]] = {}
-    for value, source in phi.incoming():
-        if not isinstance(value, Poison):
-            choices.setdefault(value, []).append(masks.of_edge_below(graph.number[source], i))
-    shadow = phi.shadow
-    values = list(choices)
-    result: Value = shadow if shadow is not None else (values[-1] if values else Poison(phi.type))
-    chosen = values if shadow is not None else values[:-1]
-    builder = top_of(block, masks.of(i), *(m for v in chosen for m in choices[v]))
-    for value in chosen:
-        mask: Value = FALSE
-        for edge in choices[value]:
-            mask = either(builder, mask, edge)
-        builder.total = shadow is not None
-        result = _choose(builder, mask, value, result, phi.name)
-        builder.total = True
+    """A φ whose block lost predecessors: at the end of each old one choose by the mask of its edge."""
+    brought = {graph.number[source]: value for value, source in phi.incoming()}
+    nothing = phi.shadow
+    if nothing is None:
+        # With a mask, which is false along some edge, what counts is the edges along which it may be true.
+        nothing = FALSE if FALSE in brought.values() else Poison(phi.type)
+
+    def chosen(source: int, prior: Value) -> Value:
+        value = brought[source]
+        if value in (nothing, prior) or isinstance(value, Poison):
+            return prior
+        if isinstance(prior, Poison):
+            return value
+        return _choose(masks.at_end(source), masks.of_edge(source, i), value, prior, phi.name)
+
+    result = collect_arrivals(graph, i, phi.type, phi.name, nothing, chosen)
     phi.set_shadow(None)
     masks.replace(phi, result)
 

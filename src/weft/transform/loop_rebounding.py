@@ -14,6 +14,7 @@ from weft.ir.intrinsics import declare
 from weft.ir.types import I1, VOID, Type
 from weft.transform.loop_exits import Dispatch, Tracker
 from weft.transform.loop_shape import Edge, LoopShape, LoopSummary, preheader_of
+from weft.transform.masks import both, either
 
 
 @dataclass(slots=True)
@@ -149,7 +150,13 @@ class LoopRebounding:
             values[taken[edge]] = tracker.at_exit.get(edge, nothing)
         now = _merge(new_latch, tracker.type, f"{tracker.name}.now", values)
         track.add_incoming(nothing, preheader)
-        track.add_incoming(update.select(live, now, track, name=f"{tracker.name}.next"), new_latch)
+        name = f"{tracker.name}.next"
+        if tracker.is_mask:
+            # A live thread has not left before.
+            updated = either(update, both(update, live, now), track, name)
+        else:
+            updated = update.select(live, now, track, name=name)
+        track.add_incoming(updated, new_latch)
         tracker.track = track
 
     def _note(

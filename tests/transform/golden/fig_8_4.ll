@@ -1,11 +1,10 @@
 define i32 @f(i32 %t, i1 %c, i1 %u) {
 a:
-  %0 = total xor i1 %c, true
   br label %b
 
 b: predicate(%c)
-  %1 = total freeze i1 %u
-  br i1 %1, label %b1, label %b2
+  %0 = total freeze i1 %u
+  br i1 %0, label %b1, label %b2
 
 b1: predicate(%c)
   %x1 = add i32 %t, 1
@@ -17,9 +16,9 @@ b2: predicate(%c)
 
 b3: predicate(%c)
   %x = phi i32 [ %x1, %b1 ], [ %x2, %b2 ]
+  %r = total select i1 %c, i32 %x, i32 %t
   br label %d
 
 d:
-  %r = select i1 %0, i32 %t, i32 %x
   ret i32 %r
 }

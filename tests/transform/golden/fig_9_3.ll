@@ -40,7 +40,8 @@ H.latch:
   %s1.track.now = phi i32 [ poison, %L ], [ %s, %X1.leave ], [ poison, %X2.leave ]
   %i2.track.now = phi i32 [ poison, %L ], [ poison, %X1.leave ], [ %i.next, %X2.leave ]
   %live.next = total select i1 %live, i1 %stays, i1 false
-  %X1.mask.next = total select i1 %live, i1 %X1.mask.now, i1 %X1.mask
+  %0 = total select i1 %live, i1 %X1.mask.now, i1 false
+  %X1.mask.next = total select i1 %0, i1 true, i1 %X1.mask
   %s1.track.next = total select i1 %live, i32 %s1.track.now, i32 %s1.track
   %i2.track.next = total select i1 %live, i32 %i2.track.now, i32 %i2.track
   br label %H.live
@@ -105,10 +106,9 @@ L: predicate(%5)
   br label %H.latch
 
 H.latch: predicate(%live)
-  %6 = total select i1 %5, i1 true, i1 %3
-  %X1.mask.now = select i1 %6, i1 false, i1 true
   %live.next = total select i1 %live, i1 %5, i1 false
-  %X1.mask.next = total select i1 %live, i1 %X1.mask.now, i1 %X1.mask
+  %6 = total select i1 %live, i1 %0, i1 false
+  %X1.mask.next = total select i1 %6, i1 true, i1 %X1.mask
   %s1.track.next = total select i1 %live, i32 %s, i32 %s1.track
   %i2.track.next = total select i1 %live, i32 %i.next, i32 %i2.track
   br label %H.live
@@ -125,9 +125,9 @@ X1: predicate(%X1.mask.1)
   br label %X2
 
 X2: predicate(%7)
+  %r = total select i1 %7, i32 %i2, i32 %s1.1
   br label %R
 
 R:
-  %r = select i1 %X1.mask.1, i32 %s1.1, i32 %i2
   ret i32 %r
 }

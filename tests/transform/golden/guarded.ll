@@ -32,31 +32,30 @@ join:
 define i32 @some_run_it(i32 %t, i32 %n) {
 entry:
   %few = icmp sgt i32 %t, 5
-  %0 = total xor i1 %few, true
   br label %P
 
 P: predicate(%few)
-  %1 = total call i1 @weft.any(i1 %few)
-  %2 = total select i1 %few, i1 %1, i1 false
-  br i1 %1, label %H, label %H.skip
+  %0 = total call i1 @weft.any(i1 %few)
+  %1 = total select i1 %few, i1 %0, i1 false
+  br i1 %0, label %H, label %H.skip
 
 H.skip: predicate(%few)
   br label %X
 
-H: predicate(%2)
+H: predicate(%1)
   %i = phi i32 [ 0, %P ], [ %i.next, %H ]
   %s = phi i32 [ %t, %P ], [ %s.next, %H ]
   %s.next = add i32 %s, %i
   %i.next = add i32 %i, 1
   %again = icmp ne i32 %i.next, %n
-  %3 = total freeze i1 %again
-  br i1 %3, label %H, label %X
+  %2 = total freeze i1 %again
+  br i1 %2, label %H, label %X
 
 X: predicate(%few)
   %out = phi i32 [ %s.next, %H ], [ poison, %H.skip ]
+  %r = total select i1 %few, i32 %out, i32 %t
   br label %join
 
 join:
-  %r = select i1 %0, i32 %t, i32 %out
   ret i32 %r
 }

@@ -48,7 +48,8 @@ J.latch: predicate(%live)
   %j2.track.now = phi i32 [ poison, %JL ], [ %j, %X2.leave ], [ poison, %JX.leave ]
   %last.track.now = phi i32 [ poison, %JL ], [ poison, %X2.leave ], [ %j.next, %JX.leave ]
   %live.next = total select i1 %live.1, i1 %stays, i1 false
-  %X2.mask.next = total select i1 %live.1, i1 %X2.mask.now, i1 %X2.mask
+  %0 = total select i1 %live.1, i1 %X2.mask.now, i1 false
+  %X2.mask.next = total select i1 %0, i1 true, i1 %X2.mask
   %j2.track.next = total select i1 %live.1, i32 %j2.track.now, i32 %j2.track.1
   %last.track.next = total select i1 %live.1, i32 %last.track.now, i32 %last.track
   br label %J.live
@@ -81,7 +82,8 @@ H.latch:
   %i1.track.now = phi i32 [ poison, %HL ], [ %i.next, %X1.leave ], [ poison, %X2.leave.1 ]
   %j2.track.now.1 = phi i32 [ poison, %HL ], [ poison, %X1.leave ], [ %j2, %X2.leave.1 ]
   %live.next.1 = total select i1 %live, i1 %stays.1, i1 false
-  %X1.mask.next = total select i1 %live, i1 %X1.mask.now, i1 %X1.mask
+  %1 = total select i1 %live, i1 %X1.mask.now, i1 false
+  %X1.mask.next = total select i1 %1, i1 true, i1 %X1.mask
   %i1.track.next = total select i1 %live, i32 %i1.track.now, i32 %i1.track
   %j2.track.next.1 = total select i1 %live, i32 %j2.track.now.1, i32 %j2.track
   br label %H.live
@@ -154,10 +156,9 @@ JX.leave: predicate(%4)
   br label %J.latch
 
 J.latch: predicate(%live.1)
-  %6 = total select i1 %5, i1 true, i1 %4
-  %X2.mask.now = select i1 %6, i1 false, i1 true
   %live.next = total select i1 %live.1, i1 %5, i1 false
-  %X2.mask.next = total select i1 %live.1, i1 %X2.mask.now, i1 %X2.mask
+  %6 = total select i1 %live.1, i1 %0, i1 false
+  %X2.mask.next = total select i1 %6, i1 true, i1 %X2.mask
   %j2.track.next = total select i1 %live.1, i32 %j, i32 %j2.track.1
   %last.track.next = total select i1 %live.1, i32 %j.next, i32 %last.track
   br label %J.live
@@ -189,10 +190,9 @@ X1.leave: predicate(%11)
   br label %H.latch
 
 H.latch: predicate(%live)
-  %13 = total select i1 %12, i1 true, i1 %7
-  %X1.mask.now = select i1 %13, i1 false, i1 true
   %live.next.1 = total select i1 %live, i1 %12, i1 false
-  %X1.mask.next = total select i1 %live, i1 %X1.mask.now, i1 %X1.mask
+  %13 = total select i1 %live, i1 %11, i1 false
+  %X1.mask.next = total select i1 %13, i1 true, i1 %X1.mask
   %i1.track.next = total select i1 %live, i32 %i.next, i32 %i1.track
   %j2.track.next.1 = total select i1 %live, i32 %j2, i32 %j2.track
   br label %H.live
@@ -209,9 +209,9 @@ X1: predicate(%X1.mask.1)
   br label %X2
 
 X2: predicate(%14)
+  %r = total select i1 %14, i32 %j2.1, i32 %i1.1
   br label %R
 
 R:
-  %r = select i1 %X1.mask.1, i32 %i1.1, i32 %j2.1
   ret i32 %r
 }

@@ -6,7 +6,7 @@ P:
 H.live:
   %live = phi i1 [ %entering, %P ], [ %live.next, %H.latch ] shadow(false)
   %i = phi i32 [ 0, %P ], [ %i.next.1, %H.latch ]
-  %X1.mask = phi i1 [ false, %P ], [ %X1.mask.next, %H.latch ]
+  %X1.mask = phi i1 [ false, %P ], [ %X1.mask, %H.latch ]
   %where.track = phi i32 [ poison, %P ], [ %where.track.next, %H.latch ]
   %stay = total call i1 @weft.any(i1 %live)
   br i1 %stay, label %H, label %H.dispatch
@@ -37,7 +37,6 @@ H.latch:
   %stays = phi i1 [ true, %L ], [ false, %X2.leave ]
   %where.track.now = phi i32 [ poison, %L ], [ %i, %X2.leave ]
   %live.next = total select i1 %live, i1 %stays, i1 false
-  %X1.mask.next = total select i1 %live, i1 false, i1 %X1.mask
   %where.track.next = total select i1 %live, i32 %where.track.now, i32 %where.track
   br label %H.live
 
@@ -66,7 +65,7 @@ P:
 H.live:
   %live = phi i1 [ true, %P ], [ %live.next, %H.latch ]
   %i = phi i32 [ 0, %P ], [ %i.next, %H.latch ]
-  %X1.mask = phi i1 [ false, %P ], [ %X1.mask.next, %H.latch ]
+  %X1.mask = phi i1 [ false, %P ], [ %X1.mask, %H.latch ]
   %where.track = phi i32 [ poison, %P ], [ %where.track.next, %H.latch ]
   %stay = total call i1 @weft.any(i1 %live)
   br i1 %stay, label %H, label %H.dispatch
@@ -98,7 +97,6 @@ L: predicate(%3)
 
 H.latch: predicate(%live)
   %live.next = total select i1 %live, i1 %3, i1 false
-  %X1.mask.next = total select i1 %live, i1 false, i1 %X1.mask
   %where.track.next = total select i1 %live, i32 %i, i32 %where.track
   br label %H.live
 
@@ -112,9 +110,9 @@ X1: predicate(%X1.mask.1)
   br label %X2
 
 X2: predicate(%4)
+  %r = total select i1 %4, i32 %where, i32 -1
   br label %R
 
 R:
-  %r = select i1 %X1.mask.1, i32 -1, i32 %where
   ret i32 %r
 }
