@@ -19,15 +19,19 @@ class CompileOptions:
         Whether float operations may be contracted, reassociated and assume finite values.
     width
         Threads in a lane group; 1 runs thread after thread, None lets weft choose.
+    warp
+        Threads in a lane group of programs that ask what the threads of their warp do, whatever `width` says; None
+        where such a program runs in lane groups of any width.
     """
 
     fastmath: bool = False
     width: int | None = None
+    warp: int | None = None
 
     @property
     def key(self) -> str:
         """The options as text, for the compile cache."""
-        return f"fastmath={self.fastmath} width={self.width}"
+        return f"fastmath={self.fastmath} width={self.width} warp={self.warp}"
 
 
 @dataclass(slots=True)

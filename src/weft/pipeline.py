@@ -35,13 +35,14 @@ from weft.codegen.vectorize import (
     vectorize_function,
     why_not_vectorized,
 )
+from weft.codegen.warps import require_warps
 from weft.codegen.widen.calls import VectorMathFunction
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import UnsupportedError
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
-from weft.ir.intrinsics import IntrinsicKind, kind_of
+from weft.ir.intrinsics import IntrinsicKind, asks_for_lanes, kind_of
 from weft.ir.locations import span_of
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
@@ -53,6 +54,7 @@ from weft.stages import Form, Stage, StageLog, Version
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
 from weft.transform.barriers import BarrierProgram, barriers_of, split_at_barriers
+from weft.transform.linear_ids import number_linearly
 from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
 
@@ -127,17 +129,26 @@ def lower_kernel(
         most_lanes = lanes_with_room(require_room(module))
         kernel = module.functions[kernel_name]
         lower_work_items(module, kernel)
-        stages.add("work items", module, Version(kernel_name, Form.THREADS))
-        _refuse_warp_operations(module)
+        stages.linear = asks_for_lanes(module)
+        warp = options.warp if stages.linear else None
+        stages.add("work items", module, Version(kernel_name, Form.THREADS), warp or 0)
         math: dict[str, MathSymbol] = {}
         remarks = RemarkLog()
         program: BarrierProgram | LaneKernel | None = None
         if barriers_of(kernel):
+            _refuse_warp_operations(module)
             program = split_at_barriers(module, kernel)
-        elif (width := min(_choose_width(kernel, options.width, remarks), most_lanes)) > 1:
-            program = _widen(module, kernel, width, spec, math, stages)
-            reason = "as asked for" if options.width else "a register of 32-bit values"
-            remark_vectorization(remarks, kernel_name, reason, program.summary)
+        else:
+            if warp is not None:
+                width = require_warps(module, kernel, warp, options.width, most_lanes, remarks)
+            else:
+                width = min(_choose_width(kernel, options.width, remarks), most_lanes)
+            if width > 1:
+                program = _widen(module, kernel, width, spec, math, stages)
+                reason = "as asked for" if options.width else "a register of 32-bit values"
+                remark_vectorization(
+                    remarks, kernel_name, "as many as a warp" if warp else reason, program.summary
+                )
         for function in module.definitions():
             run_single_lane(function)
         entry, arena = build_group_entry(module, kernel, program)
@@ -160,6 +171,8 @@ def _widen(
     lanes = LaneSpace((width,))
     domain = domain_named("product", lanes.extents)
     partial = clone_function(kernel, f"{kernel.name}.partial")
+    if stages.linear:
+        number_linearly(partial)
     guard_by_lane(module, partial)
     versions = [Version(kernel.name, Form.THREADS), Version(partial.name, Form.THREADS)]
     stages.add_lanes("lane groups", module, versions, 0, width)
@@ -178,7 +191,7 @@ def _widen(
         summaries.append(summary)
         versions[i] = Version(name, Form.LANES)
         stages.add_lanes("widening", module, versions, i, width)
-    return LaneKernel(width, vectors[0], vectors[1], summaries[0])
+    return LaneKernel(width, vectors[0], vectors[1], summaries[0], stages.linear)
 
 
 def _lanes_arrive(
@@ -226,7 +239,7 @@ def _refuse_warp_operations(module: Module) -> None:
         for instruction in function.instructions():
             if kind_of(instruction.callee_name) is IntrinsicKind.HORIZONTAL:
                 raise UnsupportedError(
-                    "operations among the threads of a warp are not compiled yet",
+                    "warp operations in a kernel with barriers are not compiled yet",
                     span_of(instruction),
                     "run the kernel with cuda.jit(debug=True), or exchange values through cuda.shared.array",
                 )

@@ -62,6 +62,9 @@ class Stage:
         serves them too.
     width
         Threads of a lane group, consecutive along x; 0 where lanes do not matter yet.
+    linear
+        Whether they are threads of consecutive linear numbers instead, of which `partial` takes that of the first as
+        ``tid.x`` (`weft.transform.linear_ids`).
     """
 
     name: str
@@ -70,16 +73,21 @@ class Stage:
     changed: str
     partial: Version | None = None
     width: int = 0
+    linear: bool = False
 
 
 @dataclass(slots=True)
 class StageLog:
-    """Verifies and keeps the program after each pass; does nothing unless `active`."""
+    """Verifies and keeps the program after each pass; does nothing unless `active`.
+
+    `linear` says of which threads lane groups are (`Stage.linear`).
+    """
 
     active: bool
     stages: list[Stage] = field(default_factory=list)
+    linear: bool = False
 
-    def add(self, name: str, module: Module, kernel: Version) -> None:
+    def add(self, name: str, module: Module, kernel: Version, width: int = 0) -> None:
         """Note that the pass `name` has produced `module`, in which `kernel` runs all threads.
 
         Raises
@@ -89,7 +97,8 @@ class StageLog:
         """
         if self.active:
             verify(module)
-            self.stages.append(Stage(name, write_module(module), kernel, kernel.function))
+            text = write_module(module)
+            self.stages.append(Stage(name, text, kernel, kernel.function, None, width, self.linear))
 
     def add_lanes(
         self, name: str, module: Module, versions: Sequence[Version], changed: int, width: int
@@ -107,4 +116,5 @@ class StageLog:
             if changed:
                 name += " (partial lane groups)"
             function = versions[changed].function
-            self.stages.append(Stage(name, write_module(module), full, function, partial, width))
+            text = write_module(module)
+            self.stages.append(Stage(name, text, full, function, partial, width, self.linear))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,13 +11,11 @@ from codegen.machine_code import ISAS, WIDTHS, compile_kernel
 from generators.programs import INPUT_BYTES, MAX_THREADS, SLICE_BYTES, Options, random_program
 from weft import interp
 from weft.interp import Program
-from weft.interp.execute import has_horizontal
+from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.writer import write_module
 from weft.machine.targets import Isa
 
 RUNS = 3
-SHUFFLE = "weft.shfl.idx.i32"
-"""Not widened yet."""
 
 Arguments = tuple[np.ndarray, np.ndarray, int, int]
 
@@ -46,8 +44,6 @@ def choice_of(seed: int) -> Choice:
         single_return=rng.random() < 0.7,
         horizontal=rng.random() < 0.25,
     )
-    if SHUFFLE in random_program(seed, options).functions:
-        options = replace(options, horizontal=False)
     return Choice(seed, rng.choice(WIDTHS), rng.choice(ISAS), options)
 
 
@@ -68,7 +64,7 @@ def check(choice: Choice) -> str | None:
     # What lanes tell each other depends on the width of their group.
     scalar = (
         None
-        if has_horizontal(judged.module)
+        if asks_for_lanes(judged.module)
         else compile_kernel(random_program(seed, choice.options), 1, choice.isa)
     )
     for run in range(RUNS):

@@ -9,7 +9,6 @@ import os
 import pytest
 
 from codegen.differential import check, choice_of, text_of
-from weft import pipeline
 
 PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 300)
 FIRST = int(os.environ.get("WEFT_FUZZ_FROM") or 0)
@@ -17,9 +16,7 @@ PARTS = 16
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_random_programs_mean_the_same_vectorized(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Kernels with horizontal operations are not let through yet, though they are widened.
-    monkeypatch.setattr(pipeline, "_refuse_warp_operations", lambda module: None)
+def test_random_programs_mean_the_same_vectorized(part: int) -> None:
     for seed in range(FIRST + part, FIRST + PROGRAMS, PARTS):
         choice = choice_of(seed)
         wrong = check(choice)

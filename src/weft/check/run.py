@@ -92,7 +92,8 @@ class StageProgram:
         stage = self.stage
         if stage.partial is None or shape.block[0] % stage.width == 0:
             return (stage.full,)
-        return (stage.full, stage.partial) if shape.block[0] > stage.width else (stage.partial,)
+        in_rows = not stage.linear or shape.block[0] == shape.group_threads
+        return (stage.full, stage.partial) if in_rows and shape.block[0] > stage.width else (stage.partial,)
 
     def run(self, inputs: LaunchInputs, shape: LaunchShape) -> list[Content] | None:
         """What memory holds after a launch; None when the launch ends early or cannot be run in this form.
@@ -127,7 +128,7 @@ class StageProgram:
             return False
         image = Image(self.program, workspace.memory)
         budget = _Budget()
-        for batch in lane_groups(shape, self.stage.width):
+        for batch in lane_groups(shape, self.stage.width, self.stage.linear):
             shared = _PerGroup(workspace.memory, self._facts.shared_bytes, batch.groups)
             dynamic = _PerGroup(workspace.memory, shape.dynamic_bytes, batch.groups)
             for version in used:
@@ -152,9 +153,12 @@ class StageProgram:
         def spread(values: NDArray[Any]) -> NDArray[Any]:
             return np.repeat(values, each)
 
+        position = lanes.positions(each)
+        if partial and lanes.linear:
+            position = (lanes.numbers(each), *(np.zeros_like(p) for p in position[1:]))
         work_items = [
-            lanes.x if each == 1 else lanes.thread_x(),
-            *(spread(v) for v in (lanes.y, lanes.z, lanes.block_x, lanes.block_y, lanes.block_z)),
+            *position,
+            *(spread(v) for v in (lanes.block_x, lanes.block_y, lanes.block_z)),
             *shape.block,
             *shape.grid,
             *(spread(memory.addresses(lanes.group)) for memory in shared),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.continuations import run_continuations
 from weft.codegen.group_values import GroupValues
-from weft.codegen.lane_groups import LaneKernel, run_lane_groups, run_threads
+from weft.codegen.lane_groups import LaneKernel, run_lane_groups, run_linear_lane_groups, run_threads
 from weft.codegen.launch_record import (
     ARENAS,
     ARGS,
@@ -95,7 +95,7 @@ def build_group_entry(
         if program is None:
             run_threads(group, kernel)
         elif isinstance(program, LaneKernel):
-            run_lane_groups(group, program)
+            (run_linear_lane_groups if program.linear else run_lane_groups)(group, program)
         else:
             run_continuations(group, program, arena, frames, error, index)
     builder.ret(ConstInt(I32, ErrorCode.OK))

@@ -19,13 +19,15 @@ class LaneKernel:
     """A kernel widened along x.
 
     `full` runs `width` threads that begin at ``tid.x``; `partial` has a parameter more, how many of them run.
-    `summary` says what became of the full version.
+    `summary` says what became of the full version. With `linear`, lane groups are of consecutive linear numbers, and
+    `partial` takes the number of the first as ``tid.x`` (`weft.transform.linear_ids`).
     """
 
     width: int
     full: Function
     partial: Function
     summary: VectorizationSummary
+    linear: bool = False
 
 
 def run_threads(group: GroupValues, kernel: Function) -> None:
@@ -59,3 +61,30 @@ def run_lane_groups(group: GroupValues, kernel: LaneKernel) -> None:
         builder.call(kernel.partial, [*group.thread_args([whole, y, z]), rest])
         builder.br(done)
         builder.at_end(done)
+
+
+def run_linear_lane_groups(group: GroupValues, kernel: LaneKernel) -> None:
+    """Call the SIMD kernel for each lane group of consecutive linear numbers ``x + bx*(y + by*z)``.
+
+    Where rows are whole lane groups, or there is only one row, the full version runs along rows, on positions that it
+    knows to be uniform or consecutive; the partial one, which divides, runs what is left.
+    """
+    zero, width = ConstInt(I64, 0), ConstInt(I64, kernel.width)
+    builder, function, size = group.builder, group.function, group.local_size
+    threads = builder.binary("mul", builder.binary("mul", size[0], size[1]), size[2])
+    row = builder.binary("and", size[0], ConstInt(I64, -kernel.width))
+    along_rows = builder.binary("or", builder.icmp("eq", row, size[0]), builder.icmp("eq", threads, size[0]))
+    row = builder.select(along_rows, row, zero)
+    with (
+        counted_loop(builder, function, zero, size[2], "tz") as z,
+        counted_loop(builder, function, zero, size[1], "ty") as y,
+        counted_loop(builder, function, zero, row, "tx", width.value) as x,
+    ):
+        builder.call(kernel.full, group.thread_args([x, y, z]))
+    whole = builder.binary("and", threads, ConstInt(I64, -kernel.width))
+    first = builder.select(along_rows, whole, zero)
+    with counted_loop(builder, function, first, threads, "linear", width.value) as number:
+        left = builder.binary("sub", threads, number)
+        count = builder.select(builder.icmp("ult", left, width), left, width)
+        active = builder.cast("trunc", count, I32)
+        builder.call(kernel.partial, [*group.thread_args([number, zero, zero]), active])

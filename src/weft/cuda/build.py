@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from weft.diag.remarks import Remark
 from weft.frontend.python.compile import compile_python
+from weft.frontend.python.lowering.cuda_ids import WARP_SIZE
 from weft.frontend.python.types import KernelType
 from weft.options import CompileOptions, Timings
 from weft.pipeline import LoweredKernel, emit_kernel, kernel_assembly, kernel_llvm, lower_kernel
@@ -19,7 +21,8 @@ def lower(
     """Take a kernel through front end and pipeline, up to LLVM's final passes; with what was remarked."""
     with timings.measure("frontend"):
         result = compile_python(function, types, fastmath=options.fastmath)
-    lowered = lower_kernel(result.module, result.kernel.name, options, TargetSpec.host(), timings)
+    warps = replace(options, warp=WARP_SIZE)
+    lowered = lower_kernel(result.module, result.kernel.name, warps, TargetSpec.host(), timings)
     return lowered, (*result.remarks, *lowered.remarks)
 
 

@@ -20,7 +20,7 @@ from weft.interp.memory import Memory
 from weft.interp.program import Image, Program
 from weft.ir.constants import ConstFloat
 from weft.ir.function import Function, Module
-from weft.ir.intrinsics import INTRINSICS, SHARED_ATTRIBUTE, IntrinsicKind
+from weft.ir.intrinsics import SHARED_ATTRIBUTE, asks_for_lanes
 from weft.ir.types import FloatType, IntType, PointerType, Type
 
 WARP_SIZE = 32
@@ -175,17 +175,8 @@ def group_layout(
     bx, by, bz = _extents(block, "block")
     threads = bx * by * bz
     if width is None:
-        width = WARP_SIZE if has_horizontal(program.module) else threads
+        width = WARP_SIZE if asks_for_lanes(program.module) else threads
     return gx * gy * gz, -(-threads // width) * width, width
-
-
-def has_horizontal(module: Module) -> bool:
-    """Whether a program asks for what other lanes of its lane group do."""
-    asking = {
-        n for n, row in INTRINSICS.items() if row.kind in (IntrinsicKind.HORIZONTAL, IntrinsicKind.MASK)
-    }
-    asking |= {"weft.lane.id", "weft.num.lanes"}
-    return any(name in asking for name in module.functions)
 
 
 def _mapped(memory: Memory, argument: Argument, position: int) -> Argument:

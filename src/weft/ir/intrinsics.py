@@ -32,19 +32,20 @@ class IntrinsicKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Intrinsic:
-    """One row: `signature`, `kind`, and the meaning in words."""
+    """One row: `signature`, `kind`, the meaning in words, and whether threads see each other's stores behind it."""
 
     name: str
     signature: FunctionType
     kind: IntrinsicKind
     meaning: str
+    orders_memory: bool = False
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """LLVM function attributes that let LLVM's passes treat the call as its kind requires."""
         if self.kind in (IntrinsicKind.ID, IntrinsicKind.SIZE, IntrinsicKind.SHARED):
             return ("nounwind", "speculatable", "willreturn", "memory(none)")
-        if self.kind in (IntrinsicKind.HORIZONTAL, IntrinsicKind.MASK):
+        if self.kind in (IntrinsicKind.HORIZONTAL, IntrinsicKind.MASK) and not self.orders_memory:
             return ("convergent", "nounwind", "willreturn", "memory(none)")
         return ("convergent", "nounwind", "willreturn")
 
@@ -84,7 +85,10 @@ INTRINSICS: dict[str, Intrinsic] = {
         ),
         Intrinsic("weft.shfl.idx.i64", _fn(I64, I64, I32), _HORIZONTAL, "as weft.shfl.idx.i32"),
         Intrinsic("weft.match.any.i64", _fn(I64, I64), _HORIZONTAL, "bit l set when active lane l has the same value"),
-        Intrinsic("weft.warp.sync", _fn(VOID), _HORIZONTAL, "the lane group meets; orders memory among its lanes"),
+        Intrinsic(
+            "weft.warp.sync", _fn(VOID), _HORIZONTAL, "the lane group meets; orders memory among its lanes",
+            orders_memory=True,
+        ),
     )
 }  # fmt: skip
 
@@ -99,6 +103,15 @@ def declare(module: Module, name: str) -> Function:
     """The intrinsic `name` as a function of `module`, declared on first use."""
     row = INTRINSICS[name]
     return module.declare(name, row.signature, row.attributes)
+
+
+def asks_for_lanes(module: Module) -> bool:
+    """Whether a program asks which threads form a lane group: what the others do, or its place among them."""
+    return any(
+        name in ("weft.lane.id", "weft.num.lanes")
+        or kind_of(name) in (IntrinsicKind.HORIZONTAL, IntrinsicKind.MASK)
+        for name in module.functions
+    )
 
 
 def kind_of(callee_name: str | None) -> IntrinsicKind | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from weft.codegen.widen.context import Widening, any_lane, mask_bits
+from weft.codegen.widen.shuffles import widen_match, widen_shuffle
 from weft.ir import FALSE, TRUE, ConstInt, Instruction, Value
 from weft.ir.types import I64, IntType
 
@@ -88,4 +89,8 @@ _HANDLERS: dict[str, Callable[[Widening, Instruction], None]] = {
     "weft.mask": _mask,
     "weft.lane.id": _lane_id,
     "weft.num.lanes": _num_lanes,
+    "weft.shfl.idx.i32": widen_shuffle,
+    "weft.shfl.idx.i64": widen_shuffle,
+    "weft.match.any.i64": widen_match,
+    "weft.warp.sync": lambda w, call: None,
 }

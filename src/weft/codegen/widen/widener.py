@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence
+from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.calls import FindMath, widen_call, widen_lane_by_lane
-from weft.codegen.widen.context import Widening, any_lane, mask_bits
+from weft.codegen.widen.context import Widening, any_lane
 from weft.codegen.widen.elementwise import is_elementwise, widen_scalar, widen_vector
 from weft.codegen.widen.horizontal import widen_horizontal
 from weft.codegen.widen.lanes import LaneSpace
@@ -200,21 +201,8 @@ def _uniform_condition(w: Widening, condition: Value) -> Value:
 def _widen_switch(w: Widening, switch: Instruction) -> None:
     targets = [w.starts[t] for t in switch.blocks]
     value = switch.operands[0]
-    chosen = w.scalar(value) if w.is_uniform(value) else _of_an_active_lane(w, value)
+    chosen = w.scalar(value) if w.is_uniform(value) else of_an_active_lane(w, value)
     w.builder.insert(Instruction("switch", VOID, [chosen], blocks=targets, attrs=switch.attrs))
-
-
-def _of_an_active_lane(w: Widening, value: Value) -> Value:
-    """A uniform value that is kept as a vector; any number where no lane is active."""
-    if w.mask is None:
-        return w.builder.extract_element(w.vector(value), ConstInt(I64, 0))
-    bits = mask_bits(w.builder, w.mask)
-    assert isinstance(bits.type, IntType)
-    # The last lane's bit is set, so that there is one to count to.
-    last = ConstInt(bits.type, 1 << (w.lanes.width - 1))
-    count = w.intrinsic(f"llvm.cttz.i{bits.type.bits}", bits.type, (bits.type, I1))
-    lane = w.builder.call(count, (w.builder.binary("or", bits, last), ConstInt(I1, 1)))
-    return w.builder.unary("freeze", w.builder.extract_element(w.vector(value), lane))
 
 
 def _widen_ret(w: Widening, ret: Instruction) -> None:
