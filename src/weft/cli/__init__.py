@@ -12,10 +12,10 @@ import sys
 from collections.abc import Sequence
 
 import weft
-from weft.cli import analyze, info
+from weft.cli import analyze, info, vectorize
 from weft.diag.errors import WeftError
 
-COMMANDS = (analyze, info)
+COMMANDS = (analyze, vectorize, info)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -34,7 +34,7 @@ def initial_shapes(
     for argument in function.args:
         size = element_bytes.get(argument)
         if size is None:
-            size = _accessed_bytes(argument, layout) if isinstance(argument.type, PointerType) else 1
+            size = accessed_bytes(argument, layout) if isinstance(argument.type, PointerType) else 1
         given = shapes.argument(argument.index)
         found[argument] = given.shape(domain, _bits(argument, layout), size)
     return found
@@ -48,7 +48,7 @@ def _bits(argument: Argument, layout: DataLayout) -> int:
     return 0
 
 
-def _accessed_bytes(pointer: Value, layout: DataLayout) -> int:
+def accessed_bytes(pointer: Value, layout: DataLayout) -> int:
     """The size of what is read or written through a pointer, or of what it is indexed by; 1 if neither is seen."""
     for user in pointer.instruction_users():
         size = _size_at(user, pointer, layout)

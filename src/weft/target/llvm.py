@@ -95,6 +95,10 @@ class ParsedModule:
     def __str__(self) -> str:
         return str(self.ref)
 
+    def bitcode(self) -> bytes:
+        """The module in LLVM's binary format."""
+        return self.ref.as_bitcode()
+
     def run_passes(self, names: Iterable[str], machine: TargetMachine) -> None:
         """Run passes one by one, each over the whole module, in the order given."""
         _restrain_newgvn()

@@ -78,6 +78,17 @@ def emit_assembly(text: str, spec: TargetSpec, passes: PassList | Pipeline | Non
     return spec.machine.emit_assembly(_prepared(text, spec, passes))
 
 
+def emit_bitcode(text: str, spec: TargetSpec, passes: PassList | Pipeline | None = None) -> bytes:
+    """Return a module in LLVM's binary format.
+
+    Raises
+    ------
+    CompileError
+        LLVM's parser or verifier refuses the module.
+    """
+    return _prepared(text, spec, passes).bitcode()
+
+
 def _prepared(text: str, spec: TargetSpec, passes: PassList | Pipeline | None) -> ParsedModule:
     module = ParsedModule(text, spec.machine)
     if passes:

@@ -1,0 +1,88 @@
+"""``weft vectorize``: SIMD code from a function of LLVM IR or C, or from the parallel loops in it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from weft.loops.llvm_ir import MASKS, VectorizedIR, vectorize_ir
+
+_OUTPUTS = (".ll", ".bc", ".s", ".o")
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "vectorize",
+        help="SIMD code from LLVM IR or C: whole functions and parallel loops",
+        description=__doc__,
+    )
+    parser.add_argument("file", metavar="FILE", type=Path, help="LLVM text (.ll), bitcode (.bc), C or C++")
+    parser.add_argument("--function", metavar="NAME", required=True, help="the function")
+    parser.add_argument(
+        "--width", metavar="W", type=int, help="lanes; by default those of a register of 32-bit values"
+    )
+    parser.add_argument(
+        "--args",
+        metavar="SHAPES",
+        default="",
+        help="shapes of the arguments joined by _: U uniform, C contiguous, T varying, S<k> stride k, each with"
+        " a<n> for an alignment; r<shape> for the result; missing ones are uniform",
+    )
+    parser.add_argument("--mask", choices=MASKS, default="none", help="whether the last argument is a mask")
+    parser.add_argument(
+        "--loop",
+        metavar="LOOP",
+        help="vectorize loops instead: 'outermost', 'annotated' or the name of a header",
+    )
+    parser.add_argument("--name", metavar="NAME", help="the SIMD function's name")
+    parser.add_argument("--target", metavar="CPU", default="host", help="host, or an instruction set")
+    parser.add_argument("--fastmath", action="store_true", help="allow float sums in another order")
+    parser.add_argument("--clang", metavar="OPTION", action="append", default=[], help="an option for clang")
+    parser.add_argument("--remarks", action="store_true", help="say what was decided")
+    parser.add_argument("--header", metavar="OUT", type=Path, help="write the function's declaration in C")
+    parser.add_argument("-o", dest="output", metavar="OUT", type=Path, help="a .ll, .bc, .s or .o file")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Vectorize, and write what was asked for; 2 for wrong usage."""
+    output: Path | None = options.output
+    if output is not None and output.suffix not in _OUTPUTS:
+        print(f"weft vectorize: {output} should end in one of {', '.join(_OUTPUTS)}", file=sys.stderr)
+        return 2
+    made = vectorize_ir(
+        options.file,
+        options.function,
+        width=options.width,
+        args=options.args,
+        mask=options.mask,
+        loop=options.loop,
+        name=options.name,
+        target=options.target,
+        fastmath=options.fastmath,
+        clang_options=options.clang,
+    )
+    if options.remarks:
+        print(made.remarks, file=sys.stderr)
+    if options.header is not None:
+        options.header.write_text(made.header, encoding="utf-8")
+    if output is None:
+        print(made.llvm)
+    else:
+        _write(made, output)
+    return 0
+
+
+def _write(made: VectorizedIR, output: Path) -> None:
+    match output.suffix:
+        case ".ll":
+            output.write_text(made.llvm, encoding="utf-8")
+        case ".s":
+            output.write_text(made.assembly, encoding="utf-8")
+        case ".bc":
+            output.write_bytes(made.bitcode)
+        case _:
+            output.write_bytes(made.object_code)

@@ -1,0 +1,237 @@
+"""SIMD code from LLVM IR or C: ``weft.vectorize_ir`` and the command ``weft vectorize``.
+
+*Whole-function mode* adds a function for W lanes beside one for one lane; *loop mode* turns parallel loops of a
+function into SIMD code in place (Moll, §3.1 and 3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.analysis.shapes import Signature, domain_named, parse_args
+from weft.codegen.remarks import remark_vectorization
+from weft.codegen.whole_function import vectorize_whole_function
+from weft.diag.errors import ArgumentError, CompileError
+from weft.diag.remarks import RemarkLog
+from weft.frontend.clang import SUFFIXES, compile_c
+from weft.ir import Function, Module
+from weft.ir.layout import parse_datalayout
+from weft.ir.types import PointerType
+from weft.ir.verifier import verify
+from weft.ir.writer import write_module
+from weft.ir_pipeline import VectorizedModule, canonical_module, chosen_function, vectorize_loops
+from weft.loops.c_header import c_declaration
+from weft.machine.host import host
+from weft.machine.targets import ISAS, Isa
+from weft.machine.vector_abi import VectorParameter, vector_name
+from weft.report.arguments import initial_shapes
+from weft.target.llvm import disassemble
+from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
+from weft.target.passes import FINAL, optimize
+from weft.target.vector_math import math_finder
+
+MASKS = ("none", "last")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorizedIR:
+    """LLVM IR with SIMD code in it.
+
+    Parameters
+    ----------
+    name
+        The SIMD function, or the function whose loops became SIMD code.
+    loops
+        How many did.
+    remarks
+        What was decided, and why.
+    libraries
+        Symbols of vector math functions that the code calls, to be linked with.
+    """
+
+    name: str
+    loops: int
+    remarks: RemarkLog
+    libraries: tuple[str, ...]
+    _text: str
+    _spec: TargetSpec
+    _declaration: str | None
+
+    @property
+    def llvm(self) -> str:
+        """The module as optimized LLVM IR."""
+        return optimize(self._text, FINAL, self._spec.machine)
+
+    @property
+    def bitcode(self) -> bytes:
+        return emit_bitcode(self._text, self._spec, FINAL)
+
+    @property
+    def assembly(self) -> str:
+        return emit_assembly(self._text, self._spec, FINAL)
+
+    @property
+    def object_code(self) -> bytes:
+        """The module as an object file."""
+        return emit_object(self._text, self._spec, FINAL)
+
+    @property
+    def header(self) -> str:
+        """The SIMD function's declaration in C, with vector types as GCC and clang write them.
+
+        Raises
+        ------
+        ArgumentError
+            C has no such declaration.
+        """
+        if self._declaration is None:
+            raise ArgumentError("there is no declaration of a loop: its function is declared where it was")
+        return self._declaration
+
+
+def vectorize_ir(
+    source: str | bytes | Path,
+    function: str,
+    *,
+    width: int | None = None,
+    args: str = "",
+    mask: str = "none",
+    loop: str | None = None,
+    name: str | None = None,
+    target: str = "host",
+    fastmath: bool = False,
+    clang_options: Sequence[str] = (),
+) -> VectorizedIR:
+    """Make SIMD code of a function, or of the parallel loops in it.
+
+    Parameters
+    ----------
+    source
+        A file (``.ll``, ``.bc``, C or C++), LLVM's text, or its bitcode.
+    function
+        The function.
+    width
+        Lanes; by default those of a vector register of 32-bit values.
+    args
+        Shapes of the parameters, as ``weft analyze --args`` takes them: ``"U_TrT"``. Missing ones are uniform.
+    mask
+        ``"last"``: the SIMD function takes a mask as last parameter, ``"none"``: it takes none.
+    loop
+        Loop mode: the name of a header, which promises that the loop's iterations are independent, ``"outermost"`` or
+        ``"annotated"``. None for whole-function mode.
+    name
+        The SIMD function's name; by default by the vector function ABI.
+    target
+        ``"host"``, or the name of an instruction set (``weft info`` lists them).
+    fastmath
+        Whether float sums may be formed in another order.
+    clang_options
+        For C: ``-DNAME``, ``-Ifolder``.
+
+    Returns
+    -------
+    VectorizedIR
+
+    Raises
+    ------
+    ArgumentError
+        There is no such function, loop or target, or shapes that do not fit.
+    UnsupportedError
+        The function cannot be vectorized.
+    CompileError, IRSyntaxError
+        LLVM or clang refuses the source.
+    """
+    spec, isa = _target(target)
+    text, file = _read(source, spec, clang_options)
+    module = canonical_module(text, spec, file)
+    chosen = chosen_function(module, function)
+    width = width or max(2, isa.vector_bits // 32)
+    if width < 1 or width & (width - 1):
+        raise ArgumentError(f"{width} lanes: the number of lanes is a power of two")
+    if loop is not None:
+        done = vectorize_loops(module, chosen, loop, width, spec, fastmath=fastmath)
+        return VectorizedIR(function, done.loops, done.remarks, tuple(done.math), done.text, spec, None)
+    if mask not in MASKS:
+        raise ArgumentError(f"mask={mask!r}: it is one of {', '.join(MASKS)}")
+    shapes = parse_args(args)
+    done, vector = _whole_function(module, chosen, shapes, width, mask == "last", name, spec, isa)
+    return VectorizedIR(
+        vector.name, 0, done.remarks, tuple(done.math), write_module(module, plain=True), spec,
+        c_declaration(vector),
+    )  # fmt: skip
+
+
+def _whole_function(
+    module: Module,
+    function: Function,
+    signature: Signature,
+    width: int,
+    masked: bool,
+    name: str | None,
+    spec: TargetSpec,
+    isa: Isa,
+) -> tuple[VectorizedModule, Function]:
+    domain = domain_named("product", (width,))
+    layout = parse_datalayout(module.datalayout)
+    shapes = initial_shapes(function, signature, domain, layout, {})
+    if name is None:
+        parameters = [_parameter(function, signature, i, layout) for i in range(len(function.args))]
+        name = vector_name(isa, masked, width, parameters, function.name)
+    if name in module.functions:
+        raise ArgumentError(f"the module has a function {name} already", hint="give another name")
+    result = VectorizedModule(module)
+    find_math = math_finder(result.math, spec)
+    vector, summary = vectorize_whole_function(
+        module, function, dict(shapes), width, name, find_math, masked=masked
+    )
+    if signature.result is not None and signature.result.kind == "U" and vector.fn_type.result.is_vector:
+        raise ArgumentError(f"the result of {function.name} differs from lane to lane, and is not uniform")
+    remark_vectorization(result.remarks, function.name, "as asked for", summary)
+    verify(module)
+    result.functions.append(vector.name)
+    return result, vector
+
+
+def _parameter(function: Function, signature: Signature, index: int, layout: object) -> VectorParameter:
+    shape = signature.argument(index)
+    if shape.kind == "T":
+        return VectorParameter(None, shape.alignment)
+    if shape.kind == "U":
+        return VectorParameter(0, shape.alignment)
+    stride = 1 if shape.kind == "C" else shape.stride
+    if shape.kind == "C" and isinstance(function.args[index].type, PointerType):
+        from weft.report.arguments import accessed_bytes
+
+        stride = accessed_bytes(function.args[index], layout)  # type: ignore[arg-type]
+    return VectorParameter(stride, shape.alignment)
+
+
+def _target(name: str) -> tuple[TargetSpec, Isa]:
+    if name == "host":
+        return TargetSpec.host(), host().isa
+    for isa in ISAS:
+        if name in (isa.name, isa.cpu):
+            return TargetSpec.of_isa(isa), isa
+    known = ", ".join(isa.name for isa in ISAS)
+    raise ArgumentError(f"there is no target {name!r}", hint=f"it is host, or one of {known}")
+
+
+def _read(source: str | bytes | Path, spec: TargetSpec, clang_options: Sequence[str]) -> tuple[str, str]:
+    """LLVM's text, and what it is called."""
+    if isinstance(source, bytes):
+        return disassemble(source), "<bitcode>"
+    if isinstance(source, str):
+        return source, "<text>"
+    try:
+        if source.suffix in SUFFIXES:
+            return compile_c(source, spec.triple, clang_options), str(source)
+        data = source.read_bytes()
+    except OSError as error:
+        raise ArgumentError(f"{source} cannot be read: {error.strerror}") from None
+    if source.suffix == ".bc" or data.startswith(b"BC\xc0\xde"):
+        return disassemble(data), str(source)
+    if source.suffix != ".ll":
+        raise CompileError(f"{source}: weft reads LLVM IR (.ll, .bc), C and C++")
+    return data.decode("utf-8", errors="surrogateescape"), str(source)

@@ -1,0 +1,40 @@
+"""Names of SIMD functions by the vector function ABIs of x86 and AArch64.
+
+``_ZGV<isa><mask><lanes><parameters>_<name>``: the letter of the instruction set, ``M`` where the function takes a
+mask and ``N`` where not, the number of lanes, and for each parameter ``v`` (a vector), ``u`` (uniform) or
+``l<stride>`` (linear; a negative stride is written ``ln<stride>``, 1 is left out), followed by ``a<alignment>`` where
+one is promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.machine.targets import AVX2, AVX512, NEON, SSE2, SSE4, Isa
+
+_LETTERS = {SSE2.name: "b", SSE4.name: "b", AVX2.name: "d", AVX512.name: "e", NEON.name: "n"}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorParameter:
+    """How a parameter changes from lane to lane: by nothing, by `stride`, or freely (None)."""
+
+    stride: int | None = None
+    alignment: int = 1
+
+    def __str__(self) -> str:
+        if self.stride is None:
+            text = "v"
+        elif self.stride == 0:
+            text = "u"
+        else:
+            number = "" if self.stride == 1 else str(abs(self.stride))
+            text = f"l{'n' if self.stride < 0 else ''}{number}"
+        return text if self.alignment == 1 else f"{text}a{self.alignment}"
+
+
+def vector_name(isa: Isa, masked: bool, lanes: int, parameters: Sequence[VectorParameter], name: str) -> str:
+    """The name of the SIMD version of function `name`; ``_LLVM_`` stands for sets the ABI has no letter for."""
+    letter = _LETTERS.get(isa.name, "_LLVM_")
+    return f"_ZGV{letter}{'M' if masked else 'N'}{lanes}{''.join(map(str, parameters))}_{name}"
