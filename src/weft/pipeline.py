@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
+from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.groups import build_group_entry
 from weft.codegen.lane_groups import LaneKernel
 from weft.codegen.remarks import remark_vectorization
@@ -35,6 +36,7 @@ from weft.codegen.vectorize import (
     vectorize_function,
     why_not_vectorized,
 )
+from weft.codegen.vectorize_barriers import vectorize_at_barriers
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.calls import VectorMathFunction
 from weft.codegen.widen.lanes import LaneSpace
@@ -53,7 +55,7 @@ from weft.options import CompileOptions, Timings, checking
 from weft.stages import Form, Stage, StageLog, Version
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
-from weft.transform.barriers import BarrierProgram, barriers_of, split_at_barriers
+from weft.transform.barriers import barriers_of, split_at_barriers
 from weft.transform.linear_ids import number_linearly
 from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
@@ -134,10 +136,11 @@ def lower_kernel(
         stages.add("work items", module, Version(kernel_name, Form.THREADS), warp or 0)
         math: dict[str, MathSymbol] = {}
         remarks = RemarkLog()
-        program: BarrierProgram | LaneKernel | None = None
+        program: GroupContinuations | LaneKernel | None = None
         if barriers_of(kernel):
             _refuse_warp_operations(module)
-            program = split_at_barriers(module, kernel)
+            width = min(_choose_width(kernel, options.width, remarks), most_lanes)
+            program = _split(module, kernel, width, options, spec, math, remarks, stages)
         else:
             if warp is not None:
                 width = require_warps(module, kernel, warp, options.width, most_lanes, remarks)
@@ -155,8 +158,35 @@ def lower_kernel(
         _restrict_to(module, entry)
         stages.add("group loops", module, Version(entry.name, Form.ENTRY))
         text = write_module(module, plain=True)
-    lines = program.lines if isinstance(program, BarrierProgram) else ()
+    lines = program.lines if isinstance(program, GroupContinuations) else ()
     return LoweredKernel(text, entry.name, arena, lines, timings, math, remarks, stages.stages)
+
+
+def _split(
+    module: Module,
+    kernel: Function,
+    width: int,
+    options: CompileOptions,
+    spec: TargetSpec,
+    math: dict[str, MathSymbol],
+    remarks: RemarkLog,
+    stages: StageLog,
+) -> GroupContinuations:
+    """Replace a kernel with barriers by its continuations."""
+    if width == 1:
+        return thread_by_thread(split_at_barriers(module, kernel))
+    lanes = LaneSpace((width,))
+    domain = domain_named("product", lanes.extents)
+    shapes: dict[Value, Shape] = {a: domain.strided(1, 64, width) for a in kernel.args if a.name == "tid.x"}
+
+    def observe(stage: str, module: Module) -> None:
+        stages.add(stage, module, Version(kernel.name, Form.THREADS, oblivious=True), width)
+
+    find = functools.partial(_find_math, math, spec)
+    program, summary = vectorize_at_barriers(module, kernel, lanes, shapes, find, observe)
+    reason = "as asked for" if options.width else "a register of 32-bit values"
+    remark_vectorization(remarks, kernel.name, reason, summary)
+    return program
 
 
 def _widen(

@@ -46,7 +46,7 @@ class MachineCode:
         for i, argument in enumerate(arguments):
             slots[i] = argument.ctypes.data if isinstance(argument, np.ndarray) else argument
         threads = extents[0] * extents[1] * extents[2]
-        scratch = ctypes.create_string_buffer(self.lowered.arena.bytes(threads, 0) + 64)
+        scratch = ctypes.create_string_buffer(self.lowered.arena.bytes((threads, 1, 1), 0) + 64)
         arenas = (ctypes.c_void_p * 1)(-(-ctypes.addressof(scratch) // 64) * 64)
         error = (ctypes.c_int64 * ERROR_WORDS)()
         record = RECORD.pack(

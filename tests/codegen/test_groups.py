@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from weft.codegen.continuations import thread_by_thread
 from weft.codegen.groups import build_group_entry
 from weft.codegen.launch_record import ErrorCode
 from weft.codegen.loops import counted_loop
@@ -112,7 +113,7 @@ class Launch:
         module = read_module(text)
         kernel = module.functions["k"]
         lower_work_items(module, kernel)
-        program = split_at_barriers(module, kernel) if barriers_of(kernel) else None
+        program = thread_by_thread(split_at_barriers(module, kernel)) if barriers_of(kernel) else None
         for function in module.definitions():
             run_single_lane(function)
         self.entry, self.needs = build_group_entry(module, kernel, program)
@@ -178,8 +179,8 @@ def test_the_arena_holds_shared_memory_and_a_frame_for_each_thread():
     plain = Launch(COUNT, (1, 1, 1), (1, 1, 1), 0).needs
     given = Launch(REVERSE, (1, 1, 1), (1, 1, 1), 0).needs
     assert given.fixed - plain.fixed == 512
-    assert plain.per_thread == 0
-    assert given.per_thread == 64 + 4
+    assert plain.per_lane_group == 0
+    assert given.per_lane_group == 64 + 8
 
 
 @pytest.mark.parametrize(("start", "stop", "step"), [(0, 5, 1), (2, 9, 3), (4, 4, 1), (5, 2, 1)])

@@ -18,7 +18,7 @@ from weft.check.lane_groups import LaneGroups, lane_groups
 from weft.check.vector_math import define_lane_by_lane
 from weft.codegen.arena import ArenaNeeds
 from weft.interp import Geometry, Image, Memory, Program, launch, run_function
-from weft.ir import BasicBlock
+from weft.ir import BasicBlock, Instruction
 from weft.ir.reader import read_module
 from weft.pipeline import MathSymbol
 from weft.runtime.launch import ERROR_WORDS, RECORD
@@ -84,8 +84,17 @@ class StageProgram:
         return Program(module)
 
     @functools.cached_property
+    def _barriers(self) -> list[Instruction]:
+        return barriers_of(self.program.function(self.stage.full.function))
+
+    @property
     def _has_barriers(self) -> bool:
-        return bool(barriers_of(self.program.function(self.stage.full.function)))
+        return bool(self._barriers)
+
+    @property
+    def _may_pass_barriers_apart(self) -> bool:
+        """Whether lanes may pass a barrier that others of their lane group wait at."""
+        return any(b.block is not None and b.block.predicate is not None for b in self._barriers)
 
     def versions_used(self, shape: LaunchShape) -> tuple[Version, ...]:
         """The functions that a launch of this shape runs."""
@@ -124,7 +133,7 @@ class StageProgram:
 
     def _run_lane_groups(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
         used = self.versions_used(shape)
-        if self._has_barriers and len(used) > 1:
+        if (self._has_barriers and len(used) > 1) or self._may_pass_barriers_apart:
             return False
         image = Image(self.program, workspace.memory)
         budget = _Budget()
@@ -178,7 +187,7 @@ class StageProgram:
     def _run_entry(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
         memory, dynamic, groups = workspace.memory, shape.dynamic_bytes, shape.groups
         slots = struct.pack("@" + "".join(_slot_format(f) for f in inputs.formats), *workspace.slots)
-        arenas = _PerGroup(memory, self._facts.arena.bytes(shape.group_threads, dynamic), groups)
+        arenas = _PerGroup(memory, self._facts.arena.bytes(shape.block, dynamic), groups)
         table = _placed(memory, arenas.addresses(np.arange(groups)).tobytes(), "arenas")
         error = _placed(memory, bytes(8 * ERROR_WORDS), "error record")
         arguments = _placed(memory, slots, "arguments")

@@ -1,33 +1,99 @@
-"""Work-group loops of kernels with barriers: continuation after continuation (Karrenberg and Hack, Fig. 4)."""
+"""Work-group loops of kernels with barriers: continuation after continuation (Karrenberg and Hack, Fig. 4).
+
+A work-group runs in rounds. Each round runs one continuation for all lane groups that are not finished; they all must
+report the same barrier, and its continuation is what the next round runs. ``live`` holds for each lane group a bit for
+each of its threads that has not returned. Where only a part of these arrives at a barrier, or none, `settling` runs
+the others on.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.codegen.arena import ArenaNeeds
 from weft.codegen.group_values import GroupValues
-from weft.codegen.launch_record import ErrorCode
-from weft.codegen.loops import counted_loop
-from weft.ir import Builder, ConstInt, Function, Instruction, Value
-from weft.ir.types import I8, I32, I64, pointer
+from weft.codegen.lane_order import LaneGroupValues, all_lanes, count_lane_groups, each_lane_group
+from weft.codegen.launch_record import STATE_BYTES, ErrorCode
+from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
+from weft.ir.types import I8, I32, I64, Type, pointer
 from weft.transform.barriers import FINISHED, BarrierProgram
+from weft.transform.continuations import ARRIVED, VOTED
+
+LEFT = 16
+"""Byte offset in the votes record: i64, the lanes that `settle` leaves unfinished."""
+
+DIVERGED = -1
+"""What `settle` returns when threads of the lane group have arrived at different barriers."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneContinuation:
+    """A continuation for lane groups: `full` runs all threads, `masked` those whose bits its last argument has.
+
+    With one lane there is no `masked`.
+    """
+
+    full: Function
+    masked: Function | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContinuations:
+    """A kernel with barriers as code for lane groups of `width` threads.
+
+    Parameters
+    ----------
+    parts
+        The continuations by the number of the barrier that they follow.
+    frame_bytes
+        The frame of a lane group.
+    lines
+        The source line of each barrier.
+    settle
+        Runs on the lanes that did not arrive at a barrier with others; None where all always do.
+    linear
+        Whether lane groups are of consecutive linear numbers (`weft.codegen.lane_order`).
+    """
+
+    width: int
+    parts: tuple[LaneContinuation, ...]
+    frame_bytes: int
+    lines: tuple[int, ...]
+    settle: Function | None = None
+    linear: bool = False
+
+    @property
+    def functions(self) -> list[Function]:
+        """The continuations' code."""
+        return [f for part in self.parts for f in (part.full, part.masked) if f is not None]
+
+    def arena(self, fixed: int) -> ArenaNeeds:
+        """What a work-group needs beside `fixed` bytes: frames and live lanes, and a frame to set one aside."""
+        aside = self.frame_bytes if self.settle is not None else 0
+        return ArenaNeeds(fixed + aside, self.frame_bytes + 8, self.width)
+
+
+def thread_by_thread(program: BarrierProgram) -> GroupContinuations:
+    """The continuations as they are, for lane groups of one thread."""
+    parts = tuple(LaneContinuation(c.function) for c in program.continuations)
+    return GroupContinuations(1, parts, program.frame_bytes, program.lines)
 
 
 def run_continuations(
-    group: GroupValues, program: BarrierProgram, arena: Value, frames: Value, error: Value, group_index: Value
+    group: GroupValues, program: GroupContinuations, arena: Value, scratch: Value, error: Value, number: Value
 ) -> None:
     """Run continuation after continuation for the whole group until every thread is finished.
 
-    ``states`` holds for each thread the number its last continuation returned. A round runs one continuation for
-    the threads that are not finished; `seen` is the barrier they all must report.
+    `arena` begins with the votes record, and frames are put at `scratch`; `number` is the group's linear index.
     """
-    builder, function, size = group.builder, group.function, group.local_size
-    zero = ConstInt(I64, 0)
-    plane = builder.binary("mul", size[0], size[1])
-    threads = builder.binary("mul", plane, size[2])
-    states = builder.gep(I8, frames, (builder.binary("mul", threads, ConstInt(I64, program.frame_bytes)),))
-    with counted_loop(builder, function, zero, threads, "init") as i:
-        builder.store(ConstInt(I32, -1), builder.gep(I32, states, (i,)), align=4)
-    votes = arena
-    last_votes = builder.gep(I8, arena, (ConstInt(I64, 4),))
-    builder.store(ConstInt(I32, 0), votes, align=4)
+    builder, function = group.builder, group.function
+    lane_groups = count_lane_groups(group, program.width, program.linear)
+    live = builder.gep(I8, scratch, (builder.binary("mul", lane_groups, _i64(program.frame_bytes)),))
+    aside = builder.gep(I64, live, (lane_groups,))
+    rounds = _Rounds(group, program, arena, scratch, live, aside, error, number)
+    voted = builder.gep(I8, arena, (_i64(VOTED),))
+    builder.store(ConstInt(I32, 0), arena, align=4)
 
     before = builder.block
     round_block = function.add_block("round")
@@ -41,72 +107,141 @@ def run_continuations(
     seen = Builder(next_round).phi(I32, "seen")
     unknown = function.add_block("round.unreachable")
     Builder(unknown).unreachable()
-    cases = [function.add_block(f"continuation.{k}") for k in range(len(program.continuations))]
+    cases = [function.add_block(f"continuation.{k}") for k in range(len(program.parts))]
     builder.switch(current, unknown, list(enumerate(cases)))
-    for case, continuation in zip(cases, program.continuations, strict=True):
+    for k, case in enumerate(cases):
         builder.at_end(case)
-        result = _run_one(group, program, continuation.function, frames, states, votes, error, group_index)
+        result = rounds.run(k)
         assert builder.block is not None
         seen.add_incoming(result, builder.block)
         builder.br(next_round)
     builder.at_end(next_round)
-    builder.store(builder.load(I32, votes, align=4), last_votes, align=4)
-    builder.store(ConstInt(I32, 0), votes, align=4)
+    builder.store(builder.load(I32, arena, align=4), voted, align=4)
+    builder.store(ConstInt(I32, 0), arena, align=4)
     current.add_incoming(seen, next_round)
     builder.cond_br(builder.icmp("eq", seen, ConstInt(I32, FINISHED)), group_done, round_block)
     builder.at_end(group_done)
 
 
-def _run_one(
-    group: GroupValues,
-    program: BarrierProgram,
-    continuation: Function,
-    frames: Value,
-    states: Value,
-    votes: Value,
-    error: Value,
-    group_index: Value,
-) -> Value:
-    """Run one continuation for each unfinished thread; the barrier they reached, or `FINISHED`."""
-    builder, function, size = group.builder, group.function, group.local_size
-    zero, finished = ConstInt(I64, 0), ConstInt(I32, FINISHED)
-    seen = function.entry.insert(
-        0, Instruction("alloca", pointer(), (ConstInt(I32, 1),), attrs={"allocated_type": I32})
-    )
-    builder.store(finished, seen, align=4)
-    with (
-        counted_loop(builder, function, zero, size[2], "tz") as z,
-        counted_loop(builder, function, zero, size[1], "ty") as y,
-        counted_loop(builder, function, zero, size[0], "tx") as x,
-    ):
-        row = builder.binary("add", builder.binary("mul", z, size[1]), y)
-        thread = builder.binary("add", builder.binary("mul", row, size[0]), x)
-        state = builder.gep(I32, states, (thread,))
-        run, skip = function.add_block("run"), function.add_block("next.thread")
-        builder.cond_br(builder.icmp("ne", builder.load(I32, state, align=4), finished), run, skip)
-        builder.at_end(run)
-        offset = builder.binary("mul", thread, ConstInt(I64, program.frame_bytes))
-        frame = builder.gep(I8, frames, (offset,))
-        reached = builder.call(continuation, [*group.thread_args([x, y, z]), frame, votes])
-        builder.store(reached, state, align=4)
-        check, note = function.add_block("check"), function.add_block("note")
-        builder.cond_br(builder.icmp("eq", reached, finished), skip, check)
-        builder.at_end(check)
-        before = builder.load(I32, seen, align=4)
-        first = builder.icmp("eq", before, finished)
-        same = builder.icmp("eq", before, reached)
-        diverged = function.add_block("diverged")
-        builder.cond_br(builder.select(first, first, same), note, diverged)
-        _report_divergence(Builder(diverged), error, group_index, before, reached)
-        builder.at_end(note)
-        builder.store(reached, seen, align=4)
-        builder.br(skip)
-        builder.at_end(skip)
-    return builder.load(I32, seen, align=4)
+@dataclass(slots=True)
+class _Rounds:
+    """Builds the round of each continuation."""
+
+    group: GroupValues
+    program: GroupContinuations
+    votes: Value
+    frames: Value
+    live: Value
+    aside: Value
+    error: Value
+    number: Value
+
+    def run(self, k: int) -> Value:
+        """Run continuation `k` for each unfinished lane group; the barrier they reached, or `FINISHED`."""
+        builder, function = self.group.builder, self.group.function
+        finished = ConstInt(I32, FINISHED)
+        seen = function.entry.insert(
+            0, Instruction("alloca", pointer(), (ConstInt(I32, 1),), attrs={"allocated_type": I32})
+        )
+        builder.store(finished, seen, align=4)
+        with each_lane_group(self.group, self.program.width, self.program.linear) as lanes:
+            state = builder.gep(I64, self.live, (lanes.index,))
+            skip = function.add_block("next.lanes")
+            live = lanes.lanes
+            if k:
+                live = builder.load(I64, state, align=8)
+                run = function.add_block("run")
+                builder.cond_br(builder.icmp("ne", live, _i64(0)), run, skip)
+                builder.at_end(run)
+            offset = builder.binary("mul", lanes.index, _i64(self.program.frame_bytes))
+            frame = builder.gep(I8, self.frames, (offset,))
+            arguments = [*self.group.thread_args(lanes.tid), frame, self.votes]
+            reached = self._call(self.program.parts[k], arguments, lanes, live)
+            left: Value = builder.select(builder.icmp("eq", reached, finished), _i64(0), live)
+            if self.program.settle is not None:
+                reached, left = self._settle(self.program.settle, arguments, live, reached, left)
+            builder.store(left, state, align=8)
+            check, note = function.add_block("check"), function.add_block("note")
+            builder.cond_br(builder.icmp("eq", reached, finished), skip, check)
+            builder.at_end(check)
+            before = builder.load(I32, seen, align=4)
+            first = builder.icmp("eq", before, finished)
+            same = builder.icmp("eq", before, reached)
+            diverged = function.add_block("diverged")
+            builder.cond_br(builder.select(first, first, same), note, diverged)
+            end = Builder(diverged)
+            report_divergence(end, self.error, self.number, before, reached)
+            end.ret(ConstInt(I32, ErrorCode.BARRIER_DIVERGENCE))
+            builder.at_end(note)
+            builder.store(reached, seen, align=4)
+            builder.br(skip)
+            builder.at_end(skip)
+        return builder.load(I32, seen, align=4)
+
+    def _call(
+        self, part: LaneContinuation, arguments: Sequence[Value], lanes: LaneGroupValues, live: Value
+    ) -> Value:
+        """Run a continuation for the live lanes."""
+        builder = self.group.builder
+        if part.masked is None:
+            return builder.call(part.full, arguments)
+        whole, some, after = (self.group.function.add_block(f"lanes.{n}") for n in ("whole", "some", "done"))
+        builder.cond_br(builder.icmp("eq", live, all_lanes(self.program.width)), whole, some)
+        builder.at_end(whole)
+        from_whole = builder.call(part.full, arguments)
+        builder.br(after)
+        builder.at_end(some)
+        from_some = builder.call(part.masked, [*arguments, live])
+        builder.br(after)
+        builder.at_end(after)
+        return _phi(builder, I32, {whole: from_whole, some: from_some})
+
+    def _settle(
+        self, settle: Function, arguments: Sequence[Value], live: Value, reached: Value, left: Value
+    ) -> tuple[Value, Value]:
+        """Where not all live lanes arrived at the barrier, run on the others; what the lane group has reached then."""
+        builder, function = self.group.builder, self.group.function
+        before = builder.block
+        assert before is not None
+        waits = builder.icmp("ne", reached, ConstInt(I32, FINISHED))
+        arrived = builder.load(I64, _field(builder, self.votes, ARRIVED), align=8)
+        apart = builder.binary("and", waits, builder.icmp("ne", arrived, live))
+        settling, settled, after = (function.add_block(n) for n in ("settle", "settled", "whole"))
+        builder.cond_br(apart, settling, after)
+        builder.at_end(settling)
+        outcome = builder.call(settle, [*arguments, self.aside, live, reached, self.error, self.number])
+        failed = function.add_block("diverged")
+        Builder(failed).ret(ConstInt(I32, ErrorCode.BARRIER_DIVERGENCE))
+        builder.cond_br(builder.icmp("eq", outcome, ConstInt(I32, DIVERGED)), failed, settled)
+        builder.at_end(settled)
+        remaining = builder.load(I64, _field(builder, self.votes, LEFT), align=8)
+        builder.br(after)
+        builder.at_end(after)
+        return (
+            _phi(builder, I32, {before: reached, settled: outcome}),
+            _phi(builder, I64, {before: left, settled: remaining}),
+        )
 
 
-def _report_divergence(builder: Builder, error: Value, group: Value, a: Value, b: Value) -> None:
-    """Fill the error record with the group and the two barriers, and leave the entry point."""
+def report_divergence(builder: Builder, error: Value, group: Value, a: Value, b: Value) -> None:
+    """Fill the error record with the group and the two barriers."""
     for i, value in enumerate((group, builder.cast("zext", a, I64), builder.cast("zext", b, I64))):
-        builder.store(value, builder.gep(I64, error, (ConstInt(I64, i),)), align=8)
-    builder.ret(ConstInt(I32, ErrorCode.BARRIER_DIVERGENCE))
+        builder.store(value, builder.gep(I64, error, (_i64(i),)), align=8)
+
+
+def _field(builder: Builder, votes: Value, offset: int) -> Value:
+    return builder.gep(I8, votes, (_i64(offset),), ("inbounds",))
+
+
+def _phi(builder: Builder, type: Type, values: dict[BasicBlock, Value]) -> Instruction:
+    phi = builder.phi(type)
+    for block, value in values.items():
+        phi.add_incoming(value, block)
+    return phi
+
+
+def _i64(value: int) -> ConstInt:
+    return ConstInt(I64, value)
+
+
+assert LEFT + 8 <= STATE_BYTES

@@ -11,7 +11,7 @@ and Fig. 4).
 from __future__ import annotations
 
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.continuations import run_continuations
+from weft.codegen.continuations import GroupContinuations, run_continuations
 from weft.codegen.group_values import GroupValues
 from weft.codegen.lane_groups import LaneKernel, run_lane_groups, run_linear_lane_groups, run_threads
 from weft.codegen.launch_record import (
@@ -28,12 +28,12 @@ from weft.codegen.loops import counted_loop
 from weft.ir import Builder, ConstInt, Function, Module, Value
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, pointer
-from weft.transform.barriers import BarrierProgram
+from weft.transform.barriers import FRAME_PARAMETERS
 from weft.transform.work_items import WORK_ITEM_PARAMETERS, shared_layout
 
 
 def build_group_entry(
-    module: Module, kernel: Function, program: BarrierProgram | LaneKernel | None
+    module: Module, kernel: Function, program: GroupContinuations | LaneKernel | None
 ) -> tuple[Function, ArenaNeeds]:
     """Add ``<kernel>.groups`` to `module`.
 
@@ -44,7 +44,7 @@ def build_group_entry(
     kernel
         The kernel, whose name, parameters and shared objects are used.
     program
-        The continuations when the kernel has barriers, its SIMD versions when it is widened, else None.
+        Its continuations when it has barriers, its SIMD versions when it is widened, else None.
     """
     for part in _parts(kernel, program):
         part.linkage.linkage = "internal"
@@ -64,9 +64,10 @@ def build_group_entry(
     groups = [field(GRID + 8 * d, I64) for d in range(3)]
     local_size = [field(BLOCK + 8 * d, I64) for d in range(3)]
     args = field(ARGS, pointer())
-    own = kernel.args[
-        : len(kernel.args) - len(WORK_ITEM_PARAMETERS) - (2 if isinstance(program, BarrierProgram) else 0)
-    ]
+    appended = len(WORK_ITEM_PARAMETERS)
+    if isinstance(program, GroupContinuations):
+        appended += len(FRAME_PARAMETERS)
+    own = kernel.args[: len(kernel.args) - appended]
     kernel_args = [_load_argument(builder, args, i, a.type) for i, a in enumerate(own)]
     arena = builder.load(
         pointer(),
@@ -99,14 +100,15 @@ def build_group_entry(
         else:
             run_continuations(group, program, arena, frames, error, index)
     builder.ret(ConstInt(I32, ErrorCode.OK))
-    per_thread = program.frame_bytes + 4 if isinstance(program, BarrierProgram) else 0
-    return function, ArenaNeeds(STATE_BYTES + static_bytes, per_thread)
+    fixed = STATE_BYTES + static_bytes
+    needs = program.arena(fixed) if isinstance(program, GroupContinuations) else ArenaNeeds(fixed)
+    return function, needs
 
 
-def _parts(kernel: Function, program: BarrierProgram | LaneKernel | None) -> list[Function]:
+def _parts(kernel: Function, program: GroupContinuations | LaneKernel | None) -> list[Function]:
     """The functions that the entry calls."""
-    if isinstance(program, BarrierProgram):
-        return [c.function for c in program.continuations]
+    if isinstance(program, GroupContinuations):
+        return program.functions
     return [kernel] if program is None else [program.full, program.partial]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from weft.codegen.arena import ArenaNeeds
@@ -98,7 +98,7 @@ class CompiledKernel:
         lowered = self.lowered()
         metadata = {
             "entry": lowered.entry,
-            "arena": {"fixed": lowered.arena.fixed, "per_thread": lowered.arena.per_thread},
+            "arena": asdict(lowered.arena),
             "barrier_lines": list(lowered.barrier_lines),
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
         }

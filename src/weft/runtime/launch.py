@@ -47,8 +47,8 @@ class Launcher:
     packer
         The kernel's parameters.
     arena_bytes
-        Bytes of scratch memory that a worker needs, from the number of threads in a group and the bytes of
-        dynamic shared memory.
+        Bytes of scratch memory that a worker needs, from the extents of a group and the bytes of dynamic
+        shared memory.
     chunk
         Groups are handed out in multiples of this number.
     explain
@@ -60,7 +60,7 @@ class Launcher:
         code: LoadedCode,
         entry: str,
         packer: ArgumentPacker,
-        arena_bytes: Callable[[int, int], int] = lambda threads, dynamic: 0,
+        arena_bytes: Callable[[tuple[int, int, int], int], int] = lambda block, dynamic: 0,
         chunk: int = 1,
         explain: Explain | None = None,
     ) -> None:
@@ -97,7 +97,7 @@ class Launcher:
         groups, chunk = shape.groups, self._chunk
         threads = min(thread_limit(get_num_threads()), -(-groups // chunk))
         arenas = take_arenas()
-        table = arenas.reserve(threads, self._arena_bytes(shape.group_threads, shape.dynamic_bytes))
+        table = arenas.reserve(threads, self._arena_bytes(shape.block, shape.dynamic_bytes))
         frame = self._take_frame()
         try:
             self._format.pack_into(

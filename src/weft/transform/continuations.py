@@ -34,12 +34,13 @@ barrier just passed, i64 the lanes that arrived at the barrier."""
 class Continuation:
     """A barrier-free function ``i32 f(kernel parameters..., ptr frame, ptr votes)``.
 
-    `ends` are the numbers it may return, and `origins` tells of its values which one of the kernel they are.
+    `ends` are the numbers it may return, and `origins` tells of its values which one of the kernel they are, but for
+    those that come out of slots with a value for each lane.
     """
 
     function: Function
     ends: frozenset[int]
-    origins: Mapping[Value, Value]
+    origins: Mapping[Instruction, Value]
 
 
 @dataclass(slots=True)
@@ -84,6 +85,7 @@ class ContinuationBuilder:
         for value, again in resumed.items():
             for phi in _merge_definitions(value, values.get(value), again, entry, function):
                 origins[phi] = value
+        origins = {v: o for v, o in origins.items() if isinstance(v, Instruction) and v.block is not None}
         return Continuation(function, frozenset(ends), origins)
 
     def _reached_before_barriers(self, start: BasicBlock) -> list[BasicBlock]:
@@ -135,15 +137,18 @@ class ContinuationBuilder:
         for value in live:
             if value in self.slots and value in self.kept[number - 1]:
                 builder.total = self.lanes > 1
-                resumed[value] = restore(builder, value, frame, self.slots[value], self.lanes)
+                slot = self.slots[value]
+                resumed[value] = restore(builder, value, frame, slot, self.lanes)
+                if slot.stride is not None:
+                    known[value] = resumed[value]
             else:
                 resumed[value] = self.remat.compute(builder, value, known)
         origins.update({copy: value for value, copy in known.items() if isinstance(value, Instruction)})
-        origins.update({copy: value for value, copy in resumed.items() if isinstance(copy, Instruction)})
         barrier = next(b for b, n in self.numbers.items() if n == number)
         if barrier.is_used:
             builder.total = self.lanes > 1
             resumed[barrier] = _vote_result(builder, barrier, entry.function.args[-1])  # type: ignore[union-attr]
+            origins[resumed[barrier]] = barrier
         return resumed
 
     def _end_at_barrier(self, block: BasicBlock, values: Mapping[Value, Value]) -> int:

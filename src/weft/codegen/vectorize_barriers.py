@@ -1,0 +1,173 @@
+"""The region vectorizer for kernels with barriers (Karrenberg and Hack, §2.3, on Moll's chain).
+
+The kernel is made control-uniform as any other, then split at its barriers, and each continuation is widened: once for
+lane groups all of whose threads run, once for some of them. Shapes are those found in the whole kernel: a continuation
+alone knows less, as values come out of the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from weft.analysis.divergence import Divergence, analyze_divergence
+from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.continuations import GroupContinuations, LaneContinuation
+from weft.codegen.settling import build_settle
+from weft.codegen.vectorize import Observer, VectorizationSummary, make_control_uniform
+from weft.codegen.widen import widen_function
+from weft.codegen.widen.calls import FindMath
+from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.widen.representation import scalar_values
+from weft.ir import Function, Instruction, Module, Value
+from weft.ir.clone import clone_function
+from weft.ir.types import I1
+from weft.transform.barriers import BarrierProgram, Continuation, KernelAtBarriers
+from weft.transform.lane_subset import run_for_lanes
+
+Shapes = Mapping[Value, Shape]
+
+
+def vectorize_at_barriers(
+    module: Module,
+    kernel: Function,
+    lanes: LaneSpace,
+    shapes: Shapes,
+    find_math: FindMath,
+    observe: Observer = lambda stage, module: None,
+    linear: bool = False,
+) -> tuple[GroupContinuations, VectorizationSummary]:
+    """Replace `kernel` in `module` by SIMD continuations.
+
+    Parameters
+    ----------
+    shapes
+        Shapes of parameters; the others are uniform.
+    find_math
+        Finds vector math functions.
+    linear
+        Whether lane groups are of consecutive linear numbers.
+
+    Raises
+    ------
+    UnsupportedError
+        When a called function contains a barrier.
+    """
+    width = lanes.width
+    summary = VectorizationSummary(width)
+    divergence = make_control_uniform(module, kernel, lanes, shapes, summary, observe)
+    objects = [i for i in kernel.instructions() if i.op == "alloca" and divergence.is_uniform_object(i)]
+    split = KernelAtBarriers(module, kernel, width, objects)
+    whole = analyze_divergence(
+        kernel, domain=domain_named("product", lanes.extents), initial=shapes, width=width
+    )
+    chain = _Widener(module, lanes, whole, shapes, find_math, summary)
+    program, parts = chain.widen(split)
+    settle = None
+    if not program.arrives_whole:
+        settle = build_settle(module, f"{kernel.name}.settle", parts, program.frame_bytes)
+    del module.functions[kernel.name]
+    return GroupContinuations(width, parts, program.frame_bytes, program.lines, settle, linear), summary
+
+
+class _Widener:
+    """Splits a control-uniform kernel and widens its continuations."""
+
+    def __init__(
+        self,
+        module: Module,
+        lanes: LaneSpace,
+        whole: Divergence,
+        shapes: Shapes,
+        find_math: FindMath,
+        summary: VectorizationSummary,
+    ) -> None:
+        self.module = module
+        self.lanes = lanes
+        self.whole = whole
+        self.shapes = shapes
+        self.find_math = find_math
+        self.summary = summary
+
+    def widen(self, split: KernelAtBarriers) -> tuple[BarrierProgram, tuple[LaneContinuation, ...]]:
+        """The continuations, each in its two versions."""
+        strides = self._strides(split.kernel)
+        while True:
+            program = split.split(strides)
+            whole = [self._shapes_in(c) for c in program.continuations]
+            found = [self._analyze(c.function, s) for c, s in zip(program.continuations, whole, strict=True)]
+            lost = {
+                value
+                for c, divergence in zip(program.continuations, found, strict=True)
+                for value in _lost_scalars(c, divergence, strides)
+            }
+            if not lost:
+                break
+            # A part of the kernel computes them as vectors: they get a slot of one.
+            strides = {v: s for v, s in strides.items() if v not in lost}
+            for c in program.continuations:
+                del self.module.functions[c.function.name]
+        parts = [
+            self._part(c, shapes, divergence)
+            for c, shapes, divergence in zip(program.continuations, whole, found, strict=True)
+        ]
+        return program, tuple(parts)
+
+    def _strides(self, kernel: Function) -> dict[Value, int]:
+        """Values that stay scalar, and how far apart neighbouring lanes have them."""
+        strides: dict[Value, int] = {}
+        for value in scalar_values(kernel, self.whole):
+            shape = self.whole.shape(value)
+            if shape.is_uniform:
+                strides[value] = 0
+            elif len(shape.strides) == 1 and isinstance(shape.stride, int) and value.type != I1:
+                strides[value] = shape.stride
+        return strides
+
+    def _shapes_in(self, continuation: Continuation) -> dict[Value, Shape]:
+        """The shapes of a continuation's values, as the whole kernel has them."""
+        shapes: dict[Value, Shape] = {}
+        for parameter, shape in self.shapes.items():
+            shapes[continuation.function.args[parameter.index]] = shape  # type: ignore[attr-defined]
+        for value, origin in continuation.origins.items():
+            if not value.type.is_void:
+                shapes[value] = self.whole.place_shape(origin)
+        return shapes
+
+    def _analyze(self, function: Function, shapes: Shapes) -> Divergence:
+        return analyze_divergence(
+            function,
+            domain=domain_named("product", self.lanes.extents),
+            initial=shapes,
+            width=self.lanes.width,
+        )
+
+    def _part(self, continuation: Continuation, shapes: Shapes, found: Divergence) -> LaneContinuation:
+        function, width = continuation.function, self.lanes.width
+        copies: dict[Value, Value] = {}
+        some = clone_function(function, f"{function.name}.some", copies)
+        full, notes = widen_function(
+            self.module, function, found, self.lanes, f"{function.name}.w{width}", self.find_math
+        )
+        self.summary.notes.notes += notes.notes
+        self.summary.notes.scalar += notes.scalar
+        self.summary.notes.vector += notes.vector
+        run_for_lanes(self.module, some, width)
+        divergence = self._analyze(some, {copies[v]: s for v, s in shapes.items() if v in copies})
+        masked, _ = widen_function(
+            self.module, some, divergence, self.lanes, f"{function.name}.w{width}.some", self.find_math
+        )
+        for source in (function, some):
+            del self.module.functions[source.name]
+        return LaneContinuation(full, masked)
+
+
+def _lost_scalars(
+    continuation: Continuation, divergence: Divergence, strides: Mapping[Value, int]
+) -> set[Value]:
+    """Values with a slot for one lane of which the continuation has all lanes instead."""
+    kept = scalar_values(continuation.function, divergence)
+    return {
+        origin
+        for value, origin in continuation.origins.items()
+        if origin in strides and isinstance(value, Instruction) and value not in kept
+    }
