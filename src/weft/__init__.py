@@ -7,7 +7,7 @@ Importing ``weft`` itself is cheap; LLVM is loaded when the first kernel is comp
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
 from weft.runtime.settings import get_num_threads, set_num_threads
 
@@ -15,10 +15,17 @@ __all__ = ["get_num_threads", "set_num_threads"]
 __version__ = "0.1.0"
 
 _MODULES = ("cuda", "errors", "types")
+_NAMES = {
+    "jit": "weft.loops.jit",
+    "prange": "weft.frontend.python.prange",
+    "vectorize_ir": "weft.loops.llvm_ir",
+}
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     """The front doors as attributes, imported when they are asked for."""
     if name in _MODULES:
         return import_module(f"weft.{name}")
+    if name in _NAMES:
+        return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'weft' has no attribute '{name}'")

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
+from weft.ir.loop_metadata import PARALLEL
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
-
-PARALLEL = "weft.loop.parallel"
-"""The name in the metadata of a loop that `prange` makes."""
 
 
 @dataclass(frozen=True, slots=True)

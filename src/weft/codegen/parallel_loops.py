@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.analysis.counted_loops import build_iterations
@@ -17,7 +18,7 @@ from weft.ir.builder import const_int
 from weft.ir.clone import clone_function
 from weft.ir.types import I1
 from weft.transform.outline_loop import OutlinedLoop, cell_type, outline_loop
-from weft.transform.replace_loop import counter_after, replace_loop
+from weft.transform.replace_loop import counter_after, open_preheader, replace_loop
 from weft.transform.single_lane import run_single_lane
 
 
@@ -78,26 +79,32 @@ def _widen(
 def run_in_place(module: Module, vectorized: VectorizedLoop) -> None:
     """Let the loop's function call the chunk for all iterations instead of running the loop."""
     parallel, captured = vectorized.outlined.parallel, vectorized.outlined.captured
-    loop = parallel.loop
-    function = loop.header.function
+    function = parallel.loop.header.function
     assert function is not None
-    builder = Builder(before=loop.preheader.terminator)
-    # A call needs a location to be inlined into a function with debug information.
-    builder.loc = loop.exiting.terminator.loc
-    iterations = build_iterations(loop, builder)
     entry = Builder(before=function.entry.instructions[0])
     slots = [entry.alloca(cell_type(r)) for r in parallel.reductions]
+    builder = open_preheader(parallel.loop)
+    iterations = build_iterations(parallel.loop, builder)
     starts = [c.start for c in parallel.counters]
     builder.call(vectorized.chunk, [const_int(0), iterations, *starts, *captured, *slots])
-    values: dict[Value, Value] = {}
+    totals: list[Value] = []
     for reduction, slot in zip(parallel.reductions, slots, strict=True):
         part: Value = builder.load(cell_type(reduction), slot)
         if reduction.type is I1:
             part = builder.cast("trunc", part, I1)
-        total = combine(module, builder, reduction.combination, reduction.start, part)
+        totals.append(combine(module, builder, reduction.combination, reduction.start, part))
+    replace_loop(parallel.loop, builder, values_behind(builder, parallel, iterations, totals))
+
+
+def values_behind(
+    builder: Builder, parallel: ParallelLoop, iterations: Value, totals: Sequence[Value]
+) -> dict[Value, Value]:
+    """What the values of a loop are behind it: those of its counters, and the `totals` of its reductions."""
+    values: dict[Value, Value] = {}
+    for reduction, total in zip(parallel.reductions, totals, strict=True):
         values[reduction.phi] = values[reduction.update] = total
     for counter in parallel.counters:
-        last = counter_after(builder, loop, counter, iterations)
+        last = counter_after(builder, parallel.loop, counter, iterations)
         values[counter.phi] = last
         values[counter.following] = builder.binary("add", last, const_int(counter.step, counter.type))
-    replace_loop(loop, values)
+    return values

@@ -50,7 +50,8 @@ class Pool:
 
     def __init__(self, code: LoadedCode) -> None:
         self._worker = code.address(WORKER)
-        self._launch = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(code.address(LAUNCH))
+        self.launch_address = code.address(LAUNCH)
+        self._launch = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(self.launch_address)
         self._reset()
         _pools.add(self)
 
@@ -69,9 +70,13 @@ class Pool:
         threads
             What the job says; so many workers, less one, are made if there are fewer.
         """
+        return self._launch(self.prepare(threads), job)
+
+    def prepare(self, threads: int) -> int:
+        """Make workers for launches by `threads` threads, and return the address of the pool's memory."""
         if threads - 1 > self._workers:
             self._grow(threads - 1)
-        return self._launch(self._memory, job)
+        return self._memory
 
     def _grow(self, wanted: int) -> None:
         with self._growing:

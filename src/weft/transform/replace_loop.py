@@ -1,7 +1,8 @@
 """Taking a loop out of its function once something else does its work.
 
 Precondition: a counted loop in loop-closed form, and the values that its counters and reductions have behind it.
-Postcondition: the preheader goes straight to the exit, and the loop is gone. Under FR.
+Postcondition: what was
+built behind the preheader goes to the exit, and the loop is gone. Under FR.
 """
 
 from __future__ import annotations
@@ -27,13 +28,25 @@ def counter_after(builder: Builder, loop: CountedLoop, counter: Counter, iterati
     return builder.binary("add", counter.start, steps)
 
 
-def replace_loop(loop: CountedLoop, values: Mapping[Value, Value]) -> None:
-    """Remove the loop; `values` has what each of its values is that the exit's φs take."""
-    function = loop.header.function
-    assert function is not None
+def open_preheader(loop: CountedLoop) -> Builder:
+    """A builder at the end of the preheader, which no longer goes to the loop."""
+    terminator = loop.preheader.terminator
+    builder = Builder(loop.preheader)
+    # A call needs a location to be inlined into a function with debug information.
+    builder.loc = loop.exiting.terminator.loc or terminator.loc
+    terminator.erase()
+    return builder
+
+
+def replace_loop(loop: CountedLoop, builder: Builder, values: Mapping[Value, Value]) -> None:
+    """Go on to the exit from where `builder` is, and remove the loop.
+
+    `values` has what each of its values is that the exit's φs take.
+    """
+    function, last = loop.header.function, builder.block
+    assert function is not None and last is not None
     phis = [(phi, phi.incoming_value(loop.exiting)) for phi in loop.exit.phis()]
-    loop.preheader.terminator.erase()
-    Builder(loop.preheader).br(loop.exit)
+    builder.br(loop.exit)
     for phi, value in phis:
-        phi.add_incoming(values.get(value, value), loop.preheader)
+        phi.add_incoming(values.get(value, value), last)
     remove_unreachable_blocks(function)

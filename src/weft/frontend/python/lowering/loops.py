@@ -18,11 +18,13 @@ from weft.frontend.python.lowering.registry import Arguments, call
 from weft.frontend.python.lowering.statements import assign
 from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.views import view
+from weft.frontend.python.prange import prange
 from weft.frontend.python.scope import reads_of
 from weft.frontend.python.types import Array, Tuple, pyint
 from weft.ir.block import BasicBlock
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstInt
+from weft.ir.loop_metadata import mark_parallel
 from weft.ir.types import I64
 from weft.ir.values import Value
 
@@ -33,12 +35,13 @@ if TYPE_CHECKING:
 class Range:
     """A range, as the compile-time object that ``range(...)`` evaluates to."""
 
-    __slots__ = ("start", "step", "stop")
+    __slots__ = ("parallel", "start", "step", "stop")
 
     def __init__(self, start: Typed, stop: Typed, step: Typed) -> None:
         self.start = start
         self.stop = stop
         self.step = step
+        self.parallel = False
 
 
 class Zipped:
@@ -53,13 +56,24 @@ class Zipped:
 
 @call(range)
 def _lower_range(low: Lowering, args: Arguments) -> Typed:
+    return static(_range(args))
+
+
+@call(prange)
+def _lower_prange(low: Lowering, args: Arguments) -> Typed:
+    made = _range(args)
+    made.parallel = True
+    return static(made)
+
+
+def _range(args: Arguments) -> Range:
     values = args.bind("start", "stop", "step", optional=2)
     if len(values) == 1:
-        return static(Range(literal(0), values[0], literal(1)))
+        return Range(literal(0), values[0], literal(1))
     step = values[2] if len(values) == 3 else literal(1)
     if step.literal == 0:
         raise TypingError("the step of a range cannot be zero")
-    return static(Range(values[0], values[1], step))
+    return Range(values[0], values[1], step)
 
 
 @call(enumerate)
@@ -257,7 +271,10 @@ def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed]
         # The counter is loaded again: SSA construction makes one value of it.
         following = low.builder.binary("add", low.builder.load(I64, counter), step, flags)
         low.builder.store(following, counter)
-        low.branch(head)
+        back = low.builder.br(head)
+        if source.parallel:
+            mark_parallel(back)
+        low.builder.block = None
     _else_and_end(low, node.orelse, orelse, end)
 
 

@@ -1,0 +1,174 @@
+"""Running an outlined loop on all cores: the loop becomes a job of the thread pool.
+
+The iterations are cut into *grains* of a length that depends on their number alone, so that a float sum is formed in
+the same order whatever the number of threads. The pool hands runs of grains to threads through
+``i32 grains(ptr record, i64 begin, i64 end, i32 worker)``, as it does groups of a kernel. The record, on the stack of
+the function with the loop, holds in 8-byte slots the number of iterations, the length of a grain, the counters' first
+values, what the loop captures, and for each reduction where the results of grains go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.analysis.counted_loops import build_iterations
+from weft.codegen.combine import combine
+from weft.codegen.loops import counted_loop
+from weft.codegen.parallel_loops import VectorizedLoop, values_behind
+from weft.ir import Builder, Function, Module, Value
+from weft.ir.builder import const_int
+from weft.ir.constants import ConstNull
+from weft.ir.function import GlobalVariable
+from weft.ir.types import I1, I8, I32, I64, PTR, VOID, ArrayType, FunctionType, Type
+from weft.transform.outline_loop import cell_type
+from weft.transform.replace_loop import open_preheader, replace_loop
+
+LAUNCH = "weft_pool_launch"
+SETTINGS = "weft_parallel_settings"
+"""What a module with parallel loops imports: the pool's entry point, and ``{ ptr pool, i64 threads }``."""
+
+MOST_GRAINS = 256
+"""Into how many grains a loop is cut at most: enough to balance uneven iterations over many cores."""
+
+_LAUNCHER = "weft.parallel"
+
+GRAIN_INSTRUCTIONS = 512
+"""How many instructions a grain runs at least, by a rough count: what it costs to take one is little beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The slots of a record: the type of each value."""
+
+    types: tuple[Type, ...]
+
+    def store(self, builder: Builder, record: Value, values: list[Value]) -> None:
+        for index, (type, value) in enumerate(zip(self.types, values, strict=True)):
+            stored = builder.cast("zext", value, I8) if type is I1 else value
+            builder.store(stored, self._slot(builder, record, index), align=8)
+
+    def load(self, builder: Builder, record: Value) -> list[Value]:
+        values: list[Value] = []
+        for index, type in enumerate(self.types):
+            slot = self._slot(builder, record, index)
+            value = builder.load(I8 if type is I1 else type, slot, align=8)
+            values.append(builder.cast("trunc", value, I1) if type is I1 else value)
+        return values
+
+    @staticmethod
+    def _slot(builder: Builder, record: Value, index: int) -> Value:
+        return builder.gep(I64, record, (const_int(index),), ("inbounds", "nuw"))
+
+
+def run_in_parallel(module: Module, vectorized: VectorizedLoop, name: str) -> None:
+    """Let the loop's function hand the loop to the thread pool instead of running it."""
+    parallel, captured = vectorized.outlined.parallel, vectorized.outlined.captured
+    loop, reductions = parallel.loop, parallel.reductions
+    function = loop.header.function
+    assert function is not None
+    starts = [c.start for c in parallel.counters]
+    carried = [*starts, *captured]
+    record = _Record((I64, I64, *(v.type for v in carried), *(PTR for _ in reductions)))
+    grains = _build_grains(module, vectorized, record, name)
+    entry = Builder(before=function.entry.instructions[0])
+    memory = entry.alloca(ArrayType(I64, len(record.types)), align=8, name="record")
+    parts = [entry.alloca(ArrayType(cell_type(r), MOST_GRAINS), align=64, name="parts") for r in reductions]
+    totals = [entry.alloca(cell_type(r), name="total") for r in reductions]
+    builder = open_preheader(loop)
+    count = build_iterations(loop, builder)
+    length = _grain_length(module, builder, count, vectorized)
+    above = builder.binary("add", count, builder.binary("sub", length, const_int(1)))
+    number = builder.binary("udiv", above, length)
+    record.store(builder, memory, [count, length, *carried, *parts])
+    builder.call(_launcher(module), (grains, memory, number))
+    for reduction, total in zip(reductions, totals, strict=True):
+        start: Value = reduction.start
+        builder.store(builder.cast("zext", start, I8) if reduction.type is I1 else start, total)
+    if reductions:
+        with counted_loop(builder, function, const_int(0), number, "grain") as index:
+            for reduction, total, results in zip(reductions, totals, parts, strict=True):
+                type = cell_type(reduction)
+                part = builder.load(type, builder.gep(type, results, (index,), ("inbounds", "nuw")))
+                known = builder.load(type, total)
+                builder.store(combine(module, builder, reduction.combination, known, part), total)
+    finals: list[Value] = []
+    for reduction, total in zip(reductions, totals, strict=True):
+        value = builder.load(cell_type(reduction), total)
+        finals.append(builder.cast("trunc", value, I1) if reduction.type is I1 else value)
+    replace_loop(loop, builder, values_behind(builder, parallel, count, finals))
+
+
+def _grain_length(module: Module, builder: Builder, count: Value, vectorized: VectorizedLoop) -> Value:
+    """Iterations of a grain: whole lane groups, `_least_groups` or more, and `MOST_GRAINS` grains or fewer."""
+    width = vectorized.width
+    shared = builder.binary(
+        "udiv", builder.binary("add", count, const_int(MOST_GRAINS - 1)), const_int(MOST_GRAINS)
+    )
+    umax = module.declare("llvm.umax.i64", FunctionType(I64, (I64, I64)))
+    length = builder.call(umax, (shared, const_int(_least_groups(vectorized) * width)))
+    rounded = builder.binary("add", length, const_int(width - 1))
+    return builder.binary("and", rounded, const_int(-width))
+
+
+def _least_groups(vectorized: VectorizedLoop) -> int:
+    """How many lane groups are worth a grain: one where the body has loops, as nobody knows how long they run."""
+    summary = vectorized.summary
+    if summary is None or summary.loops:
+        return 1
+    return max(1, GRAIN_INSTRUCTIONS // (summary.notes.vector + summary.notes.scalar + 1))
+
+
+def _build_grains(module: Module, vectorized: VectorizedLoop, record: _Record, name: str) -> Function:
+    """The function that the pool calls for a run of grains."""
+    function = Function(name, FunctionType(I32, (PTR, I64, I64, I32)), ("record", "begin", "end", "worker"))
+    function.linkage.linkage = "internal"
+    function.attributes = ("nounwind",)
+    module.add_function(function)
+    memory, begin, end, _ = function.args
+    builder = Builder(function.add_block("entry"))
+    count, length, *values = record.load(builder, memory)
+    carried = len(values) - len(vectorized.outlined.parallel.reductions)
+    smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
+    with counted_loop(builder, function, begin, end, "grain") as grain:
+        first = builder.binary("mul", grain, length, ("nuw", "nsw"))
+        last = builder.call(smaller, (builder.binary("add", first, length, ("nuw", "nsw")), count))
+        results = [
+            builder.gep(cell_type(r), parts, (grain,), ("inbounds", "nuw"))
+            for r, parts in zip(vectorized.outlined.parallel.reductions, values[carried:], strict=True)
+        ]
+        builder.call(vectorized.chunk, [first, last, *values[:carried], *results])
+    builder.ret(const_int(0, I32))
+    return function
+
+
+def _launcher(module: Module) -> Function:
+    """``void weft.parallel(ptr grains, ptr record, i64 number)``: one job of the pool; without one, on this thread."""
+    found = module.functions.get(_LAUNCHER)
+    if found is not None:
+        return found
+    launch = module.declare(LAUNCH, FunctionType(I32, (PTR, PTR)))
+    settings = GlobalVariable(SETTINGS, ArrayType(I64, 2))
+    module.add_global(settings)
+    function = Function(_LAUNCHER, FunctionType(VOID, (PTR, PTR, I64)), ("grains", "record", "number"))
+    function.linkage.linkage = "internal"
+    function.attributes = ("nounwind", "noinline")
+    module.add_function(function)
+    grains, record, number = function.args
+    builder = Builder(function.add_block("entry"))
+    memory = builder.alloca(ArrayType(I64, 5), align=8, name="job")
+    pool = builder.load(PTR, settings, align=8)
+    threads = builder.load(I64, builder.gep(I64, settings, (const_int(1),)), align=8)
+    job = _Record((PTR, PTR, I64, I64, I64))
+    shared, alone, done = (function.add_block(name) for name in ("shared", "alone", "done"))
+    builder.cond_br(builder.icmp("eq", pool, ConstNull(PTR)), alone, shared)
+    builder.at_end(shared)
+    job.store(builder, memory, [grains, record, number, threads, const_int(1)])
+    builder.call(launch, (pool, memory))
+    builder.br(done)
+    builder.at_end(alone)
+    run = FunctionType(I32, (PTR, I64, I64, I32))
+    builder.call(grains, (record, const_int(0), number, const_int(0, I32)), run)
+    builder.br(done)
+    builder.at_end(done)
+    builder.ret()
+    return function

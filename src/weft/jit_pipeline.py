@@ -1,0 +1,154 @@
+"""The list of passes for functions with parallel loops: from the P-LLVM of a Python function to object code.
+
+=====================  =========================================================================
+stage                  promise
+=====================  =========================================================================
+front end              the source's program, variables on the stack
+canonical              LLVM's named scalar passes: SSA, simple loops, nothing duplicated
+parallel loops         outermost loops over `prange` are SIMD code, and jobs of the thread pool
+entry                  ``void entry(ptr slots, ptr results)``, which the runtime calls
+final                  LLVM's pipeline
+=====================  =========================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from weft.analysis.loop_promises import loop_promises
+from weft.analysis.parallel_loops import Obstacle, parallel_loop
+from weft.codegen.parallel_launch import run_in_parallel
+from weft.codegen.parallel_loops import vectorize_loop
+from weft.codegen.slots import build_slot_entry
+from weft.diag.errors import UnsupportedError
+from weft.diag.remarks import RemarkKind, RemarkLog
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import Function, Module
+from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.layout import parse_datalayout
+from weft.ir.locations import span_of
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.ir.writer import write_module
+from weft.jit_options import JitOptions
+from weft.machine.host import host
+from weft.options import Timings
+from weft.target.machine import TargetSpec
+from weft.target.passes import CANONICAL, optimize
+from weft.target.vector_math import MathSymbol, math_finder
+
+
+@dataclass(slots=True)
+class LoweredFunction:
+    """A function as LLVM text, ready for the final pipeline.
+
+    Parameters
+    ----------
+    text, entry
+        The module, and the function that the runtime calls.
+    parallel
+        Whether it has jobs for the thread pool.
+    """
+
+    text: str
+    entry: str
+    parallel: bool
+    timings: Timings
+    math: dict[str, MathSymbol] = field(default_factory=dict)
+    remarks: RemarkLog = field(default_factory=RemarkLog)
+
+
+def lower_function(
+    module: Module,
+    name: str,
+    result_pointers: int,
+    options: JitOptions,
+    spec: TargetSpec,
+    timings: Timings | None = None,
+) -> LoweredFunction:
+    """Run all stages before the final one; `module` is used up.
+
+    `result_pointers` of the last parameters are where results go.
+
+    Raises
+    ------
+    UnsupportedError
+        A loop over `prange` cannot run in parallel; the message says where and why.
+    CompileError, VerifyError
+        A stage produced an invalid program, which is an error in weft.
+    """
+    timings = timings or Timings()
+    with timings.measure("passes"):
+        text = write_module(module, plain=True)
+    with timings.measure("llvm"):
+        text = optimize(text, CANONICAL, spec.machine)
+    with timings.measure("passes"):
+        module = read_module(text)
+        lowered = LoweredFunction("", "", False, timings)
+        for function in list(module.definitions()):
+            lowered.parallel |= _parallelize(module, function, options, spec, lowered)
+        entry = build_slot_entry(module, module.functions[name], result_pointers)
+        lowered.entry = entry.name
+        for function in module.definitions():
+            if function is not entry:
+                function.linkage.linkage = "internal"
+        verify(module)
+        lowered.text = write_module(module, plain=True)
+    return lowered
+
+
+def _parallelize(
+    module: Module, function: Function, options: JitOptions, spec: TargetSpec, lowered: LoweredFunction
+) -> bool:
+    """Turn the function's outermost loops over `prange` into jobs; whether there are any."""
+    find_math = math_finder(lowered.math, spec)
+    width = options.width or max(2, host().isa.vector_bits // 32)
+    refused: set[str] = set()
+    count = 0
+    while (found := _next_loop(function, refused)) is not None:
+        view, loop = found
+        header = view.blocks[loop.header]
+        span = span_of(header.terminator)
+        plan = parallel_loop(
+            function,
+            view,
+            loop,
+            parse_datalayout(module.datalayout),
+            promised=not options.if_legal,
+            reassociate=True,
+        )
+        if isinstance(plan, Obstacle):
+            at = (plan.at and span_of(plan.at)) or span
+            message = f"this prange cannot run in parallel: {plan.message}"
+            if not options.if_legal:
+                raise UnsupportedError(message, at, plan.hint)
+            lowered.remarks.add(RemarkKind.MISSED, message, at, plan.hint, "parallel loops")
+            refused.add(header.name)
+            continue
+        count += 1
+        name = f"{function.name}.loop{count}"
+        vectorized = vectorize_loop(module, plan, name, width, find_math)
+        run_in_parallel(module, vectorized, f"{name}.grains")
+        if vectorized.width > 1:
+            message = f"this loop runs {vectorized.width} iterations at a time on all cores"
+            lowered.remarks.add(RemarkKind.VECTORIZED, message, span, pass_name="parallel loops")
+        else:
+            message = f"this loop runs iteration after iteration, on all cores, because {vectorized.obstacle}"
+            lowered.remarks.add(RemarkKind.LANE_BY_LANE, message, span, pass_name="parallel loops")
+    return count > 0
+
+
+def _next_loop(function: Function, refused: set[str]) -> tuple[CFGView, Loop] | None:
+    """An outermost parallel loop, in a loop or in none, that has not been refused."""
+    view = cfg_of(function)
+    chosen: list[Loop] = []
+    for loop in loop_forest(view.cfg).loops:
+        if any(other is not loop and other.contains(loop) for other in chosen):
+            continue
+        blocks = tuple(view.blocks[b] for b in loop.blocks)
+        if not loop_promises(view.blocks[loop.latches[0]], blocks).parallel:
+            continue
+        chosen.append(loop)
+        if view.blocks[loop.header].name not in refused:
+            return view, loop
+    return None

@@ -1,0 +1,146 @@
+"""One compiled signature of a function: from the cache, or through the pipeline."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from weft.diag.remarks import Remark
+from weft.frontend.python.fingerprint import fingerprint
+from weft.frontend.python.types import KernelType
+from weft.jit_options import JitOptions
+from weft.machine.host import host
+from weft.machine.vecmath_load import find_function
+from weft.options import Timings
+from weft.runtime.cache import CacheEntry, cache_key, default_cache
+from weft.runtime.parallel import parallel_symbols, prepare_pool
+from weft.runtime.parameters import packer_for
+from weft.runtime.printing import PRINT_SYMBOL, print_address
+from weft.runtime.results import result_memory, result_reader
+from weft.target.jit import LoadedCode, load_object
+from weft.target.machine import TargetSpec
+
+if TYPE_CHECKING:
+    from weft.jit_pipeline import LoweredFunction
+
+
+class CompiledFunction:
+    """Machine code for one tuple of argument types.
+
+    Attributes
+    ----------
+    types
+        The argument types.
+    timings
+        Seconds in front end, weft's passes and LLVM; all zero when the code came from the cache.
+    """
+
+    __slots__ = (
+        "_code", "_entry", "_format", "_lowered", "_packer", "_parallel", "_read", "_remarks", "_result",
+        "function", "options", "timings", "types",
+    )  # fmt: skip
+
+    def __init__(self, function: FunctionType, types: tuple[KernelType, ...], options: JitOptions) -> None:
+        self.function = function
+        self.types = types
+        self.options = options
+        self.timings = Timings()
+        self._lowered: LoweredFunction | None = None
+        self._remarks: tuple[Remark, ...] = ()
+        self._result: list[Any] = []
+        code = function.__code__
+        self._packer = packer_for(function.__name__, code.co_varnames[: code.co_argcount], types)
+        self._format = struct.Struct("@" + self._packer.formats)
+        self._code, metadata = self._load()
+        self._parallel: bool = metadata["parallel"]
+        self._result = metadata["result"]
+        self._read = result_reader(self._result)
+        signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+        self._entry = signature(self._code.address(metadata["entry"]))
+
+    def _load(self) -> tuple[LoadedCode, dict[str, Any]]:
+        cache = default_cache()
+        key = ""
+        if cache is not None:
+            signature = f"({', '.join(map(repr, self.types))})"
+            key = cache_key(
+                "jit", fingerprint(self.function), signature, self.options.key, *TargetSpec.host().key
+            )
+            entry = cache.get(key)
+            if entry is not None and (symbols := _symbols(entry.metadata)) is not None:
+                return load_object(entry.code, [entry.metadata["entry"]], symbols), dict(entry.metadata)
+        from weft.loops.build import emit
+
+        lowered = self.lowered()
+        metadata: dict[str, Any] = {
+            "entry": lowered.entry,
+            "parallel": lowered.parallel,
+            "result": self._result,
+            "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
+        }
+        entry = CacheEntry(emit(lowered), metadata)
+        if cache is not None:
+            cache.put(key, entry)
+        symbols = _symbols(metadata)
+        assert symbols is not None
+        return load_object(entry.code, [lowered.entry], symbols), metadata
+
+    def call(self, args: Sequence[Any]) -> Any:
+        """Run the function on arguments of exactly the compiled types.
+
+        Raises
+        ------
+        ArgumentError
+            A number does not fit its type; nothing has run.
+        """
+        values = self._packer.pack(args, checked=True)
+        try:
+            slots = self._format.pack(*values)
+        except (struct.error, OverflowError):
+            raise self._packer.blame(args) from None
+        if self._parallel:
+            prepare_pool()
+        memory = result_memory(self._result)
+        self._entry(slots, ctypes.addressof(memory))
+        return self._read(memory)
+
+    def lowered(self) -> LoweredFunction:
+        """The function as LLVM text before the final pipeline; compiled again when the code was cached."""
+        if self._lowered is None:
+            from weft.loops.build import lower
+
+            self._lowered, self._result, self._remarks = lower(
+                self.function, self.types, self.options, self.timings
+            )
+        return self._lowered
+
+    def remarks(self) -> tuple[Remark, ...]:
+        """What was decided in compiling."""
+        self.lowered()
+        return self._remarks
+
+    def llvm(self) -> str:
+        from weft.loops.build import llvm
+
+        return llvm(self.lowered())
+
+    def assembly(self) -> str:
+        from weft.loops.build import assembly
+
+        return assembly(self.lowered())
+
+
+def _symbols(metadata: Any) -> dict[str, int] | None:
+    """Addresses of what compiled code calls; None when a vector math function is no longer installed."""
+    symbols = {PRINT_SYMBOL: print_address()}
+    if metadata["parallel"]:
+        symbols |= parallel_symbols()
+    for symbol, (name, bits, lanes) in metadata["math"].items():
+        found = find_function(name, bits, lanes, host().isa)
+        if found is None or found[0].symbol != symbol:
+            return None
+        symbols[symbol] = found[1]
+    return symbols

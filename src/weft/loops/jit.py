@@ -1,0 +1,139 @@
+"""The decorator ``weft.jit``: functions on numbers and arrays, whose loops over `prange` run in SIMD lanes on all cores.
+
+As numba's: a function is compiled for the types of its arguments at the first call with them, functions call each
+other, and without a parallel loop it runs as it is written.
+"""
+
+from __future__ import annotations
+
+import functools
+from types import FunctionType
+from typing import Any
+
+from weft.diag.call_site import located
+from weft.diag.errors import SignatureError
+from weft.diag.remarks import Remark
+from weft.frontend.python.signatures import parse_signature
+from weft.frontend.python.typeof import typeof
+from weft.frontend.python.types import KernelType
+from weft.jit_options import JitOptions
+from weft.loops.compiled import CompiledFunction
+
+Types = tuple[KernelType, ...]
+
+PARALLEL = (True, "if-legal")
+
+
+@located
+def jit(
+    func_or_sig: Any = None,
+    *,
+    parallel: bool | str = True,
+    fastmath: bool = False,
+    width: int | None = None,
+    **options: Any,
+) -> Any:
+    """Compile a function; used as ``@weft.jit``, ``@weft.jit(option=...)`` or with a signature.
+
+    Parameters
+    ----------
+    func_or_sig
+        The function, or a signature to compile for at once, as for `weft.cuda.jit`.
+    parallel
+        ``"if-legal"`` runs a loop over `weft.prange` in order, with a remark, where its iterations are not found
+        independent; by default the user's promise is relied on, and a loop that certainly breaks it is refused.
+    fastmath
+        Whether floating-point operations may be contracted and reassociated and assume finite values. Sums and
+        products over a `prange` are reassociated in any case.
+    width
+        Iterations at a time, a power of two.
+    **options
+        Options of numba's that have no effect here (``cache``, ``nogil``, ``nopython``).
+
+    Raises
+    ------
+    SignatureError
+        An option is unknown, or a signature is none.
+    """
+    unknown = sorted(set(options) - {"cache", "nogil", "nopython", "inline", "boundscheck", "error_model"})
+    if unknown:
+        raise SignatureError(
+            f"weft.jit has no option {', '.join(unknown)}", hint="options are parallel, fastmath, width"
+        )
+    if parallel not in PARALLEL:
+        raise SignatureError(f"parallel={parallel!r}", hint='it is True or "if-legal"')
+    if width is not None and (type(width) is not int or width < 1 or width > 64 or width & (width - 1)):
+        raise SignatureError(f"a width of {width!r}", hint="it may be a power of two up to 64, or None")
+    chosen = JitOptions(fastmath, width, parallel == "if-legal")
+    if isinstance(func_or_sig, FunctionType):
+        return JitFunction(func_or_sig, chosen)
+    signatures = (
+        [] if func_or_sig is None else func_or_sig if isinstance(func_or_sig, list) else [func_or_sig]
+    )
+
+    @located
+    def decorate(function: Any) -> JitFunction:
+        if not isinstance(function, FunctionType):
+            raise SignatureError(
+                f"{function!r} is no Python function", hint="decorate a function written with def"
+            )
+        made = JitFunction(function, chosen)
+        for signature in signatures:
+            made.compile(signature)
+        return made
+
+    return decorate
+
+
+class JitFunction:
+    """A function that `jit` compiles, callable as the function it was made from.
+
+    Attributes
+    ----------
+    py_func
+        That function.
+    overloads
+        What has been compiled, by the types of arguments.
+    """
+
+    def __init__(self, function: FunctionType, options: JitOptions) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.options = options
+        self.overloads: dict[Types, CompiledFunction] = {}
+
+    @located
+    def compile(self, signature: Any) -> CompiledFunction:
+        """Compile for a signature: a `weft.types` signature, a tuple of types, or numba's notation as text."""
+        types = signature if isinstance(signature, tuple) else parse_signature(signature).args
+        return self._compile(tuple(types))
+
+    def _compile(self, types: Types) -> CompiledFunction:
+        known = self.overloads.get(types)
+        if known is None:
+            known = self.overloads[types] = CompiledFunction(self.py_func, types, self.options)
+        return known
+
+    @located
+    def __call__(self, *args: Any) -> Any:
+        types = tuple([typeof(a) for a in args])
+        compiled = self.overloads.get(types)
+        if compiled is None:
+            compiled = self._compile(types)
+        return compiled.call(args)
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What was decided about the parallel loops of each compiled signature."""
+        return [remark for compiled in self.overloads.values() for remark in compiled.remarks()]
+
+    def inspect_llvm(self) -> dict[Types, str]:
+        """Optimized LLVM IR of each compiled signature."""
+        return {types: compiled.llvm() for types, compiled in self.overloads.items()}
+
+    def inspect_asm(self) -> dict[Types, str]:
+        """Assembly of each compiled signature."""
+        return {types: compiled.assembly() for types, compiled in self.overloads.items()}
+
+    def __repr__(self) -> str:
+        return f"<weft function {self.py_func.__qualname__}>"
