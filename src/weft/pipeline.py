@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
+from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.groups import build_group_entry
 from weft.codegen.lane_groups import LaneKernel
 from weft.codegen.remarks import remark_vectorization
@@ -147,11 +148,15 @@ def lower_kernel(
             else:
                 width = min(_choose_width(kernel, options.width, remarks), most_lanes)
             if width > 1:
-                program = _widen(module, kernel, width, spec, math, stages)
+                find = functools.partial(_find_math, math, spec)
+                called = FunctionVectorizer(module, LaneSpace((width,)), find, host().isa)
+                program = _widen(module, kernel, width, called, stages)
                 reason = "as asked for" if options.width else "a register of 32-bit values"
                 remark_vectorization(
                     remarks, kernel_name, "as many as a warp" if warp else reason, program.summary
                 )
+                for name, summary in called.summaries.items():
+                    remark_vectorization(remarks, name, "called once for all of them", summary)
         for function in module.definitions():
             run_single_lane(function)
         entry, arena = build_group_entry(module, kernel, program)
@@ -193,12 +198,11 @@ def _widen(
     module: Module,
     kernel: Function,
     width: int,
-    spec: TargetSpec,
-    math: dict[str, MathSymbol],
+    called: FunctionVectorizer,
     stages: StageLog,
 ) -> LaneKernel:
     """Replace `kernel` by its versions for whole and for partial lane groups."""
-    lanes = LaneSpace((width,))
+    lanes = called.lanes
     domain = domain_named("product", lanes.extents)
     partial = clone_function(kernel, f"{kernel.name}.partial")
     if stages.linear:
@@ -214,9 +218,11 @@ def _widen(
         shapes: dict[Value, Shape] = {
             a: domain.strided(1, 64, width) for a in function.args if a.name == "tid.x"
         }
-        find = functools.partial(_find_math, math, spec)
         observe = functools.partial(_lanes_arrive, stages, versions, i, width)
-        vector, summary = vectorize_function(module, function, lanes, name, shapes, find, observe)
+        vector, summary = vectorize_function(
+            module, function, lanes, name, shapes, called.find_math, observe, find_simd=called.version
+        )
+        called.finish()
         vectors.append(vector)
         summaries.append(summary)
         versions[i] = Version(name, Form.LANES)

@@ -14,16 +14,18 @@ from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.entry_guard import append_parameter, skip_body
 from weft.codegen.widen import widen_function
 from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.widen.simd_calls import FindSimd
 from weft.codegen.widen.widener import WideningNotes
 from weft.graph.loops import loop_forest
-from weft.ir import Builder, ConstInt, Function, Module, Value
-from weft.ir.cfg_edit import remove_dead_instructions, split_block
+from weft.ir import ConstInt, Function, Module, Value
+from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import declare
-from weft.ir.types import I32, FunctionType
+from weft.ir.types import I32
 from weft.ir.values import Argument
 from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
 from weft.transform.drop_unreachable import drop_unreachable_edges
@@ -104,6 +106,7 @@ def vectorize_function(
     shapes: Mapping[Value, Shape],
     find_math: FindMath,
     observe: Observer = lambda stage, module: None,
+    find_simd: FindSimd = lambda function, signature: None,
 ) -> tuple[Function, VectorizationSummary]:
     """Add the SIMD version of `function` to `module` as `name` and remove `function`.
 
@@ -113,10 +116,14 @@ def vectorize_function(
         Shapes of parameters; the others are uniform.
     find_math
         Finds vector math functions.
+    find_simd
+        Finds versions of called functions.
     """
     summary = VectorizationSummary(lanes.width)
     divergence = make_control_uniform(module, function, lanes, shapes, summary, observe)
-    vector, summary.notes = widen_function(module, function, divergence, lanes, name, find_math)
+    vector, summary.notes = widen_function(
+        module, function, divergence, lanes, name, find_math, find_simd=find_simd
+    )
     del module.functions[function.name]
     return vector, summary
 
@@ -126,19 +133,8 @@ def guard_by_lane(module: Module, function: Function) -> Argument:
 
     The function's entry becomes a divergent branch on ``lane < active``, to be linearized like any other.
     """
-    old = function.fn_type
-    function.fn_type = FunctionType(old.result, (*old.params, I32))
-    active = Argument(I32, "active", len(function.args), ("noundef",))
-    function.args.append(active)
-    entry = function.entry
-    exit_block = next(b for b in function.blocks if b.terminator.op == "ret")
-    if exit_block is entry or exit_block.instructions[0].op != "ret":
-        ret = exit_block.terminator
-        exit_block = split_block(ret, "exit")
-    guard = function.add_block("guard")
-    function.blocks.remove(guard)
-    function.blocks.insert(0, guard)
-    builder = Builder(guard)
+    active = append_parameter(function, I32, "active")
+    builder, entry, leave = skip_body(function)
     lane = builder.call(declare(module, "weft.lane.id"), ())
-    builder.cond_br(builder.icmp("ult", lane, active), entry, exit_block)
+    builder.cond_br(builder.icmp("ult", lane, active), entry, leave)
     return active

@@ -9,9 +9,14 @@ from weft.ir.types import I1, I64, IntType
 
 def of_an_active_lane(w: Widening, value: Value) -> Value:
     """A uniform value that is kept as a vector; any number where no lane is active."""
-    if w.mask is None:
+    return of_a_lane(w, value, w.mask)
+
+
+def of_a_lane(w: Widening, value: Value, mask: Value | None) -> Value:
+    """As `of_an_active_lane`, for the lanes of `mask`."""
+    if mask is None:
         return w.builder.extract_element(w.vector(value), ConstInt(I64, 0))
-    bits = mask_bits(w.builder, w.mask)
+    bits = mask_bits(w.builder, mask)
     assert isinstance(bits.type, IntType)
     # The last lane's bit is set, so that there is one to count to.
     last = ConstInt(bits.type, 1 << (w.lanes.width - 1))

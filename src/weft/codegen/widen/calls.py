@@ -1,4 +1,4 @@
-"""Calls: LLVM intrinsics by their vector form, math functions from a vector library, the rest lane by lane."""
+"""Calls: LLVM intrinsics by their vector form, defined functions vectorized, math from a library, or lane by lane."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.lane_loop import for_each_active_lane
 from weft.codegen.widen.masked import mangled
+from weft.codegen.widen.simd_calls import SimdFunction, call_simd, signature_of_call
+from weft.diag.errors import UnsupportedError
 from weft.ir import ConstFloat, Function, Instruction, Poison, Value
+from weft.ir.intrinsics import IntrinsicKind, kind_of
+from weft.ir.locations import span_of
 from weft.ir.types import FloatType, FunctionType, VectorType
 
 _ELEMENTWISE: Mapping[str, tuple[int, ...]] = {
@@ -52,11 +56,40 @@ def widen_call(w: Widening, call: Instruction, find_math: FindMath) -> None:
         _call_once(w, call)
     elif base is not None and all(w.is_uniform(call.args[i]) for i in _ELEMENTWISE[base]):
         _call_intrinsic(w, call, base)
+    elif (simd := _simd_version(w, call)) is not None:
+        call_simd(w, call, simd)
     elif (math := find_math(name, w.lanes.width)) is not None:
         _call_math(w, call, math)
     else:
+        _require_no_warp_operations(call)
         w.remark(call, "lane by lane")
         _call_each(w, call)
+
+
+def _simd_version(w: Widening, call: Instruction) -> SimdFunction | None:
+    callee = call.callee
+    if not isinstance(callee, Function) or not callee.blocks:
+        return None
+    return w.find_simd(callee, signature_of_call(w, call))
+
+
+def _require_no_warp_operations(call: Instruction) -> None:
+    """Raise an error when the called function asks other lanes: it cannot run for one lane after the other."""
+    seen: set[Function] = set()
+    work = [call.callee]
+    while work:
+        function = work.pop()
+        if not isinstance(function, Function) or function in seen:
+            continue
+        seen.add(function)
+        for instruction in function.instructions():
+            if kind_of(instruction.callee_name) is IntrinsicKind.HORIZONTAL:
+                raise UnsupportedError(
+                    f"{function.name} uses warp operations and cannot be called for all lanes at once",
+                    span_of(instruction),
+                )
+            if instruction.op == "call":
+                work.append(instruction.callee)
 
 
 def _call_once(w: Widening, call: Instruction) -> None:

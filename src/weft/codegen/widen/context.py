@@ -26,6 +26,7 @@ from weft.machine.targets import Isa
 
 if TYPE_CHECKING:
     from weft.codegen.widen.access_groups import AccessGroup
+    from weft.codegen.widen.simd_calls import FindSimd
 
 
 class Widening:
@@ -37,6 +38,10 @@ class Widening:
         For a value that is kept scalar its value in lane 0; for any value its vector, once it is needed.
     mask
         The mask of the block that is being widened, None when all lanes are active.
+    find_simd
+        Finds the version of a called function for all lanes.
+    entry_mask
+        The mask of the lanes that the function is called for, None when they are all.
     isa
         The instruction set that the code is for: it decides between forms, all of which every machine can run.
     addresses
@@ -67,6 +72,8 @@ class Widening:
         layout = parse_datalayout(module.datalayout)
         self.addresses = LinearAliasAnalysis(divergence.engine.objects, layout)
         self.groups: dict[BasicBlock, dict[Instruction, AccessGroup]] = {}
+        self.find_simd: FindSimd = lambda function, signature: None
+        self.entry_mask: Value | None = None
         self.builder = Builder()
         self.scalars: dict[Value, Value] = {}
         self.vectors: dict[Value, Value] = {}

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence
-from weft.codegen.widen.active_lane import of_an_active_lane
+from weft.codegen.widen.active_lane import of_a_lane, of_an_active_lane
 from weft.codegen.widen.calls import FindMath, widen_call, widen_lane_by_lane
 from weft.codegen.widen.context import Widening, any_lane
 from weft.codegen.widen.elementwise import is_elementwise, widen_scalar, widen_vector
@@ -21,12 +21,14 @@ from weft.codegen.widen.horizontal import widen_horizontal
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.memory import widen_load, widen_store
 from weft.codegen.widen.representation import scalar_values
+from weft.codegen.widen.simd_calls import FindSimd
 from weft.diag.errors import UnsupportedError
 from weft.graph.cfg import reverse_postorder
 from weft.ir import TRUE, BasicBlock, Constant, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.layout import parse_datalayout
-from weft.ir.types import I1, I8, I32, I64, VOID, ArrayType, FunctionType, IntType, PointerType
+from weft.ir.types import I8, I32, I64, VOID, ArrayType, FunctionType, PointerType
+from weft.ir.values import Argument
 from weft.machine.host import host
 from weft.machine.targets import Isa
 
@@ -51,25 +53,45 @@ def widen_function(
     name: str,
     find_math: FindMath = lambda callee, lanes: None,
     isa: Isa | None = None,
+    find_simd: FindSimd = lambda function, signature: None,
+    into: Function | None = None,
+    entry_mask: Argument | None = None,
 ) -> tuple[Function, WideningNotes]:
-    """Add the SIMD version of `source` to `module` under `name`; `isa` is the host's unless given."""
+    """Add the SIMD version of `source` to `module` under `name`; `isa` is the host's unless given.
+
+    Parameters
+    ----------
+    find_simd
+        Finds versions of called functions.
+    into
+        The declaration that becomes the version; its type says whether the result is one for all lanes.
+    entry_mask
+        The parameter that says which lanes the function is called for, if it may be a part of them.
+    """
     kept = scalar_values(source, divergence)
     params = tuple(a.type if a in kept else lanes.vector(a.type) for a in source.args)
-    result = source.fn_type.result
-    if not result.is_void and not _returns_scalar(source, divergence, kept):
-        result = lanes.vector(result)
-    target = Function(name, FunctionType(result, params), tuple(a.name for a in source.args))
+    if into is None:
+        result = source.fn_type.result
+        if not result.is_void and not _returns_scalar(source, divergence, kept):
+            result = lanes.vector(result)
+        into = module.add_function(
+            Function(name, FunctionType(result, params), tuple(a.name for a in source.args))
+        )
+    target = into
+    assert target.fn_type.params == params
     target.attributes = source.attributes
     target.metadata = []
-    module.add_function(target)
     notes = WideningNotes()
     w = Widening(module, source, target, lanes, divergence, kept, notes.add, isa or host().isa)
+    w.find_simd = find_simd
     for old, new in zip(source.args, target.args, strict=True):
         if old in kept:
             new.attributes = old.attributes
             w.set_scalar(old, new)
         else:
             w.set_vector(old, new)
+    if entry_mask is not None:
+        w.entry_mask = w.vectors[entry_mask]
     order = [source.blocks[i] for i in reverse_postorder(cfg_of(source).cfg.succs)]
     for block in order:
         w.starts[block] = w.ends[block] = target.add_block(block.name)
@@ -209,7 +231,8 @@ def _widen_ret(w: Widening, ret: Instruction) -> None:
     if not ret.operands:
         w.builder.ret()
     elif w.target.fn_type.result == ret.operands[0].type:
-        w.builder.ret(w.scalar(ret.operands[0]))
+        value = ret.operands[0]
+        w.builder.ret(w.scalar(value) if w.is_uniform(value) else of_a_lane(w, value, w.entry_mask))
     else:
         w.builder.ret(w.vector(ret.operands[0]))
 

@@ -1,0 +1,51 @@
+"""Functions that run for a part of the lanes they are called for: a divergent branch around the body.
+
+It is linearized like any other branch, so that the lanes behind it carry a mask and nothing else has to know.
+"""
+
+from __future__ import annotations
+
+from weft.ir import BasicBlock, Builder, Function, Poison
+from weft.ir.cfg_edit import split_block
+from weft.ir.types import I1, FunctionType, Type
+from weft.ir.values import Argument
+
+
+def append_parameter(function: Function, type: Type, name: str) -> Argument:
+    """Give `function` a parameter more, the last one; its callers are not changed."""
+    old = function.fn_type
+    function.fn_type = FunctionType(old.result, (*old.params, type), old.vararg)
+    argument = Argument(type, name, len(function.args), ("noundef",))
+    function.args.append(argument)
+    return argument
+
+
+def skip_body(function: Function) -> tuple[Builder, BasicBlock, BasicBlock]:
+    """Put a block before the entry; what is built there ends with a branch to one of the two blocks returned.
+
+    The first is the old entry, the second returns at once; what it returns is poison then.
+    """
+    entry = function.entry
+    exit_block = next(b for b in function.blocks if b.terminator.op == "ret")
+    if exit_block is entry or exit_block.instructions[0].op != "ret":
+        exit_block = split_block(exit_block.terminator, "exit")
+    guard = function.add_block("guard")
+    function.blocks.remove(guard)
+    function.blocks.insert(0, guard)
+    ret = exit_block.terminator
+    if ret.operands:
+        value = ret.operands[0]
+        result = Builder.after_phis(exit_block).phi(value.type, "result")
+        for source in exit_block.predecessors:
+            result.add_incoming(value, source)
+        result.add_incoming(Poison(value.type), guard)
+        ret.set_operand(0, result)
+    return Builder(guard), entry, exit_block
+
+
+def guard_by_mask(function: Function) -> Argument:
+    """Let only the lanes run whose new parameter ``mask`` is true."""
+    mask = append_parameter(function, I1, "mask")
+    builder, entry, leave = skip_body(function)
+    builder.cond_br(mask, entry, leave)
+    return mask

@@ -1,0 +1,173 @@
+"""Vectorizing the functions that a region calls: one version for each signature, each made once.
+
+A version is ordered when a call of it is widened, and gets its body later. So recursion is a call of a version that is
+ordered already, and a function that no vector code calls is never vectorized. The shape of a version's result is what
+the divergence analysis says of the scalar function for these shapes of its parameters.
+
+Called functions behave as Moll's rule for calls has it (ch. 4): the callee runs once for the active set, and not at
+all when that is empty, which is the caller's business (`widen.simd_calls`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from weft.analysis.divergence import analyze_divergence
+from weft.analysis.divergence.operands import Operands
+from weft.analysis.divergence.summaries import Summaries
+from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.entry_guard import guard_by_mask
+from weft.codegen.simd_signature import UNIFORM, VARYING, SimdSignature, fits
+from weft.codegen.vectorize import VectorizationSummary, make_control_uniform, why_not_vectorized
+from weft.codegen.widen import widen_function
+from weft.codegen.widen.calls import FindMath
+from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.widen.simd_calls import SimdFunction
+from weft.ir import Function, Module, Value
+from weft.ir.clone import clone_function
+from weft.ir.layout import parse_datalayout
+from weft.machine.targets import Isa
+
+MAX_VERSIONS = 8
+"""Versions of one function; calls with yet another signature share the one that serves all."""
+
+MAX_STEPS = 2
+"""Steps of one parameter, from lane to lane, that are told apart."""
+
+_OWN_COPY = ("byval", "inalloca", "preallocated", "swifterror")
+"""Attributes of parameters that are more than a value."""
+
+
+@dataclass(slots=True)
+class FunctionVectorizer:
+    """The versions of a module's functions for lane groups of one width.
+
+    Parameters
+    ----------
+    module
+        Holds the scalar functions, in canonical form, and gets the versions.
+    lanes
+        The lane group.
+    find_math
+        Finds vector math functions for the bodies.
+    isa
+        What the code is for; it decides names and forms.
+
+    Attributes
+    ----------
+    summaries
+        What became of each version, by its name.
+    """
+
+    module: Module
+    lanes: LaneSpace
+    find_math: FindMath
+    isa: Isa
+    summaries: dict[str, VectorizationSummary] = field(default_factory=dict)
+    _versions: dict[tuple[Function, SimdSignature], SimdFunction] = field(default_factory=dict)
+    _steps: dict[tuple[Function, int], set[int]] = field(default_factory=dict)
+    _count: dict[Function, int] = field(default_factory=dict)
+    _suitable: dict[Function, bool] = field(default_factory=dict)
+    _ordered: list[tuple[Function, SimdFunction]] = field(default_factory=list)
+    _results: Summaries = field(default_factory=Summaries)
+
+    def version(self, function: Function, signature: SimdSignature) -> SimdFunction | None:
+        """The version for calls with this signature; None when the function cannot be vectorized.
+
+        The version may have a more general signature, which the call then has to serve.
+        """
+        if not self._is_suitable(function):
+            return None
+        signature = self._with_few_steps(function, signature)
+        known = self._versions.get((function, signature))
+        if known is None:
+            if self._count.get(function, 0) >= MAX_VERSIONS - 1:
+                signature = signature.general
+                known = self._versions.get((function, signature))
+            if known is None:
+                known = self._order(function, signature)
+        return known
+
+    def finish(self) -> None:
+        """Give each version that is ordered its body, those included that these bodies order."""
+        while self._ordered:
+            function, version = self._ordered.pop()
+            self._define(function, version)
+
+    def _with_few_steps(self, function: Function, signature: SimdSignature) -> SimdSignature:
+        """The signature with a parameter varying that was met with several steps: a recursion may double it."""
+        steps: list[int | None] = []
+        for position, step in enumerate(signature.steps):
+            if step is not None and step != UNIFORM:
+                seen = self._steps.setdefault((function, position), set())
+                if len(seen) < MAX_STEPS:
+                    seen.add(step)
+                step = step if step in seen else VARYING
+            steps.append(step)
+        return replace(signature, steps=tuple(steps))
+
+    def _is_suitable(self, function: Function) -> bool:
+        known = self._suitable.get(function)
+        if known is None:
+            types = [*function.fn_type.params, function.fn_type.result]
+            known = self._suitable[function] = (
+                bool(function.blocks)
+                and not function.fn_type.vararg
+                and fits(types)
+                and not any(a.startswith(_OWN_COPY) for p in function.args for a in p.attributes)
+                and why_not_vectorized(function) is None
+            )
+        return known
+
+    def _order(self, function: Function, signature: SimdSignature) -> SimdFunction:
+        shapes = self._shapes(function, signature)
+        uniform = False
+        if not function.fn_type.result.is_void:
+            found = analyze_divergence(
+                function, domain=domain_named("product", self.lanes.extents), initial=shapes,
+                width=self.lanes.width, summaries=self._results, partial_entry=signature.masked,
+            )  # fmt: skip
+            uniform = found.result.is_uniform
+        names = (*(a.name for a in function.args), *(("mask",) if signature.masked else ()))
+        declared = Function(
+            signature.name(function.name, self.isa), signature.function_type(function.fn_type, uniform), names
+        )
+        version = SimdFunction(self.module.add_function(declared), signature)
+        self._versions[function, signature] = version
+        self._count[function] = self._count.get(function, 0) + 1
+        self._ordered.append((function, version))
+        return version
+
+    def _shapes(self, function: Function, signature: SimdSignature) -> dict[Value, Shape]:
+        domain = domain_named("product", self.lanes.extents)
+        operands = Operands(domain, parse_datalayout(self.module.datalayout))
+        shapes: dict[Value, Shape] = {}
+        for argument, step in zip(function.args, signature.steps, strict=True):
+            bits = operands.bits(argument.type)
+            if step is None:
+                shapes[argument] = domain.varying(bits)
+            else:
+                shapes[argument] = (
+                    domain.uniform(bits) if step == UNIFORM else domain.strided(step, bits, exact=False)
+                )
+        return shapes
+
+    def _define(self, function: Function, version: SimdFunction) -> None:
+        signature = version.signature
+        name = version.function.name
+        source = clone_function(function, f"{name}.lanes")
+        for argument in source.args:
+            # What a caller promises of its argument need not hold of lane 0, which may be passive.
+            argument.attributes = ()
+        shapes = self._shapes(source, signature)
+        mask = guard_by_mask(source) if signature.masked else None
+        if mask is not None:
+            shapes[mask] = domain_named("product", self.lanes.extents).varying(1)
+        summary = VectorizationSummary(self.lanes.width)
+        divergence = make_control_uniform(self.module, source, self.lanes, shapes, summary)
+        _, summary.notes = widen_function(
+            self.module, source, divergence, self.lanes, name, self.find_math, self.isa,
+            find_simd=self.version, into=version.function, entry_mask=mask,
+        )  # fmt: skip
+        del self.module.functions[source.name]
+        self.summaries[name] = summary

@@ -1,0 +1,80 @@
+"""Calls of functions that are vectorized themselves: once for all active lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from weft.codegen.simd_signature import UNIFORM, VARYING, SimdSignature
+from weft.codegen.widen.context import Widening, broadcast
+from weft.ir import Function, Instruction, Poison, Value
+
+
+@dataclass(frozen=True, slots=True)
+class SimdFunction:
+    """A version of a function for W lanes, and the signature that it has; its body may come later."""
+
+    function: Function
+    signature: SimdSignature
+
+    @property
+    def uniform_result(self) -> bool:
+        """Whether it returns one value for all lanes."""
+        return not self.function.fn_type.result.is_vector
+
+
+FindSimd = Callable[[Function, SimdSignature], SimdFunction | None]
+"""Looks up, or orders, the version of a defined function for calls with this signature or a more general one."""
+
+
+def signature_of_call(w: Widening, call: Instruction) -> SimdSignature:
+    """The most special signature that serves a call."""
+    return SimdSignature(w.lanes.width, tuple(_step(w, a) for a in call.args), w.mask is not None)
+
+
+def _step(w: Widening, value: Value) -> int | None:
+    if w.is_uniform(value):
+        return UNIFORM
+    if not w.is_scalar(value) or len(w.lanes.extents) != 1:
+        return VARYING
+    stride = w.divergence.shape(value).stride
+    return stride if isinstance(stride, int) else VARYING
+
+
+def call_simd(w: Widening, call: Instruction, simd: SimdFunction) -> None:
+    """Call the version once; not at all where no lane is active, so that a recursion ends."""
+    builder, signature = w.builder, simd.signature
+    args = [
+        w.vector(a) if step is None else w.scalar(a)
+        for a, step in zip(call.args, signature.steps, strict=True)
+    ]
+    if signature.masked:
+        args.append(w.active())
+    some = w.some_active()
+    if some is None:
+        result = builder.call(simd.function, args)
+        result.loc = call.loc
+        _set_result(w, call, simd, result)
+        return
+    before = builder.block
+    assert before is not None
+    once = w.new_block("call")
+    after = w.target.add_block("call.done", after=once)
+    builder.cond_br(some, once, after)
+    builder.at_end(once)
+    result = builder.call(simd.function, args)
+    result.loc = call.loc
+    builder.br(after)
+    builder.at_end(after)
+    if call.type.is_void:
+        return
+    joined = builder.phi(result.type)
+    joined.add_incoming(result, once)
+    joined.add_incoming(Poison(result.type), before)
+    _set_result(w, call, simd, joined)
+
+
+def _set_result(w: Widening, call: Instruction, simd: SimdFunction, result: Value) -> None:
+    if call.type.is_void:
+        return
+    w.set_vector(call, broadcast(w.builder, result, w.lanes) if simd.uniform_result else result)
