@@ -25,6 +25,7 @@ from weft.codegen.launch_record import (
     ErrorCode,
 )
 from weft.codegen.loops import counted_loop
+from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.ir import Builder, ConstInt, Function, Module, Value
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, pointer
@@ -53,7 +54,7 @@ def build_group_entry(
     function = module.add_function(
         Function(f"{kernel.name}.groups", entry_type, ("launch", "begin", "end", "worker"))
     )
-    function.attributes = ("nounwind",)
+    function.attributes = ENTRY_ATTRIBUTES
     builder = Builder(function.add_block("entry"))
     launch, begin, end, worker = function.args
 

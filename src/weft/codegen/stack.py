@@ -1,4 +1,4 @@
-"""What local arrays take of a worker's stack, and how many lanes that leaves room for."""
+"""The stack of a worker: what local arrays take of it, how many lanes that leaves room for, how it is aligned."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from weft.diag.errors import UnsupportedError
 from weft.ir import ConstInt, Module
 from weft.ir.layout import parse_datalayout
 from weft.ir.locations import span_of
+
+ENTRY_ATTRIBUTES = ("nounwind", '"stackrealign"')
+"""Of functions that vectors are spilled in. Without the second, LLVM may give away the frame pointer before it knows
+that it spills; then the stack is aligned for SSE only, and every wider spill crosses a cache line."""
 
 MAX_THREAD_BYTES = 1 << 19
 """CUDA's limit of the local memory of a thread."""
