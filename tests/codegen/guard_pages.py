@@ -15,6 +15,7 @@ import numpy as np
 
 from codegen.kernels import guarded, kernel_text
 from codegen.machine_code import compile_kernel
+from codegen.structures import member
 from weft.machine.targets import isa_named
 
 PAGE = mmap.PAGESIZE
@@ -81,6 +82,14 @@ EMPTY = {
 }
 """Bodies whose threads below n access ``out[0]``; run with n = 0 and a pointer to a forbidden page."""
 
+STRUCTURES = {
+    "all members": (3, (0, 1, 2)),
+    "last member left out": (2, (0,)),
+    "first member left out": (4, (1, 3)),
+    "one of eight": (8, (5,)),
+}
+"""Fields of a structure of words, and those that each thread adds one to."""
+
 DECLARED = "declare i64 @llvm.umax.i64(i64, i64)\n"
 
 
@@ -93,6 +102,31 @@ def forbidden_around() -> tuple[mmap.mmap, int]:
     for page in (start, start + 2 * PAGE):
         assert protect(page, PAGE, PROT_NONE) == 0
     return mapping, start + PAGE
+
+
+def structure_kernel(fields: int, members: tuple[int, ...], *, masked: bool) -> str:
+    """Add one to the members of ``out[tid]``, by all threads or those below n."""
+    body = "".join(
+        member("%out", fields, m, f"p{m}") + f"  %v{m} = load i32, ptr %p{m}\n  %w{m} = add i32 %v{m}, 1\n"
+        for m in members
+    ) + "".join(f"  store i32 %w{m}, ptr %p{m}\n" for m in members)
+    return kernel_text(guarded(body) if masked else body)
+
+
+def run_structures(isa_name: str, width: int, middle: np.ndarray, page: int) -> None:
+    """Arrays of structures whose first or last accessed member is at the edge of the page."""
+    for name, (fields, members) in STRUCTURES.items():
+        for masked in (False, True):
+            print(isa_name, width, name, "masked" * masked, flush=True)
+            code = compile_kernel(
+                structure_kernel(fields, members, masked=masked), width, isa_named(isa_name)
+            )
+            for n in (width - 1, width, width + 1) if masked else (width,):
+                threads = 2 * width if masked else width
+                for first in (page - 4 * members[0], page + PAGE - 4 * ((n - 1) * fields + members[-1] + 1)):
+                    middle[:] = 0
+                    code((0, first, n, 0), threads)
+                    assert middle.view(np.uint32).sum() == n * len(members), (name, masked, n)
 
 
 def run(isa_name: str, widths: list[int]) -> None:
@@ -120,6 +154,7 @@ def run(isa_name: str, widths: list[int]) -> None:
                 touched = values[:n] if name in STARTING else values[-n:]
                 assert n == 0 or touched.all(), (name, threads, n)
                 assert values.sum() == n, (name, threads, n)
+        run_structures(isa_name, width, middle, page)
         for name, body in EMPTY.items():
             print(isa_name, width, name, flush=True)
             code = compile_kernel(kernel_text(body, DECLARED), width, isa)

@@ -42,6 +42,8 @@ def _remark_instruction(log: RemarkLog, instruction: Instruction, what: str) -> 
     if what in ("gather", "scatter"):
         name = "load" if what == "gather" else "store"
         log.add(RemarkKind.MEMORY, f"this {name} is a {what}: its addresses are not neighbours", span)
+    elif what == "elements side by side":
+        log.add(RemarkKind.MEMORY, "this local array is laid out element by element across the lanes", span)
     elif what == "interleaved":
         log.add(
             RemarkKind.MEMORY,

@@ -22,7 +22,7 @@ from weft.interp.lanes import (
     per_element,
 )
 from weft.ir.instruction import Instruction
-from weft.ir.types import FloatType, IntType, VectorType
+from weft.ir.types import FloatType, IntType, Type, VectorType
 
 if TYPE_CHECKING:
     from weft.interp.decode import Decoder
@@ -269,8 +269,19 @@ def _decode_bitcast(decoder: Decoder, i: Instruction) -> Compute:
         data = casts.reinterpret(source, target, a.data)
         if a.flags is None or same_shape:
             return Lanes(data, a.flags)
-        # Elements are regrouped: whatever shares a lane with an undefined element counts as undefined.
-        lane = a.flags.max(axis=1) if a.flags.ndim == 2 else a.flags
-        return Lanes(data, per_element(lane, data) if isinstance(target, VectorType) else lane)
+        return Lanes(data, _regrouped_flags(a.flags, source, target, data))
 
     return compute
+
+
+def _regrouped_flags(flags: Array, source: Type, target: Type, data: Array) -> Array:
+    """Whatever shares bits with an undefined element is undefined."""
+    if not isinstance(target, VectorType):
+        return flags.max(axis=1) if flags.ndim == 2 else flags
+    before = source.count if isinstance(source, VectorType) else 1
+    after = target.count
+    if flags.ndim == 2 and before % after == 0:
+        return flags.reshape(len(flags), after, before // after).max(axis=2)
+    if flags.ndim == 2 and after % before == 0:
+        return flags.repeat(after // before, axis=1)
+    return per_element(flags.max(axis=1) if flags.ndim == 2 else flags, data)

@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import gcd
 
+from weft.codegen.widen.accesses import accessed_type, is_plain
 from weft.codegen.widen.context import Widening
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_read, may_write
 from weft.ir.layout import parse_datalayout
-from weft.ir.types import Type
 from weft.machine.costs import interleave_cost, memory_cost
 
 MAX_UNITS = 16
@@ -110,17 +110,6 @@ class _Open:
         return high - low <= abs(self.group.stride)
 
 
-def accessed_type(access: Instruction) -> Type:
-    """The type in memory of a load or store."""
-    return access.type if access.op == "load" else access.operands[0].type
-
-
-def is_plain(instruction: Instruction) -> bool:
-    """Whether it is a load or store that is neither volatile nor atomic."""
-    attrs = instruction.attrs
-    return instruction.op in ("load", "store") and not attrs.get("volatile") and not attrs.get("ordering")
-
-
 def find_groups(w: Widening, block: BasicBlock) -> dict[Instruction, AccessGroup]:
     """The groups of a block that are worth it, by each of their accesses."""
     found: list[AccessGroup] = []
@@ -180,6 +169,9 @@ def constant_stride(w: Widening, pointer: Value) -> int | None:
 
 def _strided(w: Widening, access: Instruction) -> tuple[int, int] | None:
     """Stride and size of an access that may be in a group."""
+    if w.divergence.element_bytes(access.operands[-1]) is not None:
+        # Constants that are added to addresses in interleaved objects are not the distances in memory.
+        return None
     stride = constant_stride(w, access.operands[-1])
     layout, type = parse_datalayout(w.module.datalayout), accessed_type(access)
     size = layout.store_size(type)

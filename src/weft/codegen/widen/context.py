@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from weft.analysis.divergence import Divergence
 from weft.analysis.linear_locations import LinearAliasAnalysis
 from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.widen.stack_objects import PlacedDivergence
 from weft.ir import (
     BasicBlock,
     Builder,
@@ -56,7 +56,7 @@ class Widening:
         source: Function,
         target: Function,
         lanes: LaneSpace,
-        divergence: Divergence,
+        divergence: PlacedDivergence,
         kept: set[Value],
         remark: Callable[[Instruction, str], None],
         isa: Isa,

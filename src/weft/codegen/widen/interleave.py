@@ -11,7 +11,8 @@ written.
 from __future__ import annotations
 
 from weft.analysis.integers import trailing_zeros
-from weft.codegen.widen.access_groups import AccessGroup, Member, accessed_type
+from weft.codegen.widen.access_groups import AccessGroup, Member
+from weft.codegen.widen.accesses import accessed_type
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.masked import masked_load, masked_store
 from weft.codegen.widen.vectors import concatenated

@@ -15,7 +15,8 @@ No passive lane's memory is ever touched. Volatile and atomic accesses are made 
 
 from __future__ import annotations
 
-from weft.codegen.widen.access_groups import AccessGroup, accessed_type, constant_stride, find_groups
+from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_groups
+from weft.codegen.widen.accesses import accessed_type
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
 from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, masked_store

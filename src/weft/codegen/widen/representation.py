@@ -50,8 +50,10 @@ def _can_stay(instruction: Instruction, scalar: set[Value], divergence: Divergen
         if kind is not None:
             return uniform or instruction.callee_name == "weft.lane.id"
         return uniform and _all_scalar(instruction, scalar) and _reads_arguments_only(instruction)
-    if instruction.op in ("load", "alloca"):
+    if instruction.op == "load":
         return uniform and _all_scalar(instruction, scalar)
+    if instruction.op == "alloca":
+        return _all_scalar(instruction, scalar)
     if OPCODES[instruction.op].form in _EXTRAPOLATED_FORMS:
         return _all_scalar(instruction, scalar) and _holds_at_lane_zero(instruction, divergence)
     return (
@@ -86,7 +88,8 @@ def _holds_at_lane_zero(instruction: Instruction, divergence: Divergence) -> boo
         plan.op,
         plan.bits,
         facts,
-        divergence.shape(instruction),
+        # Addresses in lanes' stack objects follow from the places in them.
+        divergence.place_shape(instruction),
         plan.predicate,
         scales=plan.scales,
         offset=plan.offset,

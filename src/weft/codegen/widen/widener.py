@@ -22,12 +22,13 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.memory import widen_load, widen_store
 from weft.codegen.widen.representation import scalar_values
 from weft.codegen.widen.simd_calls import FindSimd
+from weft.codegen.widen.stack import widen_alloca, widen_step
+from weft.codegen.widen.stack_objects import PlacedDivergence
 from weft.diag.errors import UnsupportedError
 from weft.graph.cfg import reverse_postorder
 from weft.ir import TRUE, BasicBlock, Constant, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_view import cfg_of
-from weft.ir.layout import parse_datalayout
-from weft.ir.types import I8, I32, I64, VOID, ArrayType, FunctionType, PointerType
+from weft.ir.types import VOID, FunctionType
 from weft.ir.values import Argument
 from weft.machine.host import host
 from weft.machine.targets import Isa
@@ -68,6 +69,7 @@ def widen_function(
     entry_mask
         The parameter that says which lanes the function is called for, if it may be a part of them.
     """
+    divergence = PlacedDivergence(divergence, lanes)
     kept = scalar_values(source, divergence)
     params = tuple(a.type if a in kept else lanes.vector(a.type) for a in source.args)
     if into is None:
@@ -168,7 +170,9 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
     elif op == "fence":
         w.builder.insert(instruction.clone())
     elif op == "alloca":
-        _widen_alloca(w, instruction)
+        widen_alloca(w, instruction)
+    elif op == "getelementptr" and widen_step(w, instruction):
+        pass
     elif op == "call":
         if not widen_horizontal(w, instruction):
             widen_call(w, instruction, find_math)
@@ -178,30 +182,6 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
         widen_vector(w, instruction)
     else:
         raise UnsupportedError(f"{op} of {instruction.type} has no vector form")
-
-
-def _widen_alloca(w: Widening, alloca: Instruction) -> None:
-    """One object when all lanes do the same to it, else one for each lane, lane after lane."""
-    type, align = alloca.attrs["allocated_type"], alloca.attrs.get("align", 0)
-    layout = parse_datalayout(w.module.datalayout)
-    if alloca in w.kept and w.divergence.shape(alloca).is_uniform:
-        copy = alloca.clone()
-        w.target.entry.insert(0, copy)
-        w.set_scalar(alloca, copy)
-        return
-    count = alloca.operands[0]
-    if not isinstance(count, ConstInt):
-        raise UnsupportedError("a stack object of variable size cannot be widened")
-    align = max(align, layout.align(type))
-    size = -(-layout.size(type) * count.value // align) * align
-    attrs = {"allocated_type": ArrayType(I8, size * w.lanes.width), "align": max(align, 16), "space": 0}
-    objects = Instruction("alloca", PointerType(0), (ConstInt(I32, 1),), name=alloca.name, attrs=attrs)
-    w.target.entry.insert(0, objects)
-    if alloca in w.kept:
-        w.set_scalar(alloca, objects)
-        return
-    steps = w.lanes.constant(I64, [size * t for t in range(w.lanes.width)])
-    w.set_vector(alloca, w.builder.gep(I8, objects, (steps,)))
 
 
 def _widen_branch(w: Widening, branch: Instruction) -> None:

@@ -1,0 +1,141 @@
+"""Arrays of structures: which accesses are made together, in which form, and that they do what single ones do."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codegen.kernels import Launch, agree, guarded, kernel_text, stored, widened
+from codegen.machine_code import ISAS, WIDTHS
+from codegen.structures import loads, member, mixed, stores
+from codegen.test_forms import lines
+
+COMPLEX = loads(2, (0, 1)) + mixed(2) + stores(2, (0, 1), ("%m", "%v0"))
+
+
+def test_parts_of_complex_numbers_are_two_registers_and_two_shuffles() -> None:
+    text = widened(kernel_text(loads(2, (0, 1)) + mixed(2) + stored("%m")), 16)
+    assert len(lines(text, "load <16 x i32>")) == 2 and "gather" not in text
+    assert lines(text, "shufflevector <32 x i32> .*<i32 0, i32 2, i32 4")
+    assert lines(text, "shufflevector <32 x i32> .*<i32 1, i32 3, i32 5")
+
+
+def test_all_members_of_a_structure_are_one_wide_store() -> None:
+    text = widened(kernel_text(COMPLEX), 16)
+    assert len(lines(text, "store <32 x i32>")) == 1 and "scatter" not in text and "masked.store" not in text
+
+
+def test_gaps_of_structures_are_not_written() -> None:
+    text = widened(kernel_text(loads(3, (0,)) + stores(3, (0, 2), ("%v0", "%t32"))), 16)
+    (store,) = lines(text, "masked.store.v48i32")
+    assert "<i1 true, i1 false, i1 true, i1 true, i1 false" in store and "scatter" not in text
+
+
+def test_last_structure_is_not_read_beyond_its_last_member() -> None:
+    text = widened(kernel_text(loads(2, (0,)) + stored("%v0")), 16)
+    # The second register begins one element early.
+    assert lines(text, "getelementptr i8, ptr %i0, i64 60") and len(lines(text, "load <16 x i32>")) == 2
+
+
+def test_mask_is_spread_over_the_structures_and_cut_by_the_gaps() -> None:
+    text = widened(kernel_text(guarded(loads(3, (0, 2)) + mixed(2) + stored("%m"))), 16)
+    assert lines(text, "shufflevector <16 x i1> %c, .*<i32 0, i32 0, i32 0, i32 1, i32 1, i32 1")
+    assert lines(text, "and <48 x i1> .*<i1 true, i1 false, i1 true, i1 true") and lines(
+        text, "masked.load.v48i32"
+    )
+
+
+def test_members_of_several_sizes_are_made_of_a_common_unit() -> None:
+    body = (
+        "  %s = getelementptr { i64, i32, i32 }, ptr %in, i64 %tid\n  %a = load i64, ptr %s\n"
+        "  %q = getelementptr i8, ptr %s, i64 8\n  %b = load i32, ptr %q\n  %w = zext i32 %b to i64\n"
+        "  %r = add i64 %a, %w\n" + stored("%r", "i64")
+    )  # fmt: skip
+    text = widened(kernel_text(body), 8)
+    assert lines(text, "bitcast <16 x i32> .* to <8 x i64>") and "gather" not in text
+
+
+def test_index_arithmetic_is_seen_through() -> None:
+    body = (
+        "  %k = mul i64 %tid, 3\n  %k1 = add i64 %k, 1\n  %t3 = mul nsw i32 %t32, 3\n  %t5 = add nsw i32 %t3, 2\n"
+        "  %l = sext i32 %t5 to i64\n"
+        + "".join(f"  %p{n} = getelementptr i32, ptr %in, i64 {i}\n  %v{n} = load i32, ptr %p{n}\n"
+                  for n, i in enumerate(("%k", "%k1")))
+        + mixed(2) + stored("%m")
+    )  # fmt: skip
+    text = widened(kernel_text(body), 16)
+    assert "gather" not in text and len(lines(text, "load <16 x i32>")) == 3
+
+
+def test_write_that_may_touch_a_member_parts_the_loads() -> None:
+    between = "  store i32 7, ptr {}\n"
+    pointer = "  %p = getelementptr i32, ptr {base}, i64 %n\n"
+    apart = member("%in", 4, 0, "i0") + "  %v0 = load i32, ptr %i0\n"
+    behind = member("%in", 4, 1, "i1") + "  %v1 = load i32, ptr %i1\n" + mixed(2) + stored("%m")
+    same = pointer.format(base="%in") + apart + between.format("%p") + behind
+    other = pointer.format(base="%out") + apart + between.format("%p") + behind
+    assert len(lines(widened(kernel_text(same), 16), "load <16 x i32>")) == 8
+    assert len(lines(widened(kernel_text(other), 16), "load <16 x i32>")) == 4
+
+
+def test_read_that_may_see_a_store_parts_the_stores() -> None:
+    body = (
+        loads(2, (0, 1)) + member("%out", 2, 0, "a") + member("%out", 2, 1, "b") + "  store i32 %v0, ptr %a\n"
+        "  %q = getelementptr i32, ptr %out, i64 %n\n  %r = load i32, ptr %q\n  %s = add i32 %r, %v1\n"
+        "  store i32 %s, ptr %b\n"
+    )  # fmt: skip
+    text = widened(kernel_text(body), 16)
+    assert not lines(text, r"store <32 x i32>") and len(lines(text, "masked.store.v32i32")) == 2
+
+
+def test_structures_too_large_for_it_are_gathered() -> None:
+    assert "gather" in widened(kernel_text(loads(40, (0,)) + stored("%v0")), 16)
+
+
+ACCESSES = {
+    "all of two": COMPLEX,
+    "all of three": loads(3, (2, 0, 1)) + mixed(3) + stores(3, (1, 0, 2), ("%m", "%v0", "%v1")),
+    "all of four": loads(4, (0, 1, 2, 3)) + mixed(4) + stores(4, (0, 1, 2, 3), ("%m", "%v1", "%v2", "%t32")),
+    "one of two": loads(2, (1,)) + stores(2, (1,), ("%v0",)),
+    "first and last of three": loads(3, (0, 2)) + mixed(2) + stores(3, (0, 2), ("%m", "%v1")),
+    "one of three": loads(3, (1,)) + stores(3, (1,), ("%v0",)),
+    "bytes": loads(4, (0, 1, 3), "i8") + mixed(3, "i8") + stores(4, (0, 1, 2), ("%m", "%v1", "%v2"), "i8"),
+    "doubles": loads(2, (0, 1), "i64") + mixed(2, "i64") + stores(2, (0, 1), ("%m", "%v1"), "i64"),
+    "backwards": "  %k = sub i64 60, %tid\n" + loads(3, (0, 1), "i32", "%k") + mixed(2)
+    + "  %l = sub i64 63, %tid\n" + stores(2, (1, 0), ("%v0", "%m"), "i32", "%l"),
+    "twice the same": loads(2, (0, 0, 1)) + mixed(3) + stores(2, (0, 1), ("%m", "%v1")),
+    "several sizes": "  %s = getelementptr { i64, i16, i16, i32 }, ptr %in, i64 %tid\n  %a = load i64, ptr %s\n"
+    "  %sp = getelementptr i8, ptr %s, i64 8\n  %b = load i16, ptr %sp\n  %w = sext i16 %b to i64\n"
+    "  %r = add i64 %a, %w\n  %t = trunc i64 %r to i32\n"
+    "  %d = getelementptr { i64, i32, i32 }, ptr %out, i64 %tid\n  store i64 %r, ptr %d\n"
+    "  %dp = getelementptr i8, ptr %d, i64 12\n  store i32 %t, ptr %dp",
+}  # fmt: skip
+NEAR = 42
+"""Threads whose structures of three or four words lie within the arrays."""
+
+
+@pytest.mark.parametrize("body", ACCESSES.values(), ids=ACCESSES)
+def test_accesses_made_together_do_what_single_ones_do(body: str) -> None:
+    launches = (Launch(NEAR, 37), Launch(NEAR - 9, 64), Launch(NEAR, 0))
+    for k, (width, isa) in enumerate(zip(WIDTHS, itertools.cycle(ISAS), strict=False)):
+        agree(kernel_text(guarded(body) if k % 2 else body), width, isa, launches)
+        if width == 16:
+            agree(kernel_text(body if k % 2 else guarded(body)), width, None, launches)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.data())
+def test_any_members_in_any_order(data: st.DataObject) -> None:
+    fields = data.draw(st.integers(2, 5))
+    which = data.draw(st.lists(st.integers(0, fields - 1), min_size=1, max_size=fields, unique=True))
+    targets = data.draw(st.permutations(range(fields)))[: len(which)]
+    body = (
+        loads(fields, which)
+        + mixed(len(which))
+        + stores(fields, targets, [f"%m{k}" for k in range(len(which))])
+    )
+    if data.draw(st.booleans()):
+        body = guarded(body)
+    agree(kernel_text(body), data.draw(st.sampled_from((4, 8, 16, 32))), data.draw(st.sampled_from(ISAS)),
+          (Launch(45, 29), Launch(32, 64)))  # fmt: skip
