@@ -1,95 +1,139 @@
-"""Random programs three ways: vectorized machine code, scalar machine code and the interpreter."""
+"""Random programs three ways: vectorized machine code, scalar machine code and the interpreter.
+
+The interpreter is the judge. All bytes of the output are compared, those that the program leaves alone too.
+"""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.machine_code import ISAS, WIDTHS, compile_kernel
+from codegen.coverage import kinds_of, passes_of
+from codegen.machine_code import ISAS, WIDTHS, MachineCode, compile_kernel
+from generators import accesses
 from generators.programs import INPUT_BYTES, MAX_THREADS, SLICE_BYTES, Options, random_program
 from weft import interp
 from weft.interp import Program
+from weft.ir import Module
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.writer import write_module
-from weft.machine.targets import Isa
+from weft.machine.targets import SSE4, Isa
 
-RUNS = 3
+RUNS = 2
 
 Arguments = tuple[np.ndarray, np.ndarray, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How the program of a seed is run."""
+    """How the program of a seed is run.
+
+    Parameters
+    ----------
+    level
+        How hard LLVM's code generator tries: its time is most of what a program costs.
+    """
 
     seed: int
     width: int
     isa: Isa
+    level: int
     options: Options
+
+    def program(self) -> Module:
+        """The program, made anew."""
+        return random_program(self.seed, self.options)
+
+    def text(self) -> str:
+        """The program as text."""
+        return write_module(self.program())
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of a program.
+
+    Parameters
+    ----------
+    wrong
+        What differs, None when nothing does.
+    kinds, passes
+        How many of its instructions are of which kind, and what the passes did.
+    """
+
+    wrong: str | None
+    kinds: Counter[str]
+    passes: Counter[str]
 
 
 def choice_of(seed: int) -> Choice:
     """One width, one instruction set and one mix of statements for each seed."""
     rng = random.Random(f"widening {seed}")
+    width = rng.choice(WIDTHS)
+    # A vector of many registers is as much code as many instructions: such programs are fewer, and smaller.
+    isa = rng.choices(ISAS, (1, 2, 4)[: len(ISAS)] if width > 16 else None)[0]
+    registers = 32 * width // isa.vector_bits
+    most = 8 if registers <= 2 else 5 if registers <= 4 else 3
+    horizontal = rng.random() < 0.25
     options = Options(
-        blocks=rng.randint(4, 14),
+        blocks=rng.randint(3, most),
         loop_depth=rng.randint(1, 4),
-        statements=rng.randint(2, 4),
-        atomics=rng.random() < 0.3,
+        statements=rng.randint(2, 4) if registers <= 4 else 2,
+        atomics=rng.random() < 0.35,
         memory_share=rng.choice((0.3, 0.6)),
         stack_share=rng.choice((0.3, 0.8)),
         floats=rng.random() < 0.6,
         single_return=rng.random() < 0.7,
-        horizontal=rng.random() < 0.25,
+        horizontal=horizontal,
+        lane_ids=horizontal,
+        every_kind=rng.choice((0.0, 0.5, 0.9)),
+        half=isa is not SSE4 and rng.random() < 0.3,
     )
-    return Choice(seed, rng.choice(WIDTHS), rng.choice(ISAS), options)
+    level = 3 if registers <= 4 and rng.random() < 0.25 else 0
+    return Choice(seed, width, isa, level, options)
 
 
 def arguments_of(seed: int, run: int) -> tuple[Arguments, int]:
     """The arguments of a run and its number of threads."""
     rng = np.random.default_rng((seed, run))
     given = rng.integers(0, rng.choice((2, 5, 256)), INPUT_BYTES, dtype=np.uint8)
-    out = np.zeros(MAX_THREADS * SLICE_BYTES, np.uint8)
+    out = rng.integers(0, 256, max(accesses.BYTES, MAX_THREADS * SLICE_BYTES), dtype=np.uint8)
+    out[accesses.FLOAT_COUNTER : accesses.FLOAT_COUNTER + 4] = 0
     threads = MAX_THREADS if run == 0 else int(rng.integers(1, MAX_THREADS, endpoint=True))
     return (given, out, int(rng.integers(-5, 40)), int(rng.integers(0, 1 << 33))), threads
 
 
-def check(choice: Choice) -> str | None:
-    """What differs, None when nothing does."""
-    seed, width = choice.seed, choice.width
-    vector = compile_kernel(random_program(seed, choice.options), width, choice.isa)
-    judged = Program(random_program(seed, choice.options))
+def judge(choice: Choice) -> Verdict:
+    """Run the program all ways, and see what it is made of."""
+    module = choice.program()
+    codes = dict(_codes(choice, asks_for_lanes(module)))
+    passes = passes_of(codes[f"width {choice.width}"].lowered.remarks)
+    return Verdict(_difference(choice, codes, Program(module)), kinds_of(module), passes)
+
+
+def _codes(choice: Choice, lanes_matter: bool) -> Iterator[tuple[str, MachineCode]]:
     # What lanes tell each other depends on the width of their group.
-    scalar = (
-        None
-        if asks_for_lanes(judged.module)
-        else compile_kernel(random_program(seed, choice.options), 1, choice.isa)
-    )
+    for width in (choice.width,) if lanes_matter else (choice.width, 1):
+        yield f"width {width}", compile_kernel(choice.program(), width, choice.isa, level=choice.level)
+
+
+def _difference(choice: Choice, codes: dict[str, MachineCode], judged: Program) -> str | None:
     for run in range(RUNS):
-        (given, out, u, n), threads = arguments_of(seed, run)
+        (given, out, u, n), threads = arguments_of(choice.seed, run)
         wanted = out.copy()
-        interp.launch(judged, "kernel", (given, wanted, u, n), 1, threads, width=width)
-        ways = {f"width {width}": vector} | ({} if scalar is None else {"width 1": scalar})
-        for name, code in ways.items():
+        interp.launch(judged, "kernel", (given, wanted, u, n), 1, threads, width=choice.width)
+        for name, code in codes.items():
             got = out.copy()
             code((given, got, u, n), threads)
-            where = _first_difference(got, wanted)
-            if where is not None:
-                return f"seed {seed}, {choice.isa.name}, {name}, {threads} threads, run {run}: {where}"
+            places = np.flatnonzero(got != wanted)
+            if places.size:
+                values = f"byte {places[0]} is {got[places[0]]}, not {wanted[places[0]]}"
+                return (
+                    f"seed {choice.seed}, {choice.isa.name}, {name}, level {choice.level}, {threads} threads, "
+                    f"run {run}: {values} ({places.size} bytes differ)"
+                )
     return None
-
-
-def _first_difference(got: np.ndarray, wanted: np.ndarray) -> str | None:
-    places = np.flatnonzero(got.view(np.uint32) != wanted.view(np.uint32))
-    if not places.size:
-        return None
-    thread, word = divmod(int(places[0]), SLICE_BYTES // 4)
-    values = [int(a.view(np.uint32)[places[0]]) for a in (got, wanted)]
-    return f"word {word} of thread {thread} is {values[0]}, not {values[1]} ({places.size} words differ)"
-
-
-def text_of(choice: Choice) -> str:
-    """The program as text."""
-    return write_module(random_program(choice.seed, choice.options))

@@ -14,10 +14,11 @@ from weft.machine.host import host
 from weft.machine.targets import AVX2, AVX512, SSE4, Isa
 from weft.machine.vecmath_load import find_function
 from weft.options import CompileOptions
-from weft.pipeline import LoweredKernel, emit_kernel, lower_kernel
+from weft.pipeline import LoweredKernel, lower_kernel
 from weft.runtime.launch import ERROR_WORDS, RECORD
 from weft.target.jit import LoadedCode, load_object
-from weft.target.machine import TargetSpec
+from weft.target.machine import TargetSpec, emit_object
+from weft.target.passes import FINAL, Pipeline
 
 WIDTHS = (2, 4, 8, 16, 32, 64)
 ISAS = tuple(
@@ -41,12 +42,15 @@ class MachineCode:
 
     def __call__(self, arguments: Sequence[np.ndarray | int], block: int | tuple[int, int, int]) -> None:
         """Run one work-group; arrays are passed by address."""
+        assert self.run(arguments, block) == 0
+
+    def run(self, arguments: Sequence[np.ndarray | int], block: int | tuple[int, int, int]) -> int:
+        """Run one work-group; what its entry point returns."""
         extents = (block, 1, 1) if isinstance(block, int) else block
         slots = (ctypes.c_int64 * max(1, len(arguments)))()
         for i, argument in enumerate(arguments):
             slots[i] = argument.ctypes.data if isinstance(argument, np.ndarray) else argument
-        threads = extents[0] * extents[1] * extents[2]
-        scratch = ctypes.create_string_buffer(self.lowered.arena.bytes((threads, 1, 1), 0) + 64)
+        scratch = ctypes.create_string_buffer(self.lowered.arena.bytes(extents, 0) + 64)
         arenas = (ctypes.c_void_p * 1)(-(-ctypes.addressof(scratch) // 64) * 64)
         error = (ctypes.c_int64 * ERROR_WORDS)()
         record = RECORD.pack(
@@ -56,18 +60,23 @@ class MachineCode:
         entry = ctypes.CFUNCTYPE(
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32
         )
-        status = entry(self.code.address(self.lowered.entry))(ctypes.addressof(held), 0, 1, 0)
-        assert status == 0
+        return entry(self.code.address(self.lowered.entry))(ctypes.addressof(held), 0, 1, 0)
 
 
 def compile_kernel(
-    program: Module | str, width: int, isa: Isa | None = None, name: str = "kernel"
+    program: Module | str,
+    width: int,
+    isa: Isa | None = None,
+    name: str = "kernel",
+    level: int = 3,
+    passes: Pipeline = FINAL,
 ) -> MachineCode:
     """Compile and load a kernel; a module is used up. Without `isa` for the host, vector math included."""
     module = read_module(program) if isinstance(program, str) else program
-    spec = TargetSpec.host() if isa is None else TargetSpec.of_isa(isa)
+    spec = TargetSpec.host(level) if isa is None else TargetSpec.of_isa(isa, level)
     lowered = lower_kernel(module, name, CompileOptions(width=width), spec)
-    return MachineCode(lowered, load_object(emit_kernel(lowered, spec), [lowered.entry], symbols_of(lowered)))
+    code = emit_object(lowered.text, spec, passes)
+    return MachineCode(lowered, load_object(code, [lowered.entry], symbols_of(lowered)))
 
 
 def symbols_of(lowered: LoweredKernel) -> dict[str, int]:

@@ -6,7 +6,21 @@ import random
 from typing import TYPE_CHECKING
 
 from weft.ir import Builder, ConstFloat, ConstInt, ConstNull, Instruction, Module, Value
-from weft.ir.types import F32, F64, I1, I8, I16, I32, I64, FloatType, FunctionType, IntType, PointerType, Type
+from weft.ir.types import (
+    F16,
+    F32,
+    F64,
+    I1,
+    I8,
+    I16,
+    I32,
+    I64,
+    FloatType,
+    FunctionType,
+    IntType,
+    PointerType,
+    Type,
+)
 
 if TYPE_CHECKING:
     from generators.programs import Options
@@ -38,7 +52,8 @@ class Expressions:
         if isinstance(type, IntType):
             return ConstInt(type, rng.choice(_CONSTANTS))
         if isinstance(type, FloatType):
-            return ConstFloat.of(type, rng.choice((0.0, 1.0, -1.5, 0.25, 1e10, -0.0)))
+            large = 1e4 if type is F16 else 1e10
+            return ConstFloat.of(type, rng.choice((0.0, 1.0, -1.5, 0.25, large, -0.0)))
         assert isinstance(type, PointerType)
         return values[-1] if values else ConstNull(type)
 

@@ -38,7 +38,7 @@ class MemoryStatements:
         self.tid = tid
         pool[I64].append(tid)
         pool[I32].append(builder.cast("trunc", tid, I32, name="tid32"))
-        if self.rng.random() < 0.5:
+        if self.options.lane_ids and self.rng.random() < 0.5:
             pool[I32].append(builder.call(declare(module, "weft.lane.id"), ()))
         if self.rng.random() < 0.5:
             pool[I64].append(builder.call(declare(module, "weft.group.id"), (ConstInt(I32, 0),)))

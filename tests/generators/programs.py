@@ -18,6 +18,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
+from generators.callees import make_callees
+from generators.every_kind import LANE_OPERATIONS, EveryKind
 from generators.expressions import Expressions
 from generators.graphs import GraphBuilder, GraphShape, Node
 from generators.memory import MemoryStatements
@@ -26,11 +28,12 @@ from weft.graph.dominators import dominator_tree
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Module, Poison, Value
 from weft.ir.intrinsics import declare
 from weft.ir.layout import X86_64_LAYOUT
-from weft.ir.types import F32, F64, I1, I8, I16, I32, I64, PTR, VOID, FunctionType, IntType, Type
+from weft.ir.types import F16, F32, F64, I1, I8, I16, I32, I64, PTR, VOID, FunctionType, IntType, Type
 
 MAX_THREADS = 64
 INPUT_BYTES = 2048
 SLICE_BYTES = 128
+_POOLED = (I1, I8, I16, I32, I64, F16, F32, F64, PTR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,14 @@ class Options:
         Whether there is one return only.
     poison
         Flags and φ operands that may be poison.
+    lane_ids
+        Whether kernels may ask for the thread's place in its lane group and the group's in the grid.
+    every_kind
+        The share of statements of `generators.every_kind`; the output then has `accesses.BYTES` bytes.
+    half
+        Of these, whether some are of half precision.
+    lane_operations
+        Of these, the horizontal operations.
     """
 
     blocks: int = 10
@@ -68,6 +79,10 @@ class Options:
     calls: bool = True
     single_return: bool = True
     poison: bool = False
+    lane_ids: bool = True
+    every_kind: float = 0.0
+    half: bool = False
+    lane_operations: tuple[str, ...] = LANE_OPERATIONS
 
 
 def random_program(seed: int, options: Options = Options()) -> Module:
@@ -75,11 +90,16 @@ def random_program(seed: int, options: Options = Options()) -> Module:
     module = Module(f"random.{seed}", datalayout=X86_64_LAYOUT)
     rng = random.Random(seed)
     callee = _helper(module, rng, options) if options.calls and rng.random() < 0.4 else None
+    callees = make_callees(module, rng, options, _fill) if options.every_kind and options.calls else []
     kernel = Function("kernel", FunctionType(VOID, (PTR, PTR, I32, I64)), ("in", "out", "u", "n"))
     kernel.attributes = ('"weft.kernel"', "nounwind")
     module.add_function(kernel)
-    _Body(kernel, rng, options, callee).fill()
+    _Body(kernel, rng, options, callee, callees).fill()
     return module
+
+
+def _fill(function: Function, rng: random.Random, options: Options) -> None:
+    _Body(function, rng, options, None).fill()
 
 
 def _helper(module: Module, rng: random.Random, options: Options) -> Function:
@@ -100,7 +120,12 @@ class _Body:
     """Fills one function."""
 
     def __init__(
-        self, function: Function, rng: random.Random, options: Options, callee: Function | None
+        self,
+        function: Function,
+        rng: random.Random,
+        options: Options,
+        callee: Function | None,
+        callees: list[Function] | None = None,
     ) -> None:
         self.function = function
         self.rng = rng
@@ -122,6 +147,11 @@ class _Body:
         self.expressions = Expressions(rng, function.module, options)
         self.memory = MemoryStatements(rng, function, options, self.expressions)
         self.callee = callee
+        self.more = (
+            EveryKind(rng, function, options, self.expressions, self.memory, callees or [])
+            if options.every_kind
+            else None
+        )
 
     def fill(self) -> None:
         numbers = [n.number for n in self.nodes]
@@ -132,7 +162,7 @@ class _Body:
         for node in self.nodes:
             at = position[node.number]
             if at == 0:
-                pool: dict[Type, list[Value]] = {t: [] for t in (I1, I8, I16, I32, I64, F32, F64, PTR)}
+                pool: dict[Type, list[Value]] = {t: [] for t in _POOLED}
                 for argument in self.function.args:
                     if not argument.type.is_pointer:
                         pool[argument.type].append(argument)
@@ -141,8 +171,10 @@ class _Body:
             self.pools[node.number] = pool
             builder = Builder(self.blocks[node.number])
             self._phis(node, preds[node.number], position, builder, pool)
-            if at == 0 and self.function.name == "kernel":
+            if at == 0 and self.function.args[0].type.is_pointer:
                 self.memory.enter(builder, pool)
+            if at == 0 and self.more is not None:
+                self.more.enter(builder)
             for _ in range(self.rng.randint(0, self.options.statements)):
                 self._statement(builder, pool)
             self._terminate(node, builder, pool)
@@ -179,6 +211,8 @@ class _Body:
             type = self.rng.choice(
                 (I32, I32, I64, I1, *((F32,) if self.options.floats else ()), *self._pointer(pool))
             )
+            if self.more is not None and self.rng.random() < self.options.every_kind:
+                type = self.more.phi_type()
             phi = Builder(block).phi(type)
             for pred in preds:
                 if position[pred] >= position[node.number]:
@@ -198,7 +232,9 @@ class _Body:
         return self.expressions.pick(type, self.pools[pred])
 
     def _statement(self, builder: Builder, pool: dict[Type, list[Value]]) -> None:
-        if self.memory.is_ready and self.rng.random() < self.options.memory_share:
+        if self.more is not None and self.rng.random() < self.options.every_kind:
+            self.more.statement(builder, pool)
+        elif self.memory.is_ready and self.rng.random() < self.options.memory_share:
             self.memory.statement(builder, pool)
         elif self.callee is not None and self.rng.random() < 0.08:
             arguments = [self.expressions.pick(I32, pool) for _ in range(2)]
@@ -272,6 +308,8 @@ class _Body:
     def _return(self, builder: Builder, pool: dict[Type, list[Value]]) -> None:
         if self.function.fn_type.result.is_void:
             self.memory.leave(builder, pool)
+            if self.more is not None:
+                self.more.leave(builder, pool)
             builder.ret()
         else:
             builder.ret(self.expressions.pick(self.function.fn_type.result, pool))

@@ -1,0 +1,154 @@
+"""A search among random programs without end, which takes up where it was left.
+
+    PYTHONPATH=tests python -m codegen.fuzz [--programs N] [--workers N] [--state FILE]
+
+Batches of seeds run in processes of their own, so that each takes up the sources as they are, and a program that
+crashes or hangs costs its batch only: the seeds before it count, and the batch goes on behind it. The state, a JSON
+file, has the next seed, what was found, and the coverage; an interrupted search loses at most the batches under way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+BATCH = 100
+PATIENCE = 300.0
+"""Seconds for one batch, many times what it takes."""
+
+
+@dataclass(slots=True)
+class State:
+    """How far the search is.
+
+    Parameters
+    ----------
+    next_seed
+        All seeds before it have been given out.
+    programs
+        How many programs have run.
+    wrong
+        By seed, what was found.
+    kinds, passes
+        See `codegen.coverage`.
+    """
+
+    next_seed: int = 0
+    programs: int = 0
+    wrong: dict[str, str] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
+    passes: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def load(cls, file: Path) -> State:
+        if not file.exists():
+            return cls()
+        held = json.loads(file.read_text())
+        return cls(**held | {name: Counter(held[name]) for name in ("kinds", "passes")})
+
+    def save(self, file: Path) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_suffix(".new")
+        fresh.write_text(json.dumps(asdict(self), indent=1, sort_keys=True) + "\n")
+        fresh.replace(file)
+
+
+def run_batch(first: int, end: int) -> None:
+    """Judge the programs of some seeds; one line of JSON for each on the standard output."""
+    from codegen.differential import choice_of, judge
+
+    for seed in range(first, end):
+        try:
+            verdict = judge(choice_of(seed))
+        except Exception as error:
+            line = {
+                "seed": seed,
+                "wrong": f"{type(error).__name__}: {error}"[:2000],
+                "kinds": {},
+                "passes": {},
+            }
+        else:
+            line = {"seed": seed, "wrong": verdict.wrong, "kinds": verdict.kinds, "passes": verdict.passes}
+        print(json.dumps(line), flush=True)
+
+
+def results_of(first: int, end: int) -> Iterator[dict[str, object]]:
+    """What `run_batch` finds in processes of their own; a process that ends early is another finding."""
+    while first < end:
+        command = [sys.executable, "-m", "codegen.fuzz", "--batch", str(first), str(end)]
+        why = "the process ended"
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+            output, why = (
+                done.stdout,
+                f"the process ended with status {done.returncode}: {done.stderr[-1000:]}",
+            )
+        except subprocess.TimeoutExpired as error:
+            output = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
+            why = f"not done within {PATIENCE:.0f} seconds"
+        for line in output.splitlines():
+            result = json.loads(line)
+            first = result["seed"] + 1
+            yield result
+        if first < end:
+            yield {"seed": first, "wrong": why, "kinds": {}, "passes": {}}
+            first += 1
+
+
+def search(state: State, file: Path, programs: int | None, workers: int) -> None:
+    """Run batch after batch, until so many programs have run or the user interrupts."""
+    end = None if programs is None else state.programs + programs
+    with ThreadPoolExecutor(workers) as pool:
+        running: set[Future[list[dict[str, object]]]] = set()
+        try:
+            while True:
+                while len(running) < workers and (end is None or state.next_seed < end):
+                    first, state.next_seed = state.next_seed, state.next_seed + BATCH
+                    running.add(pool.submit(lambda a: list(results_of(a, a + BATCH)), first))
+                if not running:
+                    return
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    note(state, future.result())
+                state.save(file)
+                print(f"{state.programs} programs, {len(state.wrong)} wrong", flush=True)
+        except KeyboardInterrupt:
+            print("interrupted; the same command goes on from here")
+
+
+def note(state: State, results: list[dict[str, object]]) -> None:
+    """Add what a batch found."""
+    for result in results:
+        state.programs += 1
+        state.kinds.update(result["kinds"])  # type: ignore[arg-type]
+        state.passes.update(result["passes"])  # type: ignore[arg-type]
+        if result["wrong"]:
+            state.wrong[str(result["seed"])] = str(result["wrong"])
+            print(f"seed {result['seed']}: {result['wrong']}", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--programs", type=int, help="how many; without end by default")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--state", type=Path, default=Path("out/fuzz/differential.json"))
+    parser.add_argument("--batch", type=int, nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.batch:
+        run_batch(*given.batch)
+        return 0
+    state = State.load(given.state)
+    search(state, given.state, given.programs, given.workers)
+    return 1 if state.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
