@@ -13,6 +13,7 @@ from weft.ir import (
     Function,
     Instruction,
     Module,
+    Poison,
     Value,
 )
 from weft.ir.clone import clone_blocks
@@ -73,10 +74,14 @@ class ContinuationBuilder:
         entry = function.add_block("resume")
         values: dict[Value, Value] = dict(zip(self.kernel.args, function.args, strict=True))
         clone_blocks(reached, function, values)
-        origins = {copy: value for value, copy in values.items() if isinstance(value, Instruction)}
+        origins: dict[Value, Value] = {
+            copy: value for value, copy in values.items() if isinstance(value, Instruction)
+        }
         resumed = self._resume_values(entry, number, live, values, origins)
         Builder(entry).br(values[start])  # type: ignore[arg-type]
-        ends = {self._end_at_barrier(b, values) for b in reached if self._ending_barrier(b) is not None}
+        ends = {
+            self._end_at_barrier(b, values, resumed) for b in reached if self._ending_barrier(b) is not None
+        }
         for block in reached:
             if block.terminator.op == "ret":
                 ends.add(FINISHED)
@@ -85,8 +90,8 @@ class ContinuationBuilder:
         for value, again in resumed.items():
             for phi in _merge_definitions(value, values.get(value), again, entry, function):
                 origins[phi] = value
-        origins = {v: o for v, o in origins.items() if isinstance(v, Instruction) and v.block is not None}
-        return Continuation(function, frozenset(ends), origins)
+        present = {v: o for v, o in origins.items() if isinstance(v, Instruction) and v.block is not None}
+        return Continuation(function, frozenset(ends), present)
 
     def _reached_before_barriers(self, start: BasicBlock) -> list[BasicBlock]:
         seen = {start: None}
@@ -151,7 +156,9 @@ class ContinuationBuilder:
             origins[resumed[barrier]] = barrier
         return resumed
 
-    def _end_at_barrier(self, block: BasicBlock, values: Mapping[Value, Value]) -> int:
+    def _end_at_barrier(
+        self, block: BasicBlock, values: Mapping[Value, Value], resumed: Mapping[Value, Value]
+    ) -> int:
         """Let the copy of `block` save what its barrier keeps, and return the barrier's number.
 
         Values are saved by all threads that are there, also where the barrier is under a mask.
@@ -181,6 +188,8 @@ class ContinuationBuilder:
             builder = Builder(last)
         for value in self.kept[number - 1]:
             save(builder, values.get(value, value), frame, self.slots[value], self.lanes)
+        # Its result of this time is seen behind it only; here, if anything, that of an earlier time is.
+        copy.replace_all_uses(resumed.get(barrier, Poison(copy.type)))
         copy.erase()
         _end(last, number)
         return number

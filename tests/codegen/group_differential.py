@@ -1,0 +1,82 @@
+"""Random kernels of work-groups two ways: SIMD machine code and the interpreter."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.machine_code import ISAS, compile_kernel
+from generators.group_programs import IN_WORDS, OUT_WORDS, SAME, group_program
+from weft import interp
+from weft.codegen.launch_record import ErrorCode
+from weft.diag.errors import BarrierDivergence
+from weft.interp import Program
+from weft.ir.reader import read_module
+from weft.machine.targets import Isa
+from weft.target.passes import FINAL_FAST
+
+Block = tuple[int, int, int]
+
+WIDTHS = (1, 2, 4, 8, 8, 16, 16, 32)
+SMALL: tuple[Block, ...] = (
+    (1, 1, 1), (2, 1, 1), (5, 1, 1), (8, 1, 1), (16, 1, 1), (17, 1, 1), (31, 1, 1), (32, 1, 1), (40, 1, 1), (64, 1, 1),
+    (100, 1, 1), (8, 8, 1), (5, 7, 1), (16, 3, 1), (2, 9, 1), (4, 2, 3), (3, 3, 5), (9, 2, 2), (1, 1, 12),
+)  # fmt: skip
+LARGE: tuple[Block, ...] = (
+    *((n, 1, 1) for n in (128, 200, 255, 256, 257, 500, 512, 1000, 1024)),
+    *((16, 16, 1), (32, 32, 1), (7, 100, 1), (33, 5, 1), (8, 8, 8), (5, 6, 7), (10, 10, 10), (1, 30, 30)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How the program of a seed is run."""
+
+    seed: int
+    width: int
+    isa: Isa
+    blocks: tuple[Block, ...]
+    text: str
+
+
+def choice_of(seed: int, large: bool = False) -> Choice:
+    """One width and one instruction set for each seed, and two shapes of work-groups."""
+    rng = random.Random(f"groups {seed}")
+    shapes = (*SMALL, *LARGE) if large else SMALL
+    size = (
+        (rng.choice((3, 4, 5)), rng.choice((1, 2, 3))) if large else (rng.choice((2, 3)), rng.choice((1, 2)))
+    )
+    text = group_program(seed, *size)
+    return Choice(seed, rng.choice(WIDTHS), rng.choice(ISAS), tuple(rng.sample(shapes, 2)), text)
+
+
+def check(choice: Choice) -> str | None:
+    """What differs, None when nothing does."""
+    code = compile_kernel(choice.text, choice.width, choice.isa, level=0, passes=FINAL_FAST)
+    judged = Program(read_module(choice.text))
+    for run, block in enumerate(choice.blocks):
+        rng = np.random.default_rng((choice.seed, run))
+        given = rng.integers(-20, 100, IN_WORDS, dtype=np.int32)
+        given[SAME:] = rng.integers(-8, 8)
+        u = int(rng.integers(0, 16))
+        wanted = np.zeros(OUT_WORDS * block[0] * block[1] * block[2], np.int32)
+        got = wanted.copy()
+        where = f"seed {choice.seed}, {choice.isa.name}, width {choice.width}, block {block}, run {run}"
+        try:
+            interp.launch(judged, "kernel", (given, wanted, u), 1, block, width=choice.width)
+        except BarrierDivergence:
+            status = code.run((given, got, u), block)
+            if status != ErrorCode.BARRIER_DIVERGENCE:
+                return f"{where}: no barrier divergence, but {status}"
+            continue
+        status = code.run((given, got, u), block)
+        if status != ErrorCode.OK:
+            return f"{where}: ends with {status}"
+        places = np.flatnonzero(got != wanted)
+        if places.size:
+            thread, word = divmod(int(places[0]), OUT_WORDS)
+            values = f"{got[places[0]]}, not {wanted[places[0]]}"
+            return f"{where}: word {word} of thread {thread} is {values} ({places.size} words differ)"
+    return None
