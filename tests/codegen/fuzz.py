@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 BATCH = 100
@@ -56,8 +56,9 @@ class State:
 
     def save(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
+        held = {f.name: getattr(self, f.name) for f in fields(self)}
         fresh = file.with_suffix(".new")
-        fresh.write_text(json.dumps(asdict(self), indent=1, sort_keys=True) + "\n")
+        fresh.write_text(json.dumps(held, indent=1, sort_keys=True) + "\n")
         fresh.replace(file)
 
 
