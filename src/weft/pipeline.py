@@ -30,6 +30,7 @@ from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.groups import build_group_entry
 from weft.codegen.lane_groups import LaneKernel
 from weft.codegen.remarks import remark_vectorization
+from weft.codegen.rows import RowKernel
 from weft.codegen.stack import lanes_with_room, require_room
 from weft.codegen.vectorize import (
     VectorizationSummary,
@@ -53,11 +54,14 @@ from weft.machine.host import host
 from weft.machine.vecmath import math_function
 from weft.machine.vecmath_load import find_function
 from weft.options import CompileOptions, Timings, checking
-from weft.stages import Form, Stage, StageLog, Version
+from weft.stages import Form, Rows, Stage, StageLog, Version
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
 from weft.transform.barriers import barriers_of, split_at_barriers
+from weft.transform.guard_splitting import split_guards
+from weft.transform.lane_range import guard_by_lane_range
 from weft.transform.linear_ids import number_linearly
+from weft.transform.merge_groups import merge_groups
 from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
 
@@ -137,7 +141,7 @@ def lower_kernel(
         stages.add("work items", module, Version(kernel_name, Form.THREADS), warp or 0)
         math: dict[str, MathSymbol] = {}
         remarks = RemarkLog()
-        program: GroupContinuations | LaneKernel | None = None
+        program: GroupContinuations | LaneKernel | RowKernel | None = None
         if barriers_of(kernel):
             _refuse_warp_operations(module)
             width = min(_choose_width(kernel, options.width, remarks), most_lanes)
@@ -200,14 +204,18 @@ def _widen(
     width: int,
     called: FunctionVectorizer,
     stages: StageLog,
-) -> LaneKernel:
+) -> LaneKernel | RowKernel:
     """Replace `kernel` by its versions for whole and for partial lane groups."""
     lanes = called.lanes
     domain = domain_named("product", lanes.extents)
+    if not stages.linear:
+        stages.rows = _cut_rows(module, kernel)
     partial = clone_function(kernel, f"{kernel.name}.partial")
     if stages.linear:
         number_linearly(partial)
-    guard_by_lane(module, partial)
+        guard_by_lane(module, partial)
+    else:
+        guard_by_lane_range(module, partial)
     versions = [Version(kernel.name, Form.THREADS), Version(partial.name, Form.THREADS)]
     stages.add_lanes("lane groups", module, versions, 0, width)
     vectors: list[Function] = []
@@ -227,7 +235,19 @@ def _widen(
         summaries.append(summary)
         versions[i] = Version(name, Form.LANES)
         stages.add_lanes("widening", module, versions, i, width)
-    return LaneKernel(width, vectors[0], vectors[1], summaries[0], stages.linear)
+    if stages.rows is None:
+        return LaneKernel(width, vectors[0], vectors[1], summaries[0])
+    rows = stages.rows
+    bounds = module.functions[rows.bounds] if rows.bounds else None
+    return RowKernel(width, vectors[0], vectors[1], summaries[0], rows.dimension, rows.merged, bounds)
+
+
+def _cut_rows(module: Module, kernel: Function) -> Rows:
+    """Let `kernel` run on rows of threads as long as can be, of which guards that it has leave a part."""
+    dimension = 0
+    merged = merge_groups(kernel, "xyz"[dimension])
+    guards = split_guards(module, kernel, "xyz"[dimension])
+    return Rows(dimension, merged, guards.bounds.name if guards else None)
 
 
 def _lanes_arrive(

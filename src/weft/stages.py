@@ -44,6 +44,31 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """How lane groups are cut out of rows of threads (`weft.codegen.rows`).
+
+    Parameters
+    ----------
+    dimension
+        Along which the threads of a lane group are neighbours, 0 for x.
+    merged
+        Whether rows go on from work-group to work-group.
+    bounds
+        The function that says which threads of a row run; None where all do.
+    """
+
+    dimension: int
+    merged: bool
+    bounds: str | None
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """The dimensions, that of the rows first."""
+        first, *others = sorted(range(3), key=lambda d: d != self.dimension)
+        return first, others[0], others[1]
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """The program after a pass.
 
@@ -65,6 +90,9 @@ class Stage:
     linear
         Whether they are threads of consecutive linear numbers instead, of which `partial` takes that of the first as
         ``tid.x`` (`weft.transform.linear_ids`).
+    rows
+        How lane groups are cut out of rows, where they are; `partial` then has two parameters more, the first lane
+        that runs and how many do.
     """
 
     name: str
@@ -74,18 +102,20 @@ class Stage:
     partial: Version | None = None
     width: int = 0
     linear: bool = False
+    rows: Rows | None = None
 
 
 @dataclass(slots=True)
 class StageLog:
     """Verifies and keeps the program after each pass; does nothing unless `active`.
 
-    `linear` says of which threads lane groups are (`Stage.linear`).
+    `linear` and `rows` say of which threads lane groups are (`Stage`).
     """
 
     active: bool
     stages: list[Stage] = field(default_factory=list)
     linear: bool = False
+    rows: Rows | None = None
 
     def add(self, name: str, module: Module, kernel: Version, width: int = 0) -> None:
         """Note that the pass `name` has produced `module`, in which `kernel` runs all threads.
@@ -117,4 +147,4 @@ class StageLog:
                 name += " (partial lane groups)"
             function = versions[changed].function
             text = write_module(module)
-            self.stages.append(Stage(name, text, full, function, partial, width, self.linear))
+            self.stages.append(Stage(name, text, full, function, partial, width, self.linear, self.rows))

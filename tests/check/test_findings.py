@@ -64,7 +64,7 @@ def test_wrong_linearization_is_named(monkeypatch):
     with pytest.raises(MiscompilationError, match="'linearization'"):
         launch_add(width=4)
     with pytest.raises(MiscompilationError, match=r"'linearization \(partial lane groups\)'"):
-        launch_add(width=16)
+        launch_add(width=64)
 
 
 def test_a_wrong_loop_transform_is_named(monkeypatch):

@@ -36,16 +36,8 @@ def test_all_passes_of_the_scalar_path_are_run():
     assert checked(launch_add(2, 32, width=1)) == SCALAR
 
 
-def test_only_the_version_for_whole_lane_groups_is_run_where_all_are_whole():
-    assert checked(launch_add(2, 32, width=8)) == [*SCALAR[:3], *WHOLE, *SCALAR[3:]]
-
-
-def test_both_versions_are_run_where_some_lane_groups_are_partial():
+def test_both_versions_are_run_in_rows_of_threads():
     assert checked(launch_add(4, 11, width=8)) == [*SCALAR[:3], *WHOLE, *PARTIAL, *SCALAR[3:]]
-
-
-def test_only_the_partial_version_is_run_where_no_lane_group_is_whole():
-    assert checked(launch_add(10, 5, width=8)) == [*SCALAR[:3], *PARTIAL, *SCALAR[3:]]
 
 
 @pytest.mark.parametrize(("grid", "block"), [((2, 2), (5, 3)), ((2, 1, 2), (3, 2, 2)), ((1, 3), (8, 1))])

@@ -35,7 +35,13 @@ _DYNAMIC = (
     "  %p = getelementptr i32, ptr %out, i64 %k\n"
 )
 
+_BELOW_N = "%c = icmp slt i64 %tid, %n"
+
 ENDING = {
+    "guard that becomes a bound": (
+        "i32",
+        guarded(_access(_ELEMENT.format(type="i32", index="%tid")), _BELOW_N),
+    ),
     "contiguous": ("i32", guarded(_access(_ELEMENT.format(type="i32", index="%tid")))),
     "bytes": ("i8", guarded(_access(_ELEMENT.format(type="i8", index="%tid"), "i8"))),
     "doubles": ("i64", guarded(_access(_ELEMENT.format(type="i64", index="%tid"), "i64"))),

@@ -42,8 +42,11 @@ entry:
 """
 
 
-def guarded(body: str, condition: str = "%c = icmp slt i64 %tid, %n") -> str:
-    """A body that runs where ``%c`` holds."""
+_BELOW_N = "%n32 = trunc i64 %n to i32\n  %c = icmp slt i32 %t32, %n32"
+
+
+def guarded(body: str, condition: str = _BELOW_N) -> str:
+    """A body that runs where ``%c`` holds, with masks: guards on 32-bit numbers do not become bounds."""
     return f"  {condition}\n  br i1 %c, label %then, label %exit\nthen:\n{body}\n  br label %exit\nexit:"
 
 

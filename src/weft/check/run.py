@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from weft.check.inputs import Content, LaunchInputs, Workspace
 from weft.check.lane_groups import LaneGroups, lane_groups
+from weft.check.rows import RowGroups, row_groups
 from weft.check.vector_math import define_lane_by_lane
 from weft.codegen.arena import ArenaNeeds
 from weft.interp import Geometry, Image, Memory, Program, launch, run_function
@@ -99,6 +100,8 @@ class StageProgram:
     def versions_used(self, shape: LaunchShape) -> tuple[Version, ...]:
         """The functions that a launch of this shape runs."""
         stage = self.stage
+        if stage.rows is not None and stage.partial is not None:
+            return (stage.full, stage.partial)
         if stage.partial is None or shape.block[0] % stage.width == 0:
             return (stage.full,)
         in_rows = not stage.linear or shape.block[0] == shape.group_threads
@@ -120,9 +123,8 @@ class StageProgram:
         return workspace.contents() if done else None
 
     def _runner(self) -> Callable[[Workspace, LaunchInputs, LaunchShape], bool]:
-        return {Form.GRID: self._run_grid, Form.ENTRY: self._run_entry}.get(
-            self.stage.full.form, self._run_lane_groups
-        )
+        by_threads = self._run_lane_groups if self.stage.rows is None else self._run_rows
+        return {Form.GRID: self._run_grid, Form.ENTRY: self._run_entry}.get(self.stage.full.form, by_threads)
 
     def _run_grid(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
         launch(
@@ -182,6 +184,43 @@ class StageProgram:
             geometry=Geometry(
                 (lanes.count.size // rows, 1, 1), (rows * each, 1, 1), 0, lanes.count.size // rows, each
             ),
+        )  # fmt: skip
+
+    def _run_rows(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
+        stage, rows, slots = self.stage, self.stage.rows, workspace.slots
+        assert rows is not None
+        assert stage.partial is not None
+        image = Image(self.program, workspace.memory)
+        budget = _Budget()
+        sizes = (self._facts.shared_bytes, shape.dynamic_bytes)
+        for batch in row_groups(image, slots, shape, rows, stage.width).batches(stage.width):
+            whole = batch.count == stage.width
+            for version, chosen in ((stage.full, batch[whole]), (stage.partial, batch[~whole])):
+                if not chosen.count.size:
+                    continue
+                groups, group = chosen.groups(shape)
+                memory = [_PerGroup(workspace.memory, size, groups) for size in sizes]
+                shared = [m.addresses(group) for m in memory]
+                self._run_rows_of(version, image, slots, shape, chosen, shared, budget)
+                for m in memory:
+                    m.free()
+        return True
+
+    def _run_rows_of(
+        self, version: Version, image: Image, slots: Sequence[Any], shape: LaunchShape, lanes: RowGroups,
+        shared: Sequence[NDArray[Any]], budget: _Budget,
+    ) -> None:  # fmt: skip
+        stage, count = self.stage, lanes.count.size
+        assert stage.rows is not None
+        each = 1 if version.form is Form.LANES else stage.width
+        some = (lanes.first, lanes.count) if version is stage.partial else ()
+        shared, some = ([np.repeat(a, each) for a in arrays] for arrays in (shared, some))
+        run_function(
+            image, version.function,
+            [*slots, *lanes.positions(stage.rows, each), *shape.block, *shape.grid, *shared, *some], each,
+            semantics="OBL" if version.oblivious else "FR",
+            hooks=[budget],
+            geometry=Geometry((count, 1, 1), (each, 1, 1), 0, count, each),
         )  # fmt: skip
 
     def _run_entry(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:

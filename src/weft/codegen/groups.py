@@ -13,7 +13,7 @@ from __future__ import annotations
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.continuations import GroupContinuations, run_continuations
 from weft.codegen.group_values import GroupValues
-from weft.codegen.lane_groups import LaneKernel, run_lane_groups, run_linear_lane_groups, run_threads
+from weft.codegen.lane_groups import LaneKernel, run_lane_groups, run_threads
 from weft.codegen.launch_record import (
     ARENAS,
     ARGS,
@@ -25,6 +25,7 @@ from weft.codegen.launch_record import (
     ErrorCode,
 )
 from weft.codegen.loops import counted_loop
+from weft.codegen.rows import RowKernel, run_rows
 from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.ir import Builder, ConstInt, Function, Module, Value
 from weft.ir.intrinsics import SHARED_SPACE
@@ -34,7 +35,7 @@ from weft.transform.work_items import WORK_ITEM_PARAMETERS, shared_layout
 
 
 def build_group_entry(
-    module: Module, kernel: Function, program: GroupContinuations | LaneKernel | None
+    module: Module, kernel: Function, program: GroupContinuations | LaneKernel | RowKernel | None
 ) -> tuple[Function, ArenaNeeds]:
     """Add ``<kernel>.groups`` to `module`.
 
@@ -88,6 +89,11 @@ def build_group_entry(
     dynamic = builder.cast("addrspacecast", dynamic, shared_space)
     error = field(ERROR, pointer())
 
+    if isinstance(program, RowKernel):
+        values = GroupValues(builder, function, kernel_args, [], local_size, groups, shared, dynamic)
+        run_rows(values, program, begin, end)
+        builder.ret(ConstInt(I32, ErrorCode.OK))
+        return function, ArenaNeeds(STATE_BYTES + static_bytes)
     with counted_loop(builder, function, begin, end, "group") as index:
         gx = builder.binary("urem", index, groups[0])
         rest = builder.binary("udiv", index, groups[0])
@@ -97,7 +103,7 @@ def build_group_entry(
         if program is None:
             run_threads(group, kernel)
         elif isinstance(program, LaneKernel):
-            (run_linear_lane_groups if program.linear else run_lane_groups)(group, program)
+            run_lane_groups(group, program)
         else:
             run_continuations(group, program, arena, frames, error, index)
     builder.ret(ConstInt(I32, ErrorCode.OK))
@@ -106,11 +112,14 @@ def build_group_entry(
     return function, needs
 
 
-def _parts(kernel: Function, program: GroupContinuations | LaneKernel | None) -> list[Function]:
+def _parts(kernel: Function, program: GroupContinuations | LaneKernel | RowKernel | None) -> list[Function]:
     """The functions that the entry calls."""
     if isinstance(program, GroupContinuations):
         return program.functions
-    return [kernel] if program is None else [program.full, program.partial]
+    if program is None:
+        return [kernel]
+    bounds = program.bounds if isinstance(program, RowKernel) else None
+    return [program.full, program.partial, *([bounds] if bounds is not None else [])]
 
 
 def _load_argument(builder: Builder, args: Value, index: int, type: Type) -> Value:

@@ -16,18 +16,17 @@ from weft.ir.types import I32, I64
 
 @dataclass(frozen=True, slots=True)
 class LaneKernel:
-    """A kernel widened along x.
+    """A kernel widened for lane groups of consecutive linear numbers.
 
-    `full` runs `width` threads that begin at ``tid.x``; `partial` has a parameter more, how many of them run.
-    `summary` says what became of the full version. With `linear`, lane groups are of consecutive linear numbers, and
-    `partial` takes the number of the first as ``tid.x`` (`weft.transform.linear_ids`).
+    `full` runs `width` threads of a row that begin at ``tid.x``; `partial` takes the linear number of the first as
+    ``tid.x`` (`weft.transform.linear_ids`), and has a parameter more, how many of them run. `summary` says what
+    became of the full version.
     """
 
     width: int
     full: Function
     partial: Function
     summary: VectorizationSummary
-    linear: bool = False
 
 
 def run_threads(group: GroupValues, kernel: Function) -> None:
@@ -43,27 +42,6 @@ def run_threads(group: GroupValues, kernel: Function) -> None:
 
 
 def run_lane_groups(group: GroupValues, kernel: LaneKernel) -> None:
-    """Call the SIMD kernel along each row of the group, and its partial version for the rest of the row."""
-    zero, width = ConstInt(I64, 0), ConstInt(I64, kernel.width)
-    builder, function, size = group.builder, group.function, group.local_size
-    whole = builder.binary("and", size[0], ConstInt(I64, -kernel.width))
-    rest = builder.cast("trunc", builder.binary("sub", size[0], whole), I32)
-    has_rest = builder.icmp("ne", rest, ConstInt(I32, 0))
-    with (
-        counted_loop(builder, function, zero, size[2], "tz") as z,
-        counted_loop(builder, function, zero, size[1], "ty") as y,
-    ):
-        with counted_loop(builder, function, zero, whole, "tx", width.value) as x:
-            builder.call(kernel.full, group.thread_args([x, y, z]))
-        partial, done = function.add_block("partial"), function.add_block("row.done")
-        builder.cond_br(has_rest, partial, done)
-        builder.at_end(partial)
-        builder.call(kernel.partial, [*group.thread_args([whole, y, z]), rest])
-        builder.br(done)
-        builder.at_end(done)
-
-
-def run_linear_lane_groups(group: GroupValues, kernel: LaneKernel) -> None:
     """Call the SIMD kernel for each lane group of consecutive linear numbers ``x + bx*(y + by*z)``.
 
     Where rows are whole lane groups, or there is only one row, the full version runs along rows, on positions that it

@@ -1,0 +1,94 @@
+"""The lane groups of a launch in rows, and running them, as `weft.codegen.rows` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.check.lane_groups import MAX_LANES
+from weft.interp import Bundle, Image, run_function
+from weft.runtime.shape import LaunchShape
+from weft.stages import Rows
+
+Array = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroups:
+    """Lane groups of rows.
+
+    Parameters
+    ----------
+    tid, gid
+        Position of lane 0 in its work-group, and of that in the grid, along x, y and z.
+    first, count
+        The first lane of each that runs, and how many do.
+    """
+
+    tid: tuple[Array, Array, Array]
+    gid: tuple[Array, Array, Array]
+    first: Array
+    count: Array
+
+    def __getitem__(self, chosen: slice | NDArray[np.bool_]) -> RowGroups:
+        x, y, z = (a[chosen] for a in self.tid)
+        gx, gy, gz = (a[chosen] for a in self.gid)
+        return RowGroups((x, y, z), (gx, gy, gz), self.first[chosen], self.count[chosen])
+
+    def batches(self, width: int) -> Iterator[RowGroups]:
+        """Parts of at most `MAX_LANES` lanes."""
+        size = max(1, MAX_LANES // width)
+        for start in range(0, self.count.size, size):
+            yield self[start : start + size]
+
+    def groups(self, shape: LaunchShape) -> tuple[int, Array]:
+        """How many work-groups they belong to, and which of these each does, counted from 0."""
+        x, y, _ = shape.grid
+        numbers, index = np.unique(self.gid[0] + x * (self.gid[1] + y * self.gid[2]), return_inverse=True)
+        return numbers.size, index
+
+    def positions(self, rows: Rows, lanes: int) -> list[Array]:
+        """Position of the first `lanes` threads of each in the work-group, and of that in the grid."""
+        spread = [np.repeat(a, lanes) for a in (*self.tid, *self.gid)]
+        spread[rows.dimension] += np.tile(np.arange(lanes), self.count.size)
+        return spread
+
+
+def row_groups(image: Image, slots: Sequence[Any], shape: LaunchShape, rows: Rows, width: int) -> RowGroups:
+    """The lane groups of a launch that runs rows; guards are evaluated by the program itself."""
+    along, *others = rows.order
+    block, grid = shape.block, shape.grid
+    ends = [
+        grid[others[1]],
+        grid[others[0]],
+        1 if rows.merged else grid[along],
+        block[others[1]],
+        block[others[0]],
+    ]
+    g2, g1, g0, t2, t1 = (n.reshape(-1) for n in np.meshgrid(*map(np.arange, ends), indexing="ij"))
+    tid, gid = [np.zeros_like(g0)] * 3, [g0] * 3
+    tid[others[0]], tid[others[1]] = t1, t2
+    gid[others[0]], gid[others[1]] = g1, g2
+    first = np.zeros_like(g0)
+    last = np.full_like(g0, block[along] * (grid[along] if rows.merged else 1))
+    if rows.bounds is not None and g0.size:
+        outcome = run_function(
+            image, rows.bounds, [*slots, *tid, *gid, *block, *grid, 0, 0, first, last], g0.size
+        )
+        assert isinstance(outcome.value, Bundle)
+        first, last = (member.data.astype(np.int64) for member in outcome.value.members)  # type: ignore[union-attr]
+    some = first < last
+    start = first & -width
+    groups = np.where(some, -(-(last - start) // width), 0)
+    row = np.repeat(np.arange(groups.size), groups)
+    number = np.arange(row.size) - np.repeat(np.cumsum(groups) - groups, groups)
+    x = start[row] + number * width
+    tid = [a[row] for a in tid]
+    tid[along] = x
+    before = np.maximum(first[row] - x, 0)
+    count = np.minimum(last[row] - x, width) - before
+    return RowGroups((tid[0], tid[1], tid[2]), (gid[0][row], gid[1][row], gid[2][row]), before, count)

@@ -1,0 +1,178 @@
+"""Loops over rows of threads, for kernels without barriers (Karrenberg and Hack, §2.2).
+
+A row is the threads of a work-group along the dimension of the lanes or, where the kernel cannot tell groups apart
+(`weft.transform.merge_groups`), of all groups of a run that stand side by side along it. Groups are
+numbered so that these follow each other. Of a row those threads run that the kernel's guards let pass
+(`weft.transform.guard_splitting`).
+Lane groups begin at multiples of the width; those whose threads all run get the full version, others the partial one,
+of which there is one call::
+
+    row:    x = first rounded down to a multiple of W
+    next:   while first <= x and x + W <= last: full(x); x += W
+            if x < last: partial(x, lanes from first - x to last - x); x += W; again from next
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from weft.codegen.group_values import GroupValues
+from weft.codegen.loops import counted_loop
+from weft.codegen.vectorize import VectorizationSummary
+from weft.ir import Builder, ConstInt, Function, Instruction, Value
+from weft.ir.types import I32, I64
+
+_ZERO = ConstInt(I64, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class RowKernel:
+    """A kernel widened along a dimension.
+
+    Parameters
+    ----------
+    width
+        Threads of a lane group.
+    full
+        Runs as many threads, from the multiple of `width` on that is given as their position.
+    partial
+        Has two parameters more: the first lane of which the thread runs, and how many do.
+    summary
+        What became of the full version.
+    dimension
+        Along which the threads of a lane group are neighbours, 0 for x.
+    merged
+        Whether rows go on from group to group; the position then is that in the grid.
+    bounds
+        Says which threads of a row run; None where all do.
+    """
+
+    width: int
+    full: Function
+    partial: Function
+    summary: VectorizationSummary
+    dimension: int = 0
+    merged: bool = False
+    bounds: Function | None = None
+
+
+def run_rows(values: GroupValues, kernel: RowKernel, begin: Value, end: Value) -> None:
+    """Run groups `begin` to ``end - 1``, of which `values` has all but the position in the grid."""
+    order = [kernel.dimension, *(d for d in range(3) if d != kernel.dimension)]
+    with (_runs_of_groups if kernel.merged else _groups)(values, order, begin, end) as (group, first, last):
+        builder, function, size = group.builder, group.function, group.local_size
+        with (
+            counted_loop(builder, function, _ZERO, size[order[2]], "outer") as c,
+            counted_loop(builder, function, _ZERO, size[order[1]], "row") as b,
+        ):
+            _run_row(group, kernel, order, (b, c), first, last)
+
+
+@contextmanager
+def _groups(
+    values: GroupValues, order: Sequence[int], begin: Value, end: Value
+) -> Iterator[tuple[GroupValues, Value, Value]]:
+    """Build the loop over groups; yields each with the ends of its rows."""
+    builder = values.builder
+    with counted_loop(builder, values.function, begin, end, "group") as index:
+        group = replace(values, group=_position(builder, index, values.groups, order))
+        yield group, _ZERO, values.local_size[order[0]]
+
+
+@contextmanager
+def _runs_of_groups(
+    values: GroupValues, order: Sequence[int], begin: Value, end: Value
+) -> Iterator[tuple[GroupValues, Value, Value]]:
+    """Build the loop over runs of neighbouring groups; yields each, as a group, with the ends of its rows."""
+    builder, function = values.builder, values.function
+    along = order[0]
+    before = builder.block
+    assert before is not None
+    header, body, done = (function.add_block(f"run.{name}") for name in ("header", "body", "done"))
+    builder.br(header)
+    builder.at_end(header)
+    index = builder.phi(I64, "run")
+    index.add_incoming(begin, before)
+    builder.cond_br(builder.icmp("slt", index, end), body, done)
+    builder.at_end(body)
+    position = _position(builder, index, values.groups, order)
+    start = position[along]
+    left = builder.binary("sub", end, index)
+    until_edge = builder.binary("sub", values.groups[along], start)
+    count = _least(builder, left, until_edge)
+    position[along] = _ZERO
+    size = values.local_size[along]
+    first = builder.binary("mul", start, size, ("nuw", "nsw"))
+    last = builder.binary("add", first, builder.binary("mul", count, size, ("nuw", "nsw")), ("nuw", "nsw"))
+    yield replace(values, group=position), first, last
+    assert builder.block is not None
+    index.add_incoming(builder.binary("add", index, count, ("nuw", "nsw")), builder.block)
+    builder.br(header)
+    builder.at_end(done)
+
+
+def _position(builder: Builder, index: Value, groups: Sequence[Value], order: Sequence[int]) -> list[Value]:
+    """Position in the grid of the group of a number that counts along the first dimension of `order` first."""
+    position: list[Value] = [_ZERO] * 3
+    position[order[0]] = builder.binary("urem", index, groups[order[0]])
+    rest = builder.binary("udiv", index, groups[order[0]])
+    position[order[1]] = builder.binary("urem", rest, groups[order[1]])
+    position[order[2]] = builder.binary("udiv", rest, groups[order[1]])
+    return position
+
+
+def _run_row(
+    group: GroupValues,
+    kernel: RowKernel,
+    order: Sequence[int],
+    others: tuple[Value, Value],
+    first: Value,
+    last: Value,
+) -> None:
+    """Call the kernel for the lane groups of a row from `first` to ``last - 1``."""
+    builder, function = group.builder, group.function
+    width = ConstInt(I64, kernel.width)
+
+    def arguments(along: Value) -> list[Value]:
+        tid: list[Value] = [_ZERO] * 3
+        for dimension, value in zip(order, (along, *others), strict=True):
+            tid[dimension] = value
+        return group.thread_args(tid)
+
+    if kernel.bounds is not None:
+        pair = builder.call(kernel.bounds, [*arguments(_ZERO), first, last])
+        first, last = (builder.extract_value(pair, (i,)) for i in range(2))
+    start = builder.binary("and", first, ConstInt(I64, -kernel.width))
+    some, again, partial, done = (
+        function.add_block(f"lanes.{name}") for name in ("some", "again", "partial", "finished")
+    )
+    builder.cond_br(builder.icmp("slt", first, last), some, done)
+    builder.at_end(some)
+    whole = builder.binary("and", last, ConstInt(I64, -kernel.width))
+    builder.br(again)
+    builder.at_end(again)
+    resumed = builder.phi(I64, "x")
+    resumed.add_incoming(start, some)
+    # Only the first lane group of a row can begin before it.
+    stop = builder.select(builder.icmp("sge", resumed, first), whole, resumed)
+    with counted_loop(builder, function, resumed, stop, "lanes", kernel.width) as x:
+        builder.call(kernel.full, arguments(x))
+    builder.cond_br(builder.icmp("slt", x, last), partial, done)
+    builder.at_end(partial)
+    before = _most(builder, builder.binary("sub", first, x), _ZERO)
+    behind = _least(builder, builder.binary("sub", last, x), width)
+    lanes = (builder.cast("trunc", n, I32) for n in (before, builder.binary("sub", behind, before)))
+    builder.call(kernel.partial, [*arguments(x), *lanes])
+    resumed.add_incoming(builder.binary("add", x, width, ("nuw", "nsw")), partial)
+    builder.br(again)
+    builder.at_end(done)
+
+
+def _least(builder: Builder, a: Value, b: Value) -> Instruction:
+    return builder.select(builder.icmp("slt", a, b), a, b)
+
+
+def _most(builder: Builder, a: Value, b: Value) -> Instruction:
+    return builder.select(builder.icmp("sgt", a, b), a, b)
