@@ -18,6 +18,7 @@ _MODULES = ("cuda", "errors", "types")
 _NAMES = {
     "jit": "weft.loops.jit",
     "prange": "weft.frontend.python.prange",
+    "vectorize": "weft.loops.elementwise",
     "vectorize_ir": "weft.loops.llvm_ir",
 }
 

@@ -1,4 +1,4 @@
-"""The decorator ``weft.jit``: functions on numbers and arrays, whose loops over `prange` run in SIMD lanes on all cores.
+"""The decorator ``weft.jit``: functions on numbers and arrays whose loops over `prange` run in lanes and on all cores.
 
 As numba's: a function is compiled for the types of its arguments at the first call with them, functions call each
 other, and without a parallel loop it runs as it is written.

@@ -1,0 +1,269 @@
+"""The decorator ``weft.vectorize``: a function of numbers becomes one of arrays, with the manners of a NumPy ufunc."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from weft.diag.call_site import located
+from weft.diag.errors import ArgumentError, SignatureError
+from weft.frontend.python.signatures import parse_signature
+from weft.frontend.python.typeof import from_dtype
+from weft.frontend.python.types import Scalar, Signature, pycomplex, pyfloat, pyint
+from weft.jit_options import JitOptions
+from weft.loops import elementwise_loops as loops
+from weft.loops.jit import JitFunction
+
+SHORT_ROW = 64
+"""Rows of fewer elements are not worth a loop of their own."""
+
+_WEAK = {int: pyint, float: pyfloat, complex: pycomplex}
+
+
+@located
+def vectorize(
+    signatures: Any = None, *, fastmath: bool = False, width: int | None = None, **options: Any
+) -> Any:
+    """Make an elementwise function; used as ``@weft.vectorize``, or with a list of signatures.
+
+    Parameters
+    ----------
+    signatures
+        The function, or signatures such as ``"float32(float32, float32)"``: arguments are converted, where that is
+        safe, to those of the first that takes them. Without signatures the function is compiled for the types of
+        its arguments as they come.
+    fastmath
+        Whether floating-point operations may be contracted and reassociated and assume finite values.
+    width
+        Elements at a time, a power of two; weft chooses by default.
+    **options
+        Options of numba's that have no effect here (``target``, ``cache``, ``nopython``, ``identity``).
+
+    Returns
+    -------
+    VectorizedFunction
+
+    Raises
+    ------
+    SignatureError
+        An option is unknown, or a signature is none.
+    """
+    unknown = sorted(set(options) - {"target", "cache", "nopython", "identity"})
+    if unknown:
+        raise SignatureError(
+            f"weft.vectorize has no option {', '.join(unknown)}", hint="options are fastmath, width"
+        )
+    chosen = JitOptions(fastmath, width)
+    if isinstance(signatures, FunctionType):
+        return VectorizedFunction(signatures, (), chosen)
+    given = [] if signatures is None else signatures if isinstance(signatures, list) else [signatures]
+
+    @located
+    def decorate(function: Any) -> VectorizedFunction:
+        if not isinstance(function, FunctionType):
+            raise SignatureError(
+                f"{function!r} is no Python function", hint="decorate a function written with def"
+            )
+        return VectorizedFunction(function, tuple(map(parse_signature, given)), chosen)
+
+    return decorate
+
+
+class VectorizedFunction:
+    """An elementwise function.
+
+    Attributes
+    ----------
+    py_func
+        The function of numbers.
+    nin, nout
+        How many arguments and results it has, as for a ufunc.
+    """
+
+    nout = 1
+
+    def __init__(self, function: FunctionType, signatures: Sequence[Signature], options: JitOptions) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.nin = function.__code__.co_argcount
+        self.signatures = tuple(signatures)
+        self.options = options
+        self._loops: dict[Any, JitFunction] = {}
+        self._results: dict[tuple[Scalar, ...], np.dtype[Any]] = {}
+        for signature in signatures:
+            if len(signature.args) != self.nin:
+                raise SignatureError(
+                    f"{signature} has {len(signature.args)} arguments, {self.__name__} {self.nin}"
+                )
+
+    @located
+    def __call__(
+        self, *args: Any, out: Any = None, where: Any = True, dtype: Any = None, casting: str = "same_kind"
+    ) -> Any:
+        """Apply the function to each element of the arguments, broadcast together.
+
+        Parameters
+        ----------
+        *args
+            Arrays and numbers. A further argument is `out`.
+        out
+            The array that takes the results; it may overlap the arguments.
+        where
+            Which elements are computed, an array of truth values broadcast with the arguments; the others of `out` keep
+            their values.
+        dtype
+            The type that the result has.
+        casting
+            Which conversions to the type of `out` are allowed, as for a ufunc.
+
+        Returns
+        -------
+        numpy.ndarray or numpy scalar
+            `out` if given; a scalar when all arguments are numbers.
+
+        Raises
+        ------
+        ArgumentError
+            The number of arguments, their types, or shapes do not fit.
+        """
+        if len(args) == self.nin + 1 and out is None:
+            *args, out = args  # type: ignore[assignment]
+        if len(args) != self.nin:
+            raise ArgumentError(f"{self.__name__} takes {self.nin} arguments, and got {len(args)}")
+        if isinstance(out, tuple):
+            (out,) = out
+        operands, types = self._converted(args)
+        result = self._result_dtype(types) if dtype is None else np.dtype(dtype)
+        return self._apply(operands, result, out, where, casting)
+
+    def _converted(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Scalar, ...]]:
+        """The arguments as arrays of the types that the function is compiled for."""
+        arrays = [np.asarray(a) for a in args]
+        weak = [type(a) in _WEAK for a in args]
+        wanted = self._chosen_types(arrays, weak)
+        converted = [
+            a if a.dtype == t.dtype.newbyteorder("=") else a.astype(t.dtype)
+            for a, t in zip(arrays, wanted, strict=True)
+        ]
+        return converted, wanted
+
+    def _chosen_types(self, arrays: list[np.ndarray[Any, Any]], weak: list[bool]) -> tuple[Scalar, ...]:
+        if not self.signatures:
+            strong = [a.dtype for a, is_weak in zip(arrays, weak, strict=True) if not is_weak]
+            return tuple(
+                _of(np.result_type(a.item(), *strong) if is_weak and strong else a.dtype)
+                for a, is_weak in zip(arrays, weak, strict=True)
+            )
+        for signature in self.signatures:
+            wanted = tuple(t for t in signature.args if isinstance(t, Scalar))
+            if len(wanted) == self.nin and all(map(_takes, wanted, arrays, weak)):
+                return wanted
+        given = ", ".join(str(a.dtype) for a in arrays)
+        declared = "; ".join(map(str, self.signatures))
+        raise ArgumentError(
+            f"{self.__name__} has no signature for ({given})", hint=f"it was declared for {declared}"
+        )
+
+    def _result_dtype(self, types: tuple[Scalar, ...]) -> np.dtype[Any]:
+        known = self._results.get(types)
+        if known is None:
+            known = self._results[types] = self._find_result(types)
+        return known
+
+    def _find_result(self, types: tuple[Scalar, ...]) -> np.dtype[Any]:
+        for signature in self.signatures:
+            if signature.args == types and isinstance(signature.result, Scalar):
+                return signature.result.dtype
+        from weft.frontend.python.compile import compile_python
+
+        made = compile_python(self.py_func, types, device=True).result
+        if not isinstance(made, Scalar):
+            raise ArgumentError(
+                f"{self.__name__} returns {made}, and an elementwise function returns a number"
+            )
+        return made.dtype
+
+    def _apply(self, operands: list[Any], result: np.dtype[Any], out: Any, where: Any, casting: str) -> Any:
+        masked = where is not True
+        extra = [np.asarray(where, dtype=bool)] if masked else []
+        target = out
+        if out is not None and out.dtype != result:
+            if not np.can_cast(result, out.dtype, casting):  # type: ignore[arg-type]
+                raise ArgumentError(
+                    f"{self.__name__} gives {result}, which {casting} does not convert to {out.dtype}"
+                )
+            shape = np.broadcast_shapes(out.shape, *(a.shape for a in operands))
+            target = np.empty(shape, result)
+            if masked:
+                target[...] = out
+        inputs = [*operands, *extra]
+        flags = [*[["readonly"]] * len(inputs), ["writeonly", "allocate", "no_broadcast"]]
+        if target is not None:
+            flags[-1] = ["readwrite" if masked else "writeonly", "no_broadcast"]
+        try:
+            walk = np.nditer(
+                [*inputs, target],
+                flags=["external_loop", "zerosize_ok", "copy_if_overlap"],
+                op_flags=flags,  # type: ignore[arg-type]
+                op_dtypes=[*(a.dtype for a in inputs), result],
+                order="K",
+            )
+        except ValueError as error:
+            raise ArgumentError(f"{self.__name__}: {error}") from None
+        with walk:
+            self._walk(walk.itviews, masked)
+            made = walk.operands[-1]
+        if target is not out:
+            out[...] = made
+        if out is not None:
+            return out
+        return made[()] if made.ndim == 0 else made
+
+    def _walk(self, views: Sequence[np.ndarray[Any, Any]], masked: bool) -> None:
+        """Run the loop for views of one shape, in which NumPy has joined the dimensions that it can."""
+        out = views[-1]
+        if out.ndim > 2:
+            for k in range(out.shape[0]):
+                self._walk([v[k] for v in views], masked)
+            return
+        if out.size == 0:
+            return
+        if out.ndim == 0:
+            views = [v.reshape(1) for v in views]
+            out = views[-1]
+        # What is the same everywhere is loaded once, as a number.
+        inputs = tuple(v.flat[0] if not any(v.strides) or v.size == 1 else v for v in views[: self.nin])
+        if out.ndim == 1:
+            loop = loops.along_line_where if masked else loops.along_line
+        elif out.shape[1] >= SHORT_ROW:
+            loop = loops.by_rows_where if masked else loops.by_rows
+        else:
+            loop = loops.by_points_where if masked else loops.by_points
+        compiled = self._loops.get(loop)
+        if compiled is None:
+            compiled = self._loops[loop] = JitFunction(loop(self.py_func), self.options)
+        if masked:
+            compiled(inputs, views[self.nin], out)
+        else:
+            compiled(inputs, out)
+
+    def __repr__(self) -> str:
+        return f"<weft elementwise function {self.py_func.__qualname__}>"
+
+
+def _of(dtype: np.dtype[Any]) -> Scalar:
+    found = from_dtype(dtype.newbyteorder("="))
+    if not isinstance(found, Scalar):
+        raise ArgumentError(f"an elementwise function takes numbers, not {dtype}")
+    return found
+
+
+def _takes(wanted: Scalar, array: np.ndarray[Any, Any], weak: bool) -> bool:
+    """Whether a parameter takes an argument; a Python number fits every type of its kind or a greater one."""
+    if weak:
+        return "biufc".index(wanted.dtype.kind) >= "biufc".index(array.dtype.kind)
+    return np.can_cast(array.dtype, wanted.dtype, "safe")
