@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.codegen.memory_remarks import MEMORY_REMARKS
 from weft.codegen.vectorize import VectorizationSummary
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.diag.source import SourceSpan
@@ -39,17 +40,8 @@ def remark_vectorization(log: RemarkLog, kernel: str, reason: str, summary: Vect
 
 def _remark_instruction(log: RemarkLog, instruction: Instruction, what: str) -> None:
     span = span_of(instruction)
-    if what in ("gather", "scatter"):
-        name = "load" if what == "gather" else "store"
-        log.add(RemarkKind.MEMORY, f"this {name} is a {what}: its addresses are not neighbours", span)
-    elif what == "elements side by side":
-        log.add(RemarkKind.MEMORY, "this local array is laid out element by element across the lanes", span)
-    elif what == "interleaved":
-        log.add(
-            RemarkKind.MEMORY,
-            f"this {instruction.op} is made by wide accesses and shuffles, with its neighbours",
-            span,
-        )
+    if what in MEMORY_REMARKS:
+        log.add(RemarkKind.MEMORY, MEMORY_REMARKS[what].format(op=instruction.op), span)
     else:
         subject = (
             f"the call of {instruction.callee_name}" if instruction.op == "call" else f"this {instruction.op}"

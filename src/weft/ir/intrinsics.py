@@ -96,6 +96,8 @@ SHARED_ATTRIBUTE = "weft.shared"
 """Function attribute that lists a kernel's static shared objects: ``bytes:align,bytes:align,...``."""
 
 KERNEL_ATTRIBUTE = "weft.kernel"
+REASSOCIATE_ATTRIBUTE = "weft.reassociate"
+"""Marks kernels in which the order of float operations does not matter, atomic ones included."""
 """Function attribute of kernels."""
 
 

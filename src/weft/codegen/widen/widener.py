@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence
 from weft.codegen.widen.active_lane import of_a_lane, of_an_active_lane
+from weft.codegen.widen.atomics import widen_atomic
 from weft.codegen.widen.calls import FindMath, widen_call, widen_lane_by_lane
 from weft.codegen.widen.context import Widening, any_lane
 from weft.codegen.widen.elementwise import is_elementwise, widen_scalar, widen_vector
@@ -164,6 +165,8 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
         and not instruction.attrs.get("ordering")
     ):
         (widen_load if op == "load" else widen_store)(w, instruction)
+    elif op == "atomicrmw" and widen_atomic(w, instruction):
+        w.remark(instruction, "combined")
     elif op in ("load", "store", "atomicrmw", "cmpxchg"):
         w.remark(instruction, "lane by lane")
         widen_lane_by_lane(w, instruction)

@@ -15,7 +15,7 @@ from weft.frontend.python.scope import scope_of
 from weft.frontend.python.source import get_source
 from weft.frontend.python.types import KernelType, none
 from weft.ir.function import Function, GlobalVariable, Module
-from weft.ir.intrinsics import KERNEL_ATTRIBUTE, SHARED_ATTRIBUTE
+from weft.ir.intrinsics import KERNEL_ATTRIBUTE, REASSOCIATE_ATTRIBUTE, SHARED_ATTRIBUTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +153,8 @@ def compile_python(
     shared = tuple(SharedObject(size, align) for _, size, align in unit.shared.values())
     if not device:
         kernel.attributes = (*kernel.attributes, f'"{KERNEL_ATTRIBUTE}"')
+        if {"fast", "reassoc"} & set(flags):
+            kernel.attributes = (*kernel.attributes, f'"{REASSOCIATE_ATTRIBUTE}"')
     if shared:
         layout = ",".join(f"{s.size}:{s.align}" for s in shared)
         kernel.attributes = (*kernel.attributes, f'"{SHARED_ATTRIBUTE}"="{layout}"')

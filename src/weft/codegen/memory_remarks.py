@@ -1,0 +1,11 @@
+"""What is said of a memory access by what widening made of it."""
+
+from __future__ import annotations
+
+MEMORY_REMARKS = {
+    "gather": "this load is a gather: its addresses are not neighbours",
+    "scatter": "this store is a scatter: its addresses are not neighbours",
+    "interleaved": "this {op} is made by wide accesses and shuffles, with its neighbours",
+    "combined": "lanes combine their values before this atomic operation on one address",
+    "elements side by side": "this local array is laid out element by element across the lanes",
+}
