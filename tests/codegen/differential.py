@@ -17,6 +17,7 @@ from codegen.machine_code import ISAS, WIDTHS, MachineCode, compile_kernel
 from generators import accesses
 from generators.programs import INPUT_BYTES, MAX_THREADS, SLICE_BYTES, Options, random_program
 from weft import interp
+from weft.diag.remarks import RemarkKind
 from weft.interp import Program
 from weft.ir import Module
 from weft.ir.intrinsics import asks_for_lanes
@@ -111,8 +112,10 @@ def judge(choice: Choice) -> Verdict:
     """Run the program all ways, and see what it is made of."""
     module = choice.program()
     codes = dict(_codes(choice, asks_for_lanes(module)))
-    passes = passes_of(codes[f"width {choice.width}"].lowered.remarks)
-    return Verdict(_difference(choice, codes, Program(module)), kinds_of(module), passes)
+    remarks = codes[f"width {choice.width}"].lowered.remarks
+    # What cannot be vectorized runs thread after thread.
+    lanes = choice.width if any(r.kind is RemarkKind.VECTORIZED for r in remarks) else 1
+    return Verdict(_difference(choice, codes, Program(module), lanes), kinds_of(module), passes_of(remarks))
 
 
 def _codes(choice: Choice, lanes_matter: bool) -> Iterator[tuple[str, MachineCode]]:
@@ -121,11 +124,11 @@ def _codes(choice: Choice, lanes_matter: bool) -> Iterator[tuple[str, MachineCod
         yield f"width {width}", compile_kernel(choice.program(), width, choice.isa, level=choice.level)
 
 
-def _difference(choice: Choice, codes: dict[str, MachineCode], judged: Program) -> str | None:
+def _difference(choice: Choice, codes: dict[str, MachineCode], judged: Program, lanes: int) -> str | None:
     for run in range(RUNS):
         (given, out, u, n), threads = arguments_of(choice.seed, run)
         wanted = out.copy()
-        interp.launch(judged, "kernel", (given, wanted, u, n), 1, threads, width=choice.width)
+        interp.launch(judged, "kernel", (given, wanted, u, n), 1, threads, width=lanes)
         for name, code in codes.items():
             got = out.copy()
             code((given, got, u, n), threads)
@@ -133,7 +136,7 @@ def _difference(choice: Choice, codes: dict[str, MachineCode], judged: Program) 
             if places.size:
                 values = f"byte {places[0]} is {got[places[0]]}, not {wanted[places[0]]}"
                 return (
-                    f"seed {choice.seed}, {choice.isa.name}, {name}, level {choice.level}, {threads} threads, "
+                    f"{choice.isa.name}, {name}, level {choice.level}, {threads} threads, "
                     f"run {run}: {values} ({places.size} bytes differ)"
                 )
     return None

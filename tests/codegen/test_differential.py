@@ -16,4 +16,4 @@ def test_random_programs_mean_the_same_vectorized(part: int) -> None:
     for seed in range(part, PROGRAMS, PARTS):
         choice = choice_of(seed)
         verdict = judge(choice)
-        assert verdict.wrong is None, f"{verdict.wrong}\n{choice.text()}"
+        assert verdict.wrong is None, f"seed {seed}: {verdict.wrong}\n{choice.text()}"
