@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 _MODULES = ("cuda", "errors", "types")
 _NAMES = {
+    "guvectorize": "weft.loops.generalized",
     "jit": "weft.loops.jit",
     "prange": "weft.frontend.python.prange",
     "vectorize": "weft.loops.elementwise",

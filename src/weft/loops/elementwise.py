@@ -89,6 +89,7 @@ class VectorizedFunction:
     def __init__(self, function: FunctionType, signatures: Sequence[Signature], options: JitOptions) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
+        self.name = function.__name__
         self.nin = function.__code__.co_argcount
         self.signatures = tuple(signatures)
         self.options = options
@@ -97,7 +98,7 @@ class VectorizedFunction:
         for signature in signatures:
             if len(signature.args) != self.nin:
                 raise SignatureError(
-                    f"{signature} has {len(signature.args)} arguments, {self.__name__} {self.nin}"
+                    f"{signature} has {len(signature.args)} arguments, {self.name} {self.nin}"
                 )
 
     @located
@@ -133,7 +134,7 @@ class VectorizedFunction:
         if len(args) == self.nin + 1 and out is None:
             *args, out = args  # type: ignore[assignment]
         if len(args) != self.nin:
-            raise ArgumentError(f"{self.__name__} takes {self.nin} arguments, and got {len(args)}")
+            raise ArgumentError(f"{self.name} takes {self.nin} arguments, and got {len(args)}")
         if isinstance(out, tuple):
             (out,) = out
         operands, types = self._converted(args)
@@ -165,7 +166,7 @@ class VectorizedFunction:
         given = ", ".join(str(a.dtype) for a in arrays)
         declared = "; ".join(map(str, self.signatures))
         raise ArgumentError(
-            f"{self.__name__} has no signature for ({given})", hint=f"it was declared for {declared}"
+            f"{self.name} has no signature for ({given})", hint=f"it was declared for {declared}"
         )
 
     def _result_dtype(self, types: tuple[Scalar, ...]) -> np.dtype[Any]:
@@ -182,43 +183,47 @@ class VectorizedFunction:
 
         made = compile_python(self.py_func, types, device=True).result
         if not isinstance(made, Scalar):
-            raise ArgumentError(
-                f"{self.__name__} returns {made}, and an elementwise function returns a number"
-            )
+            raise ArgumentError(f"{self.name} returns {made}, and an elementwise function returns a number")
         return made.dtype
 
-    def _apply(self, operands: list[Any], result: np.dtype[Any], out: Any, where: Any, casting: str) -> Any:
-        masked = where is not True
-        extra = [np.asarray(where, dtype=bool)] if masked else []
-        target = out
-        if out is not None and out.dtype != result:
-            if not np.can_cast(result, out.dtype, casting):  # type: ignore[arg-type]
-                raise ArgumentError(
-                    f"{self.__name__} gives {result}, which {casting} does not convert to {out.dtype}"
-                )
-            shape = np.broadcast_shapes(out.shape, *(a.shape for a in operands))
-            target = np.empty(shape, result)
-            if masked:
-                target[...] = out
-        inputs = [*operands, *extra]
-        flags = [*[["readonly"]] * len(inputs), ["writeonly", "allocate", "no_broadcast"]]
-        if target is not None:
-            flags[-1] = ["readwrite" if masked else "writeonly", "no_broadcast"]
+    def _apply(
+        self,
+        operands: list[Any],
+        result: np.dtype[Any],
+        out: np.ndarray[Any, Any] | None,
+        where: Any,
+        casting: Any,
+    ) -> Any:
+        inputs = operands if where is True else [*operands, np.asarray(where, dtype=bool)]
+        if out is None or out.dtype == result:
+            return self._run(inputs, result, out)
+        if not np.can_cast(result, out.dtype, casting):
+            raise ArgumentError(
+                f"{self.name} gives {result}, which {casting} does not convert to {out.dtype}"
+            )
+        converted = out.astype(result)
+        out[...] = self._run(inputs, result, converted)
+        return out
+
+    def _run(self, inputs: list[Any], result: np.dtype[Any], out: np.ndarray[Any, Any] | None) -> Any:
+        """Compute into `out`, or into a new array; inputs that it overlaps are copied."""
+        masked = len(inputs) > self.nin
+        flags = [["readonly"] for _ in inputs]
+        flags.append(["writeonly", "allocate"] if out is None else ["readwrite" if masked else "writeonly"])
+        flags[-1].append("no_broadcast")
         try:
             walk = np.nditer(
-                [*inputs, target],
+                [*inputs, out],
                 flags=["external_loop", "zerosize_ok", "copy_if_overlap"],
                 op_flags=flags,  # type: ignore[arg-type]
                 op_dtypes=[*(a.dtype for a in inputs), result],
                 order="K",
             )
         except ValueError as error:
-            raise ArgumentError(f"{self.__name__}: {error}") from None
+            raise ArgumentError(f"{self.name}: {error}") from None
         with walk:
             self._walk(walk.itviews, masked)
             made = walk.operands[-1]
-        if target is not out:
-            out[...] = made
         if out is not None:
             return out
         return made[()] if made.ndim == 0 else made
@@ -233,13 +238,13 @@ class VectorizedFunction:
         if out.size == 0:
             return
         if out.ndim == 0:
-            views = [v.reshape(1) for v in views]
-            out = views[-1]
+            self._walk([v.reshape(1) for v in views], masked)
+            return
         # What is the same everywhere is loaded once, as a number.
         inputs = tuple(v.flat[0] if not any(v.strides) or v.size == 1 else v for v in views[: self.nin])
         if out.ndim == 1:
             loop = loops.along_line_where if masked else loops.along_line
-        elif out.shape[1] >= SHORT_ROW:
+        elif out.shape[-1] >= SHORT_ROW:
             loop = loops.by_rows_where if masked else loops.by_rows
         else:
             loop = loops.by_points_where if masked else loops.by_points

@@ -1,0 +1,241 @@
+"""The decorator ``weft.guvectorize``: a function of small arrays becomes one of stacks of them, as a generalized ufunc.
+
+The function writes its results into its last arguments; loop dimensions, those before the core's, broadcast. They are
+run as one parallel loop, in lanes and on all cores.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from weft.diag.call_site import located
+from weft.diag.errors import ArgumentError, SignatureError
+from weft.frontend.python.signatures import parse_signature
+from weft.frontend.python.types import Array, KernelType, Scalar, Signature
+from weft.jit_options import JitOptions
+from weft.loops.core_signature import CoreSignature, parse_core_signature
+from weft.loops.generalized_loops import over_rows
+from weft.loops.jit import JitFunction
+
+
+@located
+def guvectorize(
+    signatures: Any, core: str, *, fastmath: bool = False, width: int | None = None, **options: Any
+) -> Any:
+    """Make a generalized elementwise function.
+
+    Parameters
+    ----------
+    signatures
+        A list of signatures, such as ``"void(float64[:], float64[:], float64[:])"``: arguments are converted, where
+        that is safe, to those of the first that takes them.
+    core
+        The core dimensions, ``"(n),(n)->()"``. A result of no dimensions is an array of one element in the function.
+    fastmath, width
+        As for `weft.vectorize`.
+    **options
+        Options of numba's that have no effect here (``target``, ``cache``, ``nopython``).
+
+    Returns
+    -------
+    GeneralizedFunction
+
+    Raises
+    ------
+    SignatureError
+        An option is unknown, or a signature is none, or the two do not fit each other.
+    """
+    unknown = sorted(set(options) - {"target", "cache", "nopython"})
+    if unknown:
+        raise SignatureError(
+            f"weft.guvectorize has no option {', '.join(unknown)}", hint="options are fastmath, width"
+        )
+    given = signatures if isinstance(signatures, list) else [signatures]
+    parsed = tuple(map(parse_signature, given))
+    dimensions = parse_core_signature(core)
+
+    @located
+    def decorate(function: Any) -> GeneralizedFunction:
+        if not isinstance(function, FunctionType):
+            raise SignatureError(
+                f"{function!r} is no Python function", hint="decorate a function written with def"
+            )
+        return GeneralizedFunction(function, parsed, dimensions, JitOptions(fastmath, width))
+
+    return decorate
+
+
+class GeneralizedFunction:
+    """A function of stacks of arrays.
+
+    Attributes
+    ----------
+    py_func
+        The function of the arrays in them.
+    nin, nout
+        How many arguments and results it has.
+    """
+
+    def __init__(
+        self,
+        function: FunctionType,
+        signatures: Sequence[Signature],
+        core: CoreSignature,
+        options: JitOptions,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.name = function.__name__
+        self.core = core
+        self.nin, self.nout = len(core.inputs), len(core.outputs)
+        self.signatures = tuple(signatures)
+        for signature in signatures:
+            if len(signature.args) != self.nin + self.nout:
+                raise SignatureError(
+                    f"{signature} has {len(signature.args)} arguments, the core {self.nin + self.nout}"
+                )
+        self._loop = JitFunction(over_rows(function), options)
+
+    @located
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        """Apply the function along the loop dimensions of the arguments, broadcast together.
+
+        Parameters
+        ----------
+        *args
+            Arrays and numbers; further arguments are results.
+        out
+            The array that takes the result, or a tuple of arrays for several.
+
+        Returns
+        -------
+        numpy.ndarray, numpy scalar or tuple
+            The results.
+
+        Raises
+        ------
+        ArgumentError
+            The number of arguments, their types, or shapes do not fit.
+        """
+        outs: list[Any] = list(args[self.nin :])
+        if out is not None:
+            outs = list(out) if isinstance(out, tuple) else [out]
+        if len(args) < self.nin or len(outs) not in (0, self.nout):
+            raise ArgumentError(
+                f"{self.name} takes {self.nin} arguments and {self.nout} results, and got {len(args)}"
+            )
+        arrays = [np.asarray(a) for a in args[: self.nin]]
+        types = self._types(arrays)
+        sizes, loop = self._shapes(arrays)
+        inputs = [self._rows(a.astype(_dtype(t), copy=False), dims, sizes, loop)
+                  for a, t, dims in zip(arrays, types, self.core.inputs, strict=False)]  # fmt: skip
+        results = self._results(outs, types[self.nin :], sizes, loop)
+        made = [r if _is_plain(r, given, inputs) else np.empty(r.shape, r.dtype) for r, given in results]
+        count = int(np.prod(loop, dtype=int))
+        if count:
+            stacks = [
+                m.reshape(count, *(self._core_shape(d, sizes) or (1,)))
+                for m, d in zip(made, self.core.outputs, strict=True)
+            ]
+            self._loop(count, (*inputs, *stacks))
+        return self._returned(results, made, loop)
+
+    def _types(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[KernelType, ...]:
+        for signature in self.signatures:
+            if all(
+                np.can_cast(a.dtype, _dtype(t), "safe") for a, t in zip(arrays, signature.args, strict=False)
+            ):
+                return signature.args
+        given = ", ".join(str(a.dtype) for a in arrays)
+        declared = "; ".join(map(str, self.signatures))
+        raise ArgumentError(
+            f"{self.name} has no signature for ({given})", hint=f"it was declared for {declared}"
+        )
+
+    def _shapes(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[dict[str, int], tuple[int, ...]]:
+        """The sizes of the core's dimensions, and the shape of the loop."""
+        sizes: dict[str, int] = {}
+        loops: list[tuple[int, ...]] = []
+        for position, (array, dims) in enumerate(zip(arrays, self.core.inputs, strict=True)):
+            if array.ndim < len(dims):
+                raise ArgumentError(
+                    f"argument {position + 1} of {self.name} has {array.ndim} dimensions, its core {len(dims)}"
+                )
+            split = array.ndim - len(dims)
+            loops.append(array.shape[:split])
+            for name, size in zip(dims, array.shape[split:], strict=True):
+                if sizes.setdefault(name, size) != size:
+                    raise ArgumentError(
+                        f"dimension {name} of {self.name} is {sizes[name]}, and {size} in argument {position + 1}"
+                    )
+        try:
+            return sizes, np.broadcast_shapes(*loops)
+        except ValueError as error:
+            raise ArgumentError(f"{self.name}: {error}") from None
+
+    def _rows(
+        self, array: np.ndarray[Any, Any], dims: tuple[str, ...], sizes: dict[str, int], loop: tuple[int, ...]
+    ) -> Any:
+        """An operand with one loop dimension; a number where it is the same everywhere."""
+        if not dims and array.ndim == 0:
+            return array[()]
+        core = tuple(sizes[name] for name in dims)
+        return np.broadcast_to(array, (*loop, *core)).reshape(-1, *core)
+
+    def _core_shape(self, dims: tuple[str, ...], sizes: dict[str, int]) -> tuple[int, ...]:
+        return tuple(sizes[name] for name in dims)
+
+    def _results(
+        self, outs: list[Any], types: Sequence[KernelType], sizes: dict[str, int], loop: tuple[int, ...]
+    ) -> list[tuple[np.ndarray[Any, Any], bool]]:
+        """The arrays for results, and whether the caller gave them."""
+        found: list[tuple[np.ndarray[Any, Any], bool]] = []
+        for position, (dims, type) in enumerate(zip(self.core.outputs, types, strict=True)):
+            shape = (*loop, *self._core_shape(dims, sizes))
+            if not outs:
+                found.append((np.empty(shape, _dtype(type)), False))
+                continue
+            given = outs[position]
+            if given.shape != shape or not np.can_cast(_dtype(type), given.dtype, "same_kind"):
+                wanted = f"{_dtype(type)}{list(shape)}"
+                raise ArgumentError(
+                    f"result {position + 1} of {self.name} is {given.dtype}{list(given.shape)}, not {wanted}"
+                )
+            found.append((given, True))
+        return found
+
+    def _returned(
+        self,
+        results: list[tuple[np.ndarray[Any, Any], bool]],
+        made: list[np.ndarray[Any, Any]],
+        loop: tuple[int, ...],
+    ) -> Any:
+        values: list[Any] = []
+        for (array, given), filled in zip(results, made, strict=True):
+            if array is not filled:
+                array[...] = filled
+            values.append(array if given or array.ndim else array[()])
+        return values[0] if len(values) == 1 else tuple(values)
+
+    def __repr__(self) -> str:
+        return f"<weft generalized function {self.py_func.__qualname__}>"
+
+
+def _is_plain(result: np.ndarray[Any, Any], given: bool, inputs: list[Any]) -> bool:
+    """Whether rows may be written where the result is: it is one run of memory that no operand shares."""
+    if not given:
+        return True
+    shared = any(isinstance(i, np.ndarray) and np.may_share_memory(result, i) for i in inputs)
+    return bool(result.flags.c_contiguous) and not shared
+
+
+def _dtype(type: KernelType) -> np.dtype[Any]:
+    if isinstance(type, Array):
+        return type.dtype.dtype
+    assert isinstance(type, Scalar), f"{type} is no operand"
+    return type.dtype

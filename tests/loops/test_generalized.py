@@ -1,0 +1,85 @@
+"""`weft.guvectorize` against NumPy."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.errors import ArgumentError, SignatureError
+from weft.loops.core_signature import parse_core_signature
+
+
+@weft.guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->()")
+def dot(x, y, out):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += x[i] * y[i]
+    out[0] = s
+
+
+@weft.guvectorize(
+    ["void(float32[:], float32, float32[:])", "void(float64[:], float64, float64[:])"], "(n),()->(n)"
+)
+def scale(x, a, out):
+    for i in range(x.shape[0]):
+        out[i] = x[i] * a
+
+
+@weft.guvectorize(["void(float64[:,:], float64[:], float64[:])"], "(m,n),(n)->(m)")
+def apply(a, x, out):
+    for i in range(a.shape[0]):
+        s = 0.0
+        for j in range(a.shape[1]):
+            s += a[i, j] * x[j]
+        out[i] = s
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+def test_loop_dimensions_broadcast(rng) -> None:
+    a, b = rng.random((7, 33, 5)), rng.random((33, 5))
+    assert np.allclose(dot(a, b), (a * b).sum(-1))
+    assert np.allclose(apply(a, b[:7, None]), np.einsum("kij,lj->lki", a, b[:7]))
+
+
+def test_without_loop_dimensions_the_result_is_a_number(rng) -> None:
+    a, b = rng.random((2, 5))
+    assert isinstance(dot(a, b), np.float64) and np.isclose(dot(a, b), a @ b)
+
+
+def test_the_first_signature_that_takes_the_arguments_is_used(rng) -> None:
+    x = rng.random((3, 4))
+    assert scale(x.astype(np.float32), np.float32(2)).dtype == np.float32
+    assert scale(x.astype(np.float32), 2.0).dtype == np.float64
+    with pytest.raises(ArgumentError, match="has no signature for"):
+        scale(x.astype(complex), 1)
+
+
+def test_results_go_where_the_caller_says_even_onto_an_argument(rng) -> None:
+    x = rng.random((33, 5))
+    out = np.empty((5, 33)).T
+    assert scale(x, 3, out=out) is out and np.allclose(out, x * 3)
+    wanted = x * 3
+    scale(x, 3, x)
+    assert np.allclose(x, wanted)
+
+
+def test_shapes_that_do_not_fit_are_refused(rng) -> None:
+    with pytest.raises(ArgumentError, match="dimension n of dot is 3, and 4 in argument 2"):
+        dot(rng.random(3), rng.random(4))
+    with pytest.raises(ArgumentError, match="has 0 dimensions, its core 1"):
+        dot(1.0, rng.random(4))
+    with pytest.raises(ArgumentError, match=r"result 1 of scale is float64\[2\], not float64\[3\]"):
+        scale(rng.random(3), 1.0, out=np.zeros(2))
+
+
+def test_no_rows_give_no_results() -> None:
+    assert dot(np.zeros((0, 4)), np.zeros(4)).shape == (0,)
+
+
+@pytest.mark.parametrize("text", ["(n),(n)", "n->()", "(n)(n)->()", "(n)->(m)", "->()", "(2)->()"])
+def test_core_signatures_are_checked(text: str) -> None:
+    with pytest.raises(SignatureError):
+        parse_core_signature(text)
