@@ -31,6 +31,7 @@ from weft.codegen.groups import build_group_entry
 from weft.codegen.lane_groups import LaneKernel
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.rows import RowKernel
+from weft.codegen.run_unit import RunUnit
 from weft.codegen.stack import lanes_with_room, require_room
 from weft.codegen.vectorize import (
     VectorizationSummary,
@@ -95,6 +96,8 @@ class LoweredKernel:
         What was decided on the way.
     stages
         The program after each stage, kept only under ``WEFT_CHECK``.
+    run_unit
+        How groups are handed out.
     """
 
     text: str
@@ -105,6 +108,7 @@ class LoweredKernel:
     math: dict[str, MathSymbol] = field(default_factory=dict)
     remarks: RemarkLog = field(default_factory=RemarkLog)
     stages: list[Stage] = field(default_factory=list)
+    run_unit: RunUnit = field(default_factory=RunUnit)
 
 
 def lower_kernel(
@@ -168,7 +172,8 @@ def lower_kernel(
         stages.add("group loops", module, Version(entry.name, Form.ENTRY))
         text = write_module(module, plain=True)
     lines = program.lines if isinstance(program, GroupContinuations) else ()
-    return LoweredKernel(text, entry.name, arena, lines, timings, math, remarks, stages.stages)
+    unit = program.run_unit if isinstance(program, RowKernel) else RunUnit()
+    return LoweredKernel(text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit)
 
 
 def _split(

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop
+from weft.codegen.run_unit import RunUnit
 from weft.codegen.vectorize import VectorizationSummary
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I32, I64
@@ -56,6 +57,11 @@ class RowKernel:
     dimension: int = 0
     merged: bool = False
     bounds: Function | None = None
+
+    @property
+    def run_unit(self) -> RunUnit:
+        """How groups are handed out so that lane groups are whole."""
+        return RunUnit(self.width, self.dimension) if self.merged else RunUnit()
 
 
 def run_rows(values: GroupValues, kernel: RowKernel, begin: Value, end: Value) -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from weft.codegen.arena import ArenaNeeds
+from weft.codegen.run_unit import RunUnit
 from weft.diag.errors import BarrierDivergence, CompileError, WeftError
 from weft.diag.remarks import Remark
 from weft.frontend.python.fingerprint import fingerprint
@@ -73,7 +74,7 @@ class CompiledKernel:
         packer = packer_for(source.name, source.parameters, types)
         explain = functools.partial(_explain, source.name, tuple(metadata["barrier_lines"]))
         self.launcher: Launcher | CheckedLauncher = Launcher(
-            code, metadata["entry"], packer, arena.bytes, explain=explain
+            code, metadata["entry"], packer, arena.bytes, RunUnit(**metadata["run_unit"]).groups, explain
         )
         if checking():
             from weft.check import CheckedLauncher
@@ -99,6 +100,7 @@ class CompiledKernel:
         metadata = {
             "entry": lowered.entry,
             "arena": asdict(lowered.arena),
+            "run_unit": asdict(lowered.run_unit),
             "barrier_lines": list(lowered.barrier_lines),
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
         }

@@ -50,7 +50,7 @@ class Launcher:
         Bytes of scratch memory that a worker needs, from the extents of a group and the bytes of dynamic
         shared memory.
     chunk
-        Groups are handed out in multiples of this number.
+        Of how many groups those handed out are a multiple, from the block.
     explain
         Makes the exception when the kernel stops early.
     """
@@ -61,7 +61,7 @@ class Launcher:
         entry: str,
         packer: ArgumentPacker,
         arena_bytes: Callable[[tuple[int, int, int], int], int] = lambda block, dynamic: 0,
-        chunk: int = 1,
+        chunk: Callable[[tuple[int, int, int]], int] = lambda block: 1,
         explain: Explain | None = None,
     ) -> None:
         self._code = code
@@ -94,7 +94,7 @@ class Launcher:
             The kernel stopped early; the rest of its groups have not been started.
         """
         slots = self._packer.pack(args, checked=checked)
-        groups, chunk = shape.groups, self._chunk
+        groups, chunk = shape.groups, self._chunk(shape.block)
         threads = min(thread_limit(get_num_threads()), -(-groups // chunk))
         arenas = take_arenas()
         table = arenas.reserve(threads, self._arena_bytes(shape.block, shape.dynamic_bytes))

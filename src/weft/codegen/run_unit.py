@@ -1,0 +1,26 @@
+"""How groups are handed out to the threads of the pool."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RunUnit:
+    """Runs of groups are multiples of so many that their rows are whole lane groups (`weft.codegen.rows`).
+
+    Parameters
+    ----------
+    width
+        Threads of a lane group; 1 where lane groups do not go on from group to group.
+    dimension
+        Along which they do, 0 for x.
+    """
+
+    width: int = 1
+    dimension: int = 0
+
+    def groups(self, block: tuple[int, int, int]) -> int:
+        """How many groups of `block` threads belong together."""
+        return self.width // math.gcd(self.width, block[self.dimension])
