@@ -58,7 +58,7 @@ class ClaimChecker:
         data = value.data
         if private:
             data = _at_first_part(machine, np.broadcast_to(data, (lanes,)))
-        active = np.flatnonzero(mask).tolist()
+        active = [lane for lane, is_on in enumerate(mask.tolist()) if is_on]
         if not active:
             return
         self.checked += 1
@@ -100,21 +100,24 @@ def agrees(shape: Shape, values: list, active: list[int], bits: int) -> bool:
     if shape.is_bottom:
         return False
     stride = shape.strides[0]
+    first = values[active[0]]
+    if stride == 0:
+        # The residue of what is no integer has no known bits.
+        same = [values[lane] for lane in active] == [first] * len(active)
+        return same and (int(first) ^ shape.residue) & ((1 << shape.known_bits) - 1) == 0
     if not bits:
-        return stride != 0 or all(values[lane] == values[active[0]] for lane in active)
+        return True
     modulus = (1 << bits) - 1
     known = (1 << shape.known_bits) - 1
     if not isinstance(stride, int):
         if stride is not None:
             return shape_contains(shape, values, active, bits)
         return all((int(values[lane]) ^ shape.residue) & known == 0 for lane in active)
-    base = (int(values[active[0]]) - stride * active[0]) & modulus
+    base = (int(first) - stride * active[0]) & modulus
     if (base ^ shape.residue) & known:
         return False
     if any((base + stride * lane - int(values[lane])) & modulus for lane in active):
         return False
-    if not stride:
-        return True
     half = 1 << (bits - 1)
     signed = {lane: to_signed(int(values[lane]), bits) for lane in active}
     unsigned = {lane: int(values[lane]) for lane in active}

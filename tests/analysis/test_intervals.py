@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from analysis.lanewise import BINARY, FLAGS, PREDICATES, UNARY, evaluate
 from weft.analysis import intervals as iv
 from weft.analysis.integers import to_signed
-from weft.analysis.interval_transfer import no_wrap, transfer
+from weft.analysis.interval_transfer import transfer
 from weft.analysis.intervals import INVERTED, SWAPPED, Interval, full
+from weft.analysis.wrapping import no_wrap
 
 
 def all_intervals(bits: int) -> list[Interval]:

@@ -6,21 +6,12 @@ are broken the result is poison, of which an interval says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from weft.analysis.integers import to_signed
-from weft.analysis.intervals import (
-    Interval,
-    compare,
-    constant,
-    full,
-    join,
-    meet,
-    unsigned,
-    wrapped,
-)
-
-Flags = Collection[str]
+from weft.analysis.intervals import Interval, compare, constant, full, join, meet, unsigned, wrapped
+from weft.analysis.wrapping import Flags, wrapping
 
 
 def transfer(
@@ -48,70 +39,36 @@ def transfer(
             result = join(result, operand)
         return result
     if op == "select":
-        return _select(operands)
+        return select(*operands)
     if any(operand is None for operand in operands):
         return None
-    known = [operand for operand in operands if operand is not None]
+    return rule_of(op, flags, bits, operand_bits, predicate)(*operands)
+
+
+def rule_of(
+    op: str, flags: Flags, bits: int, operand_bits: int | None = None, predicate: str | None = None
+) -> Callable[..., Interval]:
+    """The transfer function of an opcode other than phi and select, of operands that all have an interval."""
     if op == "icmp":
         assert predicate is not None, "icmp has a predicate"
-        outcome = compare(predicate, known[0], known[1], operand_bits or bits)
-        return full(1) if outcome is None else constant(1, int(outcome))
+        return partial(_icmp, predicate, operand_bits or bits)
     rule = _BINARY.get(op)
     if rule is not None:
-        return rule(flags, bits, known[0], known[1])
+        return partial(rule, flags, bits)
     cast = _CASTS.get(op)
     if cast is not None:
-        return cast(flags, bits, operand_bits or bits, known[0])
-    return full(bits)
+        return partial(cast, flags, bits, operand_bits or bits)
+    return lambda *operands: full(bits)
 
 
-def no_wrap(op: str, bits: int, x: Interval, y: Interval) -> tuple[bool, bool]:
-    """Whether add, sub, mul or shl cannot wrap: signed, unsigned."""
-    limits = full(bits)
-    exact = _exact(op, *x, *y)
-    (xlo, xhi), (ylo, yhi) = unsigned(x, bits), unsigned(y, bits)
-    positive = _exact(op, xlo, xhi, ylo, yhi)
-    signed = exact is not None and limits.lo <= exact[0] and exact[1] <= limits.hi
-    return signed, positive is not None and positive[0] >= 0 and positive[1] < 1 << bits
-
-
-def _exact(op: str, xlo: int, xhi: int, ylo: int, yhi: int) -> tuple[int, int] | None:
-    """Bounds of the mathematical result, the bounds of the operands being of one reading."""
-    if op == "add":
-        return xlo + ylo, xhi + yhi
-    if op == "sub":
-        return xlo - yhi, xhi - ylo
-    if op == "shl":
-        if ylo < 0 or yhi > 256:
-            return None
-        ylo, yhi = 1 << ylo, 1 << yhi
-    corners = (xlo * ylo, xlo * yhi, xhi * ylo, xhi * yhi)
-    return min(corners), max(corners)
-
-
-def _wrapping(op: str) -> Callable[[Flags, int, Interval, Interval], Interval]:
-    def rule(flags: Flags, bits: int, x: Interval, y: Interval) -> Interval:
-        exact = _exact(op, *x, *y)
-        if exact is None:
-            return full(bits)
-        (xlo, xhi), (ylo, yhi) = unsigned(x, bits), unsigned(y, bits)
-        result: Interval | None = wrapped(*exact, bits)
-        if "nsw" in flags:
-            result = meet(Interval(*exact), full(bits))
-        if "nuw" in flags:
-            positive = _exact(op, xlo, xhi, ylo, yhi)
-            assert positive is not None, "shift amounts were checked above"
-            lo, hi = max(positive[0], 0), min(positive[1], (1 << bits) - 1)
-            result = meet(result, wrapped(lo, hi, bits)) if lo <= hi else None
-        # Empty: always poison, of which any claim is true; the full range keeps the lattice simple.
-        return full(bits) if result is None else result
-
-    return rule
+def _icmp(predicate: str, bits: int, x: Interval, y: Interval) -> Interval:
+    outcome = compare(predicate, x, y, bits)
+    return full(1) if outcome is None else constant(1, int(outcome))
 
 
 def _shl(flags: Flags, bits: int, x: Interval, y: Interval) -> Interval:
     amount = _amount(bits, y)
-    return full(bits) if amount is None else _wrapping("shl")(flags, bits, x, amount)
+    return full(bits) if amount is None else wrapping("shl")(flags, bits, x, amount)
 
 
 def _amount(bits: int, y: Interval) -> Interval | None:
@@ -260,8 +217,8 @@ def _freeze(flags: Flags, bits: int, source: int, x: Interval) -> Interval:
     return x if "noundef" in flags else full(bits)
 
 
-def _select(operands: Sequence[Interval | None]) -> Interval | None:
-    condition, then, otherwise = operands
+def select(condition: Interval | None, then: Interval | None, otherwise: Interval | None) -> Interval | None:
+    """The interval of a select, of operands that need not have one yet."""
     if condition is None:
         return None
     if condition.is_constant:
@@ -270,7 +227,7 @@ def _select(operands: Sequence[Interval | None]) -> Interval | None:
 
 
 _BINARY: dict[str, Callable[[Flags, int, Interval, Interval], Interval]] = {
-    "add": _wrapping("add"), "sub": _wrapping("sub"), "mul": _wrapping("mul"), "shl": _shl,
+    "add": wrapping("add"), "sub": wrapping("sub"), "mul": wrapping("mul"), "shl": _shl,
     "lshr": _lshr, "ashr": _ashr, "udiv": _udiv, "sdiv": _sdiv, "urem": _urem, "srem": _srem,
     "and": _and, "or": _or, "xor": _xor,
     "umin": _umin, "umax": _umax, "smin": _smin, "smax": _smax,

@@ -64,20 +64,27 @@ def constant(bits: int, value: int) -> Interval:
 
 
 def join(a: Interval | None, b: Interval | None) -> Interval | None:
-    """The hull of both."""
-    if a is None:
-        return b
-    if b is None:
-        return a
-    return Interval(min(a.lo, b.lo), max(a.hi, b.hi))
+    """The hull of both; `a` itself where it contains `b`."""
+    if a is None or b is None:
+        return b if a is None else a
+    (alo, ahi), (blo, bhi) = a, b
+    if alo <= blo:
+        return a if bhi <= ahi else Interval(alo, bhi)
+    return b if ahi <= bhi else Interval(blo, ahi)
 
 
 def meet(a: Interval | None, b: Interval | None) -> Interval | None:
-    """What is in both."""
+    """What is in both; one of them itself where the other contains it."""
     if a is None or b is None:
         return None
-    lo, hi = max(a.lo, b.lo), min(a.hi, b.hi)
-    return Interval(lo, hi) if lo <= hi else None
+    (alo, ahi), (blo, bhi) = a, b
+    if alo <= blo:
+        if bhi <= ahi:
+            return b
+        return Interval(blo, ahi) if blo <= ahi else None
+    if ahi <= bhi:
+        return a
+    return Interval(alo, bhi) if alo <= bhi else None
 
 
 def leq(a: Interval | None, b: Interval | None) -> bool:
@@ -151,14 +158,22 @@ def refine(predicate: str, x: Interval, y: Interval, bits: int) -> Interval | No
         if not y.is_constant:
             return x
         return meet(x, Interval(x.lo + (x.lo == y.lo), x.hi - (x.hi == y.lo)))
-    order = predicate[1:]
     if predicate[0] == "s":
-        bound = {
-            "lt": Interval(full(bits).lo, y.hi - 1), "le": Interval(full(bits).lo, y.hi),
-            "gt": Interval(y.lo + 1, full(bits).hi), "ge": Interval(y.lo, full(bits).hi),
-        }[order]  # fmt: skip
-        return meet(x, bound) if bound.lo <= bound.hi else None
-    (xlo, xhi), (ylo, yhi) = unsigned(x, bits), unsigned(y, bits)
-    lo, hi = {"lt": (0, yhi - 1), "le": (0, yhi), "gt": (ylo + 1, xhi), "ge": (ylo, xhi)}[order]
-    lo, hi = max(lo, xlo), min(hi, xhi)
-    return meet(x, wrapped(lo, hi, bits)) if lo <= hi else None
+        (xlo, xhi), (ylo, yhi) = x, y
+    else:
+        (xlo, xhi), (ylo, yhi) = unsigned(x, bits), unsigned(y, bits)
+    lo, hi = xlo, xhi
+    match predicate[1:]:
+        case "lt":
+            hi = min(hi, yhi - 1)
+        case "le":
+            hi = min(hi, yhi)
+        case "gt":
+            lo = max(lo, ylo + 1)
+        case "ge":
+            lo = max(lo, ylo)
+    if lo > hi:
+        return None
+    if lo == xlo and hi == xhi:
+        return x
+    return Interval(lo, hi) if predicate[0] == "s" else meet(x, wrapped(lo, hi, bits))

@@ -16,12 +16,12 @@ from weft.analysis.addresses import decompose
 from weft.analysis.dependence import DependenceGraph
 from weft.analysis.divergence import Scope
 from weft.analysis.gated_ssa import Use
-from weft.analysis.interval_transfer import no_wrap
 from weft.analysis.polynomial import Polynomial, PolynomialDomain
 from weft.analysis.polynomial_transfer import apart, transfer
 from weft.analysis.ranges import Ranges
 from weft.analysis.shapes import ACTIVE
 from weft.analysis.sources import Origin, Source
+from weft.analysis.wrapping import no_wrap
 from weft.ir import ConstInt, ConstNull, Instruction, Value
 from weft.ir.layout import DataLayout, parse_datalayout
 from weft.ir.types import IntType, PointerType, Type

@@ -50,7 +50,7 @@ class Engine:
 
     __slots__ = (
         "_behind", "_far", "_fixed", "_heap", "_instructions", "_plans", "_position", "_predicated", "_queued",
-        "_visits", "blocks", "control", "function", "layout", "objects", "operands", "ranges", "returned",
+        "_turn", "_visits", "blocks", "control", "function", "layout", "objects", "operands", "ranges", "returned",
         "returned_apart", "returns", "shapes", "summaries", "threads", "varying_objects",
     )  # fmt: skip
 
@@ -88,8 +88,9 @@ class Engine:
         self._fixed = {value for value in initial if isinstance(value, Instruction)}
         self._predicated = [block for block in view.blocks if block.predicate is not None]
         count = len(self._instructions)
-        self._heap = list(range(count))
-        self._queued = bytearray(b"\1" * count)
+        self._heap: list[int] = []
+        self._turn = -1
+        self._queued = bytearray(count)
         self._visits = [visits.get(i.op, visit_ordinary) for i in self._instructions]
         self._plans: list[Plan | None] = [None] * count
         self._behind = uses_behind_loops(view, self.control.propagation.loops.innermost)
@@ -110,18 +111,22 @@ class Engine:
         for block in self._predicated:
             self._check_predicate(block)
         heap, queued, visits, instructions = self._heap, self._queued, self._visits, self._instructions
-        while heap:
-            position = heappop(heap)
-            queued[position] = 0
-            instruction = instructions[position]
-            shape = visits[position](self, instruction)
-            if shape is not None and instruction not in self._fixed:
-                self._update(instruction, shape)
+        for turn in range(len(instructions)):
+            self._turn = position = turn
+            while True:
+                instruction = instructions[position]
+                shape = visits[position](self, instruction)
+                if shape is not None and instruction not in self._fixed:
+                    self._update(instruction, shape)
+                if not heap:
+                    break
+                position = heappop(heap)
+                queued[position] = 0
 
     def push(self, instruction: Instruction) -> None:
-        """Let an instruction be visited again."""
+        """Let an instruction be visited again, if it had its first turn yet."""
         position = self._position.get(instruction)
-        if position is not None and not self._queued[position]:
+        if position is not None and position <= self._turn and not self._queued[position]:
             self._queued[position] = 1
             heappush(self._heap, position)
 

@@ -101,8 +101,8 @@ class Operands:
             sources = tuple(self.source(v) for v in values)
             return Plan(op, instruction.flags, bits, sources, None, address.scales, address.offset)
         sources = tuple(self.source(v) for v in instruction.operands)
-        scalar = form in _SCALAR_FORMS and not any(v.type.is_vector for v in instruction.operands)
-        if not scalar:
+        # The first operand stands for all, but for the arms of a select, which have the result's type.
+        if form not in _SCALAR_FORMS or instruction.operands[0].type.is_vector or instruction.type.is_vector:
             op = ELEMENTWISE
         return Plan(op, instruction.flags, bits, sources, instruction.attrs.get("predicate"))
 

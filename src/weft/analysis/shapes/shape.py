@@ -25,9 +25,8 @@ kept only as far as a power of two divides it: nothing else survives a wrap-arou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from weft.analysis.integers import to_signed, trailing_zeros
 
@@ -56,8 +55,7 @@ BASE: Final = 2
 """Level of exactness: as ACTIVE, and the base (lane zero, be it active or not) is in the type's range."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """An element of the lattice; built by `lattice.make` or a domain, which put it into canonical form.
 
     Parameters
