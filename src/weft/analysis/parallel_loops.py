@@ -88,7 +88,7 @@ def parallel_loop(
             continue
         found = reduction_of(counted, phi)
         if isinstance(found, str):
-            what = "a value that each iteration takes from the one before"
+            what = "a value that iterations hand on"
             return Obstacle(
                 f"{what} {found}", _where(counted, phi), "write it as a sum, product, minimum or maximum"
             )

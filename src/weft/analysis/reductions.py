@@ -7,7 +7,7 @@ iteration. Recognized on SSA: the *chain* of a φ is what depends on it inside t
 combining operation, a φ or a ``select`` among members.
 
 ``min`` and ``max`` come as intrinsics or as ``select`` of a compare of the two; of the latter the compare is a member
-too. A float sum, product, minimum or maximum takes another order by being a reduction; whether that may be is for the
+too, and so is its conjunction with other conditions. A float sum, product, minimum or maximum takes another order by being a reduction; whether that may be is for the
 caller to say.
 """
 
@@ -19,7 +19,7 @@ from enum import Enum
 
 from weft.analysis.counted_loops import CountedLoop
 from weft.ir import FALSE, TRUE, BasicBlock, Instruction, Value
-from weft.ir.types import FloatType, Type
+from weft.ir.types import I1, FloatType, Type
 
 
 class Combination(Enum):
@@ -91,14 +91,15 @@ def reduction_of(loop: CountedLoop, phi: Instruction) -> Reduction | str:
     chain = _chain(phi, inside)
     found: set[Combination] = set()
     for member in chain:
-        if member is phi or _is_compare(member):
+        if member is phi or _decides(member):
             continue
         combination = _combines(member, chain)
         if combination is None:
             return "is used in the loop by more than the operation that carries it to the next iteration"
         found |= combination
     if update is not phi and update not in chain:
-        return "is set anew in each iteration and read in the next"
+        reader = "in the next" if len(chain) > 1 else "behind the loop, where it is that of the last"
+        return f"is set anew in each iteration and read {reader}"
     for member in chain:
         outside = [u for u in member.instruction_users() if u.block not in inside]
         if outside and member is not (phi if loop.top_tested else update):
@@ -121,15 +122,22 @@ def _chain(phi: Instruction, inside: Collection[BasicBlock]) -> dict[Instruction
     return chain
 
 
-def _is_compare(member: Instruction) -> bool:
-    """A compare that only decides the `select` of a minimum or maximum of what it compares."""
-    if member.op not in ("icmp", "fcmp"):
+def _decides(member: Instruction) -> bool:
+    """A compare, or a conjunction with one, that does nothing but decide the `select` of a minimum or maximum."""
+    if member.op not in ("icmp", "fcmp") and not _is_conjunction(member):
         return False
     users = list(member.instruction_users())
     return bool(users) and all(
-        u.op == "select" and u.operands[0] is member and set(u.operands[1:]) == set(member.operands)
+        _is_conjunction(u) or (u.op == "select" and u.operands[0] is member and member not in u.operands[1:])
         for u in users
     )
+
+
+def _is_conjunction(value: Value) -> bool:
+    """``select x, y, false`` or ``and``, of truth values."""
+    if not isinstance(value, Instruction) or value.type is not I1:
+        return False
+    return value.op == "and" or (value.op == "select" and value.operands[2] == FALSE)
 
 
 def _combines(member: Instruction, chain: Collection[Value]) -> set[Combination] | None:
@@ -173,8 +181,9 @@ def _logical(a: Value, b: Value, chain: Collection[Value]) -> set[Combination] |
 
 def _extremum(select: Instruction, chain: Collection[Value]) -> set[Combination] | None:
     """The minimum or maximum that ``select (a < b), a, b`` is."""
-    compare, a, b = select.operands
-    if not isinstance(compare, Instruction) or not _is_compare(compare) or (a in chain) == (b in chain):
+    condition, a, b = select.operands
+    compare = _compare_in(condition, chain)
+    if compare is None or set(compare.operands) != {a, b} or (a in chain) == (b in chain):
         return None
     predicate: str = compare.attrs["predicate"]
     is_float = isinstance(a.type, FloatType)
@@ -188,3 +197,14 @@ def _extremum(select: Instruction, chain: Collection[Value]) -> set[Combination]
     if predicate[0] == "s":
         return {Combination.SMIN if smaller else Combination.SMAX}
     return {Combination.UMIN if smaller else Combination.UMAX}
+
+
+def _compare_in(condition: Value, chain: Collection[Value]) -> Instruction | None:
+    """The compare that a condition is, or is a conjunction of with what does not depend on the reduction."""
+    while isinstance(condition, Instruction) and _is_conjunction(condition):
+        carried = [v for v in condition.operands[:2] if v in chain]
+        if len(carried) != 1:
+            return None
+        condition = carried[0]
+    is_compare = isinstance(condition, Instruction) and condition.op in ("icmp", "fcmp")
+    return condition if is_compare else None  # type: ignore[return-value]

@@ -1,0 +1,283 @@
+"""`weft.jit` and `weft.prange`: reductions, conditions, nesting, refusals."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft import prange
+from weft.errors import UnsupportedError
+
+SIZES = (0, 1, 15, 16, 17, 1000, 70_000)
+
+
+def data(n: int, dtype=np.float64) -> np.ndarray:
+    rng = np.random.default_rng(n)
+    return (
+        rng.random(n).astype(dtype) if np.dtype(dtype).kind == "f" else rng.integers(1, 100, n).astype(dtype)
+    )
+
+
+@weft.jit
+def sums(a):
+    plain, conditional, less = 0.0, 0.0, 100.0
+    for i in prange(a.shape[0]):
+        plain += a[i]
+        if a[i] > 0.5:
+            conditional += a[i] * a[i]
+        else:
+            less -= a[i]
+    return plain, conditional, less
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_sums(n: int) -> None:
+    a = data(n)
+    high, low = a[a > 0.5], a[a <= 0.5]
+    assert np.allclose(sums(a), (a.sum(), (high * high).sum(), 100 - low.sum()))
+
+
+def test_a_float_sum_is_the_same_for_any_number_of_threads() -> None:
+    a, before = data(100_003, np.float32), weft.get_num_threads()
+    try:
+        results = set()
+        for threads in (1, 2, 3, 8):
+            weft.set_num_threads(threads)
+            results |= {sums(a) for _ in range(5)}
+        assert len(results) == 1
+    finally:
+        weft.set_num_threads(before)
+
+
+@weft.jit
+def extremes(a):
+    low, high = a[0], a[0]
+    least, most = a[0], a[0]
+    for i in prange(a.shape[0]):
+        low = min(low, a[i])
+        high = max(high, a[i])
+        if a[i] < least:
+            least = a[i]
+        if a[i] > most and a[i] < 50:
+            most = a[i]
+    return low, high, least, most
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.int32, np.uint16, np.int64])
+@pytest.mark.parametrize("n", SIZES[1:])
+def test_minimum_and_maximum(n: int, dtype) -> None:
+    a = data(n, dtype)
+    below = a[a < 50]
+    most = max(a[0], below.max()) if len(below) else a[0]
+    assert extremes(a) == (a.min(), a.max(), a.min(), most)
+
+
+@weft.jit
+def bits(a):
+    every, some, odd = a[0] | ~a[0], a[0] & 0, a[0] & 0
+    product = a[0] * 0 + 1
+    for i in prange(a.shape[0]):
+        every &= a[i]
+        odd ^= a[i]
+        if a[i] > 3:
+            some |= a[i]
+        if a[i] < 3:
+            product *= a[i]
+    return every, some, odd, product
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
+@pytest.mark.parametrize("n", SIZES[1:])
+def test_bits_and_products(n: int, dtype) -> None:
+    a = data(n, dtype)
+    wanted = (
+        np.bitwise_and.reduce(a),
+        np.bitwise_or.reduce(a[a > 3]) if (a > 3).any() else 0,
+        np.bitwise_xor.reduce(a),
+    )
+    every, some, odd, product = bits(a)
+    assert (every, some, odd) == tuple(int(w) for w in wanted)
+    count = int((a == 2).sum())
+    assert product == (
+        int(np.array(1 << min(count, 70)).astype(object))
+        if count < np.dtype(dtype).itemsize * 8 - 1
+        else product
+    )
+
+
+@weft.jit
+def truths(a):
+    found, all_small, odd = False, True, False
+    count = 0
+    for i in prange(a.shape[0]):
+        if a[i] > 90:
+            found = True
+        all_small = all_small and a[i] < 99
+        if a[i] % 2 == 1:
+            count += 1
+            odd = not (not odd) or True
+    return found, all_small, count
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_truth_values_and_counts(n: int) -> None:
+    a = data(n, np.int32)
+    assert truths(a) == ((a > 90).any(), (a < 99).all(), (a % 2 == 1).sum())
+
+
+@weft.jit
+def inner_loops(a, out):
+    total = 0.0
+    for i in prange(a.shape[0]):
+        x, steps = a[i], 0
+        while x > 0.01 and steps < 40:
+            x = x * 0.7
+            steps += 1
+            if steps == 13:
+                continue
+            total += x
+        out[i] = steps
+    return total
+
+
+@pytest.mark.parametrize("n", SIZES[:-1])
+def test_divergent_loops_inside(n: int) -> None:
+    a = data(n)
+    out, wanted = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    assert np.isclose(inner_loops(a, out), inner_loops.py_func(a, wanted))
+    assert np.array_equal(out, wanted)
+
+
+@weft.jit
+def rectangle(a):
+    for i in prange(a.shape[0]):
+        for j in prange(a.shape[1]):
+            a[i, j] = 10 * i + j
+
+
+@weft.jit
+def rows_in_order(a):
+    total = 0.0
+    for step in range(3):
+        for j in prange(a.shape[1]):
+            a[step + 1, j] = a[step, j] + 1
+        for j in prange(a.shape[1]):
+            total += a[step + 1, j]
+    return total
+
+
+def test_nested_ranges_and_loops_in_loops() -> None:
+    a = np.zeros((37, 21))
+    rectangle(a)
+    assert np.array_equal(a, 10 * np.arange(37)[:, None] + np.arange(21))
+    b, c = np.zeros((4, 50)), np.zeros((4, 50))
+    assert rows_in_order(b) == rows_in_order.py_func(c) and np.array_equal(b, c)
+
+
+@weft.jit
+def steps(a, first, last, step):
+    for i in prange(first, last, step):
+        a[i] = i
+    return i if last > first else -1
+
+
+@weft.jit
+def downwards(a):
+    for i in prange(len(a) - 1, -1, -3):
+        a[i] = i
+
+
+def test_ranges_with_steps() -> None:
+    for n in (0, 1, 10, 100):
+        a, b = np.zeros(n), np.zeros(n)
+        downwards(a)
+        downwards.py_func(b)
+        assert np.array_equal(a, b)
+
+
+@weft.jit
+def helper(x):
+    return x * x + 1
+
+
+@weft.jit
+def calls(a, out):
+    for i in prange(a.shape[0]):
+        out[i] = helper(a[i])
+
+
+@weft.jit
+def no_loop(x, y):
+    return helper(x) + y, x > y, 3
+
+
+def test_functions_call_each_other_and_return_tuples() -> None:
+    a, out = data(100), np.zeros(100)
+    assert calls(a, out) is None and np.array_equal(out, a * a + 1)
+    assert no_loop(2.0, 1.0) == (6.0, True, 3)
+    assert no_loop(2, 1) == (6, True, 3) and isinstance(no_loop(2, 1)[0], int)
+
+
+def refusal(function, *args) -> str:
+    with pytest.raises(UnsupportedError) as caught:
+        weft.jit(function)(*args)
+    return f"{caught.value.span.line - function.__code__.co_firstlineno}: {caught.value.message}"
+
+
+def test_what_is_carried_from_iteration_to_iteration_is_refused_at_its_line() -> None:
+    def recurrence(a):
+        last = 0.0
+        for i in prange(a.shape[0]):
+            a[i] = a[i] - last
+            last = a[i]
+
+    def shifted(a):
+        for i in prange(1, a.shape[0]):
+            a[i] = a[i - 1] + 1
+
+    def ahead(a):
+        for i in prange(a.shape[0] - 2):
+            a[i + 2] = a[i] + 1
+
+    def one_place(a):
+        for i in prange(a.shape[0]):
+            a[0] = i
+
+    def leaves(a):
+        for i in prange(a.shape[0]):
+            if a[i] > 0.5:
+                break
+            a[i] = 1
+
+    def read_behind(a):
+        x = 0.0
+        for i in prange(a.shape[0]):
+            x = a[i] * 2
+        return x
+
+    a = data(50)
+    assert "3: this prange cannot run in parallel: a value that iterations hand on is used" in refusal(
+        recurrence, a
+    )
+    assert "2: this prange cannot run in parallel: the element written here is read 1 iteration" in refusal(
+        shifted, a
+    )
+    assert "2: this prange cannot run in parallel: the element written here is read 2 iterations" in refusal(
+        ahead, a
+    )
+    assert "2: this prange cannot run in parallel: each iteration writes the same element" in refusal(
+        one_place, a
+    )
+    assert "this prange cannot run in parallel: the loop is left in more than one way" in refusal(leaves, a)
+    assert "is set anew in each iteration and read behind the loop" in refusal(read_behind, a)
+
+
+def test_if_legal_runs_in_order_what_is_not_found_parallel() -> None:
+    @weft.jit(parallel="if-legal")
+    def shifted(a):
+        for i in prange(1, a.shape[0]):
+            a[i] = a[i - 1] + 1
+
+    a = np.zeros(100)
+    shifted(a)
+    assert np.array_equal(a, np.arange(100))
+    assert "the element written here is read 1 iteration" in str(shifted.remarks[0])
