@@ -1,9 +1,6 @@
 """How a function for W lanes is called: which arguments are one for all lanes, and whether it takes a mask.
 
-Named after the x86 vector function ABI: ``_ZGV``, a letter for the instruction set, ``M`` or ``N`` for masked or not,
-the lanes, a letter for each parameter, ``_`` and the scalar function's name. Parameters are ``v`` (a vector), ``u``
-(uniform) or ``l`` with a step (the value in lane 0 of one that grows by the step from lane to lane; bytes for
-pointers, ``n`` before a negative one, nothing for 1).
+Functions are named by the vector function ABI (`weft.machine.vector_abi`).
 """
 
 from __future__ import annotations
@@ -13,11 +10,10 @@ from dataclasses import dataclass
 
 from weft.ir.types import I1, FunctionType, Type, VectorType
 from weft.machine.targets import Isa
+from weft.machine.vector_abi import VectorParameter, vector_name
 
 VARYING: None = None
 UNIFORM = 0
-
-_ISA_LETTERS = {"sse2": "b", "sse4": "b", "avx2": "d", "avx512": "e", "neon": "n"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +41,8 @@ class SimdSignature:
 
     def name(self, function: str, isa: Isa) -> str:
         """The name of the version of `function`."""
-        parameters = "".join(map(_letter, self.steps))
-        mask = "M" if self.masked else "N"
-        return f"_ZGV{_ISA_LETTERS.get(isa.name, '_unknown_')}{mask}{self.lanes}{parameters}_{function}"
+        parameters = [VectorParameter(step) for step in self.steps]
+        return vector_name(isa, self.masked, self.lanes, parameters, function)
 
     def function_type(self, scalar: FunctionType, uniform_result: bool) -> FunctionType:
         """The type of the version of a function of type `scalar`."""
@@ -66,12 +61,3 @@ class SimdSignature:
 def fits(params: Sequence[Type]) -> bool:
     """Whether parameters or results of these types can be one or one for each lane."""
     return not any(t.is_vector or t.is_aggregate for t in params)
-
-
-def _letter(step: int | None) -> str:
-    if step is None:
-        return "v"
-    if step == UNIFORM:
-        return "u"
-    size = str(abs(step)) if abs(step) != 1 else ""
-    return f"ln{size}" if step < 0 else f"l{size}"
