@@ -27,7 +27,7 @@ from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.groups import build_group_entry
+from weft.codegen.groups import GroupProgram, build_group_entry
 from weft.codegen.lane_groups import LaneKernel
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.rows import RowKernel
@@ -40,15 +40,14 @@ from weft.codegen.vectorize import (
     why_not_vectorized,
 )
 from weft.codegen.vectorize_barriers import vectorize_at_barriers
+from weft.codegen.warp_continuations import WarpContinuations
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.calls import VectorMathFunction
 from weft.codegen.widen.lanes import LaneSpace
-from weft.diag.errors import UnsupportedError
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
-from weft.ir.intrinsics import IntrinsicKind, asks_for_lanes, kind_of
-from weft.ir.locations import span_of
+from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.machine.host import host
@@ -145,33 +144,29 @@ def lower_kernel(
         stages.add("work items", module, Version(kernel_name, Form.THREADS), warp or 0)
         math: dict[str, MathSymbol] = {}
         remarks = RemarkLog()
-        program: GroupContinuations | LaneKernel | RowKernel | None = None
-        if barriers_of(kernel):
-            _refuse_warp_operations(module)
-            width = min(_choose_width(kernel, options.width, remarks), most_lanes)
-            program = _split(module, kernel, width, options, spec, math, remarks, stages)
+        program: GroupProgram = None
+        if warp is not None:
+            width = require_warps(module, kernel, warp, options.width, most_lanes, remarks)
         else:
-            if warp is not None:
-                width = require_warps(module, kernel, warp, options.width, most_lanes, remarks)
-            else:
-                width = min(_choose_width(kernel, options.width, remarks), most_lanes)
-            if width > 1:
-                find = functools.partial(_find_math, math, spec)
-                called = FunctionVectorizer(module, LaneSpace((width,)), find, host().isa)
-                program = _widen(module, kernel, width, called, stages)
-                reason = "as asked for" if options.width else "a register of 32-bit values"
-                remark_vectorization(
-                    remarks, kernel_name, "as many as a warp" if warp else reason, program.summary
-                )
-                for name, summary in called.summaries.items():
-                    remark_vectorization(remarks, name, "called once for all of them", summary)
+            width = min(_choose_width(kernel, options.width, remarks), most_lanes)
+        find = functools.partial(_find_math, math, spec)
+        called = FunctionVectorizer(module, LaneSpace((width,)), find, host().isa)
+        if width > 1:
+            make = _split if barriers_of(kernel) else _widen
+            program, summary = make(module, kernel, width, options, called, stages)
+            reason = "as asked for" if options.width else "a register of 32-bit values"
+            remark_vectorization(remarks, kernel_name, "as many as a warp" if warp else reason, summary)
+            for name, of_function in called.summaries.items():
+                remark_vectorization(remarks, name, "called once for all of them", of_function)
+        elif barriers_of(kernel):
+            program = thread_by_thread(split_at_barriers(module, kernel))
         for function in module.definitions():
             run_single_lane(function)
         entry, arena = build_group_entry(module, kernel, program)
         _restrict_to(module, entry)
         stages.add("group loops", module, Version(entry.name, Form.ENTRY))
         text = write_module(module, plain=True)
-    lines = program.lines if isinstance(program, GroupContinuations) else ()
+    lines = program.lines if isinstance(program, (GroupContinuations, WarpContinuations)) else ()
     unit = program.run_unit if isinstance(program, RowKernel) else RunUnit()
     return LoweredKernel(text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit)
 
@@ -181,35 +176,41 @@ def _split(
     kernel: Function,
     width: int,
     options: CompileOptions,
-    spec: TargetSpec,
-    math: dict[str, MathSymbol],
-    remarks: RemarkLog,
+    called: FunctionVectorizer,
     stages: StageLog,
-) -> GroupContinuations:
+) -> tuple[GroupContinuations | WarpContinuations, VectorizationSummary]:
     """Replace a kernel with barriers by its continuations."""
-    if width == 1:
-        return thread_by_thread(split_at_barriers(module, kernel))
-    lanes = LaneSpace((width,))
-    domain = domain_named("product", lanes.extents)
-    shapes: dict[Value, Shape] = {a: domain.strided(1, 64, width) for a in kernel.args if a.name == "tid.x"}
+    domain = domain_named("product", called.lanes.extents)
+    by_number = clone_function(kernel, f"{kernel.name}.by_number") if stages.linear else None
+
+    def shapes(function: Function) -> dict[Value, Shape]:
+        return {a: domain.strided(1, 64, width) for a in function.args if a.name == "tid.x"}
 
     def observe(stage: str, module: Module) -> None:
-        stages.add(stage, module, Version(kernel.name, Form.THREADS, oblivious=True), width)
+        # Lane groups of consecutive numbers are along rows in some work-groups only.
+        if by_number is None:
+            stages.add(stage, module, Version(kernel.name, Form.THREADS, oblivious=True), width)
 
-    find = functools.partial(_find_math, math, spec)
-    program, summary = vectorize_at_barriers(module, kernel, lanes, shapes, find, observe)
-    reason = "as asked for" if options.width else "a register of 32-bit values"
-    remark_vectorization(remarks, kernel.name, reason, summary)
-    return program
+    program, summary = vectorize_at_barriers(
+        module, kernel, shapes(kernel), called, observe
+    )
+    if by_number is None:
+        return program, summary
+    number_linearly(by_number)
+    other, _ = vectorize_at_barriers(
+        module, by_number, shapes(by_number), called, linear=True
+    )
+    return WarpContinuations(program, other), summary
 
 
 def _widen(
     module: Module,
     kernel: Function,
     width: int,
+    options: CompileOptions,
     called: FunctionVectorizer,
     stages: StageLog,
-) -> LaneKernel | RowKernel:
+) -> tuple[LaneKernel | RowKernel, VectorizationSummary]:
     """Replace `kernel` by its versions for whole and for partial lane groups."""
     lanes = called.lanes
     domain = domain_named("product", lanes.extents)
@@ -241,10 +242,13 @@ def _widen(
         versions[i] = Version(name, Form.LANES)
         stages.add_lanes("widening", module, versions, i, width)
     if stages.rows is None:
-        return LaneKernel(width, vectors[0], vectors[1], summaries[0])
+        return LaneKernel(width, vectors[0], vectors[1], summaries[0]), summaries[0]
     rows = stages.rows
     bounds = module.functions[rows.bounds] if rows.bounds else None
-    return RowKernel(width, vectors[0], vectors[1], summaries[0], rows.dimension, rows.merged, bounds)
+    kernel_of_rows = RowKernel(
+        width, vectors[0], vectors[1], summaries[0], rows.dimension, rows.merged, bounds
+    )
+    return kernel_of_rows, summaries[0]
 
 
 def _cut_rows(module: Module, kernel: Function) -> Rows:
@@ -261,9 +265,6 @@ def _lanes_arrive(
     """Note a stage of one of the two versions of a kernel; from the divergent loops on, OBL holds too."""
     versions[index] = Version(versions[index].function, Form.THREADS, oblivious=True)
     stages.add_lanes(stage, module, versions, index, width)
-
-
-_LIBRARY_LANES = (2, 4, 8, 16, 32, 64)
 
 
 def _find_math(
@@ -293,17 +294,6 @@ def _choose_width(kernel: Function, wanted: int | None, remarks: RemarkLog) -> i
         remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")
         return 1
     return wanted or max(1, host().isa.vector_bits // 32)
-
-
-def _refuse_warp_operations(module: Module) -> None:
-    for function in module.definitions():
-        for instruction in function.instructions():
-            if kind_of(instruction.callee_name) is IntrinsicKind.HORIZONTAL:
-                raise UnsupportedError(
-                    "warp operations in a kernel with barriers are not compiled yet",
-                    span_of(instruction),
-                    "run the kernel with cuda.jit(debug=True), or exchange values through cuda.shared.array",
-                )
 
 
 def _restrict_to(module: Module, entry: Function) -> None:

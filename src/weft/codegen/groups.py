@@ -27,15 +27,19 @@ from weft.codegen.launch_record import (
 from weft.codegen.loops import counted_loop
 from weft.codegen.rows import RowKernel, run_rows
 from weft.codegen.stack import ENTRY_ATTRIBUTES
+from weft.codegen.warp_continuations import WarpContinuations, run_warps
 from weft.ir import Builder, ConstInt, Function, Module, Value
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, pointer
 from weft.transform.barriers import FRAME_PARAMETERS
 from weft.transform.work_items import WORK_ITEM_PARAMETERS, shared_layout
 
+GroupProgram = GroupContinuations | WarpContinuations | LaneKernel | RowKernel | None
+"""What a kernel has become: continuations if it has barriers, SIMD versions if it is widened, else None."""
+
 
 def build_group_entry(
-    module: Module, kernel: Function, program: GroupContinuations | LaneKernel | RowKernel | None
+    module: Module, kernel: Function, program: GroupProgram
 ) -> tuple[Function, ArenaNeeds]:
     """Add ``<kernel>.groups`` to `module`.
 
@@ -67,7 +71,7 @@ def build_group_entry(
     local_size = [field(BLOCK + 8 * d, I64) for d in range(3)]
     args = field(ARGS, pointer())
     appended = len(WORK_ITEM_PARAMETERS)
-    if isinstance(program, GroupContinuations):
+    if isinstance(program, (GroupContinuations, WarpContinuations)):
         appended += len(FRAME_PARAMETERS)
     own = kernel.args[: len(kernel.args) - appended]
     kernel_args = [_load_argument(builder, args, i, a.type) for i, a in enumerate(own)]
@@ -104,17 +108,20 @@ def build_group_entry(
             run_threads(group, kernel)
         elif isinstance(program, LaneKernel):
             run_lane_groups(group, program)
+        elif isinstance(program, WarpContinuations):
+            run_warps(group, program, arena, frames, error, index)
         else:
             run_continuations(group, program, arena, frames, error, index)
     builder.ret(ConstInt(I32, ErrorCode.OK))
     fixed = STATE_BYTES + static_bytes
-    needs = program.arena(fixed) if isinstance(program, GroupContinuations) else ArenaNeeds(fixed)
-    return function, needs
+    if isinstance(program, (GroupContinuations, WarpContinuations)):
+        return function, program.arena(fixed)
+    return function, ArenaNeeds(fixed)
 
 
-def _parts(kernel: Function, program: GroupContinuations | LaneKernel | RowKernel | None) -> list[Function]:
+def _parts(kernel: Function, program: GroupProgram) -> list[Function]:
     """The functions that the entry calls."""
-    if isinstance(program, GroupContinuations):
+    if isinstance(program, (GroupContinuations, WarpContinuations)):
         return program.functions
     if program is None:
         return [kernel]

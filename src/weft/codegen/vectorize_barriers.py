@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.continuations import GroupContinuations, LaneContinuation
+from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.settling import build_settle
 from weft.codegen.vectorize import Observer, VectorizationSummary, make_control_uniform
 from weft.codegen.widen import widen_function
-from weft.codegen.widen.calls import FindMath
-from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.representation import scalar_values
+from weft.codegen.widen.widener import WideningNotes
 from weft.ir import Function, Instruction, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.types import I1
@@ -30,9 +30,8 @@ Shapes = Mapping[Value, Shape]
 def vectorize_at_barriers(
     module: Module,
     kernel: Function,
-    lanes: LaneSpace,
     shapes: Shapes,
-    find_math: FindMath,
+    called: FunctionVectorizer,
     observe: Observer = lambda stage, module: None,
     linear: bool = False,
 ) -> tuple[GroupContinuations, VectorizationSummary]:
@@ -42,8 +41,8 @@ def vectorize_at_barriers(
     ----------
     shapes
         Shapes of parameters; the others are uniform.
-    find_math
-        Finds vector math functions.
+    called
+        The versions of called functions, which gives the lane group too.
     linear
         Whether lane groups are of consecutive linear numbers.
 
@@ -52,6 +51,7 @@ def vectorize_at_barriers(
     UnsupportedError
         When a called function contains a barrier.
     """
+    lanes = called.lanes
     width = lanes.width
     summary = VectorizationSummary(width)
     divergence = make_control_uniform(module, kernel, lanes, shapes, summary, observe)
@@ -60,7 +60,7 @@ def vectorize_at_barriers(
     whole = analyze_divergence(
         kernel, domain=domain_named("product", lanes.extents), initial=shapes, width=width
     )
-    chain = _Widener(module, lanes, whole, shapes, find_math, summary)
+    chain = _Widener(module, called, whole, shapes, summary)
     program, parts = chain.widen(split)
     settle = None
     if not program.arrives_whole:
@@ -75,17 +75,16 @@ class _Widener:
     def __init__(
         self,
         module: Module,
-        lanes: LaneSpace,
+        called: FunctionVectorizer,
         whole: Divergence,
         shapes: Shapes,
-        find_math: FindMath,
         summary: VectorizationSummary,
     ) -> None:
         self.module = module
-        self.lanes = lanes
+        self.called = called
+        self.lanes = called.lanes
         self.whole = whole
         self.shapes = shapes
-        self.find_math = find_math
         self.summary = summary
 
     def widen(self, split: KernelAtBarriers) -> tuple[BarrierProgram, tuple[LaneContinuation, ...]]:
@@ -145,20 +144,24 @@ class _Widener:
         function, width = continuation.function, self.lanes.width
         copies: dict[Value, Value] = {}
         some = clone_function(function, f"{function.name}.some", copies)
-        full, notes = widen_function(
-            self.module, function, found, self.lanes, f"{function.name}.w{width}", self.find_math
-        )
+        full, notes = self._widened(function, found, f"{function.name}.w{width}")
         self.summary.notes.notes += notes.notes
         self.summary.notes.scalar += notes.scalar
         self.summary.notes.vector += notes.vector
         run_for_lanes(self.module, some, width)
         divergence = self._analyze(some, {copies[v]: s for v, s in shapes.items() if v in copies})
-        masked, _ = widen_function(
-            self.module, some, divergence, self.lanes, f"{function.name}.w{width}.some", self.find_math
-        )
+        masked, _ = self._widened(some, divergence, f"{function.name}.w{width}.some")
         for source in (function, some):
             del self.module.functions[source.name]
         return LaneContinuation(full, masked)
+
+    def _widened(self, function: Function, found: Divergence, name: str) -> tuple[Function, WideningNotes]:
+        called = self.called
+        result = widen_function(
+            self.module, function, found, self.lanes, name, called.find_math, called.isa, called.version
+        )
+        called.finish()
+        return result
 
 
 def _lost_scalars(

@@ -100,7 +100,7 @@ class KernelAtBarriers:
     def __init__(
         self, module: Module, kernel: Function, lanes: int = 1, uniform_objects: Collection[Instruction] = ()
     ) -> None:
-        _require_barriers_in_kernel_only(module, kernel)
+        _require_barriers_in_kernel_only(kernel)
         self.module = module
         self.kernel = kernel
         self.lanes = lanes
@@ -148,14 +148,27 @@ class KernelAtBarriers:
         )
 
 
-def _require_barriers_in_kernel_only(module: Module, kernel: Function) -> None:
-    for function in module.definitions():
+def _require_barriers_in_kernel_only(kernel: Function) -> None:
+    for function in _called_from(kernel):
         if function is not kernel and (inner := barriers_of(function)):
             line = f" (line {inner[0].loc.line})" if inner[0].loc else ""
             raise UnsupportedError(
                 f"the recursive function {function.name!r} contains a barrier{line}",
                 hint="call the barrier from the kernel, or write the recursion as a loop",
             )
+
+
+def _called_from(kernel: Function) -> list[Function]:
+    """The kernel, and all functions that it names or that these name."""
+    found = {kernel: None}
+    work = [kernel]
+    while work:
+        for instruction in work.pop().instructions():
+            for operand in instruction.operands:
+                if isinstance(operand, Function) and operand not in found:
+                    found[operand] = None
+                    work.append(operand)
+    return list(found)
 
 
 def _append_parameter(function: Function, name: str, type: Type) -> Argument:
