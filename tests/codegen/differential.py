@@ -37,12 +37,15 @@ class Choice:
     ----------
     level
         How hard LLVM's code generator tries: its time is most of what a program costs.
+    boscc
+        See `weft.options.CompileOptions`.
     """
 
     seed: int
     width: int
     isa: Isa
     level: int
+    boscc: str
     options: Options
 
     def program(self) -> Module:
@@ -93,19 +96,30 @@ def choice_of(seed: int) -> Choice:
         lane_ids=horizontal,
         every_kind=rng.choice((0.0, 0.5, 0.9)),
         half=isa is not SSE4 and rng.random() < 0.3,
+        grid=rng.random() < 0.4,
+        guard=rng.random() < 0.3,
     )
     level = 3 if registers <= 4 and rng.random() < 0.25 else 0
-    return Choice(seed, width, isa, level, options)
+    return Choice(seed, width, isa, level, rng.choice(("auto", "on", "off")), options)
 
 
-def arguments_of(seed: int, run: int) -> tuple[Arguments, int]:
-    """The arguments of a run and its number of threads."""
+def arguments_of(seed: int, run: int) -> Arguments:
+    """The arguments of a run: the output holds something everywhere before it, too."""
     rng = np.random.default_rng((seed, run))
     given = rng.integers(0, rng.choice((2, 5, 256)), INPUT_BYTES, dtype=np.uint8)
     out = rng.integers(0, 256, max(accesses.BYTES, MAX_THREADS * SLICE_BYTES), dtype=np.uint8)
     out[accesses.FLOAT_COUNTER : accesses.FLOAT_COUNTER + 4] = 0
-    threads = MAX_THREADS if run == 0 else int(rng.integers(1, MAX_THREADS, endpoint=True))
-    return (given, out, int(rng.integers(-5, 40)), int(rng.integers(0, 1 << 33))), threads
+    return given, out, int(rng.integers(-5, 70)), int(rng.integers(0, 1 << 33))
+
+
+def launch_of(choice: Choice, run: int) -> tuple[int, tuple[int, int, int]]:
+    """The groups of a run and the extents of each: at most `MAX_THREADS` threads in all."""
+    rng = random.Random(f"launch {choice.seed} {run}")
+    if not choice.options.grid:
+        return 1, (MAX_THREADS if run == 0 else rng.randint(1, MAX_THREADS), 1, 1)
+    groups = rng.randint(1, 6)
+    columns = rng.randint(1, MAX_THREADS // groups)
+    return groups, (columns, rng.randint(1, MAX_THREADS // groups // columns), 1)
 
 
 def judge(choice: Choice) -> Verdict:
@@ -121,22 +135,26 @@ def judge(choice: Choice) -> Verdict:
 def _codes(choice: Choice, lanes_matter: bool) -> Iterator[tuple[str, MachineCode]]:
     # What lanes tell each other depends on the width of their group.
     for width in (choice.width,) if lanes_matter else (choice.width, 1):
-        yield f"width {width}", compile_kernel(choice.program(), width, choice.isa, level=choice.level)
+        yield (
+            f"width {width}",
+            compile_kernel(choice.program(), width, choice.isa, level=choice.level),
+        )
 
 
 def _difference(choice: Choice, codes: dict[str, MachineCode], judged: Program, lanes: int) -> str | None:
     for run in range(RUNS):
-        (given, out, u, n), threads = arguments_of(choice.seed, run)
+        given, out, u, n = arguments_of(choice.seed, run)
+        groups, extents = launch_of(choice, run)
         wanted = out.copy()
-        interp.launch(judged, "kernel", (given, wanted, u, n), 1, threads, width=lanes)
+        interp.launch(judged, "kernel", (given, wanted, u, n), groups, extents, width=lanes)
         for name, code in codes.items():
             got = out.copy()
-            code((given, got, u, n), threads)
+            code((given, got, u, n), extents, groups)
             places = np.flatnonzero(got != wanted)
             if places.size:
                 values = f"byte {places[0]} is {got[places[0]]}, not {wanted[places[0]]}"
                 return (
-                    f"{choice.isa.name}, {name}, level {choice.level}, {threads} threads, "
-                    f"run {run}: {values} ({places.size} bytes differ)"
+                    f"{choice.isa.name}, {name}, level {choice.level}, boscc {choice.boscc}, {groups} groups of "
+                    f"{extents}, run {run}: {values} ({places.size} bytes differ)"
                 )
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,12 +41,16 @@ class MachineCode:
     lowered: LoweredKernel
     code: LoadedCode
 
-    def __call__(self, arguments: Sequence[np.ndarray | int], block: int | tuple[int, int, int]) -> None:
-        """Run one work-group; arrays are passed by address."""
-        assert self.run(arguments, block) == 0
+    def __call__(
+        self, arguments: Sequence[np.ndarray | int], block: int | tuple[int, int, int], groups: int = 1
+    ) -> None:
+        """Run some work-groups in a row; arrays are passed by address."""
+        assert self.run(arguments, block, groups) == 0
 
-    def run(self, arguments: Sequence[np.ndarray | int], block: int | tuple[int, int, int]) -> int:
-        """Run one work-group; what its entry point returns."""
+    def run(
+        self, arguments: Sequence[np.ndarray | int], block: int | tuple[int, int, int], groups: int = 1
+    ) -> int:
+        """Run some work-groups in a row; what the entry point returns."""
         extents = (block, 1, 1) if isinstance(block, int) else block
         slots = (ctypes.c_int64 * max(1, len(arguments)))()
         for i, argument in enumerate(arguments):
@@ -54,13 +59,20 @@ class MachineCode:
         arenas = (ctypes.c_void_p * 1)(-(-ctypes.addressof(scratch) // 64) * 64)
         error = (ctypes.c_int64 * ERROR_WORDS)()
         record = RECORD.pack(
-            1, 1, 1, *extents, ctypes.addressof(slots), ctypes.addressof(arenas), 0, ctypes.addressof(error)
+            groups,
+            1,
+            1,
+            *extents,
+            ctypes.addressof(slots),
+            ctypes.addressof(arenas),
+            0,
+            ctypes.addressof(error),
         )
         held = ctypes.create_string_buffer(record, len(record))
         entry = ctypes.CFUNCTYPE(
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32
         )
-        return entry(self.code.address(self.lowered.entry))(ctypes.addressof(held), 0, 1, 0)
+        return entry(self.code.address(self.lowered.entry))(ctypes.addressof(held), 0, groups, 0)
 
 
 def compile_kernel(
@@ -70,11 +82,15 @@ def compile_kernel(
     name: str = "kernel",
     level: int = 3,
     passes: Pipeline = FINAL,
+    **options: Any,
 ) -> MachineCode:
-    """Compile and load a kernel; a module is used up. Without `isa` for the host, vector math included."""
+    """Compile and load a kernel; a module is used up. Without `isa` for the host, vector math included.
+
+    `options` are those of `weft.options.CompileOptions`.
+    """
     module = read_module(program) if isinstance(program, str) else program
     spec = TargetSpec.host(level) if isa is None else TargetSpec.of_isa(isa, level)
-    lowered = lower_kernel(module, name, CompileOptions(width=width), spec)
+    lowered = lower_kernel(module, name, CompileOptions(width=width, **options), spec)
     code = emit_object(lowered.text, spec, passes)
     return MachineCode(lowered, load_object(code, [lowered.entry], symbols_of(lowered)))
 

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 from generators.expressions import Expressions, Pool
-from weft.ir import Builder, ConstInt, Function, Value
+from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.intrinsics import declare
 from weft.ir.types import I1, I8, I16, I32, I64, PTR, VOID, ArrayType, FloatType, FunctionType, IntType, Type
 
@@ -35,6 +35,8 @@ class MemoryStatements:
         module = self.function.module
         assert module is not None
         tid = builder.call(declare(module, "weft.local.id"), (ConstInt(I32, 0),), name="tid")
+        if self.options.grid:
+            tid = self._place_in_grid(builder, tid)
         self.tid = tid
         pool[I64].append(tid)
         pool[I32].append(builder.cast("trunc", tid, I32, name="tid32"))
@@ -49,6 +51,20 @@ class MemoryStatements:
         if self.options.stack:
             for _ in range(self.rng.choice((0, 1, 1, 2))):
                 self._object(builder, pool)
+
+    def _place_in_grid(self, builder: Builder, x: Instruction) -> Instruction:
+        """The number of the thread among all of a grid along x, whose groups have rows along y or not."""
+        module = self.function.module
+        assert module is not None
+
+        def asked(name: str, dimension: int) -> Value:
+            return builder.call(declare(module, name), (ConstInt(I32, dimension),))
+
+        group, columns = asked("weft.group.id", 0), asked("weft.local.size", 0)
+        if self.rng.random() < 0.5:
+            rows, y = asked("weft.local.size", 1), asked("weft.local.id", 1)
+            group = builder.binary("add", builder.binary("mul", group, rows), y)
+        return builder.binary("add", builder.binary("mul", group, columns), x, name="place")
 
     def _object(self, builder: Builder, pool: Pool) -> None:
         module = self.function.module

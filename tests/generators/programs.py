@@ -60,6 +60,10 @@ class Options:
         The share of statements of `generators.every_kind`; the output then has `accesses.BYTES` bytes.
     half
         Of these, whether some are of half precision.
+    grid
+        Whether a thread is known by its place in the grid, not in the group: launches may have several groups.
+    guard
+        Whether only the first `%u` threads run the kernel.
     lane_operations
         Of these, the horizontal operations.
     """
@@ -82,6 +86,8 @@ class Options:
     lane_ids: bool = True
     every_kind: float = 0.0
     half: bool = False
+    grid: bool = False
+    guard: bool = False
     lane_operations: tuple[str, ...] = LANE_OPERATIONS
 
 
@@ -138,6 +144,9 @@ class _Body:
         by_number = sorted(nodes, key=lambda n: n.number)
         live = reachable([n.succs for n in by_number])
         self.nodes: list[Node] = [n for n in nodes if live[n.number]]
+        self.has_guard = options.guard and function.name == "kernel"
+        if self.has_guard:
+            function.add_block("guard")
         self.blocks: dict[int, BasicBlock] = {
             n.number: function.add_block(f"b{n.number}") for n in self.nodes
         }
@@ -171,7 +180,9 @@ class _Body:
             self.pools[node.number] = pool
             builder = Builder(self.blocks[node.number])
             self._phis(node, preds[node.number], position, builder, pool)
-            if at == 0 and self.function.args[0].type.is_pointer:
+            if at == 0 and self.has_guard:
+                self._guard(builder, pool)
+            elif at == 0 and self.function.args[0].type.is_pointer:
                 self.memory.enter(builder, pool)
             if at == 0 and self.more is not None:
                 self.more.enter(builder)
@@ -180,6 +191,18 @@ class _Body:
             self._terminate(node, builder, pool)
         for phi, pred in self.pending:
             phi.add_incoming(self._incoming(phi.type, pred), self.blocks[pred])
+
+    def _guard(self, builder: Builder, pool: dict[Type, list[Value]]) -> None:
+        """Let only threads below `%u` go on from the block before the first."""
+        guard = Builder(self.function.entry)
+        self.memory.enter(guard, pool)
+        assert self.memory.tid is not None
+        bound = guard.cast("sext", self.function.args[2], I64)
+        runs = guard.icmp(self.rng.choice(("slt", "ult", "ule")), self.memory.tid, bound)
+        outside = self.function.add_block("outside")
+        assert builder.block is not None
+        guard.cond_br(runs, builder.block, outside)
+        Builder(outside).ret()
 
     def _phis(
         self,
