@@ -22,16 +22,20 @@ class CompileOptions:
     warp
         Threads in a lane group of programs that ask what the threads of their warp do, whatever `width` says; None
         where such a program runs in lane groups of any width.
+    boscc
+        Branches around what no thread of a lane group takes: ``off``, ``auto`` (where it is expected to pay) or ``on``
+        (wherever threads diverge).
     """
 
     fastmath: bool = False
     width: int | None = None
     warp: int | None = None
+    boscc: str = "auto"
 
     @property
     def key(self) -> str:
         """The options as text, for the compile cache."""
-        return f"fastmath={self.fastmath} width={self.width} warp={self.warp}"
+        return f"fastmath={self.fastmath} width={self.width} warp={self.warp} boscc={self.boscc}"
 
 
 @dataclass(slots=True)

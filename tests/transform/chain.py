@@ -15,6 +15,7 @@ from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.target.machine import TargetSpec
 from weft.target.passes import PassList, optimize
+from weft.transform.boscc import insert_boscc
 from weft.transform.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
 from weft.transform.drop_unreachable import drop_unreachable_edges
 from weft.transform.linearize import linearize
@@ -53,25 +54,35 @@ def canonical(text: str, passes: PassList = SIMPLE_LOOPS) -> Module:
 
 
 def vectorization_stages(
-    module: Module, function: Function, facts: Callable[[], BranchDivergence]
+    module: Module, function: Function, facts: Callable[[], BranchDivergence], gadgets: bool = False
 ) -> Iterable[str]:
-    """Make the function control-uniform; yields the name of each pass behind it."""
+    """Make the function control-uniform, with a gadget at each region if asked for; yields each pass behind it."""
     before = facts()
     uniform = uniform_branches(function, before)
     make_loops_uniform(module, function, before)
     yield "divergent loops"
-    linearize(function, facts(), uniform)
+    branches = facts()
+    if gadgets:
+        branches = insert_boscc(module, function, branches, uniform, None)
+        yield "boscc"
+    linearize(function, branches, uniform)
     yield "linearization"
     unify_conditions(module, function, facts())
     yield "conditions"
 
 
-def check_chain(module: Module, name: str, run: Run, facts: Callable[[Function], BranchDivergence]) -> None:
+def check_chain(
+    module: Module,
+    name: str,
+    run: Run,
+    facts: Callable[[Function], BranchDivergence],
+    gadgets: bool = False,
+) -> None:
     """The program means the same before the passes (FR) and after each (FR and OBL), and stays valid."""
     function = module.functions[name]
     before = write_module(module)
     expected = run(module, "FR")
-    for stage in vectorization_stages(module, function, lambda: facts(function)):
+    for stage in vectorization_stages(module, function, lambda: facts(function), gadgets):
         text = write_module(module)
         try:
             verify(module)

@@ -34,6 +34,18 @@ def remark_vectorization(log: RemarkLog, kernel: str, reason: str, summary: Vect
             f"{summary.branches.folded} divergent branches run both sides under masks; {kept}",
             pass_name="linearization",
         )
+    for gadget in summary.gadgets:
+        what = (
+            "what it guards has a copy without masks for lane groups all of whose threads take it"
+            if gadget.twin
+            else "what it guards is skipped by lane groups none of whose threads take it"
+        )
+        log.add(
+            RemarkKind.TRANSFORM,
+            f"at this divergent branch {what} ({gadget.blocks} blocks)",
+            gadget.span,
+            pass_name="boscc",
+        )
     for instruction, what in summary.notes.notes:
         _remark_instruction(log, instruction, what)
 

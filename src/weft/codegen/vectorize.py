@@ -27,6 +27,7 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import declare
 from weft.ir.types import I32
 from weft.ir.values import Argument
+from weft.transform.boscc import Boscc, Gadget, insert_wanted
 from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
 from weft.transform.drop_unreachable import drop_unreachable_edges
 from weft.transform.linearize import LinearizationSummary, linearize
@@ -43,6 +44,7 @@ class VectorizationSummary:
 
     width: int
     loops: list[LoopSummary] = field(default_factory=list)
+    gadgets: list[Gadget] = field(default_factory=list)
     branches: LinearizationSummary = field(default_factory=lambda: LinearizationSummary(0, 0, 0))
     notes: WideningNotes = field(default_factory=WideningNotes)
 
@@ -74,6 +76,7 @@ def make_control_uniform(
     shapes: Mapping[Value, Shape],
     summary: VectorizationSummary,
     observe: Observer = lambda stage, module: None,
+    boscc: Boscc | None = None,
 ) -> Divergence:
     """Rewrite `function` to control-uniform P-LLVM, what widening and the split at barriers need.
 
@@ -88,7 +91,11 @@ def make_control_uniform(
     uniform = uniform_branches(function, before)
     summary.loops = make_loops_uniform(module, function, before)
     observe("divergent loops", module)
-    summary.branches = linearize(function, analyze(), uniform)
+    branches = insert_wanted(module, function, analyze(), uniform, lanes.width, boscc)
+    summary.gadgets = branches.gadgets
+    if branches.gadgets:
+        observe("boscc", module)
+    summary.branches = linearize(function, branches)
     remove_dead_instructions(function)
     observe("linearization", module)
     divergence = analyze()
@@ -106,6 +113,7 @@ def vectorize_function(
     shapes: Mapping[Value, Shape],
     find_math: FindMath,
     observe: Observer = lambda stage, module: None,
+    boscc: Boscc | None = None,
     find_simd: FindSimd = lambda function, signature: None,
 ) -> tuple[Function, VectorizationSummary]:
     """Add the SIMD version of `function` to `module` as `name` and remove `function`.
@@ -116,11 +124,13 @@ def vectorize_function(
         Shapes of parameters; the others are uniform.
     find_math
         Finds vector math functions.
+    boscc
+        Where uniform branches go around what divergent ones guard; None for nowhere.
     find_simd
         Finds versions of called functions.
     """
     summary = VectorizationSummary(lanes.width)
-    divergence = make_control_uniform(module, function, lanes, shapes, summary, observe)
+    divergence = make_control_uniform(module, function, lanes, shapes, summary, observe, boscc)
     vector, summary.notes = widen_function(
         module, function, divergence, lanes, name, find_math, find_simd=find_simd
     )

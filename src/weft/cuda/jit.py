@@ -21,6 +21,8 @@ _IGNORED = frozenset(
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 """Threads that a lane group may have: powers of two, for which masks are values of at most 64 bits."""
 
+BOSCC_MODES = ("off", "auto", "on")
+
 
 @located
 def jit(
@@ -31,6 +33,7 @@ def jit(
     debug: bool = False,
     fastmath: bool = False,
     width: int | None = None,
+    boscc: str = "auto",
     **options: Any,
 ) -> Any:
     """Make a kernel, or with ``device=True`` a function for kernels to call.
@@ -53,6 +56,9 @@ def jit(
         Whether floating-point operations may be contracted and reassociated and assume finite values.
     width
         Threads in a lane group, a power of two; 1 runs thread after thread. weft chooses by default.
+    boscc
+        Branches around code that no thread of a lane group takes: ``"off"``, ``"auto"`` where weft expects them to pay,
+        ``"on"`` wherever threads diverge.
     **options
         Options of numba.cuda that have no effect here (``opt``, ``lineinfo``, ``max_registers``, ``inline``, ...).
 
@@ -65,15 +71,18 @@ def jit(
     if unknown:
         raise SignatureError(
             f"cuda.jit has no option {', '.join(unknown)}",
-            hint="options are device, debug, fastmath, width"
+            hint="options are boscc, device, debug, fastmath, width"
             + ("; link needs CUDA object code" if "link" in unknown else ""),
         )
     if width is not None and (type(width) is not int or width not in WIDTHS):
         raise SignatureError(
             f"a width of {width!r}", hint=f"it may be a power of two up to {WIDTHS[-1]}, or None"
         )
+    if boscc not in BOSCC_MODES:
+        raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
+    asked = CompileOptions(fastmath, width, boscc=boscc)
     if isinstance(func_or_sig, FunctionType):
-        return _make(func_or_sig, (), device, debug, CompileOptions(fastmath, width))
+        return _make(func_or_sig, (), device, debug, asked)
     signatures = _signatures(func_or_sig if argtypes is None else argtypes)
 
     @located
@@ -82,7 +91,7 @@ def jit(
             raise SignatureError(
                 f"{function!r} is no Python function", hint="decorate a function written with def"
             )
-        return _make(function, signatures, device, debug, CompileOptions(fastmath, width))
+        return _make(function, signatures, device, debug, asked)
 
     return decorate
 

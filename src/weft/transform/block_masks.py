@@ -27,14 +27,22 @@ class BlockMasks:
     _replaced: dict[Value, Value] = field(default_factory=dict)
 
     def place(self, i: int) -> Value:
-        """Find the mask of block `i`, within the predicate that it has already."""
+        """Find the mask of block `i`, within the predicate that it has already.
+
+        A predicate that is constant true is a promise: only all threads together come to the block.
+        """
         block = self.graph.blocks[i]
         mask = self._from_edges(i)
         own = block.predicate
-        if own is not None and not implies(mask, own):
+        if own == TRUE and self._is_entered_as_before(i):
+            mask = TRUE
+        elif own is not None and not implies(mask, own):
             mask = own if implies(own, mask) else both(_top_of(block, own, mask), own, mask)
         self._of_block[i] = mask
         return mask
+
+    def _is_entered_as_before(self, i: int) -> bool:
+        return self.graph.is_intact(i) and not any(map(self.graph.is_folded, self.graph.old_preds[i]))
 
     def replace(self, old: Instruction, new: Value) -> None:
         """Put `new` in the place of `old`, which masks and conditions noted here may still name."""
@@ -58,7 +66,7 @@ class BlockMasks:
         loop = graph.loops.headed_by[i]
         if loop is not None:
             (outside,) = (p for p in dict.fromkeys(graph.old_preds[i]) if p not in loop.blocks)
-            return self.of_edge(outside, i)
+            return self.arriving(outside, i)
         above = graph.equivalent_above(i)
         if above is not None:
             return self.of(above)

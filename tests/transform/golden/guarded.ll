@@ -36,20 +36,19 @@ entry:
 
 P: predicate(%few)
   %0 = total call i1 @weft.any(i1 %few)
-  %1 = total select i1 %few, i1 %0, i1 false
   br i1 %0, label %H, label %H.skip
 
 H.skip: predicate(%few)
   br label %X
 
-H: predicate(%1)
+H: predicate(%few)
   %i = phi i32 [ 0, %P ], [ %i.next, %H ]
   %s = phi i32 [ %t, %P ], [ %s.next, %H ]
   %s.next = add i32 %s, %i
   %i.next = add i32 %i, 1
   %again = icmp ne i32 %i.next, %n
-  %2 = total freeze i1 %again
-  br i1 %2, label %H, label %X
+  %1 = total freeze i1 %again
+  br i1 %1, label %H, label %X
 
 X: predicate(%few)
   %out = phi i32 [ %s.next, %H ], [ poison, %H.skip ]

@@ -1,0 +1,170 @@
+"""What a branch around a region saves: the cost model behind `boscc`.
+
+Costs are cycles of a whole lane group from `machine.costs`; probabilities are guesses about one thread
+(`analysis.branch_probability`). Threads of a group partly go together and partly on their own, so for a thread that
+takes an edge with probability p, the group of W leaves it out altogether with (1-p)/2 + (1-p)^W / 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+from weft.analysis.branch_probability import BranchProbability
+from weft.analysis.divergence import Divergence
+from weft.analysis.divergence.result import Form
+from weft.ir import FALSE, BasicBlock, Instruction, Value
+from weft.ir.layout import parse_datalayout
+from weft.ir.types import Type
+from weft.machine.costs import BRANCH_MISS, MATH_CALL, instruction_cost, memory_cost
+from weft.machine.targets import Isa
+
+TEST = 2.0
+"""Cycles of a vote on a mask and the branch on it."""
+
+MISS_SHARE = 0.5
+"""How many of the rarer outcomes of a vote the machine does not foresee."""
+
+TWIN_LIMIT = 64
+"""Instructions of a region that may get an unmasked copy."""
+
+
+class BosccMode(StrEnum):
+    """Which divergent branches get a uniform branch around what they guard."""
+
+    OFF = "off"
+    AUTO = "auto"
+    ON = "on"
+
+
+@dataclass(frozen=True, slots=True)
+class Chances:
+    """How likely a lane group goes along an edge with no thread, and with all."""
+
+    none: float
+    all: float
+
+
+@dataclass(slots=True)
+class RegionCosts:
+    """Costs of the blocks of one function, for lane groups of `width` threads on `isa`."""
+
+    divergence: Divergence
+    probability: BranchProbability
+    width: int
+    isa: Isa
+
+    @classmethod
+    def of(cls, divergence: Divergence, width: int, isa: Isa) -> RegionCosts:
+        """Costs in the function that `divergence` holds for."""
+        return cls(divergence, BranchProbability.of(divergence.function), width, isa)
+
+    def chances(self, source: BasicBlock, target: BasicBlock) -> Chances:
+        """What a lane group does at the divergent branch from `source` to `target`."""
+        branch = source.terminator
+        if branch.op == "br":
+            guard = _guard_of(branch.operands[0], self.divergence)
+            if guard is _Guard.LANE:
+                return Chances(0, 0)
+            if guard is not None:
+                # But for one lane group, all threads are on the same side of a bound such as ``i < n``.
+                inside = (guard is _Guard.TRUE_INSIDE) == (target is branch.blocks[0])
+                return Chances(0.05, 0.9) if inside else Chances(0.9, 0.05)
+        p = self.probability.taken(source, target)
+        return Chances((1 - p) / 2 + (1 - p) ** self.width / 2, p / 2 + p**self.width / 2)
+
+    def skip_gain(self, blocks: Collection[BasicBlock], tests: int, chances: Chances) -> float:
+        """Cycles won by a branch around `blocks` and `tests` votes in them."""
+        saved = sum(self._cost(i) for b in blocks for i in b.instructions) + tests * TEST
+        return saved * chances.none - self._test(chances.none)
+
+    def twin_gain(self, blocks: Collection[BasicBlock], chances: Chances) -> float:
+        """Cycles won by an unmasked copy of `blocks`."""
+        saved = sum(self._mask_cost(i) for b in blocks for i in b.instructions)
+        return saved * chances.all - self._test(chances.all)
+
+    def _test(self, chance: float) -> float:
+        return TEST + BRANCH_MISS * MISS_SHARE * min(chance, 1 - chance)
+
+    def _cost(self, instruction: Instruction) -> float:
+        if instruction.is_terminator or instruction.total:
+            return 0.0
+        lanes = 1 if self._is_scalar(instruction) else self.width
+        op = instruction.op
+        if op in ("load", "store"):
+            form = self._form(instruction)
+            return memory_cost(op, form, self._bits(_accessed(instruction)), self.width, self.isa).cycles
+        if op == "call":
+            name = instruction.callee_name or ""
+            if name.startswith("weft."):
+                return TEST
+            if not name.startswith("llvm."):
+                return MATH_CALL.cycles * max(1, lanes * self._bits(instruction.type) // self.isa.vector_bits)
+            op = ".".join(name.split(".")[:2])
+        type = instruction.operands[0].type if op in ("icmp", "fcmp") else instruction.type
+        return instruction_cost(op, self._bits(type), lanes, self.isa).cycles
+
+    def _mask_cost(self, instruction: Instruction) -> float:
+        """What masking the instruction costs."""
+        op = instruction.op
+        if op == "phi":
+            return 0.5
+        if op not in ("load", "store"):
+            return 0.0
+        bits, form = self._bits(_accessed(instruction)), self._form(instruction)
+        if form == "uniform":
+            return 1.0
+        plain = memory_cost(op, form, bits, self.width, self.isa).cycles
+        if form == "contiguous" and not self.isa.masked_memory:
+            return memory_cost(op, "gather", bits, self.width, self.isa).cycles - plain
+        return 0.5 if form == "contiguous" else 0.0
+
+    def _is_scalar(self, instruction: Instruction) -> bool:
+        return self.divergence.shape(instruction).is_strided
+
+    def _form(self, access: Instruction) -> str:
+        form = self.divergence.access_form(access).form
+        names = {Form.UNIFORM: "uniform", Form.CONTIGUOUS: "contiguous"}
+        return names.get(form, "gather")
+
+    def _bits(self, type: Type) -> int:
+        if type.is_void:
+            return 32
+        module = self.divergence.function.module
+        assert module is not None
+        return max(8, 8 * parse_datalayout(module.datalayout).size(type))
+
+
+def _accessed(access: Instruction) -> Type:
+    return access.type if access.op == "load" else access.operands[0].type
+
+
+class _Guard(Enum):
+    """A comparison of thread's numbers with a bound."""
+
+    LANE = "lane"
+    """Of the place in the lane group, for groups that are not whole: some threads pass, some do not."""
+    TRUE_INSIDE = "true inside"
+    """Most threads are within the bound, where the condition holds."""
+    FALSE_INSIDE = "false inside"
+    """Most threads are within the bound, where the condition does not hold."""
+
+
+def _guard_of(condition: Value, divergence: Divergence) -> _Guard | None:
+    """What kind of guard a divergent condition is, if any."""
+    if not isinstance(condition, Instruction):
+        return None
+    if condition.op == "select" and condition.operands[2] == FALSE:
+        parts = {_guard_of(v, divergence) for v in condition.operands[:2] if not divergence.is_uniform(v)}
+        return parts.pop() if len(parts) == 1 else None
+    if condition.op != "icmp" or condition.attrs["predicate"] in ("eq", "ne"):
+        return None
+    a, b = condition.operands
+    if isinstance(a, Instruction) and a.callee_name == "weft.lane.id":
+        return _Guard.LANE
+    shapes = [divergence.shape(a), divergence.shape(b)]
+    if not all(s.is_strided for s in shapes) or shapes[0].is_uniform == shapes[1].is_uniform:
+        return None
+    is_below = condition.attrs["predicate"] in ("slt", "sle", "ult", "ule")
+    return _Guard.TRUE_INSIDE if is_below == shapes[1].is_uniform else _Guard.FALSE_INSIDE
