@@ -177,6 +177,38 @@ def neighbours_through_shared_memory(out, x):
     out[i] = s[t ^ 1] + 1000 * before
 
 
+@at_each_block(FLOATS)
+def sum_of_a_block(out, x):
+    sums = cuda.shared.array(32, dtype=np.float32)
+    t = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+    i = linear()
+    v = x[i]
+    for k in range(5):
+        v += cuda.shfl_xor_sync(ALL, v, 1 << k)
+    if cuda.laneid == 0:
+        sums[t // 32] = v
+    cuda.syncthreads()
+    before = np.float32(0)
+    for w in range(t // 32):
+        before += sums[w]
+    out[i] = v + before
+    cuda.syncthreads()
+    if cuda.any_sync(ALL, x[i] > 6):
+        out[i] += sums[0]
+
+
+@cases.kernel(FEW_INTS, grid=2, block=64)
+def warps_that_return_before_a_barrier(out, x):
+    s = cuda.shared.array(64, dtype=np.int64)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = x[i]
+    if t >= 32 and cuda.blockIdx.x == 0:
+        return
+    cuda.syncthreads()
+    out[i] = cuda.shfl_down_sync(ALL, s[t], 1) + s[31 - t % 32]
+
+
 @pytest.mark.parametrize("case", cases, ids=str)
 def test_agrees(case: Case) -> None:
     check(case)
