@@ -1,5 +1,7 @@
 """No shape that is claimed is contradicted by what the interpreter sees, on random programs."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from analysis.fuzz_progress import Progress
 from generators.programs import INPUT_BYTES, SLICE_BYTES, Options, random_program
 from transform.chain import canonical, vectorization_stages
 from weft.analysis.divergence import Scope, Summaries, analyze_divergence
-from weft.analysis.shapes import DOMAINS, Product
+from weft.analysis.shapes import DOMAINS, Domain, Product
 from weft.diag.errors import InterpError
 from weft.interp.execute import launch, run_function
 from weft.interp.memory import Memory
@@ -23,11 +25,17 @@ RUNS = 2
 WIDTHS = (4, 8)
 
 
+@cache
+def domain_of(name: str, width: int) -> Domain:
+    """One domain for all programs, which keeps what it computed."""
+    return DOMAINS[name]((width,))
+
+
 def check_program(seed: int, options: Options, domain_name: str) -> ClaimChecker:
     """Analyse and run the program of a seed."""
     module = random_program(seed, options)
     width = WIDTHS[seed % len(WIDTHS)]
-    domain = DOMAINS[domain_name]((width,))
+    domain = domain_of(domain_name, width)
     summaries = Summaries()
     divergence = {
         function.name: analyze_divergence(
@@ -122,7 +130,7 @@ def check_transformed(seed: int) -> int:
     module = canonical(write_module(random_program(seed, options)))
     kernel = module.functions["kernel"]
     width = WIDTHS[seed % len(WIDTHS)]
-    domain = DOMAINS["product"]((width,))
+    domain = domain_of("product", width)
     claims = 0
     for stage in vectorization_stages(module, kernel, lambda: analyze_divergence(kernel, domain=domain)):
         divergence = {"kernel": analyze_divergence(kernel, domain=domain)}

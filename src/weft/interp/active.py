@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
 Array = np.ndarray
+
+
+@lru_cache(maxsize=64)
+def all_lanes(lanes: int) -> Array:
+    """So many times true."""
+    mask = np.ones(lanes, np.bool_)
+    mask.setflags(write=False)
+    return mask
 
 
 class ActiveSet:
@@ -41,8 +50,8 @@ class ActiveSet:
         return -1 if self.bits is None else int(self.bits.size - 1 - self.bits[::-1].argmax())
 
     def mask(self, lanes: int) -> Array:
-        """The set as an array of `lanes` bools."""
-        return np.ones(lanes, np.bool_) if self.bits is None else self.bits
+        """The set as an array of `lanes` bools, of one if it is empty. Not to be written to."""
+        return all_lanes(lanes) if self.bits is None else self.bits
 
     def split(self, condition: Array) -> tuple[ActiveSet, ActiveSet]:
         """The lanes of the set in which `condition` holds, and the others."""

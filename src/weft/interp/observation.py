@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from weft.interp.active import all_lanes
 from weft.interp.code import BlockCode, Edges, Mode, Step
 from weft.ir.instruction import Instruction
 
@@ -18,10 +19,8 @@ def observe_step(frame: Frame, step: Step) -> None:
     if step.slot < 0:
         return
     lanes = frame.machine.lanes
-    if step.mode == Mode.TOTAL:
-        mask = frame.machine.everyone.mask(lanes)
-    else:
-        mask = np.broadcast_to(frame.active.mask(lanes), (lanes,))
+    threads = frame.machine.everyone if step.mode == Mode.TOTAL else frame.active
+    mask = threads.mask(lanes) if threads.count else np.zeros(lanes, np.bool_)
     _tell(frame, step.slot, step.instruction, mask)
 
 
@@ -45,7 +44,7 @@ def observe_phis(frame: Frame, block: BlockCode, edges: Edges) -> None:
 def _defined(frame: Frame, slot: int) -> np.ndarray:
     """Where a value is defined: everywhere for constants and arguments."""
     known = frame.definitions.get(slot)
-    return np.ones(frame.machine.lanes, np.bool_) if known is None else known
+    return all_lanes(frame.machine.lanes) if known is None else known
 
 
 def _tell(frame: Frame, slot: int, instruction: Instruction, mask: np.ndarray) -> None:
