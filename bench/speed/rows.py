@@ -138,8 +138,8 @@ ROWS = (
     Row("transpose", "transpose, 2000 x 2000", lambda: kernels.matrix(2000, 2000), "transpose"),
     Row(
         "floyd_warshall",
-        "Floyd-Warshall, 512 vertices",
-        lambda: kernels.graph(512),
+        "Floyd-Warshall, 1024 vertices",
+        lambda: kernels.graph(1024),
         "floyd_warshall",
         launch=_for_each_vertex,
     ),
