@@ -5,7 +5,6 @@ stage                  promise                                                  
 =====================  =========================================================================  =======
 front end              the source's program, variables on the stack                               FR
 canonical              LLVM's named scalar passes: SSA, simple loops, nothing duplicated          FR
-components             no short vectors, structs or arrays as values                              FR
 work items             ids, sizes and shared memory are parameters                                FR
 narrow φs              no φ is wider than its uses                                                FR
 barriers               continuations between barriers (only kernels that have some)               FR
@@ -60,9 +59,6 @@ from weft.stages import Form, Rows, Stage, StageLog, Version
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
 from weft.transform.barriers import barriers_of, split_at_barriers
-from weft.transform.boscc import Boscc
-from weft.transform.boscc_costs import BosccMode
-from weft.transform.components import take_module_apart
 from weft.transform.guard_splitting import split_guards
 from weft.transform.lane_range import guard_by_lane_range
 from weft.transform.linear_ids import number_linearly
@@ -142,8 +138,6 @@ def lower_kernel(
     with timings.measure("passes"):
         module = read_module(text)
         stages.add("canonical", module, Version(kernel_name, Form.GRID))
-        if take_module_apart(module):
-            stages.add("components", module, Version(kernel_name, Form.GRID))
         most_lanes = lanes_with_room(require_room(module))
         kernel = module.functions[kernel_name]
         lower_work_items(module, kernel)
@@ -202,13 +196,13 @@ def _split(
             stages.add(stage, module, Version(kernel.name, Form.THREADS, oblivious=True), width)
 
     program, summary = vectorize_at_barriers(
-        module, kernel, shapes(kernel), called, observe, boscc=_boscc(options)
+        module, kernel, shapes(kernel), called, observe
     )
     if by_number is None:
         return program, summary
     number_linearly(by_number)
     other, _ = vectorize_at_barriers(
-        module, by_number, shapes(by_number), called, linear=True, boscc=_boscc(options)
+        module, by_number, shapes(by_number), called, linear=True
     )
     return WarpContinuations(program, other), summary
 
@@ -244,9 +238,8 @@ def _widen(
         }
         observe = functools.partial(_lanes_arrive, stages, versions, i, width)
         vector, summary = vectorize_function(
-            module, function, lanes, name, shapes, called.find_math, observe, _boscc(options),
-            find_simd=called.version,
-        )  # fmt: skip
+            module, function, lanes, name, shapes, called.find_math, observe, find_simd=called.version
+        )
         called.finish()
         vectors.append(vector)
         summaries.append(summary)
@@ -276,13 +269,6 @@ def _lanes_arrive(
     """Note a stage of one of the two versions of a kernel; from the divergent loops on, OBL holds too."""
     versions[index] = Version(versions[index].function, Form.THREADS, oblivious=True)
     stages.add_lanes(stage, module, versions, index, width)
-
-
-def _boscc(options: CompileOptions) -> Boscc:
-    return Boscc(BosccMode(options.boscc), host().isa)
-
-
-_LIBRARY_LANES = (2, 4, 8, 16, 32, 64)
 
 
 def _find_math(
