@@ -53,18 +53,17 @@ class MemoryStatements:
                 self._object(builder, pool)
 
     def _place_in_grid(self, builder: Builder, x: Instruction) -> Instruction:
-        """The number of the thread among all of a grid along x, whose groups have rows along y or not."""
+        """The number of the thread among all of a grid along x, whose groups have rows along y."""
         module = self.function.module
         assert module is not None
 
         def asked(name: str, dimension: int) -> Value:
             return builder.call(declare(module, name), (ConstInt(I32, dimension),))
 
-        group, columns = asked("weft.group.id", 0), asked("weft.local.size", 0)
-        if self.rng.random() < 0.5:
-            rows, y = asked("weft.local.size", 1), asked("weft.local.id", 1)
-            group = builder.binary("add", builder.binary("mul", group, rows), y)
-        return builder.binary("add", builder.binary("mul", group, columns), x, name="place")
+        above = builder.binary("mul", asked("weft.group.id", 0), asked("weft.local.size", 1))
+        row = builder.binary("add", above, asked("weft.local.id", 1))
+        first = builder.binary("mul", row, asked("weft.local.size", 0))
+        return builder.binary("add", first, x, name="place")
 
     def _object(self, builder: Builder, pool: Pool) -> None:
         module = self.function.module
