@@ -11,10 +11,11 @@ define void @f(i1 %a, i1 %b, i1 %c) {
 entry:
   %ab = select i1 %a, i1 %b, i1 false
   %abc = select i1 %ab, i1 %c, i1 false
+  %ac = select i1 %a, i1 %c, i1 false
   %and = and i1 %a, %c
-  %or = select i1 %ab, i1 true, i1 %and
+  %or = select i1 %ab, i1 true, i1 %ac
   %wide = select i1 %a, i1 true, i1 %b
-  %mix = select i1 %c, i1 %ab, i1 %and
+  %mix = select i1 %c, i1 %ab, i1 %ac
   br label %head
 head:
   %live = phi i1 [ %ab, %entry ], [ %less, %head ]
@@ -36,7 +37,8 @@ def a() -> Analysed:
 @pytest.mark.parametrize(
     ("narrow", "wide", "expected"),
     [
-        ("ab", "a", True), ("ab", "b", True), ("abc", "b", True), ("a", "ab", False), ("and", "c", True),
+        ("ab", "a", True), ("ab", "b", True), ("abc", "b", True), ("a", "ab", False), ("ac", "c", True),
+        ("and", "c", False),
         ("or", "a", True), ("or", "b", False), ("wide", "a", False), ("mix", "a", True), ("mix", "b", False),
         ("live", "a", True), ("live", "ab", True), ("less", "live", True), ("live", "less", False),
         ("back", "a", False),

@@ -16,7 +16,10 @@ MAX_STEPS = 64
 
 
 def implies(narrow: Value | None, wide: Value | None) -> bool:
-    """Whether `wide` holds in every thread in which `narrow` does; None is the mask of all threads."""
+    """Whether `narrow` is false in every thread in which `wide` is; None is the mask of all threads.
+
+    An ``and`` tells nothing: where one operand is false the other may be poison, and then so is the result.
+    """
     if wide is None:
         return True
     return narrow is not None and _implies(narrow, wide, set(), [MAX_STEPS])
@@ -32,8 +35,6 @@ def _implies(narrow: Value, wide: Value, assumed: set[Value], steps: list[int]) 
     def holds(value: Value, also: set[Value]) -> bool:
         return _implies(value, wide, also, steps)
 
-    if narrow.op == "and":
-        return any(holds(v, assumed) for v in narrow.operands)
     if narrow.op == "select":
         condition, then, otherwise = narrow.operands
         if otherwise == FALSE:

@@ -6,6 +6,7 @@ outside their block's mask, so masks combine by ``select m, c, false``, never by
 
 from __future__ import annotations
 
+from weft.analysis.masks import implies as implies
 from weft.ir import FALSE, TRUE, Builder, ConstInt, Instruction, Value
 
 
@@ -34,27 +35,3 @@ def negated(builder: Builder, condition: Value) -> Value:
     if isinstance(condition, Instruction) and condition.op == "xor" and condition.operands[1] == TRUE:
         return condition.operands[0]
     return builder.binary("xor", condition, TRUE)
-
-
-def implies(a: Value, b: Value) -> bool:
-    """Whether mask `a` is false in every thread where mask `b` is, by the shape of the expressions alone."""
-    return _implies(a, b, set())
-
-
-def _implies(a: Value, b: Value, assumed: set[Value]) -> bool:
-    if a is b or b == TRUE or a == FALSE or a in assumed:
-        return True
-    if not isinstance(a, Instruction):
-        return False
-    if a.op == "select":
-        condition, then, otherwise = a.operands
-        if otherwise == FALSE:
-            return _implies(condition, b, assumed) or _implies(then, b, assumed)
-        if then == TRUE:
-            return _implies(condition, b, assumed) and _implies(otherwise, b, assumed)
-        return _implies(then, b, assumed) and _implies(otherwise, b, assumed)
-    if a.op == "phi":
-        # A φ around a loop implies b if it does so as long as it did before.
-        assumed = assumed | {a}
-        return all(_implies(v, b, assumed) for v in a.used_values())
-    return False
