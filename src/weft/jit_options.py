@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from weft.fast_math import FastMath
+
 
 @dataclass(frozen=True, slots=True)
 class JitOptions:
@@ -12,14 +14,14 @@ class JitOptions:
     Parameters
     ----------
     fastmath
-        Whether float operations may be contracted and reassociated and assume finite values.
+        The fast-math flags of float operations.
     width
         Lanes; None lets weft choose.
     if_legal
         Whether a loop over `prange` that is not parallel runs in order, with a remark, instead of being refused.
     """
 
-    fastmath: bool = False
+    fastmath: FastMath = False
     width: int | None = None
     if_legal: bool = False
 

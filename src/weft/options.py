@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from weft.fast_math import FastMath
+
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
@@ -16,7 +18,7 @@ class CompileOptions:
     Parameters
     ----------
     fastmath
-        Whether float operations may be contracted, reassociated and assume finite values.
+        The fast-math flags of float operations.
     width
         Threads in a lane group; 1 runs thread after thread, None lets weft choose.
     warp
@@ -27,7 +29,7 @@ class CompileOptions:
         (wherever threads diverge).
     """
 
-    fastmath: bool = False
+    fastmath: FastMath = False
     width: int | None = None
     warp: int | None = None
     boscc: str = "auto"

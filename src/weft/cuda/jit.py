@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from types import FunctionType
 from typing import Any
 
 from weft.cuda.kernel import DeviceFunction, Kernel
 from weft.diag.call_site import located
 from weft.diag.errors import SignatureError
+from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Signature
 from weft.options import CompileOptions
@@ -31,7 +33,7 @@ def jit(
     *,
     device: bool = False,
     debug: bool = False,
-    fastmath: bool = False,
+    fastmath: bool | Set[str] = False,
     width: int | None = None,
     boscc: str = "auto",
     **options: Any,
@@ -53,7 +55,8 @@ def jit(
         Run on the checking interpreter: out-of-bounds and misaligned accesses, data races, barriers reached by
         part of a group, uninitialized reads and more raise `weft.errors.SanitizerError` with the source line.
     fastmath
-        Whether floating-point operations may be contracted and reassociated and assume finite values.
+        Whether floating-point operations may be contracted and reassociated and assume finite values; or the set of
+        LLVM's fast-math flags that they get, as in numba.
     width
         Threads in a lane group, a power of two; 1 runs thread after thread. weft chooses by default.
     boscc
@@ -74,13 +77,14 @@ def jit(
             hint="options are boscc, device, debug, fastmath, width"
             + ("; link needs CUDA object code" if "link" in unknown else ""),
         )
+    flags = fast_math(fastmath)
     if width is not None and (type(width) is not int or width not in WIDTHS):
         raise SignatureError(
             f"a width of {width!r}", hint=f"it may be a power of two up to {WIDTHS[-1]}, or None"
         )
     if boscc not in BOSCC_MODES:
         raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
-    asked = CompileOptions(fastmath, width, boscc=boscc)
+    asked = CompileOptions(flags, width, boscc=boscc)
     if isinstance(func_or_sig, FunctionType):
         return _make(func_or_sig, (), device, debug, asked)
     signatures = _signatures(func_or_sig if argtypes is None else argtypes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
+from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import from_dtype
 from weft.frontend.python.types import Scalar, Signature, pycomplex, pyfloat, pyint
@@ -26,7 +27,7 @@ _WEAK = {int: pyint, float: pyfloat, complex: pycomplex}
 
 @located
 def vectorize(
-    signatures: Any = None, *, fastmath: bool = False, width: int | None = None, **options: Any
+    signatures: Any = None, *, fastmath: bool | Set[str] = False, width: int | None = None, **options: Any
 ) -> Any:
     """Make an elementwise function; used as ``@weft.vectorize``, or with a list of signatures.
 
@@ -57,7 +58,7 @@ def vectorize(
         raise SignatureError(
             f"weft.vectorize has no option {', '.join(unknown)}", hint="options are fastmath, width"
         )
-    chosen = JitOptions(fastmath, width)
+    chosen = JitOptions(fast_math(fastmath), width)
     if isinstance(signatures, FunctionType):
         return VectorizedFunction(signatures, (), chosen)
     given = [] if signatures is None else signatures if isinstance(signatures, list) else [signatures]

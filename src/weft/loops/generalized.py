@@ -7,7 +7,7 @@ run as one parallel loop, in lanes and on all cores.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
+from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Array, KernelType, Scalar, Signature
 from weft.jit_options import JitOptions
@@ -25,7 +26,7 @@ from weft.loops.jit import JitFunction
 
 @located
 def guvectorize(
-    signatures: Any, core: str, *, fastmath: bool = False, width: int | None = None, **options: Any
+    signatures: Any, core: str, *, fastmath: bool | Set[str] = False, width: int | None = None, **options: Any
 ) -> Any:
     """Make a generalized elementwise function.
 
@@ -65,7 +66,7 @@ def guvectorize(
             raise SignatureError(
                 f"{function!r} is no Python function", hint="decorate a function written with def"
             )
-        return GeneralizedFunction(function, parsed, dimensions, JitOptions(fastmath, width))
+        return GeneralizedFunction(function, parsed, dimensions, JitOptions(fast_math(fastmath), width))
 
     return decorate
 

@@ -7,12 +7,14 @@ other, and without a parallel loop it runs as it is written.
 from __future__ import annotations
 
 import functools
+from collections.abc import Set
 from types import FunctionType
 from typing import Any
 
 from weft.diag.call_site import located
 from weft.diag.errors import SignatureError
 from weft.diag.remarks import Remark
+from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType
@@ -29,7 +31,7 @@ def jit(
     func_or_sig: Any = None,
     *,
     parallel: bool | str = True,
-    fastmath: bool = False,
+    fastmath: bool | Set[str] = False,
     width: int | None = None,
     **options: Any,
 ) -> Any:
@@ -64,7 +66,7 @@ def jit(
         raise SignatureError(f"parallel={parallel!r}", hint='it is True or "if-legal"')
     if width is not None and (type(width) is not int or width < 1 or width > 64 or width & (width - 1)):
         raise SignatureError(f"a width of {width!r}", hint="it may be a power of two up to 64, or None")
-    chosen = JitOptions(fastmath, width, parallel == "if-legal")
+    chosen = JitOptions(fast_math(fastmath), width, parallel == "if-legal")
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)
     signatures = (
