@@ -27,10 +27,11 @@ from dataclasses import dataclass, field
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
+from weft.codegen.dimension import choose_dimension
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.groups import GroupProgram, build_group_entry
 from weft.codegen.lane_groups import LaneKernel
-from weft.codegen.remarks import remark_vectorization
+from weft.codegen.remarks import remark_rows, remark_vectorization
 from weft.codegen.rows import RowKernel
 from weft.codegen.run_unit import RunUnit
 from weft.codegen.stack import lanes_with_room, require_room
@@ -157,6 +158,8 @@ def lower_kernel(
         called = FunctionVectorizer(module, LaneSpace((width,)), find, host().isa)
         if width > 1:
             make = _split if barriers_of(kernel) else _widen
+            if make is _widen and not stages.linear:
+                stages.rows = _cut_rows(module, kernel, width, remarks)
             program, summary = make(module, kernel, width, options, called, stages)
             reason = "as asked for" if options.width else "a register of 32-bit values"
             remark_vectorization(remarks, kernel_name, "as many as a warp" if warp else reason, summary)
@@ -218,8 +221,7 @@ def _widen(
     """Replace `kernel` by its versions for whole and for partial lane groups."""
     lanes = called.lanes
     domain = domain_named("product", lanes.extents)
-    if not stages.linear:
-        stages.rows = _cut_rows(module, kernel)
+    position = f"tid.{'xyz'[stages.rows.dimension if stages.rows else 0]}"
     partial = clone_function(kernel, f"{kernel.name}.partial")
     if stages.linear:
         number_linearly(partial)
@@ -234,7 +236,7 @@ def _widen(
         ((kernel, f"{kernel.name}.w{width}"), (partial, f"{kernel.name}.w{width}.partial"))
     ):
         shapes: dict[Value, Shape] = {
-            a: domain.strided(1, 64, width) for a in function.args if a.name == "tid.x"
+            a: domain.strided(1, 64, width) for a in function.args if a.name == position
         }
         observe = functools.partial(_lanes_arrive, stages, versions, i, width)
         vector, summary = vectorize_function(
@@ -255,11 +257,12 @@ def _widen(
     return kernel_of_rows, summaries[0]
 
 
-def _cut_rows(module: Module, kernel: Function) -> Rows:
+def _cut_rows(module: Module, kernel: Function, width: int, remarks: RemarkLog) -> Rows:
     """Let `kernel` run on rows of threads as long as can be, of which guards that it has leave a part."""
-    dimension = 0
+    dimension = choose_dimension(kernel, width, host().isa)
     merged = merge_groups(kernel, "xyz"[dimension])
     guards = split_guards(module, kernel, "xyz"[dimension])
+    remark_rows(remarks, kernel.name, "xyz"[dimension], merged, guards)
     return Rows(dimension, merged, guards.bounds.name if guards else None)
 
 

@@ -1,5 +1,7 @@
 """Rows of threads: lane groups go on from work-group to work-group, and guards cut rows short."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,7 @@ def visit(out, first, last, height):
 def visit_in_group(out, first, last, height):
     x, y = cuda.grid(2)
     if first <= x < last and y < height:
-        out[y, x] += 1 + cuda.threadIdx.x - cuda.threadIdx.x
+        out[y, x] += 1 + (cuda.threadIdx.x >> 10)
 
 
 def marked(shape: tuple[int, int], first: int, last: int, height: int) -> np.ndarray:
@@ -36,16 +38,72 @@ def marked(shape: tuple[int, int], first: int, last: int, height: int) -> np.nda
     return out
 
 
+def visit_columns(out, first, last, height):
+    y, x = cuda.grid(2)
+    if first <= x < last and y < height:
+        out[y, x] += 1
+
+
 @pytest.mark.parametrize("block", [(1, 1), (3, 2), (7, 5), (8, 8), (40, 1), (16, 3)])
 def test_each_thread_that_passes_runs_once(block: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_CHECK", "0")
-    for kernel in (cuda.jit(width=8)(visit), cuda.jit(width=8)(visit_in_group)):
+    for function in (visit, visit_in_group, visit_columns):
+        kernel = cuda.jit(width=8)(function)
         for extents in ((5, 7), (12, 40), (1, 131)):
             height, width = extents
-            grid = (-(-width // block[0]), -(-height // block[1]))
+            across, down = (width, height) if function is not visit_columns else (height, width)
+            grid = (-(-across // block[0]), -(-down // block[1]))
             padded = (grid[1] * block[1], grid[0] * block[0])
-            for first, last in ((0, width), (1, width - 1), (9, 10), (-4, width + 3), (8, 16), (5, 5), (7, 2)):
+            if function is visit_columns:
+                padded = padded[::-1]
+            for first, last in (
+                (0, width),
+                (1, width - 1),
+                (9, 10),
+                (-4, width + 3),
+                (8, 16),
+                (5, 5),
+                (7, 2),
+            ):
                 last = min(last, padded[1])
                 out = np.zeros(padded, np.int32)
                 kernel[grid, block](out, first, last, height)
                 np.testing.assert_array_equal(out, marked(padded, first, last, height))
+
+
+@pytest.mark.parametrize("function", [visit, visit_in_group, visit_columns])
+def test_every_pass_does_the_same(function: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CHECK", "1")
+    out = np.zeros((21, 21), np.int32)
+    cuda.jit(width=4)(function)[(3, 7), (7, 3)](out, 2, 19, 11)
+    assert out.sum() == 17 * 11
+
+
+def copy_element(a, out):
+    x, y = cuda.grid(2)
+    out[x, y] = a[x, y]
+
+
+def copy_plane(a, out):
+    x, y, z = cuda.grid(3)
+    out[z, x, y] = a[z, y, x] + a[z, x, y]
+
+
+def swap_in_group(a, out):
+    x, y = cuda.grid(2)
+    out[x, y] = a[x, cuda.threadIdx.y]
+
+
+@pytest.mark.parametrize(
+    ("function", "ndim", "dimension"),
+    [(copy_element, 2, "y"), (visit, 2, "x"), (copy_plane, 3, "y"), (swap_in_group, 2, "x")],
+)
+def test_lanes_run_where_memory_is_contiguous(
+    function: Callable[..., None], ndim: int, dimension: str
+) -> None:
+    a = np.zeros((4,) * ndim, np.int32)
+    args = (a, 0, 4, 4) if function is visit else (a, a.copy())
+    kernel = cuda.jit(width=8)(function)
+    kernel[(1,) * ndim, (4,) * ndim](*args)
+    said = " ".join(r.message for c in kernel.overloads.values() for r in c.remarks)
+    assert ("neighbours along y" in said) == (dimension == "y")

@@ -8,6 +8,7 @@ from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.diag.source import SourceSpan
 from weft.ir import BasicBlock, Instruction
 from weft.ir.locations import span_of
+from weft.transform.guard_splitting import GuardSplit
 
 
 def remark_vectorization(log: RemarkLog, kernel: str, reason: str, summary: VectorizationSummary) -> None:
@@ -48,6 +49,18 @@ def remark_vectorization(log: RemarkLog, kernel: str, reason: str, summary: Vect
         )
     for instruction, what in summary.notes.notes:
         _remark_instruction(log, instruction, what)
+
+
+def remark_rows(log: RemarkLog, kernel: str, dimension: str, merged: bool, guards: GuardSplit | None) -> None:
+    """Note along which dimension lane groups are cut, whether beyond work-groups, and the guards that are gone."""
+    along = f" along {dimension}, where its memory accesses are contiguous" if dimension != "x" else ""
+    beyond = "and beyond work-groups, which it cannot tell apart" if merged else "within each work-group"
+    if along or merged:
+        message = f"threads of {kernel} that run together are neighbours{along} {beyond}"
+        log.add(RemarkKind.TRANSFORM, message, pass_name="rows of threads")
+    for span in guards.guards if guards is not None else ():
+        message = "this guard is a bound of the loop over threads, which need no mask for it"
+        log.add(RemarkKind.TRANSFORM, message, span, pass_name="guard splitting")
 
 
 def _remark_instruction(log: RemarkLog, instruction: Instruction, what: str) -> None:

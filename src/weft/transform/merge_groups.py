@@ -17,21 +17,23 @@ GRID_RANGE = "range(i64 0, 2199023255552)"
 """Positions in a grid: at most 2^31 - 1 groups of at most 1024 threads along a dimension."""
 
 
+def can_merge(function: Function, dimension: str) -> bool:
+    """Whether `merge_groups` can do it along `dimension`."""
+    return _positions(function, dimension) is not None
+
+
 def merge_groups(function: Function, dimension: str) -> bool:
     """Let `function` run on rows of whole grids along `dimension` ("x", "y" or "z"); whether it can.
 
     It can when it has no memory of its work-group, does nothing together with other threads, and asks for its
     position in the group, and for the group's in the grid, only to compute its own position in the grid.
     """
-    named = {a.name: a for a in function.args}
-    if named["shared"].is_used or named["shared.dynamic"].is_used:
-        return False
-    if any(is_convergent(i) for i in function.instructions()):
-        return False
-    thread, group = named[f"tid.{dimension}"], named[f"gid.{dimension}"]
-    positions = _grid_positions(thread, group, named[f"lsize.{dimension}"])
+    positions = _positions(function, dimension)
     if positions is None:
         return False
+    thread, group = (
+        next(a for a in function.args if a.name == f"{what}.{dimension}") for what in ("tid", "gid")
+    )
     for position in positions:
         replace_and_erase(position, thread)
     for start in set(group.instruction_users()):
@@ -40,7 +42,17 @@ def merge_groups(function: Function, dimension: str) -> bool:
     return True
 
 
-def _grid_positions(thread: Argument, group: Argument, size: Argument) -> list[Instruction] | None:
+def _positions(function: Function, dimension: str) -> list[Instruction] | None:
+    """The computations of a thread's position in the grid; None if the kernel can tell groups apart otherwise."""
+    named = {a.name: a for a in function.args}
+    if named["shared"].is_used or named["shared.dynamic"].is_used:
+        return None
+    if any(is_convergent(i) for i in function.instructions()):
+        return None
+    return _sums(named[f"tid.{dimension}"], named[f"gid.{dimension}"], named[f"lsize.{dimension}"])
+
+
+def _sums(thread: Argument, group: Argument, size: Argument) -> list[Instruction] | None:
     """The sums ``group*size + thread``; None when `thread` or `group` has another use."""
     starts: list[Value] = []
     for user in group.instruction_users():
