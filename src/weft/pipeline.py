@@ -274,6 +274,9 @@ def _lanes_arrive(
     stages.add_lanes(stage, module, versions, index, width)
 
 
+_LIBRARY_LANES = (2, 4, 8, 16, 32, 64)
+
+
 def _find_math(
     used: dict[str, MathSymbol], spec: TargetSpec, callee: str, lanes: int
 ) -> VectorMathFunction | None:
