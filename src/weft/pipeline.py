@@ -5,6 +5,7 @@ stage                  promise                                                  
 =====================  =========================================================================  =======
 front end              the source's program, variables on the stack                               FR
 canonical              LLVM's named scalar passes: SSA, simple loops, nothing duplicated          FR
+components             no short vectors, structs or arrays as values                              FR
 work items             ids, sizes and shared memory are parameters                                FR
 narrow φs              no φ is wider than its uses                                                FR
 barriers               continuations between barriers (only kernels that have some)               FR
@@ -60,6 +61,7 @@ from weft.stages import Form, Rows, Stage, StageLog, Version
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
 from weft.transform.barriers import barriers_of, split_at_barriers
+from weft.transform.components import take_module_apart
 from weft.transform.guard_splitting import split_guards
 from weft.transform.lane_range import guard_by_lane_range
 from weft.transform.linear_ids import number_linearly
@@ -139,6 +141,8 @@ def lower_kernel(
     with timings.measure("passes"):
         module = read_module(text)
         stages.add("canonical", module, Version(kernel_name, Form.GRID))
+        if take_module_apart(module):
+            stages.add("components", module, Version(kernel_name, Form.GRID))
         most_lanes = lanes_with_room(require_room(module))
         kernel = module.functions[kernel_name]
         lower_work_items(module, kernel)

@@ -17,6 +17,7 @@ from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.entry_guard import append_parameter, skip_body
 from weft.codegen.widen import widen_function
 from weft.codegen.widen.calls import FindMath
+from weft.codegen.widen.compare_exchange import is_old_value
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.simd_calls import FindSimd
 from weft.codegen.widen.widener import WideningNotes
@@ -28,6 +29,7 @@ from weft.ir.intrinsics import declare
 from weft.ir.types import I32
 from weft.ir.values import Argument
 from weft.transform.boscc import Boscc, Gadget, insert_wanted
+from weft.transform.components import take_apart
 from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
 from weft.transform.drop_unreachable import drop_unreachable_edges
 from weft.transform.linearize import LinearizationSummary, linearize
@@ -52,9 +54,11 @@ class VectorizationSummary:
 def why_not_vectorized(function: Function) -> str | None:
     """Why the function has to run lane by lane, None when it can be vectorized.
 
-    Edges to ``unreachable`` are dropped first, so that they do not count as control flow.
+    Edges to ``unreachable`` are dropped first, so that they do not count as control flow, and values with components
+    are taken apart.
     """
     drop_unreachable_edges(function)
+    take_apart(function)
     if not loop_forest(cfg_of(function).cfg).is_reducible:
         return "its control flow is irreducible"
     returns = sum(b.terminator.op == "ret" for b in function.blocks)
@@ -62,7 +66,8 @@ def why_not_vectorized(function: Function) -> str | None:
         return f"it has {returns} returns"
     for instruction in function.instructions():
         types = [instruction.type, *(v.type for v in instruction.operands)]
-        if any(t.is_vector or t.is_aggregate for t in types):
+        exchanges = instruction.op == "cmpxchg" or is_old_value(instruction)
+        if any(t.is_vector or t.is_aggregate for t in types) and not exchanges:
             return "it holds short vectors or aggregates"
         if instruction.op == "alloca" and not isinstance(instruction.operands[0], ConstInt):
             return "it has a stack object of variable size"

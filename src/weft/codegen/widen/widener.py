@@ -16,6 +16,7 @@ from weft.analysis.divergence import Divergence
 from weft.codegen.widen.active_lane import of_a_lane, of_an_active_lane
 from weft.codegen.widen.atomics import widen_atomic
 from weft.codegen.widen.calls import FindMath, widen_call, widen_lane_by_lane
+from weft.codegen.widen.compare_exchange import is_old_value, widen_compare_exchange
 from weft.codegen.widen.context import Widening, any_lane
 from weft.codegen.widen.elementwise import is_elementwise, widen_scalar, widen_vector
 from weft.codegen.widen.horizontal import widen_horizontal
@@ -167,7 +168,12 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
         (widen_load if op == "load" else widen_store)(w, instruction)
     elif op == "atomicrmw" and widen_atomic(w, instruction):
         w.remark(instruction, "combined")
-    elif op in ("load", "store", "atomicrmw", "cmpxchg"):
+    elif op == "cmpxchg":
+        w.remark(instruction, "lane by lane")
+        widen_compare_exchange(w, instruction)
+    elif is_old_value(instruction):
+        w.set_vector(instruction, w.vector(instruction.operands[0]))
+    elif op in ("load", "store", "atomicrmw"):
         w.remark(instruction, "lane by lane")
         widen_lane_by_lane(w, instruction)
     elif op == "fence":

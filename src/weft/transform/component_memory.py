@@ -1,0 +1,89 @@
+"""Loads and stores of composite values, component by component."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.ir import Builder, ConstInt, Instruction, Value
+from weft.ir.layout import DataLayout, parse_datalayout
+from weft.ir.types import I8, I64, IntType, Type
+from weft.transform.component_bits import same_bits
+from weft.transform.component_types import byte_offsets, components_of
+
+if TYPE_CHECKING:
+    from weft.transform.components import Parts
+
+_KEPT_METADATA = ("invariant.load", "nontemporal")
+
+
+def load_components(parts: Parts, load: Instruction) -> list[Value] | None:
+    """Load each component; vectors of bits as one integer."""
+    layout = parse_datalayout(parts.module.datalayout)
+    components = components_of(load.type)
+    if components is None or load.attrs.get("ordering"):
+        return None
+    builder = Builder(before=load)
+    builder.loc = load.loc
+    pointer = load.operands[0]
+    offsets = byte_offsets(load.type, layout)
+    if offsets is None:
+        if load.type.is_aggregate:
+            return None
+        bits = builder.insert(
+            _access(load, IntType(layout.bit_size(load.type)), [pointer], _align(load, layout))
+        )
+        return same_bits(builder, [bits], [c.type for c in components])
+    align = _align(load, layout)
+    return [
+        builder.insert(
+            _access(
+                load, c.type, [_moved(builder, pointer, offset)], _common(align, offset), f"{load.name}.{k}"
+            )
+        )
+        for k, (c, offset) in enumerate(zip(components, offsets, strict=True))
+    ]
+
+
+def store_components(parts: Parts, store: Instruction) -> list[Value] | None:
+    """Store each component; vectors of bits as one integer."""
+    layout = parse_datalayout(parts.module.datalayout)
+    value, pointer = store.operands
+    components = parts.of(value)
+    if components is None or store.attrs.get("ordering"):
+        return None
+    builder = Builder(before=store)
+    builder.loc = store.loc
+    align = _align(store, layout)
+    offsets = byte_offsets(value.type, layout)
+    if offsets is None:
+        if value.type.is_aggregate:
+            return None
+        (bits,) = same_bits(builder, components, [IntType(layout.bit_size(value.type))])
+        builder.insert(_access(store, store.type, [bits, pointer], align))
+        return []
+    for component, offset in zip(components, offsets, strict=True):
+        builder.insert(
+            _access(store, store.type, [component, _moved(builder, pointer, offset)], _common(align, offset))
+        )
+    return []
+
+
+def _access(like: Instruction, type: Type, operands: list[Value], align: int, name: str = "") -> Instruction:
+    attrs = {**like.attrs, "align": align}
+    access = Instruction(like.op, type, operands, attrs=attrs, name=name, loc=like.loc)
+    access.metadata = {k: v for k, v in like.metadata.items() if k in _KEPT_METADATA}
+    return access
+
+
+def _align(access: Instruction, layout: DataLayout) -> int:
+    type = access.type if access.op == "load" else access.operands[0].type
+    return access.attrs.get("align", 0) or layout.align(type)
+
+
+def _moved(builder: Builder, pointer: Value, offset: int) -> Value:
+    return builder.gep(I8, pointer, (ConstInt(I64, offset),), ("inbounds",)) if offset else pointer
+
+
+def _common(align: int, offset: int) -> int:
+    """The alignment at a distance from an aligned address."""
+    return min(align, offset & -offset) if offset else align
