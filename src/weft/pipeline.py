@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
+from weft.codegen.barrier_checks import check_barriers
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.dimension import choose_dimension
 from weft.codegen.functions import FunctionVectorizer
@@ -154,6 +155,9 @@ def lower_kernel(
         math: dict[str, MathSymbol] = {}
         remarks = RemarkLog()
         program: GroupProgram = None
+        if barriers_of(kernel):
+            check_barriers(kernel, remarks)
+            stages.add("barriers", module, Version(kernel_name, Form.THREADS), warp or 0)
         if warp is not None:
             width = require_warps(module, kernel, warp, options.width, most_lanes, remarks)
         else:

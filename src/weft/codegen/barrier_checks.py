@@ -1,0 +1,41 @@
+"""What is known of a kernel's barriers before it is split: which are not needed, and which may diverge."""
+
+from __future__ import annotations
+
+from weft.analysis.barrier_divergence import divergent_barriers
+from weft.analysis.divergence import Divergence, Scope, analyze_divergence
+from weft.analysis.shapes import Shape, domain_named
+from weft.diag.remarks import RemarkKind, RemarkLog
+from weft.ir import Function, Value
+from weft.ir.locations import span_of
+from weft.transform.barriers import barriers_of
+from weft.transform.redundant_barriers import remove_redundant_barriers
+
+
+def analyze_group(kernel: Function) -> Divergence:
+    """The divergence of a kernel with work-item parameters, for the threads of a work-group."""
+    domain = domain_named("product", (None, None, None))
+    dimensions = {f"tid.{d}": i for i, d in enumerate("xyz")}
+    ids: dict[Value, Shape] = {
+        a: domain.lane_id(dimensions[a.name], 64) for a in kernel.args if a.name in dimensions
+    }
+    return analyze_divergence(kernel, domain=domain, initial=ids, scope=Scope.GROUP)
+
+
+def check_barriers(kernel: Function, remarks: RemarkLog) -> None:
+    """Warn of barriers that not all threads may reach together, and remove those that order nothing."""
+    group = analyze_group(kernel)
+    doubtful = {item.barrier: item for item in divergent_barriers(group)}
+    for barrier, item in doubtful.items():
+        message = (
+            "threads of a work-group wait at different barriers: some here, the others elsewhere"
+            if item.certain
+            else "not all threads of a work-group may reach this barrier together"
+        )
+        hint = "let all threads that have not returned run it"
+        remarks.add(RemarkKind.BARRIER, message, span_of(barrier), hint, "barriers")
+    certain = [b for b in barriers_of(kernel) if b not in doubtful]
+    spans = {b: span_of(b) for b in certain}
+    for barrier in remove_redundant_barriers(kernel, certain):
+        message = "this barrier is not needed: no thread accesses memory between it and the one next to it"
+        remarks.add(RemarkKind.TRANSFORM, message, spans[barrier], pass_name="barriers")
