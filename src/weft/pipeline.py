@@ -163,7 +163,7 @@ def lower_kernel(
         else:
             width = min(_choose_width(kernel, options.width, remarks), most_lanes)
         find = functools.partial(_find_math, math, spec)
-        called = FunctionVectorizer(module, LaneSpace((width,)), find, host().isa)
+        called = FunctionVectorizer(module, LaneSpace((width,)), find, spec.isa)
         if width > 1:
             make = _split if barriers_of(kernel) else _widen
             if make is _widen and not stages.linear:
@@ -248,7 +248,7 @@ def _widen(
         }
         observe = functools.partial(_lanes_arrive, stages, versions, i, width)
         vector, summary = vectorize_function(
-            module, function, lanes, name, shapes, called.find_math, observe, find_simd=called.version
+            module, function, lanes, name, shapes, called.find_math, observe, None, called.version, called.isa
         )
         called.finish()
         vectors.append(vector)

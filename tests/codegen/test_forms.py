@@ -132,8 +132,8 @@ def test_uniform_call_happens_once_and_only_where_a_lane_is_active() -> None:
 
 
 def test_atomics_run_for_each_active_lane() -> None:
-    text = widened(kernel_text(guarded("  %o = atomicrmw add ptr %out, i32 1 monotonic")))
-    assert len(lines(text, "atomicrmw add ptr %out, i32 1 monotonic")) == 1 and lines(text, "@llvm.cttz.i64")
+    text = widened(kernel_text(guarded("  %o = atomicrmw xchg ptr %out, i32 1 monotonic")))
+    assert len(lines(text, "atomicrmw xchg ptr %out, i32 1 monotonic")) == 1 and lines(text, "@llvm.cttz.i64")
 
 
 def test_volatile_accesses_run_for_each_active_lane() -> None:

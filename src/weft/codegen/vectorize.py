@@ -28,6 +28,7 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import declare
 from weft.ir.types import I32
 from weft.ir.values import Argument
+from weft.machine.targets import Isa
 from weft.transform.boscc import Boscc, Gadget, insert_wanted
 from weft.transform.components import take_apart
 from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
@@ -120,6 +121,7 @@ def vectorize_function(
     observe: Observer = lambda stage, module: None,
     boscc: Boscc | None = None,
     find_simd: FindSimd = lambda function, signature: None,
+    isa: Isa | None = None,
 ) -> tuple[Function, VectorizationSummary]:
     """Add the SIMD version of `function` to `module` as `name` and remove `function`.
 
@@ -133,11 +135,13 @@ def vectorize_function(
         Where uniform branches go around what divergent ones guard; None for nowhere.
     find_simd
         Finds versions of called functions.
+    isa
+        What the code is for; the host's instruction set unless given.
     """
     summary = VectorizationSummary(lanes.width)
     divergence = make_control_uniform(module, function, lanes, shapes, summary, observe, boscc)
     vector, summary.notes = widen_function(
-        module, function, divergence, lanes, name, find_math, find_simd=find_simd
+        module, function, divergence, lanes, name, find_math, isa, find_simd
     )
     del module.functions[function.name]
     return vector, summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from weft.machine.targets import Isa
+from weft.machine.targets import Isa, best_isa
 from weft.target.llvm import LLVM_VERSION, LLVMLITE_VERSION, ParsedModule, TargetMachine, host_cpu
 from weft.target.passes import PassList, Pipeline, run
 
@@ -44,6 +44,12 @@ class TargetSpec:
         """What object code depends on beside the IR, for the compile cache."""
         llvm = ".".join(map(str, LLVM_VERSION))
         return (self.triple, self.cpu, self.features, str(self.level), llvm, LLVMLITE_VERSION)
+
+    @property
+    def isa(self) -> Isa:
+        """The best instruction set level that code may use."""
+        features = {text[1:] for text in self.features.split(",") if text.startswith("+")}
+        return best_isa(self.triple.split("-", 1)[0], features)
 
     @property
     def machine(self) -> TargetMachine:
