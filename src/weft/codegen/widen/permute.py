@@ -13,8 +13,8 @@ from weft.codegen.widen.context import Widening
 from weft.ir import Builder, ConstInt, ConstSplat, Function, Instruction, Poison, Value
 from weft.ir.types import I32, I64, FunctionType, IntType, VectorType
 
-_REGISTER_BITS = 256
-"""What a part of a vector has; machines with wider registers permute it as well."""
+_WHERE_64_BITS_PERMUTE = 512
+"""Machines with narrower registers have no good permutation of 64-bit elements."""
 
 _PURE = ("alwaysinline", "nounwind", "willreturn", "memory(none)")
 
@@ -24,14 +24,14 @@ def permute(w: Widening, vector: Value, lanes: Value) -> Instruction:
     assert isinstance(vector.type, VectorType) and isinstance(lanes.type, VectorType)
     element, count = vector.type.element, vector.type.count
     assert isinstance(element, IntType)
-    if element is I64:
+    if element is I64 and w.isa.vector_bits < _WHERE_64_BITS_PERMUTE:
         low, high = (permute(w, half, lanes) for half in _halves(w.builder, vector, count))
         high = w.builder.binary("shl", w.builder.cast("zext", high, vector.type), _splat(I64, count, 32))
         return w.builder.binary("or", w.builder.cast("zext", low, vector.type), high)
     name = f"weft.permute.v{count}i{element.bits}"
     function = w.module.functions.get(name)
     if function is None:
-        function = _define(w, name, vector.type, min(count, _REGISTER_BITS // element.bits))
+        function = _define(w, name, vector.type, min(count, w.isa.lanes(element.bits)))
     return w.builder.call(function, (vector, lanes))
 
 
