@@ -55,6 +55,7 @@ from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.machine.host import host
+from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
 from weft.machine.vecmath_load import find_function
 from weft.options import CompileOptions, Timings, checking
@@ -62,6 +63,8 @@ from weft.stages import Form, Rows, Stage, StageLog, Version
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
 from weft.transform.barriers import barriers_of, split_at_barriers
+from weft.transform.boscc import Boscc
+from weft.transform.boscc_costs import BosccMode
 from weft.transform.components import take_module_apart
 from weft.transform.guard_splitting import split_guards
 from weft.transform.lane_range import guard_by_lane_range
@@ -207,13 +210,13 @@ def _split(
             stages.add(stage, module, Version(kernel.name, Form.THREADS, oblivious=True), width)
 
     program, summary = vectorize_at_barriers(
-        module, kernel, shapes(kernel), called, observe
+        module, kernel, shapes(kernel), called, observe, boscc=_boscc(options, called.isa)
     )
     if by_number is None:
         return program, summary
     number_linearly(by_number)
     other, _ = vectorize_at_barriers(
-        module, by_number, shapes(by_number), called, linear=True
+        module, by_number, shapes(by_number), called, linear=True, boscc=_boscc(options, called.isa)
     )
     return WarpContinuations(program, other), summary
 
@@ -248,8 +251,9 @@ def _widen(
         }
         observe = functools.partial(_lanes_arrive, stages, versions, i, width)
         vector, summary = vectorize_function(
-            module, function, lanes, name, shapes, called.find_math, observe, None, called.version, called.isa
-        )
+            module, function, lanes, name, shapes, called.find_math, observe, _boscc(options, called.isa),
+            called.version, called.isa,
+        )  # fmt: skip
         called.finish()
         vectors.append(vector)
         summaries.append(summary)
@@ -280,6 +284,10 @@ def _lanes_arrive(
     """Note a stage of one of the two versions of a kernel; from the divergent loops on, OBL holds too."""
     versions[index] = Version(versions[index].function, Form.THREADS, oblivious=True)
     stages.add_lanes(stage, module, versions, index, width)
+
+
+def _boscc(options: CompileOptions, isa: Isa) -> Boscc:
+    return Boscc(BosccMode(options.boscc), isa)
 
 
 _LIBRARY_LANES = (2, 4, 8, 16, 32, 64)
