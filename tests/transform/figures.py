@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable
 
 from transform.chain import analysed, vectorization_stages
-from weft.ir import BasicBlock, Function, Module
+from weft.ir import Function, Module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_function
@@ -18,6 +19,9 @@ declare i1 @weft.any(i1) convergent nounwind willreturn memory(none)
 declare i1 @weft.mask() convergent nounwind willreturn memory(none)
 declare double @llvm.log.f64(double) nounwind speculatable willreturn memory(none)
 """
+
+_LABEL = re.compile(r"^([\w.]+):(?: predicate\((.*)\))?$", re.MULTILINE)
+_TARGET = re.compile(r"label %([\w.]+)")
 
 Facts = Callable[[Function], BranchDivergence]
 
@@ -34,15 +38,18 @@ def parsed(text: str) -> tuple[Module, Function]:
 
 
 def graph_of(function: Function, facts: BranchDivergence | None = None) -> str:
-    """One line a block: its name, a question mark where it ends in a divergent branch, mask and successors."""
-    return "\n".join(_line(block, facts) for block in function.blocks)
+    """One line a block: its name, a question mark where it ends in a divergent branch, mask and successors.
 
-
-def _line(block: BasicBlock, facts: BranchDivergence | None) -> str:
-    divergent = facts is not None and facts.is_divergent_branch(block)
-    mask = f" [{block.predicate.name or block.predicate}]" if block.predicate is not None else ""
-    targets = " ".join(dict.fromkeys(b.name for b in block.terminator.blocks))
-    return f"{block.name}{'?' if divergent else ''}{mask}" + (f" -> {targets}" if targets else "")
+    Names are those of the printed function, where no two are alike.
+    """
+    parts = _LABEL.split(write_function(function))[1:]
+    lines = []
+    for block, name, mask, body in zip(function.blocks, parts[::3], parts[1::3], parts[2::3], strict=True):
+        divergent = facts is not None and facts.is_divergent_branch(block)
+        targets = " ".join(dict.fromkeys(_TARGET.findall(body)))
+        line = f"{name}{'?' if divergent else ''}{f' [{mask}]' if mask else ''}"
+        lines.append(f"{line} -> {targets}" if targets else line)
+    return "\n".join(lines)
 
 
 def redrawn(text: str, facts: Facts | None = None) -> tuple[str, str, Function]:
