@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.analysed import Analysed
-from weft.analysis.divergence import Form, Scope, Summaries
+from weft.analysis.divergence import Form, Scope, Summaries, analyze_divergence
 from weft.analysis.shapes import Basic, Product, StrideAlignment
 
 TRIP = """
@@ -428,6 +428,49 @@ def test_summaries_are_polymorphic_in_shapes_and_know_recursion() -> None:
     assert a.uniform(names) == ["two.u", "ch.u", "pow.u", "even.u", "read.u", "act"]
     assert a.shape("two.t") == "S2a16"
     assert not a.is_uniform_object("own")
+
+
+def test_summaries_of_functions_that_changed_are_forgotten() -> None:
+    """What a function returns is made varying, two calls deep, between two analyses that share summaries."""
+    a = Analysed("""
+        define i32 @k(i32 inreg %u) "weft.kernel" {
+          %x = call i32 @outer(i32 %u)
+          ret i32 %x
+        }
+        define i32 @outer(i32 %u) {
+          %x = call i32 @inner(i32 %u)
+          ret i32 %x
+        }
+        define i32 @inner(i32 %u) {
+          %t = call i64 @weft.local.id(i32 0)
+          %id = trunc i64 %t to i32
+          ret i32 %u
+        }
+        """, width=4, summaries=(summaries := Summaries()))  # fmt: skip
+    assert a.is_uniform("x")
+    inner = a.module.functions["inner"]
+    inner.entry.terminator.set_operand(0, next(i for i in inner.instructions() if i.name == "id"))
+    again = analyze_divergence(a.function, width=4, summaries=summaries)
+    assert not again.is_uniform(a.value("x"))
+
+
+def test_a_call_with_nothing_but_poison_for_an_argument_has_a_result() -> None:
+    a = Analysed("""
+        define void @f(i1 %c, i32 inreg %u) {
+        entry:
+          br label %loop
+        loop:
+          %p = phi i32 [ poison, %entry ], [ %p, %loop ]
+          %x = call i32 @first(i32 %u, i32 %p)
+          br i1 %c, label %loop, label %exit
+        exit:
+          ret void
+        }
+        define i32 @first(i32 %a, i32 %b) {
+          ret i32 %a
+        }
+        """, width=4)  # fmt: skip
+    assert a.shape("x") == "U"
 
 
 def test_indirect_calls_and_assembly_are_varying() -> None:

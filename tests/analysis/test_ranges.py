@@ -160,3 +160,21 @@ def test_a_predicated_branch_says_nothing_of_threads_that_passed_it_by() -> None
     assert ranges.of(a.value("y")) is None
     a, ranges = ranges_of(text.replace("PREDICATE", "predicate(%v)"))
     assert ranges.of(a.value("y")) == Interval(-(2**31), 7)
+
+
+def test_frozen_poison_may_be_any_value() -> None:
+    a, ranges = ranges_of("""
+        define void @f(i1 %c) {
+        entry:
+          br label %loop
+        loop:
+          %p = phi i32 [ poison, %entry ], [ %p, %loop ]
+          %frozen = freeze i32 %p
+          br i1 %c, label %loop, label %exit
+        exit:
+          %x = phi i32 [ %frozen, %loop ]
+          %y = select i1 %c, i32 5, i32 %x
+          ret void
+        }
+        """)  # fmt: skip
+    assert ranges.of(a.value("y")) is None

@@ -83,18 +83,28 @@ class Ranges:
         order = self._order
         queued = bytearray(len(order))
         heap: list[int] = []
-        for turn in range(len(order)):
-            at = turn
+
+        def settle(at: int, turn: int, known: Interval | None = None) -> None:
+            new = rules[at]() if known is None else known
             while True:
-                if self._rise(order[at], rules[at]()):
+                if self._rise(order[at], new):
                     for other in self._users(order[at]):
                         if other <= turn and not queued[other]:
                             queued[other] = 1
                             heappush(heap, other)
                 if not heap:
-                    break
+                    return
                 at = heappop(heap)
                 queued[at] = 0
+                new = rules[at]()
+
+        for turn in range(len(order)):
+            settle(turn, turn)
+        for at, phi in enumerate(order):
+            if phi.op == "phi" and phi not in self._base:
+                # Nothing but poison arrives, and freezing it gives any value.
+                assert isinstance(phi.type, IntType)
+                settle(at, len(order), full(phi.type.bits))
 
     def _users(self, instruction: Instruction) -> list[int]:
         """The positions of the instructions whose ranges follow from that of another."""

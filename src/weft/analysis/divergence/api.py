@@ -53,11 +53,13 @@ def analyze_divergence(
     if domain is None:
         domain = Product((width,) if scope is Scope.LANES else (None, None, None))
     threads = ThreadSet(scope, domain, dimension)
+    summaries = summaries or Summaries()
+    summaries.begin()
     engine = run_engine(
         function,
         threads,
         initial=initial or {},
-        summaries=summaries or Summaries(),
+        summaries=summaries,
         partial_entry=partial_entry,
         with_ranges=domain.name != "basic",
     )

@@ -110,18 +110,27 @@ class Engine:
             self.make_varying(site)
         for block in self._predicated:
             self._check_predicate(block)
-        heap, queued, visits, instructions = self._heap, self._queued, self._visits, self._instructions
-        for turn in range(len(instructions)):
-            self._turn = position = turn
-            while True:
-                instruction = instructions[position]
-                shape = visits[position](self, instruction)
-                if shape is not None and instruction not in self._fixed:
-                    self._update(instruction, shape)
-                if not heap:
-                    break
-                position = heappop(heap)
-                queued[position] = 0
+        for position in range(len(self._instructions)):
+            self._turn = position
+            self._settle(position)
+        for position, phi in enumerate(self._instructions):
+            if phi.is_phi and phi not in self.shapes:
+                # Nothing but poison arrives. What uses it need not be poison: freeze, or a call that ignores it.
+                self._update(phi, self.uniform(phi))
+                self._settle(position)
+
+    def _settle(self, position: int) -> None:
+        """Visit an instruction, then all that waits because of it."""
+        heap, visits, instructions = self._heap, self._visits, self._instructions
+        while True:
+            instruction = instructions[position]
+            shape = visits[position](self, instruction)
+            if shape is not None and instruction not in self._fixed:
+                self._update(instruction, shape)
+            if not heap:
+                return
+            position = heappop(heap)
+            self._queued[position] = 0
 
     def push(self, instruction: Instruction) -> None:
         """Let an instruction be visited again, if it had its first turn yet."""

@@ -4,6 +4,9 @@ A summary is the result of analysing the callee with these initial shapes, so th
 Recursion: a summary that is asked for while it is being computed is taken to be what is known of it so far, ⊥ at
 first, and it is computed again until that does not change. What was computed from such an answer is provisional
 itself, until the outermost function of the recursion is done.
+
+Between two analyses the functions may be transformed. So each analysis looks once at the functions whose summaries it
+meets, and forgets everything if one of them is not as it was.
 """
 
 from __future__ import annotations
@@ -26,9 +29,24 @@ MAX_SIGNATURES = 8
 class Summaries:
     """Shapes of results by function and shapes of arguments; may be shared by analyses of one module."""
 
-    __slots__ = ("_depth", "_final", "_provisional", "_signatures", "_touched")
+    __slots__ = (
+        "_current",
+        "_depth",
+        "_final",
+        "_provisional",
+        "_rests_on",
+        "_signatures",
+        "_states",
+        "_touched",
+    )
 
     def __init__(self) -> None:
+        self._states: dict[Function, tuple[object, ...]] = {}
+        """What the functions were like when their summaries were made."""
+        self._rests_on: dict[Function, set[Function]] = {}
+        """The functions whose summaries that of another was made from, directly."""
+        self._current: set[Function] = set()
+        """Those that this analysis has looked at."""
         self._final: dict[Key, Shape] = {}
         self._provisional: dict[Key, Shape] = {}
         self._depth: dict[Key, int] = {}
@@ -37,8 +55,35 @@ class Summaries:
         """For each of these the least depth of one whose provisional result it has used."""
         self._signatures: dict[Function, int] = {}
 
+    def begin(self) -> None:
+        """An analysis begins: functions may have changed since the one before."""
+        self._current.clear()
+
+    def _is_current(self, function: Function) -> bool:
+        """Whether the function, and those that its summaries rest on, are as they were."""
+        work = [function]
+        while work:
+            met = work.pop()
+            if met in self._current:
+                continue
+            state = _state(met)
+            if self._states.setdefault(met, state) != state:
+                return False
+            self._current.add(met)
+            work.extend(self._rests_on.get(met, ()))
+        return True
+
+    def _forget(self) -> None:
+        """Drop everything but what is assumed of functions that are being analysed."""
+        for kept in (self._states, self._rests_on, self._current, self._final, self._signatures):
+            kept.clear()
+        self._provisional = {key: self._provisional[key] for key in self._depth}
+
     def result(self, caller: Engine, callee: Function, arguments: tuple[Shape, ...], partial: bool) -> Shape:
         """The shape of what `callee` returns; `partial`: it may be called for a part of the threads."""
+        if not self._is_current(callee):
+            self._forget()
+        self._rests_on.setdefault(caller.function, set()).add(callee)
         threads = caller.threads
         place = (threads.scope, threads.domain.name, threads.domain.extents)
         key: Key = (callee, *place, arguments, partial)
@@ -85,3 +130,13 @@ class Summaries:
         else:
             self._final[key] = shape
         return shape
+
+
+def _state(function: Function) -> tuple[object, ...]:
+    """What the function's code consists of; it changes with the code."""
+    parts: list[object] = []
+    for block in function.blocks:
+        parts += (block, block.predicate)
+        for i in block.instructions:
+            parts += (i, i.flags, i.attrs.get("predicate"), i.total, *i.used_values(), *i.blocks)
+    return tuple(parts)
