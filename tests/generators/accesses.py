@@ -83,9 +83,9 @@ class Accesses:
         self.rng.choices(kinds, weights)[0](builder, pool)
 
     def show(self, builder: Builder, pool: Pool) -> None:
-        """Write the newest value of each type behind what `MemoryStatements.leave` writes."""
+        """Write the newest values of some types behind what `MemoryStatements.leave` writes."""
         for place, type in enumerate((I64, F64, F32, I16, I8, F16), 9):
-            if pool[type]:
+            if pool[type] and self.rng.random() < 0.5:
                 assert self.memory.slice is not None
                 pointer = builder.gep(I8, self.memory.slice, (ConstInt(I64, 8 * place),))
                 value = pool[type][-1]
