@@ -165,14 +165,15 @@ def _call_intrinsic(w: Widening, call: Instruction, base: str) -> None:
 
 
 def _call_math(w: Widening, call: Instruction, math: VectorMathFunction) -> None:
-    """Call the library on parts as wide as it takes; passive lanes get 1, so they cost no slow path."""
+    """Call the library on parts as wide as it takes; passive lanes get a number that costs no slow path."""
     builder, width, lanes = w.builder, w.lanes.width, math.lanes
     element = call.type
     assert isinstance(element, FloatType)
     args = [w.vector(a) for a in call.args]
     if w.mask is not None:
-        one = w.lanes.splat(ConstFloat.of(element, 1.0))
-        args = [builder.select(w.mask, a, one) for a in args]
+        has_pole_at_one = "atanh" in (call.callee_name or "")
+        harmless = w.lanes.splat(ConstFloat.of(element, 0.0 if has_pole_at_one else 1.0))
+        args = [builder.select(w.mask, a, harmless) for a in args]
     part = VectorType(element, lanes)
     callee = w.module.declare(
         math.symbol, FunctionType(part, (part,) * len(args)), ("nounwind", "willreturn", "memory(none)")
