@@ -4,7 +4,7 @@
 
 Batches of seeds run in processes of their own, so that each takes up the sources as they are, and a program that
 crashes or hangs costs its batch only: the seeds before it count, and the batch goes on behind it. The state, a JSON
-file, has the next seed, what was found, and the coverage; an interrupted search loses at most the batches under way.
+file, has the next seed, what was found, and the coverage; batches that were under way are run again.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class State:
     ----------
     next_seed
         All seeds before it have been given out.
+    under_way
+        The first seeds of batches that are not done.
     programs
         How many programs have run.
     wrong
@@ -43,6 +45,7 @@ class State:
     """
 
     next_seed: int = 0
+    under_way: list[int] = field(default_factory=list)
     programs: int = 0
     wrong: dict[str, str] = field(default_factory=dict)
     kinds: Counter[str] = field(default_factory=Counter)
@@ -54,6 +57,15 @@ class State:
             return cls()
         held = json.loads(file.read_text())
         return cls(**held | {name: Counter(held[name]) for name in ("kinds", "passes")})
+
+    def take_batch(self, running: set[int]) -> int:
+        """The first seed of a batch to run: one that was under way, else the next."""
+        left = [first for first in self.under_way if first not in running]
+        if left:
+            return left[0]
+        first, self.next_seed = self.next_seed, self.next_seed + BATCH
+        self.under_way.append(first)
+        return first
 
     def save(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -111,17 +123,18 @@ def search(state: State, file: Path, programs: int | None, workers: int) -> None
     """Run batch after batch, until so many programs have run or the user interrupts."""
     end = None if programs is None else state.programs + programs
     with ThreadPoolExecutor(workers) as pool:
-        running: set[Future[list[dict[str, object]]]] = set()
+        running: dict[Future[list[dict[str, object]]], int] = {}
         try:
             while True:
-                while len(running) < workers and (end is None or state.next_seed < end):
-                    first, state.next_seed = state.next_seed, state.next_seed + BATCH
-                    running.add(pool.submit(lambda a: list(results_of(a, a + BATCH)), first))
+                while len(running) < workers and (end is None or state.programs + BATCH * len(running) < end):
+                    first = state.take_batch(set(running.values()))
+                    running[pool.submit(lambda a: list(results_of(a, a + BATCH)), first)] = first
                 if not running:
                     return
-                done, running = wait(running, return_when=FIRST_COMPLETED)
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     note(state, future.result())
+                    state.under_way.remove(running.pop(future))
                 state.save(file)
                 print(f"{state.programs} programs, {len(state.wrong)} wrong", flush=True)
         except KeyboardInterrupt:
