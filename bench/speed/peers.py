@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import os
 import tempfile
@@ -21,6 +20,8 @@ from weft import cuda, set_num_threads
 Run = Callable[[], object]
 Expected = tuple[np.ndarray, ...]
 
+_PAGE = 4096
+
 
 @dataclasses.dataclass(slots=True)
 class Task:
@@ -38,8 +39,8 @@ class Task:
         return cls(row, problem, problem.expected())
 
     def own_problem(self) -> Problem:
-        """Return the problem with arrays of its own."""
-        arguments = tuple(copy.copy(argument) for argument in self.problem.arguments)
+        """Return the problem with arrays of its own, at the beginning of pages: where they lie would decide, else."""
+        arguments = tuple(_at_page(a) if isinstance(a, np.ndarray) else a for a in self.problem.arguments)
         return dataclasses.replace(self.problem, arguments=arguments)
 
     def prepared(self, problem: Problem, run: Run, compile_seconds: float) -> Prepared:
@@ -62,6 +63,15 @@ class Task:
             return problem.complaint(self.expected)
 
         return Prepared(sample, check, compile_seconds)
+
+
+def _at_page(array: np.ndarray) -> np.ndarray:
+    """Return a copy that begins a page."""
+    memory = np.zeros(array.nbytes + _PAGE, np.uint8)
+    begin = -memory.ctypes.data % _PAGE
+    copied = memory[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
+    copied[...] = array
+    return copied
 
 
 def peers_of(task: Task, threads: int, folder: Path) -> list[Peer]:
