@@ -25,6 +25,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 
+from weft.analysis.divergence import analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.barrier_checks import check_barriers
@@ -48,6 +49,7 @@ from weft.codegen.warp_continuations import WarpContinuations
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.calls import VectorMathFunction
 from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.width import WidthChoice, choose_width, one_register
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
@@ -162,18 +164,23 @@ def lower_kernel(
             check_barriers(kernel, remarks)
             stages.add("barriers", module, Version(kernel_name, Form.THREADS), warp or 0)
         if warp is not None:
-            width = require_warps(module, kernel, warp, options.width, most_lanes, remarks)
+            require_warps(module, kernel, warp, options.width, most_lanes, remarks)
+            choice = WidthChoice(warp, "as many as a warp")
+        elif _can_widen(kernel, options.width, most_lanes, remarks):
+            if not stages.linear and not barriers_of(kernel):
+                stages.rows = _cut_rows(module, kernel, spec.isa, remarks)
+            choice = _choose_width(kernel, options.width, stages.rows, spec.isa)
+            if choice.width > most_lanes:
+                choice = WidthChoice(most_lanes, "whose local arrays there is room for")
         else:
-            width = min(_choose_width(kernel, options.width, remarks), most_lanes)
+            choice = WidthChoice(1, "")
+        width = choice.width
         find = functools.partial(_find_math, math, spec)
         called = FunctionVectorizer(module, LaneSpace((width,)), find, spec.isa)
         if width > 1:
             make = _split if barriers_of(kernel) else _widen
-            if make is _widen and not stages.linear:
-                stages.rows = _cut_rows(module, kernel, width, remarks)
             program, summary = make(module, kernel, width, options, called, stages)
-            reason = "as asked for" if options.width else "a register of 32-bit values"
-            remark_vectorization(remarks, kernel_name, "as many as a warp" if warp else reason, summary)
+            remark_vectorization(remarks, kernel_name, choice.reason, summary)
             for name, of_function in called.summaries.items():
                 remark_vectorization(remarks, name, "called once for all of them", of_function)
         elif barriers_of(kernel):
@@ -269,9 +276,9 @@ def _widen(
     return kernel_of_rows, summaries[0]
 
 
-def _cut_rows(module: Module, kernel: Function, width: int, remarks: RemarkLog) -> Rows:
+def _cut_rows(module: Module, kernel: Function, isa: Isa, remarks: RemarkLog) -> Rows:
     """Let `kernel` run on rows of threads as long as can be, of which guards that it has leave a part."""
-    dimension = choose_dimension(kernel, width, host().isa)
+    dimension = choose_dimension(kernel, one_register(isa), isa)
     merged = merge_groups(kernel, "xyz"[dimension])
     guards = split_guards(module, kernel, "xyz"[dimension])
     remark_rows(remarks, kernel.name, "xyz"[dimension], merged, guards)
@@ -310,16 +317,29 @@ def _find_math(
     return None
 
 
-def _choose_width(kernel: Function, wanted: int | None, remarks: RemarkLog) -> int:
-    """How many threads a lane group has: what the user asked for, or one register of 32-bit values."""
-    if wanted == 1:
-        return 1
+def _can_widen(kernel: Function, wanted: int | None, most_lanes: int, remarks: RemarkLog) -> bool:
+    """Whether the threads of a kernel run together, as far as user and kernel allow."""
+    if wanted == 1 or most_lanes == 1:
+        return False
     obstacle = why_not_vectorized(kernel)
     if obstacle is not None:
         message = f"{kernel.name} runs thread after thread because {obstacle}"
         remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")
-        return 1
-    return wanted or max(1, host().isa.vector_bits // 32)
+    return obstacle is None
+
+
+def _choose_width(kernel: Function, wanted: int | None, rows: Rows | None, isa: Isa) -> WidthChoice:
+    """How many threads a lane group has: what the user asked for, or what the machine is best at."""
+    if wanted is not None:
+        return WidthChoice(wanted, "as asked for")
+    base = one_register(isa)
+    if rows is None or not rows.merged:
+        # Rows end with the work-group, and are not long.
+        return WidthChoice(base, "a register of 32-bit values")
+    domain = domain_named("product", (base,))
+    position = kernel.args[[a.name for a in kernel.args].index(f"tid.{'xyz'[rows.dimension]}")]
+    shapes: dict[Value, Shape] = {position: domain.strided(1, 64, base)}
+    return choose_width(analyze_divergence(kernel, domain=domain, initial=shapes, width=base), isa)
 
 
 def _restrict_to(module: Module, entry: Function) -> None:

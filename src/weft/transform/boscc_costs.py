@@ -76,7 +76,7 @@ class RegionCosts:
 
     def skip_gain(self, blocks: Collection[BasicBlock], tests: int, chances: Chances) -> float:
         """Cycles won by a branch around `blocks` and `tests` votes in them."""
-        saved = sum(self._cost(i) for b in blocks for i in b.instructions) + tests * TEST
+        saved = sum(self.cycles(i) for b in blocks for i in b.instructions) + tests * TEST
         return saved * chances.none - self._test(chances.none)
 
     def twin_gain(self, blocks: Collection[BasicBlock], chances: Chances) -> float:
@@ -87,7 +87,8 @@ class RegionCosts:
     def _test(self, chance: float) -> float:
         return TEST + BRANCH_MISS * MISS_SHARE * min(chance, 1 - chance)
 
-    def _cost(self, instruction: Instruction) -> float:
+    def cycles(self, instruction: Instruction) -> float:
+        """What the instruction costs a lane group whose threads all run it."""
         if instruction.is_terminator or instruction.total:
             return 0.0
         lanes = 1 if self._is_scalar(instruction) else self.width

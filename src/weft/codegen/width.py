@@ -1,0 +1,61 @@
+"""How many threads a lane group of a kernel has.
+
+A lane group of more threads than a register holds takes several registers a value. That costs registers, and pays
+where one register leaves the machine waiting: where a loop's next iteration needs the results of this one (latency),
+where each thread waits for memory that it then chases, and wherever what is the same for all threads is computed once
+for more of them. The model compares the cycles that a thread takes at one, two and four registers for the values that
+most of the work is done on: per loop, the longer of what its instructions cost and how long the values that it carries
+take, what it computes for all threads at once, and spills beyond the register file, ten times for each loop around.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.analysis.divergence import Divergence
+from weft.codegen.width_model import WidthModel
+from weft.machine.targets import Isa
+
+WORTHWHILE = (1.0, 0.85)
+"""Of the cycles at one, and at two registers, more must not be left for twice as many to be chosen. Two registers keep
+the machine busier than the model knows (measured: none of the kernels of ``bench/speed`` loses, most gain)."""
+
+MAX_REGISTERS = 4
+MAX_WIDTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class WidthChoice:
+    """A width, and why that one, as words that go on from "runs so many threads at a time, "."""
+
+    width: int
+    reason: str
+
+
+def one_register(isa: Isa) -> int:
+    """Lanes of a register of 32-bit values."""
+    return max(2, isa.vector_bits // 32)
+
+
+def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
+    """Return the width at which a thread of the kernel that `divergence` is of is expected to take least time."""
+    model = WidthModel(divergence, isa)
+    bits = model.dominant_bits()
+    least = max(2, min(MAX_WIDTH, isa.lanes(bits)))
+    widths = [least]
+    while widths[-1] < min(MAX_WIDTH, MAX_REGISTERS * least):
+        widths.append(2 * widths[-1])
+    cost = {w: model.cycles_of_thread(w) for w in widths}
+    best = least
+    for width, share in zip(widths[1:], WORTHWHILE, strict=False):
+        if cost[width] > share * cost[best]:
+            break
+        best = width
+    registers = best // least
+    many = f"{registers} registers" if registers > 1 else "a register"
+    if best == widths[-1]:
+        return WidthChoice(best, f"{many} of {bits}-bit values")
+    more = 100 * cost[2 * best] / cost[best]
+    return WidthChoice(
+        best, f"{many} of {bits}-bit values: with twice as many a thread takes {more:.0f} % as long"
+    )

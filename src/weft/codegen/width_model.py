@@ -1,0 +1,151 @@
+"""Cycles that a thread takes, by how many share a lane group."""
+
+from __future__ import annotations
+
+from weft.analysis.branch_probability import BranchProbability
+from weft.analysis.divergence import Divergence
+from weft.analysis.divergence.result import Form
+from weft.analysis.liveness import liveness
+from weft.codegen.widen.accesses import accessed_type, is_plain
+from weft.graph.cfg import reverse_postorder
+from weft.graph.loops import Loop
+from weft.ir import Instruction, Value
+from weft.ir.layout import parse_datalayout
+from weft.ir.types import I1, VOID
+from weft.machine.costs import instruction_cost, memory_cost
+from weft.machine.targets import Isa
+from weft.transform.boscc_costs import RegionCosts
+
+LOOP_WEIGHT = 10.0
+"""How often a loop is thought to run its body."""
+
+MISS_LATENCY = 80.0
+"""Cycles of a gather that the thread's way depends on: a miss of the nearer caches."""
+
+SPILL = 2.0
+"""Cycles to store and load a register that there is no room for."""
+
+SCALAR = 0.25
+"""Cycles of an instruction on what all threads share."""
+
+MASKING = 2.0
+"""Cycles by register in a loop that threads leave at different times: masks, and values kept for those that left."""
+
+_SPARE_REGISTERS = 4
+
+
+class WidthModel:
+    """Estimates for one kernel.
+
+    Parameters
+    ----------
+    divergence
+        Of the kernel, in lane groups of any width.
+    isa
+        The machine.
+    """
+
+    def __init__(self, divergence: Divergence, isa: Isa) -> None:
+        self._divergence = divergence
+        self._isa = isa
+        self._probability = BranchProbability.of(divergence.function)
+        self._view, self._loops = self._probability.view, self._probability.loops
+        module = divergence.function.module
+        assert module is not None
+        self._layout = parse_datalayout(module.datalayout)
+        self._live = liveness(divergence.function)
+        self._order = reverse_postorder(self._view.cfg.succs)
+        self._latency = {loop: self._recurrence(loop) for loop in self._loops.loops}
+
+    def dominant_bits(self) -> int:
+        """Bits of the values on which most of the work is done."""
+        work: dict[int, float] = {}
+        for number, block in enumerate(self._view.blocks):
+            weight = LOOP_WEIGHT ** self._loops.depth(number)
+            for instruction in block.instructions:
+                type = accessed_type(instruction) if is_plain(instruction) else instruction.type
+                if type in (VOID, I1) or instruction.is_phi or not self._is_vector(instruction):
+                    continue
+                bits = 8 * self._layout.size(type)
+                work[bits] = work.get(bits, 0.0) + weight * bits
+        return max(work, key=lambda b: (work[b], b)) if work else 32
+
+    def cycles_of_thread(self, width: int) -> float:
+        """Cycles that a thread takes in lane groups of `width`."""
+        costs = RegionCosts(self._divergence, self._probability, width, self._isa)
+        total: dict[Loop | None, float] = {}
+        shared: dict[Loop | None, float] = {}
+        for number, block in enumerate(self._view.blocks):
+            loop = self._loops.innermost[number]
+            for instruction in block.instructions:
+                if self._is_vector(instruction):
+                    total[loop] = total.get(loop, 0.0) + costs.cycles(instruction)
+                else:
+                    shared[loop] = shared.get(loop, 0.0) + SCALAR
+        cycles = total.get(None, 0.0) + shared.get(None, 0.0)
+        for loop in self._loops.loops:
+            busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width)
+            cycles += LOOP_WEIGHT**loop.depth * (max(busy, self._latency[loop]) + shared.get(loop, 0.0))
+        return cycles / width
+
+    def _is_vector(self, instruction: Instruction) -> bool:
+        """Whether the instruction is done for each thread."""
+        if is_plain(instruction):
+            return self._divergence.access_form(instruction).form is not Form.UNIFORM
+        if instruction.type.is_void:
+            return not instruction.is_terminator
+        return not self._divergence.shape(instruction).is_strided
+
+    def _is_divergent(self, loop: Loop) -> bool:
+        branches = {self._view.blocks[source].terminator for source, _ in loop.exit_edges}
+        return any(b.operands and not self._divergence.is_uniform(b.operands[0]) for b in branches)
+
+    def _masking(self, loop: Loop, width: int) -> float:
+        return MASKING * -(-32 * width // self._isa.vector_bits) if self._is_divergent(loop) else 0.0
+
+    def _spills(self, loop: Loop, width: int) -> float:
+        """Cycles for values that live through the loop, or are carried, and have no register."""
+        header = self._view.blocks[loop.header]
+        live: set[Value] = {*self._live.live_in[header], *header.phis()}
+        vectors = [v for v in live if isinstance(v, Instruction) and self._is_vector(v)]
+        bits = sum(8 * self._layout.size(v.type) for v in vectors if v.type != I1)
+        used = bits * width / self._isa.vector_bits
+        return SPILL * max(0.0, used + _SPARE_REGISTERS - self._isa.vector_registers)
+
+    def _recurrence(self, loop: Loop) -> float:
+        """The latency from a value that the innermost `loop` carries to the next."""
+        if loop.children:
+            return 0.0
+        if self._is_divergent(loop) and self._gathers(loop):
+            # Which way the thread goes on is found out from what it gathers, be it by way of a stack.
+            return MISS_LATENCY
+        blocks = [self._view.blocks[n] for n in self._order if n in loop.blocks]
+        header = self._view.blocks[loop.header]
+        depth: dict[Value, float] = {}
+        for block in blocks:
+            for instruction in block.instructions:
+                if block is header and instruction.is_phi:
+                    if self._is_vector(instruction):
+                        depth[instruction] = 0.0
+                    continue
+                known = [depth[v] for v in instruction.operands if v in depth]
+                if known and self._is_vector(instruction):
+                    depth[instruction] = max(known) + self._latency_of(instruction)
+        latches = {self._view.blocks[n] for n in loop.latches}
+        carried = [v for phi in header.phis() for v, source in phi.incoming() if source in latches]
+        return max((depth.get(v, 0.0) for v in carried), default=0.0)
+
+    def _gathers(self, loop: Loop) -> bool:
+        accesses = (i for n in loop.blocks for i in self._view.blocks[n].instructions if i.op == "load")
+        return any(self._divergence.access_form(a).form is Form.GATHER for a in accesses)
+
+    def _latency_of(self, instruction: Instruction) -> float:
+        if instruction.op == "load":
+            form = self._divergence.access_form(instruction).form
+            if form in (Form.UNIFORM, Form.CONTIGUOUS):
+                return memory_cost("load", "contiguous", 32, 1, self._isa).latency
+            return MISS_LATENCY
+        op = instruction.op
+        if op == "call":
+            op = ".".join((instruction.callee_name or "").split(".")[:2])
+        return instruction_cost(op, 32, 1, self._isa).latency

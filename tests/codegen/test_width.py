@@ -1,0 +1,106 @@
+"""The width that is chosen for a kernel, and what is said of it."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from weft import cuda
+from weft.analysis.divergence import analyze_divergence
+from weft.analysis.shapes import domain_named
+from weft.codegen.width import MAX_WIDTH, choose_width
+from weft.cuda.build import lower
+from weft.frontend.python.typeof import typeof
+from weft.ir.reader import read_module
+from weft.machine.targets import AVX2, AVX512, SSE4, Isa
+from weft.options import CompileOptions, Timings
+
+ISAS = (SSE4, AVX2, AVX512)
+
+
+def chain(body: str, type: str = "float", carried: int = 1) -> str:
+    """A kernel with a divergent loop that carries values of this type."""
+    phis = "\n".join(
+        f"  %v{i} = phi {type} [ %start{i}, %entry ], [ %next{i}, %head ]" for i in range(carried)
+    )
+    params = "".join(f", {type} %s{i}" for i in range(carried))
+    starts = "\n".join(f"  %start{i} = fadd {type} %s{i}, %x" for i in range(carried))
+    return f"""
+define void @k(ptr %out, i64 %tid.x{params}) "weft.kernel" {{
+entry:
+  %x = uitofp i64 %tid.x to {type}
+{starts}
+  br label %head
+head:
+{phis}
+{body}
+  %c = fcmp olt {type} %next0, 4.0
+  br i1 %c, label %head, label %done
+done:
+  %at = getelementptr {type}, ptr %out, i64 %tid.x
+  store {type} %next0, ptr %at
+  ret void
+}}
+"""
+
+
+def chosen(text: str, isa: Isa) -> int:
+    kernel = read_module(text).functions["k"]
+    domain = domain_named("product", (16,))
+    divergence = analyze_divergence(
+        kernel, domain=domain, initial={kernel.args[1]: domain.strided(1, 64, 16)}, width=16
+    )
+    choice = choose_width(divergence, isa)
+    assert choice.width <= MAX_WIDTH
+    assert "register" in choice.reason
+    return choice.width
+
+
+LATENCY_BOUND = "  %a = fmul {0} %v0, %v0\n  %b = fadd {0} %a, %x\n  %next0 = fmul {0} %b, %b"
+BUSY = "\n".join(
+    f"  %p{i} = fdiv float %v{i}, %x\n  %q{i} = fdiv float %p{i}, %v{i}\n  %next{i} = fadd float %q{i}, %x"
+    for i in range(12)
+)
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_a_loop_bound_by_latency_runs_in_several_registers(isa: Isa) -> None:
+    assert chosen(chain(LATENCY_BOUND.format("float")), isa) >= 2 * isa.lanes(32)
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_wider_elements_make_fewer_lanes(isa: Isa) -> None:
+    narrow, wide = (chosen(chain(LATENCY_BOUND.format(t), t), isa) for t in ("float", "double"))
+    assert wide <= narrow / 2 or wide == 2
+
+
+@pytest.mark.parametrize("isa", [SSE4, AVX2], ids=lambda isa: isa.name)
+def test_values_that_do_not_fit_the_register_file_make_fewer_lanes(isa: Isa) -> None:
+    assert chosen(chain(BUSY, carried=12), isa) == isa.lanes(32)
+
+
+def iterate(out, start):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        z = start[i]
+        n = 0
+        while z < np.float32(4) and n < 100:
+            z = z * z + start[i]
+            n += 1
+        out[i] = n
+
+
+def in_group(out, start):
+    out[cuda.grid(1)] = start[cuda.threadIdx.x]
+
+
+def remarks(function: Callable[..., None], **options: int) -> str:
+    types = (typeof(np.zeros(1, np.int32)), typeof(np.zeros(1, np.float32)))
+    _, found = lower(function, types, CompileOptions(**options), Timings())
+    return " ".join(r.message for r in found)
+
+
+def test_the_reason_is_remarked() -> None:
+    assert "registers of 32-bit values" in remarks(iterate)
+    assert "runs 4 threads at a time, as asked for" in remarks(iterate, width=4)
+    assert "a register of 32-bit values" in remarks(in_group)
