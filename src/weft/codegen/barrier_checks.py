@@ -8,17 +8,23 @@ from weft.analysis.shapes import Shape, domain_named
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Value
 from weft.ir.locations import span_of
-from weft.transform.barriers import barriers_of
+from weft.transform.barriers import FRAME_PARAMETERS, barriers_of
 from weft.transform.redundant_barriers import remove_redundant_barriers
 
 
-def analyze_group(kernel: Function) -> Divergence:
-    """The divergence of a kernel with work-item parameters, for the threads of a work-group."""
+def analyze_group(kernel: Function, linear: bool = False) -> Divergence:
+    """The divergence of a kernel with work-item parameters, for the threads of a work-group.
+
+    With `linear`, its parameter ``tid.x`` is the linear number of a thread.
+    """
     domain = domain_named("product", (None, None, None))
     dimensions = {f"tid.{d}": i for i, d in enumerate("xyz")}
     ids: dict[Value, Shape] = {
         a: domain.lane_id(dimensions[a.name], 64) for a in kernel.args if a.name in dimensions
     }
+    for argument in kernel.args:
+        if argument.name == FRAME_PARAMETERS[0] or (linear and argument.name in dimensions):
+            ids[argument] = domain.varying(64)
     return analyze_divergence(kernel, domain=domain, initial=ids, scope=Scope.GROUP)
 
 

@@ -46,10 +46,8 @@ class GroupContinuations:
     ----------
     parts
         The continuations by the number of the barrier that they follow.
-    frame_bytes
-        The frame of a lane group.
-    lines
-        The source line of each barrier.
+    split
+        How the kernel was split: what is kept across its barriers, and where.
     settle
         Runs on the lanes that did not arrive at a barrier with others; None where all always do.
     linear
@@ -58,10 +56,14 @@ class GroupContinuations:
 
     width: int
     parts: tuple[LaneContinuation, ...]
-    frame_bytes: int
-    lines: tuple[int, ...]
+    split: BarrierProgram
     settle: Function | None = None
     linear: bool = False
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The source line of each barrier."""
+        return self.split.lines
 
     @property
     def functions(self) -> list[Function]:
@@ -69,15 +71,16 @@ class GroupContinuations:
         return [f for part in self.parts for f in (part.full, part.masked) if f is not None]
 
     def arena(self, fixed: int) -> ArenaNeeds:
-        """What a work-group needs beside `fixed` bytes: frames and live lanes, and a frame to set one aside."""
-        aside = self.frame_bytes if self.settle is not None else 0
-        return ArenaNeeds(fixed + aside, self.frame_bytes + 8, self.width)
+        """What a work-group needs beside `fixed` bytes: frames, live lanes, and what is kept once for all."""
+        frame, common = self.split.frame_bytes, self.split.common_bytes
+        aside = frame if self.settle is not None else 0
+        return ArenaNeeds(fixed + aside + 2 * common, frame + 8, self.width)
 
 
 def thread_by_thread(program: BarrierProgram) -> GroupContinuations:
     """The continuations as they are, for lane groups of one thread."""
     parts = tuple(LaneContinuation(c.function) for c in program.continuations)
-    return GroupContinuations(1, parts, program.frame_bytes, program.lines)
+    return GroupContinuations(1, parts, program)
 
 
 def run_continuations(
@@ -89,9 +92,11 @@ def run_continuations(
     """
     builder, function = group.builder, group.function
     lane_groups = count_lane_groups(group, program.width, program.linear)
-    live = builder.gep(I8, scratch, (builder.binary("mul", lane_groups, _i64(program.frame_bytes)),))
+    common = builder.gep(I8, scratch, (_i64(program.split.common_bytes),))
+    frames = builder.gep(I8, common, (_i64(program.split.common_bytes),))
+    live = builder.gep(I8, frames, (builder.binary("mul", lane_groups, _i64(program.split.frame_bytes)),))
     aside = builder.gep(I64, live, (lane_groups,))
-    rounds = _Rounds(group, program, arena, scratch, live, aside, error, number)
+    rounds = _Rounds(group, program, arena, frames, live, aside, error, number)
     voted = builder.gep(I8, arena, (_i64(VOTED),))
     builder.store(ConstInt(I32, 0), arena, align=4)
 
@@ -102,6 +107,10 @@ def run_continuations(
     builder.at_end(round_block)
     current = builder.phi(I32, "barrier")
     current.add_incoming(ConstInt(I32, 0), before)
+    # What one round keeps for all lane groups is read by the next one, and each is still read while others write.
+    known, told = builder.phi(pointer(), "common"), builder.phi(pointer(), "common.next")
+    known.add_incoming(scratch, before)
+    told.add_incoming(common, before)
     next_round = function.add_block("round.next")
     group_done = function.add_block("group.finished")
     seen = Builder(next_round).phi(I32, "seen")
@@ -111,7 +120,7 @@ def run_continuations(
     builder.switch(current, unknown, list(enumerate(cases)))
     for k, case in enumerate(cases):
         builder.at_end(case)
-        result = rounds.run(k)
+        result = rounds.run(k, known, told)
         assert builder.block is not None
         seen.add_incoming(result, builder.block)
         builder.br(next_round)
@@ -119,6 +128,8 @@ def run_continuations(
     builder.store(builder.load(I32, arena, align=4), voted, align=4)
     builder.store(ConstInt(I32, 0), arena, align=4)
     current.add_incoming(seen, next_round)
+    known.add_incoming(told, next_round)
+    told.add_incoming(known, next_round)
     builder.cond_br(builder.icmp("eq", seen, ConstInt(I32, FINISHED)), group_done, round_block)
     builder.at_end(group_done)
 
@@ -136,7 +147,7 @@ class _Rounds:
     error: Value
     number: Value
 
-    def run(self, k: int) -> Value:
+    def run(self, k: int, common: Value, common_next: Value) -> Value:
         """Run continuation `k` for each unfinished lane group; the barrier they reached, or `FINISHED`."""
         builder, function = self.group.builder, self.group.function
         finished = ConstInt(I32, FINISHED)
@@ -153,9 +164,9 @@ class _Rounds:
                 run = function.add_block("run")
                 builder.cond_br(builder.icmp("ne", live, _i64(0)), run, skip)
                 builder.at_end(run)
-            offset = builder.binary("mul", lanes.index, _i64(self.program.frame_bytes))
+            offset = builder.binary("mul", lanes.index, _i64(self.program.split.frame_bytes))
             frame = builder.gep(I8, self.frames, (offset,))
-            arguments = [*self.group.thread_args(lanes.tid), frame, self.votes]
+            arguments = [*self.group.thread_args(lanes.tid), frame, self.votes, common, common_next]
             reached = self._call(self.program.parts[k], arguments, lanes, live)
             left: Value = builder.select(builder.icmp("eq", reached, finished), _i64(0), live)
             if self.program.settle is not None:

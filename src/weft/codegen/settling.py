@@ -14,7 +14,7 @@ from weft.codegen.continuations import DIVERGED, LEFT, LaneContinuation, report_
 from weft.ir import Builder, ConstInt, Function, Module, Value
 from weft.ir.types import I1, I8, I32, I64, VOID, FunctionType, pointer
 from weft.transform.barriers import FINISHED
-from weft.transform.continuations import ARRIVED
+from weft.transform.continuations import ARRIVED, frame_arguments
 
 
 def build_settle(module: Module, name: str, parts: Sequence[LaneContinuation], frame_bytes: int) -> Function:
@@ -30,7 +30,7 @@ def build_settle(module: Module, name: str, parts: Sequence[LaneContinuation], f
     function.linkage.linkage = "internal"
     function.attributes = ("nounwind", "noinline")
     arguments: list[Value] = list(function.args[: len(first.args)])
-    frame, votes = arguments[-2:]
+    frame, votes, *_ = frame_arguments(function)
     aside, live, at, error, group = function.args[-5:]
     zero, none = ConstInt(I64, 0), ConstInt(I32, FINISHED)
 

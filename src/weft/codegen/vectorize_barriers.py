@@ -7,10 +7,11 @@ alone knows less, as values come out of the frame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.barrier_checks import analyze_group
 from weft.codegen.continuations import GroupContinuations, LaneContinuation
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.settling import build_settle
@@ -65,12 +66,25 @@ def vectorize_at_barriers(
         kernel, domain=domain_named("product", lanes.extents), initial=shapes, width=width
     )
     chain = _Widener(module, called, whole, shapes, summary)
-    program, parts = chain.widen(split)
+    common = _common_values(split, analyze_group(kernel, linear)) if split.arrives_whole else set()
+    program, parts = chain.widen(split, common)
     settle = None
     if not program.arrives_whole:
         settle = build_settle(module, f"{kernel.name}.settle", parts, program.frame_bytes)
     del module.functions[kernel.name]
-    return GroupContinuations(width, parts, program.frame_bytes, program.lines, settle, linear), summary
+    return GroupContinuations(width, parts, program, settle, linear), summary
+
+
+def _common_values(split: KernelAtBarriers, group: Divergence) -> set[Value]:
+    """Values that all threads of the work-group have computed, and found the same."""
+    return {
+        value
+        for value in split.kernel.instructions()
+        if not value.type.is_void
+        and value.block is not None
+        and value.block.predicate is None
+        and all(group.shape_in(value, b.block).is_uniform for b in split.barriers if b.block is not None)
+    }
 
 
 class _Widener:
@@ -91,11 +105,13 @@ class _Widener:
         self.shapes = shapes
         self.summary = summary
 
-    def widen(self, split: KernelAtBarriers) -> tuple[BarrierProgram, tuple[LaneContinuation, ...]]:
-        """The continuations, each in its two versions."""
+    def widen(
+        self, split: KernelAtBarriers, common: Collection[Value]
+    ) -> tuple[BarrierProgram, tuple[LaneContinuation, ...]]:
+        """The continuations, each in its two versions; `common` are the same in the whole work-group."""
         strides = self._strides(split.kernel)
         while True:
-            program = split.split(strides)
+            program = split.split(strides, {v for v in common if strides.get(v) == 0})
             whole = [self._shapes_in(c) for c in program.continuations]
             found = [self._analyze(c.function, s) for c, s in zip(program.continuations, whole, strict=True)]
             lost = {

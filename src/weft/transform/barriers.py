@@ -26,7 +26,7 @@ from weft.ir.cfg_edit import split_block
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.layout import parse_datalayout
 from weft.ir.types import FunctionType, Type, pointer
-from weft.transform.continuations import FINISHED, Continuation, ContinuationBuilder
+from weft.transform.continuations import FINISHED, FRAME_PARAMETERS, Continuation, ContinuationBuilder
 from weft.transform.frame import Slot, assign_slots, value_size
 from weft.transform.objects_in_frame import move_objects_to_frame
 from weft.transform.rematerialize import Rematerializer
@@ -40,17 +40,15 @@ __all__ = [
     "split_at_barriers",
 ]
 
-FRAME_PARAMETERS = ("frame", "votes")
-"""The parameters that continuations have beside those of the kernel."""
-
 
 @dataclass(frozen=True, slots=True)
 class BarrierProgram:
     """The kernel as continuations.
 
     `frame_bytes` is the frame of one lane group, `slots` what is kept where, `kept[k - 1]` the values kept across
-    barrier k, and `lines` the source line of each barrier (0 when unknown). Unless `arrives_whole`, a part of a lane
-    group may arrive at a barrier.
+    barrier k, and `lines` the source line of each barrier (0 when unknown). `common` are the slots of values that are
+    kept once for the work-group, in `common_bytes`. Unless `arrives_whole`, a part of a lane group may arrive at a
+    barrier.
     """
 
     continuations: tuple[Continuation, ...]
@@ -58,7 +56,9 @@ class BarrierProgram:
     slots: dict[Value, Slot]
     kept: tuple[tuple[Value, ...], ...]
     lines: tuple[int, ...]
-    arrives_whole: bool = True
+    common: dict[Value, Slot]
+    common_bytes: int
+    arrives_whole: bool
 
 
 def barriers_of(function: Function) -> list[Instruction]:
@@ -105,21 +105,35 @@ class KernelAtBarriers:
         self.kernel = kernel
         self.lanes = lanes
         self.barriers = barriers_of(kernel)
-        frame = _append_parameter(kernel, "frame", pointer())
-        _append_parameter(kernel, "votes", pointer())
+        for name in FRAME_PARAMETERS:
+            _append_parameter(kernel, name, pointer())
         self._resumes = [_split_after(barrier) for barrier in self.barriers]
         self._layout = parse_datalayout(module.datalayout)
         self._object_bytes = move_objects_to_frame(
-            kernel, self.barriers, frame, self._layout, lanes, uniform_objects
+            kernel, self.barriers, self.frame, self._layout, lanes, uniform_objects
         )
 
-    def split(self, strides: Mapping[Value, int] | None = None) -> BarrierProgram:
+    @property
+    def frame(self) -> Argument:
+        """The parameter that points to the lane group's frame."""
+        return self.kernel.args[-len(FRAME_PARAMETERS)]
+
+    @property
+    def arrives_whole(self) -> bool:
+        """Whether no barrier is under a mask."""
+        return all(b.block is not None and b.block.predicate is None for b in self.barriers)
+
+    def split(
+        self, strides: Mapping[Value, int] | None = None, common: Collection[Value] = ()
+    ) -> BarrierProgram:
         """Add the continuations to the module; the kernel stays.
 
         Parameters
         ----------
         strides
             Values of which one lane's is enough, and the distance between neighbouring lanes.
+        common
+            Those of which one thread's of the work-group is enough.
         """
         kernel, barriers = self.kernel, self.barriers
         remat = Rematerializer()
@@ -127,13 +141,15 @@ class KernelAtBarriers:
         after = [[v for v in live.after(b) if not isinstance(v, Argument)] for b in barriers]
         kept = [[v for v in values if not remat.can(v)] for values in after]
         sizes = {v: value_size(self._layout, v) for values in kept for v in values}
-        slots, slot_bytes = assign_slots(kept, sizes, strides or {}, self.lanes)
+        own = [[v for v in values if v not in common] for values in kept]
+        slots, slot_bytes = assign_slots(own, sizes, strides or {}, self.lanes)
         slots = {v: slot.moved(self._object_bytes) for v, slot in slots.items()}
+        shared = [[v for v in values if v in common] for values in kept]
+        common_slots, common_bytes = assign_slots(shared, sizes, strides or {}, self.lanes)
 
-        arrives_whole = all(b.block is not None and b.block.predicate is None for b in barriers)
         numbers = {barrier: n for n, barrier in enumerate(barriers, 1)}
         builder = ContinuationBuilder(
-            self.module, kernel, numbers, kept, slots, remat, self.lanes, not arrives_whole
+            self.module, kernel, numbers, kept, slots, common_slots, remat, self.lanes, not self.arrives_whole
         )
         continuations = [builder.build(0, kernel.entry, [])]
         for number, (resume, values) in enumerate(zip(self._resumes, after, strict=True), 1):
@@ -144,7 +160,9 @@ class KernelAtBarriers:
             slots,
             tuple(tuple(values) for values in kept),
             tuple(b.loc.line if b.loc else 0 for b in barriers),
-            arrives_whole,
+            common_slots,
+            common_bytes,
+            self.arrives_whole,
         )
 
 

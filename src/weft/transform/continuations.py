@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from weft.ir import (
     TRUE,
+    Argument,
     BasicBlock,
     Builder,
     ConstInt,
@@ -26,6 +27,10 @@ from weft.transform.ssa_repair import ReachingDefinition, rewrite_uses
 FINISHED = 0
 """What a continuation returns when the lane group has left the kernel."""
 
+FRAME_PARAMETERS = ("frame", "votes", "common", "common.next")
+"""The parameters that continuations have beside those of the kernel: the lane group's frame, the votes record, and the
+values kept once for the work-group, as the barrier just passed left them and for the next one."""
+
 VOTED, ARRIVED = 4, 8
 """Byte offsets in the record that `votes` points to: i32 the running sum of the barrier's votes, i32 the sum at the
 barrier just passed, i64 the lanes that arrived at the barrier."""
@@ -33,7 +38,7 @@ barrier just passed, i64 the lanes that arrived at the barrier."""
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """A barrier-free function ``i32 f(kernel parameters..., ptr frame, ptr votes)``.
+    """A barrier-free function ``i32 f(kernel parameters..., frame parameters...)``.
 
     `ends` are the numbers it may return, and `origins` tells of its values which one of the kernel they are, but for
     those that come out of slots with a value for each lane.
@@ -53,7 +58,9 @@ class ContinuationBuilder:
     numbers
         The number of each barrier, from 1.
     kept, slots
-        For each barrier the values kept in the frame, and where.
+        For each barrier the values kept, and where in the frame.
+    common
+        Where values are kept that one thread of the work-group keeps for all.
     notes_arrivals
         Whether continuations write down which lanes arrive at a barrier.
     """
@@ -63,6 +70,7 @@ class ContinuationBuilder:
     numbers: Mapping[Instruction, int]
     kept: Sequence[Sequence[Value]]
     slots: Mapping[Value, Slot]
+    common: Mapping[Value, Slot]
     remat: Rematerializer
     lanes: int
     notes_arrivals: bool
@@ -136,14 +144,16 @@ class ContinuationBuilder:
         if number == 0:
             return {}
         builder = Builder(entry)
-        frame = entry.function.args[-2]  # type: ignore[union-attr]
+        assert entry.function is not None
+        frame, votes, common, _ = frame_arguments(entry.function)
         resumed: dict[Value, Value] = {}
         known: dict[Value, Value] = {a: arguments[a] for a in self.kernel.args}
+        kept = dict.fromkeys(self.kept[number - 1])
         for value in live:
-            if value in self.slots and value in self.kept[number - 1]:
+            if value in kept:
                 builder.total = self.lanes > 1
-                slot = self.slots[value]
-                resumed[value] = restore(builder, value, frame, slot, self.lanes)
+                where, slot = self._place(value, frame, common)
+                resumed[value] = restore(builder, value, where, slot, self.lanes)
                 if slot.stride is not None:
                     known[value] = resumed[value]
             else:
@@ -152,7 +162,7 @@ class ContinuationBuilder:
         barrier = next(b for b, n in self.numbers.items() if n == number)
         if barrier.is_used:
             builder.total = self.lanes > 1
-            resumed[barrier] = _vote_result(builder, barrier, entry.function.args[-1])  # type: ignore[union-attr]
+            resumed[barrier] = _vote_result(builder, barrier, votes)
             origins[resumed[barrier]] = barrier
         return resumed
 
@@ -170,7 +180,7 @@ class ContinuationBuilder:
         assert isinstance(copy, Instruction) and copy.block is not None
         function, last = copy.block.function, copy.block
         assert function is not None
-        frame, votes = function.args[-2:]
+        frame, votes, _, common = frame_arguments(function)
         builder = Builder(before=copy)
         if copy.args:
             self._vote(builder, copy, votes)
@@ -187,12 +197,18 @@ class ContinuationBuilder:
             Builder(copy.block).br(last).loc = loc
             builder = Builder(last)
         for value in self.kept[number - 1]:
-            save(builder, values.get(value, value), frame, self.slots[value], self.lanes)
+            where, slot = self._place(value, frame, common)
+            save(builder, values.get(value, value), where, slot, self.lanes)
         # Its result of this time is seen behind it only; here, if anything, that of an earlier time is.
         copy.replace_all_uses(resumed.get(barrier, Poison(copy.type)))
         copy.erase()
         _end(last, number)
         return number
+
+    def _place(self, value: Value, frame: Value, common: Value) -> tuple[Value, Slot]:
+        """Where `value` is kept, and in what slot of it."""
+        slot = self.common.get(value)
+        return (frame, self.slots[value]) if slot is None else (common, slot)
 
     def _vote(self, builder: Builder, barrier: Instruction, votes: Value) -> None:
         """Add the lanes that vote to the running sum; for ``and``, those that vote against."""
@@ -204,6 +220,12 @@ class ContinuationBuilder:
         narrow = builder.cast("trunc", count, I32)
         builder.store(builder.binary("add", builder.load(I32, votes, align=4), narrow), votes, align=4)
         builder.total = False
+
+
+def frame_arguments(continuation: Function) -> list[Argument]:
+    """The arguments of a continuation for `FRAME_PARAMETERS`."""
+    first = next(i for i, a in enumerate(continuation.args) if a.name == FRAME_PARAMETERS[0])
+    return continuation.args[first : first + len(FRAME_PARAMETERS)]
 
 
 def _vote_result(builder: Builder, barrier: Instruction, votes: Value) -> Value:

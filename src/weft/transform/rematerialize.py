@@ -38,9 +38,7 @@ class Rematerializer:
         if known is not None:
             return known
         cost = MAX_CHAIN + 1
-        # A freeze picks one arbitrary value, which a second evaluation need not repeat.
-        cheap = OPCODES[value.op].form in _CHEAP_FORMS and value.op not in _EXPENSIVE
-        if cheap and is_speculatable(value) and value.guard is None:
+        if _is_cheap(value) and is_speculatable(value) and value.guard is None:
             cost = 1
             for operand in value.operands:
                 cost += self._chain_length(operand)
@@ -67,3 +65,13 @@ class Rematerializer:
             copy.set_operand(i, self.compute(builder, operand, known))
         known[value] = builder.insert(copy)
         return copy
+
+
+def _is_cheap(value: Instruction) -> bool:
+    """Whether one more such instruction costs no more than keeping its result.
+
+    A freeze picks one arbitrary value, which a second evaluation need not repeat.
+    """
+    if value.op == "call":
+        return value.callee_name == "weft.lane.id"
+    return OPCODES[value.op].form in _CHEAP_FORMS and value.op not in _EXPENSIVE

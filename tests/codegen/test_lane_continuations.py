@@ -1,0 +1,557 @@
+"""Barriers at W lanes: each program against the interpreter, what is kept across barriers, and in which form.
+
+In drawings ``==`` is a barrier and ``[m]`` a block that runs under a mask. What a barrier keeps is written as
+``name[bytes]`` for a value of each lane, ``name`` for one of the lane group (``name+s`` where neighbours are s apart),
+and ``name!`` for one of the work-group.
+"""
+
+import textwrap
+
+import numpy as np
+import pytest
+
+from codegen.machine_code import compile_kernel
+from weft import interp
+from weft.analysis.shapes import domain_named
+from weft.codegen.continuations import GroupContinuations
+from weft.codegen.functions import FunctionVectorizer
+from weft.codegen.launch_record import ErrorCode
+from weft.codegen.vectorize_barriers import vectorize_at_barriers
+from weft.codegen.widen.lanes import LaneSpace
+from weft.errors import BarrierDivergence
+from weft.ir.reader import read_module
+from weft.machine.host import host
+from weft.target.passes import FINAL_FAST
+from weft.transform.work_items import lower_work_items
+
+WIDTH = 4
+BLOCKS = ((1, 1, 1), (3, 1, 1), (4, 1, 1), (11, 1, 1), (16, 1, 1), (6, 3, 1), (2, 3, 4))
+WORDS = 3
+DECLARATIONS = """
+declare void @weft.barrier() convergent
+declare i32 @weft.barrier.count(i1) convergent
+declare i32 @weft.barrier.and(i1) convergent
+declare i32 @weft.barrier.or(i1) convergent
+declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
+declare i64 @weft.local.size(i32) nounwind speculatable willreturn memory(none)
+declare ptr addrspace(3) @weft.shared(i32) nounwind speculatable willreturn memory(none)
+"""
+IDS = """
+  %x = call i64 @weft.local.id(i32 0)
+  %y = call i64 @weft.local.id(i32 1)
+  %z = call i64 @weft.local.id(i32 2)
+  %sx = call i64 @weft.local.size(i32 0)
+  %sy = call i64 @weft.local.size(i32 1)
+  %sz = call i64 @weft.local.size(i32 2)
+  %plane = mul i64 %sx, %sy
+  %threads = mul i64 %plane, %sz
+  %zrows = mul i64 %z, %sy
+  %rows = add i64 %zrows, %y
+  %before = mul i64 %rows, %sx
+  %tid = add i64 %before, %x
+  %last = sub i64 %threads, 1
+  %mirror = sub i64 %last, %tid
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %mirror.at = getelementptr i32, ptr %p, i64 %mirror
+  %to = getelementptr i32, ptr %at, i64 %threads
+"""
+
+
+def kernel(body: str) -> str:
+    text = textwrap.dedent(body).replace("IDS\n", IDS)
+    return f'define void @kernel(ptr %p, i32 %n) "weft.kernel" {{\n{text}\n}}\n{DECLARATIONS}'
+
+
+def check(body: str, *sizes: int, blocks: tuple[tuple[int, int, int], ...] = BLOCKS) -> None:
+    """Machine code leaves the same memory as the interpreter, or ends as it does."""
+    text = kernel(body)
+    code = compile_kernel(text, WIDTH, passes=FINAL_FAST)
+    for block in blocks:
+        for n in sizes or (0, 3):
+            threads = block[0] * block[1] * block[2]
+            wanted = np.arange(WORDS * threads + 8, dtype=np.int32) * 3
+            got = wanted.copy()
+            try:
+                interp.launch(read_module(text), "kernel", [wanted, n], 1, block, width=WIDTH)
+            except BarrierDivergence:
+                assert code.run((got, n), block) == ErrorCode.BARRIER_DIVERGENCE, (block, n)
+                continue
+            assert code.run((got, n), block) == ErrorCode.OK, (block, n)
+            assert got.tolist() == wanted.tolist(), (block, n)
+
+
+def split(body: str) -> GroupContinuations:
+    module = read_module(kernel(body))
+    function = module.functions["kernel"]
+    lower_work_items(module, function)
+    lanes = LaneSpace((WIDTH,))
+    shapes = {
+        a: domain_named("product", (WIDTH,)).strided(1, 64, WIDTH) for a in function.args if a.name == "tid.x"
+    }
+    called = FunctionVectorizer(module, lanes, lambda callee, lanes: None, host().isa)
+    return vectorize_at_barriers(module, function, shapes, called)[0]
+
+
+def kept(body: str) -> list[str]:
+    """What each barrier keeps."""
+    program = split(body).split
+    lines: list[str] = []
+    for values in program.kept:
+        found: list[str] = []
+        for value in values:
+            slot = program.slots.get(value)
+            if slot is None:
+                found.append(f"{value.name}!")
+            elif slot.stride is None:
+                found.append(f"{value.name}[{slot.bytes(WIDTH)}]")
+            else:
+                found.append(f"{value.name}+{slot.stride}" if slot.stride else value.name)
+        lines.append(" ".join(sorted(found)))
+    return lines
+
+
+STRAIGHT = """
+  IDS
+  %own = load i32, ptr %at
+  %other = load i32, ptr %mirror.at
+  call void @weft.barrier()
+  %sum = mul i32 %own, %other
+  store i32 %sum, ptr %at
+  ret void
+"""
+
+
+def test_fig_3_values_of_the_lanes_are_vectors_in_the_frame():
+    r"""
+    entry              entry     (resume)
+      |                  |          |
+     ====      ==>      (1)       rest
+      |                             |
+     rest                          (0)
+    """
+    check(STRAIGHT)
+    assert kept(STRAIGHT) == ["other[16] own[16]"]
+
+
+LOOP = """
+entry:
+  IDS
+  br label %head
+head:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %body ]
+  %more = icmp slt i32 %i, %n
+  br i1 %more, label %body, label %exit
+body:
+  %other = load i32, ptr %mirror.at
+  call void @weft.barrier()
+  %sum = add i32 %other, %i
+  store i32 %sum, ptr %at
+  %i.next = add i32 %i, 1
+  call void @weft.barrier()
+  br label %head
+exit:
+  ret void
+"""
+
+
+def test_fig_4_the_counter_of_a_loop_is_kept_once_for_the_work_group():
+    r"""
+       entry            entry      (resume 1)  (resume 2)
+         |                |            |           |
+        head<---+        head        tail        head
+        /  \    |        /  \          |         /  \
+     exit  body |     exit  body      (2)     exit  body
+            |   |      |     |                 |     |
+           ==== |     (0)   (1)               (0)   (1)
+            |   |
+           ==== |
+            +---+
+    """
+    check(LOOP, 0, 1, 4)
+    assert kept(LOOP) == ["i! other[16]", "i.next!"]
+
+
+def test_a_barrier_in_a_uniform_branch_keeps_what_is_defined_before_it():
+    r"""
+    entry             entry        (resume)
+     | \                | \            |
+     | ====    ==>      | (1)        join
+     | /                |              |
+    join               (0)            (0)
+    """
+    body = """
+    entry:
+      IDS
+      %own = load i32, ptr %at
+      %many = icmp sgt i32 %n, 2
+      br i1 %many, label %then, label %join
+    then:
+      %seen = load i32, ptr %mirror.at
+      call void @weft.barrier()
+      %both = mul i32 %own, %seen
+      br label %join
+    join:
+      %value = phi i32 [ %own, %entry ], [ %both, %then ]
+      store i32 %value, ptr %at
+      ret void
+    """
+    check(body)
+    assert kept(body) == ["own[16] seen[16]"]
+
+
+EARLY_RETURN = """
+entry:
+  IDS
+  %limit = sext i32 %n to i64
+  %leaves = icmp ugt i64 %tid, %limit
+  br i1 %leaves, label %exit, label %stay
+stay:
+  %own = load i32, ptr %at
+  call void @weft.barrier()
+  %twice = mul i32 %own, 2
+  store i32 %twice, ptr %to
+  call void @weft.barrier()
+  %count = call i32 @weft.barrier.count(i1 true)
+  store i32 %count, ptr %at
+  br label %exit
+exit:
+  ret void
+"""
+
+
+def test_lanes_that_have_returned_are_masked_from_then_on():
+    r"""
+    entry            entry      (resume)
+     |  \              |           |
+     | stay          [stay]      [rest]
+     |  ====   ==>    (1)         exit
+     |  rest                       |
+     |  /                         (0)
+    exit
+    """
+    check(EARLY_RETURN, -1, 0, 2, 3, 5, 100)
+
+
+def test_break_and_continue_around_barriers_of_nested_loops():
+    r"""
+    outer<---------+
+      |            |
+    inner<--+      |
+     | ==== |      |
+     | |  \ |      |
+     | |   next    |   (continue)
+     | +-> break --+
+    ==== ----------+
+      |
+     exit
+    """
+    check(
+        """
+        entry:
+          IDS
+          br label %outer
+        outer:
+          %i = phi i32 [ 0, %entry ], [ %i.next, %outer.latch ]
+          %sum = phi i32 [ 0, %entry ], [ %sum.out, %outer.latch ]
+          %more = icmp slt i32 %i, %n
+          br i1 %more, label %inner, label %exit
+        inner:
+          %j = phi i32 [ 0, %outer ], [ %j.next, %next ]
+          %part = phi i32 [ %sum, %outer ], [ %part.next, %next ]
+          %own = load i32, ptr %mirror.at
+          call void @weft.barrier()
+          %seen = add i32 %own, %j
+          %bit = and i32 %j, 1
+          %odd = icmp eq i32 %bit, 1
+          br i1 %odd, label %next, label %work
+        work:
+          %grown = add i32 %part, %seen
+          %stop = icmp sgt i32 %j, %i
+          br i1 %stop, label %break, label %next
+        next:
+          %part.next = phi i32 [ %part, %inner ], [ %grown, %work ]
+          %j.next = add i32 %j, 1
+          %enough = icmp sgt i32 %j.next, 4
+          br i1 %enough, label %behind, label %inner
+        behind:
+          call void @weft.barrier()
+          br label %outer.latch
+        break:
+          br label %outer.latch
+        outer.latch:
+          %sum.out = phi i32 [ %part.next, %behind ], [ %grown, %break ]
+          store i32 %sum.out, ptr %at
+          call void @weft.barrier()
+          %i.next = add i32 %i, 1
+          br label %outer
+        exit:
+          store i32 %sum, ptr %to
+          ret void
+        """,
+        0, 1, 4, 5,
+    )  # fmt: skip
+
+
+STRIDED = """
+entry:
+  IDS
+  %turns = sext i32 %n to i64
+  %whole = mul i64 %threads, %turns
+  %bound = add i64 %whole, EXTRA
+  br label %head
+head:
+  %i = phi i64 [ %tid, %entry ], [ %i.next, %body ]
+  %sum = phi i32 [ 0, %entry ], [ %sum.next, %body ]
+  %more = icmp slt i64 %i, %bound
+  br i1 %more, label %body, label %exit
+body:
+  %other = load i32, ptr %mirror.at
+  call void @weft.barrier()
+  %sum.next = add i32 %sum, %other
+  store i32 %sum.next, ptr %at
+  call void @weft.barrier()
+  %i.next = add i64 %i, %threads
+  br label %head
+exit:
+  store i32 %sum, ptr %to
+  ret void
+"""
+
+
+def test_a_strided_loop_of_equal_trip_counts():
+    r"""
+    head<---+       Its condition varies, as far as is known; so the barriers are under the mask of those who are
+     |  \   |       still in the loop. They all are, or none is.
+    exit ====
+          |  |
+         ====+
+    """
+    check(STRIDED.replace("EXTRA", "0"), 0, 1, 3)
+
+
+@pytest.mark.parametrize("extra", [1, 2, 3])
+def test_threads_that_leave_the_loop_earlier_and_return_do_not_take_part_any_more(extra: int):
+    check(STRIDED.replace("EXTRA", str(extra)), 0, 2)
+
+
+def test_a_condition_that_happens_to_be_the_same_in_all_threads():
+    r"""
+       entry
+       /   \      Both sides run under masks of which one is empty: nobody arrives at that side's barrier.
+    [====][====]
+       \   /
+       join
+    """
+    check(
+        """
+        entry:
+          IDS
+          %own = load i32, ptr %at
+          %zero = mul i32 %own, 0
+          %chosen = add i32 %zero, %n
+          %hidden = freeze i32 %chosen
+          %some = icmp sgt i32 %hidden, 2
+          br i1 %some, label %then, label %else
+        then:
+          %a = load i32, ptr %mirror.at
+          call void @weft.barrier()
+          store i32 %a, ptr %at
+          br label %join
+        else:
+          %b = load i32, ptr %at
+          call void @weft.barrier()
+          %twice = mul i32 %b, 2
+          store i32 %twice, ptr %at
+          br label %join
+        join:
+          ret void
+        """
+    )
+
+
+DIVERGES = """
+entry:
+  IDS
+  %own = load i32, ptr %at
+  %limit = sext i32 %n to i64
+  %some = icmp slt i64 %tid, %limit
+  br i1 %some, label %then, label %else
+then:
+  call void @weft.barrier()
+  store i32 1, ptr %at
+  br label %join
+else:
+  ELSE
+  store i32 %own, ptr %to
+  br label %join
+join:
+  %value = phi i32 [ 1, %then ], [ %own, %else ]
+  END
+  store i32 %value, ptr %to
+  ret void
+"""
+
+
+@pytest.mark.parametrize("end", ["", "call void @weft.barrier()"])
+@pytest.mark.parametrize("other", ["", "call void @weft.barrier()"])
+def test_threads_apart_return_or_diverge_as_on_the_interpreter(other: str, end: str):
+    r"""
+        entry
+        /   \
+     ====   (==)    The others run on: those who return no longer count, those who stop elsewhere make the barrier
+        \   /       divergent.
+        (==)
+    """
+    check(DIVERGES.replace("ELSE", other).replace("END", end), 0, 2, 3, 4, 100)
+
+
+def test_what_waits_is_not_spoilt_by_those_who_run_on():
+    """The others pass barriers under empty masks, which save values of their own."""
+    check(
+        """
+        entry:
+          IDS
+          %mine = alloca [2 x i32]
+          %own = load i32, ptr %at
+          store i32 %own, ptr %mine
+          %limit = sext i32 %n to i64
+          %some = icmp slt i64 %tid, %limit
+          br i1 %some, label %wait, label %join
+        wait:
+          call void @weft.barrier()
+          %back = load i32, ptr %mine
+          %more = add i32 %back, %own
+          br label %join
+        join:
+          %value = phi i32 [ %more, %wait ], [ 7, %entry ]
+          store i32 %value, ptr %mine
+          %low = icmp slt i32 %value, -5
+          br i1 %low, label %never, label %exit
+        never:
+          call void @weft.barrier()
+          store i32 0, ptr %mine
+          br label %exit
+        exit:
+          %last.value = load i32, ptr %mine
+          store i32 %last.value, ptr %to
+          ret void
+        """,
+        0, 2, 5, 100,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["count", "and", "or"])
+def test_votes_are_of_the_threads_of_the_whole_group(what: str):
+    check(
+        f"""
+          IDS
+          %limit = sext i32 %n to i64
+          %vote = icmp ult i64 %tid, %limit
+          %total = call i32 @weft.barrier.{what}(i1 %vote)
+          store i32 %total, ptr %at
+          ret void
+        """,
+        0, 1, 3, 4, 5, 16, 100,
+    )  # fmt: skip
+
+
+def test_a_value_strided_in_the_lanes_is_kept_as_that_of_lane_zero():
+    body = """
+    entry:
+      IDS
+      br label %head
+    head:
+      %i = phi i64 [ %x, %entry ], [ %i.next, %head ]
+      %k = phi i32 [ 0, %entry ], [ %k.next, %head ]
+      %from = getelementptr i32, ptr %p, i64 %i
+      %value = load i32, ptr %from
+      call void @weft.barrier()
+      store i32 %value, ptr %to
+      call void @weft.barrier()
+      %i.next = add i64 %i, 1
+      %k.next = add i32 %k, 1
+      %more = icmp slt i32 %k.next, %n
+      br i1 %more, label %head, label %exit
+    exit:
+      ret void
+    """
+    check(body, 1, 3)
+    assert kept(body) == ["i+1 k! value[16]", "i+1 k!"]
+
+
+SCOPE = """
+  IDS
+  %row = OF
+  %from = getelementptr i32, ptr %p, i64 %row
+  %value = load i32, ptr %from
+  call void @weft.barrier()
+  store i32 %value, ptr %to
+  call void @weft.barrier()
+  %again = load i32, ptr %to
+  %sum = add i32 %again, %value
+  store i32 %sum, ptr %at
+  ret void
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [
+        ("add i64 %y, 1", "value"),
+        ("add i64 %z, 1", "value"),
+        ("lshr i64 %x, 2", "value"),
+        ("lshr i64 %x, 5", "value"),
+        ("lshr i64 %x, 1", "value[16]"),
+        ("add i64 %sx, 1", "value!"),
+    ],
+)
+def test_the_same_in_a_lane_group_is_not_the_same_in_the_work_group(value: str, form: str):
+    """`threadIdx.y`, `tid // W` and `p[tid >> 5]` are uniform in lane groups, and differ among them."""
+    body = SCOPE.replace("OF", value)
+    check(body, 0)
+    assert kept(body) == [form, form]
+
+
+def test_a_branch_on_what_differs_among_lane_groups_is_no_branch_of_the_work_group():
+    """What it chooses is kept for each lane group, though each sees one value only."""
+    body = """
+    entry:
+      IDS
+      %own = load i32, ptr %p
+      %first = icmp eq i64 %y, 0
+      br i1 %first, label %then, label %join
+    then:
+      br label %join
+    join:
+      %chosen = phi i32 [ %own, %entry ], [ 5, %then ]
+      call void @weft.barrier()
+      store i32 %chosen, ptr %to
+      ret void
+    """
+    check(body)
+    assert kept(body) == ["chosen"]
+
+
+def test_stack_objects_of_each_thread_and_one_for_all():
+    body = """
+      IDS
+      %each = alloca [4 x i32]
+      %all = alloca [4 x i32]
+      %narrow = trunc i64 %tid to i32
+      %place = and i64 %tid, 3
+      %in.each = getelementptr i32, ptr %each, i64 %place
+      %in.all = getelementptr i32, ptr %all, i64 2
+      store i32 %narrow, ptr %each
+      store i32 %narrow, ptr %in.each
+      store i32 %n, ptr %in.all
+      call void @weft.barrier()
+      %a = load i32, ptr %in.each
+      %b = load i32, ptr %in.all
+      %sum = add i32 %a, %b
+      store i32 %sum, ptr %at
+      ret void
+    """
+    check(body)
+    # 16 bytes for each of the lanes, and 16 for all of them.
+    assert split(body).split.frame_bytes == 128
+    assert kept(body) == [""]
