@@ -27,12 +27,16 @@ from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.layout import parse_datalayout
 from weft.machine.targets import Isa
+from weft.transform.unify_returns import unify_returns
 
 MAX_VERSIONS = 8
 """Versions of one function; calls with yet another signature share the one that serves all."""
 
 MAX_STEPS = 2
 """Steps of one parameter, from lane to lane, that are told apart."""
+
+VERSION_ATTRIBUTE = "weft.version.of"
+"""Function attribute of versions, by which several vectorizers of a module share them."""
 
 _OWN_COPY = ("byval", "inalloca", "preallocated", "swifterror")
 """Attributes of parameters that are more than a value."""
@@ -108,6 +112,8 @@ class FunctionVectorizer:
 
     def _is_suitable(self, function: Function) -> bool:
         known = self._suitable.get(function)
+        if known is None and function.blocks:
+            unify_returns(function)
         if known is None:
             types = [*function.fn_type.params, function.fn_type.result]
             known = self._suitable[function] = (
@@ -128,14 +134,22 @@ class FunctionVectorizer:
                 width=self.lanes.width, summaries=self._results, partial_entry=signature.masked,
             )  # fmt: skip
             uniform = found.result.is_uniform
-        names = (*(a.name for a in function.args), *(("mask",) if signature.masked else ()))
-        declared = Function(
-            signature.name(function.name, self.isa), signature.function_type(function.fn_type, uniform), names
-        )
-        version = SimdFunction(self.module.add_function(declared), signature)
-        self._versions[function, signature] = version
+        type = signature.function_type(function.fn_type, uniform)
+        mark = f'"{VERSION_ATTRIBUTE}"="{function.name}"'
+        name = base = signature.name(function.name, self.isa)
+        made = self.module.functions.get(name)
+        number = 0
+        while made is not None and (mark not in made.attributes or made.fn_type != type):
+            number += 1
+            name = f"{base}.{number}"
+            made = self.module.functions.get(name)
+        if made is None:
+            names = (*(a.name for a in function.args), *(("mask",) if signature.masked else ()))
+            made = self.module.add_function(Function(name, type, names))
+            made.attributes = (mark,)
+            self._ordered.append((function, SimdFunction(made, signature)))
+        version = self._versions[function, signature] = SimdFunction(made, signature)
         self._count[function] = self._count.get(function, 0) + 1
-        self._ordered.append((function, version))
         return version
 
     def _shapes(self, function: Function, signature: SimdSignature) -> dict[Value, Shape]:
@@ -169,5 +183,10 @@ class FunctionVectorizer:
             self.module, source, divergence, self.lanes, name, self.find_math, self.isa,
             find_simd=self.version, into=version.function, entry_mask=mask,
         )  # fmt: skip
+        version.function.attributes = (
+            *version.function.attributes,
+            f'"{VERSION_ATTRIBUTE}"="{function.name}"',
+        )
+        version.function.linkage.linkage = "internal"
         del self.module.functions[source.name]
         self.summaries[name] = summary

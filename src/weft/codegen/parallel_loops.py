@@ -10,6 +10,7 @@ from weft.analysis.parallel_loops import ParallelLoop
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.chunks import LoopVersions, build_chunk
 from weft.codegen.combine import combine
+from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.vectorize import VectorizationSummary, guard_by_lane, vectorize_function, why_not_vectorized
 from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
@@ -17,6 +18,7 @@ from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.clone import clone_function
 from weft.ir.types import I1
+from weft.machine.host import host
 from weft.transform.outline_loop import OutlinedLoop, cell_type, outline_loop
 from weft.transform.replace_loop import counter_after, open_preheader, replace_loop
 from weft.transform.single_lane import run_single_lane
@@ -68,10 +70,14 @@ def _widen(
     module: Module, function: Function, width: int, find_math: FindMath
 ) -> tuple[Function, VectorizationSummary]:
     lanes = LaneSpace((width,))
+    called = FunctionVectorizer(module, lanes, find_math, host().isa)
     uniform = domain_named("product", lanes.extents).uniform()
     shapes: dict[Value, Shape] = dict.fromkeys(function.args, uniform)
     name = f"{function.name}.w{width}"
-    vector, summary = vectorize_function(module, function, lanes, name, shapes, find_math)
+    vector, summary = vectorize_function(
+        module, function, lanes, name, shapes, find_math, find_simd=called.version
+    )
+    called.finish()
     vector.linkage.linkage = "internal"
     return vector, summary
 

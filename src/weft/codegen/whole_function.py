@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.entry_guard import guard_by_mask
+from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.vectorize import VectorizationSummary, vectorize_function, why_not_vectorized
 from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import UnsupportedError
-from weft.ir import Argument, Builder, Function, Module, Poison, Value
-from weft.ir.cfg_edit import split_block
+from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.locations import span_of
-from weft.ir.types import I1, FunctionType
+from weft.machine.host import host
 from weft.transform.unify_returns import unify_returns
-
-MASK = "mask"
-"""The name of the last parameter of a masked function, one truth value a lane."""
 
 
 def vectorize_whole_function(
@@ -63,29 +61,10 @@ def vectorize_whole_function(
     lanes = LaneSpace((width,))
     if masked:
         given[guard_by_mask(copy)] = domain_named("product", lanes.extents).varying(1)
-    vector, summary = vectorize_function(module, copy, lanes, name, given, find_math)
+    called = FunctionVectorizer(module, lanes, find_math, host().isa)
+    vector, summary = vectorize_function(
+        module, copy, lanes, name, given, find_math, find_simd=called.version
+    )
+    called.finish()
     vector.linkage.linkage = ""
     return vector, summary
-
-
-def guard_by_mask(function: Function) -> Argument:
-    """Let only the lanes run whose new last parameter is true; the others return poison."""
-    old = function.fn_type
-    function.fn_type = FunctionType(old.result, (*old.params, I1))
-    mask = Argument(I1, MASK, len(function.args), ("noundef",))
-    function.args.append(mask)
-    entry = function.entry
-    ret = next(b.terminator for b in function.blocks if b.terminator.op == "ret")
-    before = ret.block
-    leave = split_block(ret, "leave")
-    assert before is not None
-    guard = function.add_block("guard")
-    function.blocks.remove(guard)
-    function.blocks.insert(0, guard)
-    if ret.operands:
-        result = Builder(leave, ret).phi(old.result, "result")
-        result.add_incoming(ret.operands[0], before)
-        result.add_incoming(Poison(old.result), guard)
-        ret.set_operand(0, result)
-    Builder(guard).cond_br(mask, entry, leave)
-    return mask
