@@ -49,7 +49,7 @@ class Observations:
     alone: set[int] = field(default_factory=set)
     """Blocks that one thread runs alone."""
     apart: set[int] = field(default_factory=set)
-    """Blocks that one thread runs alone while the other waits elsewhere."""
+    """Blocks that one thread runs alone while the other waits elsewhere, other than to return."""
 
     def temporal(self, loops: dict[int, set[int]]) -> set[tuple[int, int, frozenset[int]]]:
         """``(header, z, preds)``: threads meet in ``z`` from different iterations of a loop."""
@@ -145,10 +145,16 @@ State = tuple[Edge, Edge, frozenset[int]]
 """Where each thread waits, and the tracked blocks whose latest runs by the two were different steps."""
 
 
-def observe(succs: Succs, divergent: Collection[int], rank: Rank, tracked: Collection[int]) -> Observations:
+def observe(
+    succs: Succs,
+    divergent: Collection[int],
+    rank: Rank,
+    tracked: Collection[int],
+    returning: Collection[int] = (),
+) -> Observations:
     """Explore all executions in which only the branches of the blocks `divergent` are not uniform.
 
-    `tracked` are the blocks whose values are watched for staleness.
+    `tracked` are the blocks whose values are watched for staleness; who waits at a block `returning` only returns.
     """
     seen = Observations()
 
@@ -166,7 +172,7 @@ def observe(succs: Succs, divergent: Collection[int], rank: Rank, tracked: Colle
         block = first[1]
         if priority(first) != priority(second):
             seen.alone.add(block)
-            if second != FINISHED:
+            if second != FINISHED and second[1] not in returning:
                 seen.apart.add(block)
             if block in tracked:
                 stale |= {block}

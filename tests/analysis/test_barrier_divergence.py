@@ -82,6 +82,58 @@ join:
     assert barriers(body) == [("body", "entry", False)]
 
 
+#     entry
+#       |
+#  +--loop--+
+#  |    |   |
+#  |  more  |
+#  | BARRIER|
+#  +----+   |
+#         exit
+LOOP_LEFT_APART = """
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %more ]
+  %go = icmp slt i64 %k, %t
+  br i1 %go, label %more, label %leave
+more:
+  call void @weft.barrier()
+  %next = add i64 %k, 1
+  br label %loop
+leave:
+  br label %exit
+exit:
+  WORK
+  ret void
+"""
+
+
+def test_threads_that_leave_a_loop_to_return_do_not_count() -> None:
+    assert barriers(LOOP_LEFT_APART.replace("WORK", "")) == []
+    assert barriers(LOOP_LEFT_APART.replace("WORK", "store i64 1, ptr %p")) == [("more", "loop", False)]
+
+
+def test_a_barrier_for_a_part_of_those_that_stay_in_the_loop_is_divergent() -> None:
+    body = """
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %latch ]
+  %go = icmp slt i64 %k, %t
+  br i1 %go, label %more, label %exit
+more:
+  br i1 %inside, label %then, label %latch
+then:
+  call void @weft.barrier()
+  br label %latch
+latch:
+  %next = add i64 %k, 1
+  br label %loop
+exit:
+  ret void
+"""
+    assert barriers(body) == [("then", "more", False)]
+
+
 def test_a_barrier_in_a_loop_that_threads_leave_apart_is_divergent() -> None:
     body = """
   br label %loop

@@ -41,7 +41,8 @@ def judge(graph: Graph, census: Counter[str]) -> None:
     counts as spurious.
     """
     succs, loops = graph
-    divergence = ControlDivergence(CFG(succs))
+    returning = {block for block, targets in enumerate(succs) if not targets and block % 2}
+    divergence = ControlDivergence(CFG(succs), returning=returning)
     endless = has_endless_loop(succs)
     census["graphs"] += 1
     census["acyclic"] += not loops
@@ -52,7 +53,7 @@ def judge(graph: Graph, census: Counter[str]) -> None:
         result = divergence.joins(branch)
         other_order = observe(succs, {branch}, ranking(succs, loops), loops)
         same_order = observe(
-            succs, {branch}, ranking(succs, loops, divergence.index.number.__getitem__), loops
+            succs, {branch}, ranking(succs, loops, divergence.index.number.__getitem__), loops, returning
         )
         claims = {
             "joins": claimed_joins(result),

@@ -2,8 +2,7 @@
 
 A barrier waits for the threads of the group that have not returned. It is *possibly divergent* if, after a branch at
 which threads of the group part, some of them may run it while others wait elsewhere (`SyncResult.apart`). Threads on
-the way to a return do not wait; so edges to blocks that only return count as the return itself, although front ends
-like to let all returns share one block.
+the way to a return do not wait, be it out of a loop that others still run.
 
 It is *certainly divergent* if a branch that every thread executes sends the thread with index zero one way and all
 others along a dimension the other way, and the two ways begin with different barriers whatever happens on them. Then
@@ -18,7 +17,6 @@ from weft.analysis.control_divergence import ControlDivergence
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.calls import is_barrier
 from weft.analysis.shapes import ACTIVE
-from weft.graph.cfg import CFG
 from weft.graph.dominators import post_dominator_tree
 from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import cfg_of
@@ -71,7 +69,7 @@ def divergent_barriers(group: Divergence) -> tuple[DivergentBarrier, ...]:
 
 
 class _Graph:
-    """The control flow of a function with a return of its own at the end of each edge to a common one."""
+    """The control flow of a function, with threads that are about to return left out of account."""
 
     __slots__ = ("blocks", "cfg", "control", "number")
 
@@ -79,19 +77,9 @@ class _Graph:
         view = cfg_of(function)
         self.blocks = view.blocks
         self.number = view.index
-        returning = {n for n, block in enumerate(view.blocks) if n and _only_returns(block)}
-        succs: list[list[int]] = []
-        extra = len(view.blocks)
-        for number, targets in enumerate(view.cfg.succs):
-            ends = sum(target in returning for target in targets) if number not in returning else 0
-            # Returns come first in the block index, so that nobody is taken to wait in front of one.
-            succs.append(
-                [*range(extra, extra + ends), *(t for t in targets if not ends or t not in returning)]
-            )
-            extra += ends
-        succs += [[] for _ in range(extra - len(view.blocks))]
-        self.cfg = CFG(succs)
-        self.control = ControlDivergence(self.cfg)
+        self.cfg = view.cfg
+        returning = {number for number, block in enumerate(view.blocks) if _only_returns(block)}
+        self.control = ControlDivergence(view.cfg, returning=returning)
 
     def first_barriers(self, start: int) -> set[Instruction | None]:
         """The barriers that can be the next one from the begin of a block on; None: the thread may return."""
@@ -100,8 +88,7 @@ class _Graph:
         work = [start]
         while work:
             number = work.pop()
-            inside = self.blocks[number].instructions if number < len(self.blocks) else ()
-            barrier = next((i for i in inside if is_barrier(i)), None)
+            barrier = next((i for i in self.blocks[number].instructions if is_barrier(i)), None)
             if barrier is not None:
                 found.add(barrier)
                 continue

@@ -47,7 +47,7 @@ each of its blocks is a join of all its predecessors and all its exit edges are 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.graph.block_index import BlockIndex, block_index
@@ -81,8 +81,8 @@ class SyncResult:
     activation_dependent
         Blocks that may run for a part of the threads only.
     apart
-        The activation dependent blocks that may run while other threads still wait elsewhere. The rest of
-        the activation dependent blocks are skipped only by threads that have returned.
+        The activation dependent blocks that may run while other threads still wait elsewhere, other than to
+        return. The rest of the activation dependent blocks are skipped only by threads that have returned.
     """
 
     disjoint_preds: Mapping[int, tuple[frozenset[int], ...]]
@@ -103,12 +103,27 @@ class SyncResult:
 
 
 class ControlDivergence:
-    """Answers what a divergent branch in a block would affect; each answer is computed once."""
+    """Answers what a divergent branch in a block would affect; each answer is computed once.
 
-    __slots__ = ("_known", "_start", "cfg", "index", "loops")
+    Parameters
+    ----------
+    cfg, loops, index
+        The control flow; the rest is computed from it where it is not given.
+    returning
+        Blocks from which threads do nothing but return: who waits at one is not `SyncResult.apart` from others.
+    """
 
-    def __init__(self, cfg: CFG, loops: LoopForest | None = None, index: BlockIndex | None = None) -> None:
+    __slots__ = ("_known", "_start", "cfg", "index", "loops", "returning")
+
+    def __init__(
+        self,
+        cfg: CFG,
+        loops: LoopForest | None = None,
+        index: BlockIndex | None = None,
+        returning: Collection[int] = frozenset(),
+    ) -> None:
         self.cfg = cfg
+        self.returning = returning
         self.loops = loops or loop_forest(cfg)
         self.index = index or block_index(cfg, loops=self.loops)
         number = self.index.number
@@ -136,6 +151,7 @@ class _Query:
         "loops",
         "number",
         "partial",
+        "returning",
         "start",
     )
 
@@ -143,6 +159,7 @@ class _Query:
         self.cfg = facts.cfg
         self.loops = facts.loops
         self.number = facts.index.number
+        self.returning = facts.returning
         self.start = start
         self.groups: dict[int, tuple[frozenset[int], ...]] = {}
         self.divergent_exits: dict[Edge, Loop] = {}
@@ -202,11 +219,12 @@ class _Query:
         self.diverge(loop, loop.exit_edges)
         return list(loop.exit_edges)
 
-    def diverge(self, loop: Loop, exits: Iterable[Edge]) -> None:
+    def diverge(self, loop: Loop, exits: Sequence[Edge]) -> None:
         self.divergent_loops.append(loop)
         self.divergent_exits.update(dict.fromkeys(exits, loop))
         self.partial |= loop.blocks
-        self.apart |= loop.blocks
+        if any(target not in self.returning for _, target in exits):
+            self.apart |= loop.blocks
 
 
 class _Sweep:
@@ -218,9 +236,11 @@ class _Sweep:
         What arrives at the end of the iteration: the label of each back edge.
     left
         What leaves the level: the label of each exit edge.
+    flying
+        Per label, over how many edges threads with it have come to where they wait now, other than to return.
     """
 
-    __slots__ = ("arrivals", "latched", "left", "level", "pending", "query")
+    __slots__ = ("arrivals", "flying", "latched", "left", "level", "pending", "query")
 
     def __init__(self, query: _Query, level: Loop | None) -> None:
         self.query = query
@@ -231,29 +251,29 @@ class _Sweep:
         self.pending: list[tuple[int, int]] = []
         self.arrivals: dict[int, dict[Edge, int]] = {}
         """Per waiting node, known by its number, the label that arrives over each edge."""
+        self.flying: dict[int, int] = {}
 
     def run(self, starts: Mapping[Edge, int]) -> None:
         """Push `starts` and all that follows, until nothing is pending or all threads are together."""
         query = self.query
-        returned = rejoined = False
+        returned = False
         for (source, target), label in starts.items():
             self.push(source, target, label)
         while self.pending:
             number, block = heapq.heappop(self.pending)
             arrivals = self.arrivals.pop(number)
+            self.land(block, arrivals.values())
             loop = self.inner_loop(block)
             if loop and loop.is_irreducible and len(set(arrivals.values())) > 1:
                 for edge, label in query.own_labels(query.leave_irreducible(loop)).items():
                     self.push(*edge, label)
                 continue
             label = self.join(block, arrivals)
-            if not (self.pending or self.latched or self.left):
-                if not returned:
-                    return
-                rejoined = True
+            if not (self.pending or self.latched or self.left or returned):
+                return
             blocks = loop.blocks if loop else (block,)
             query.partial.update(blocks)
-            if not rejoined:
+            if self.flying.keys() - {label}:
                 query.apart.update(blocks)
             if loop:
                 for source, target in loop.exit_edges:
@@ -261,15 +281,12 @@ class _Sweep:
             else:
                 for target in query.cfg.succs[block]:
                     self.push(block, target, label)
-                if not query.cfg.succs[block]:
-                    returned = True
-                    rejoined |= len(self.waiting_labels()) == 1
-
-    def waiting_labels(self) -> set[int]:
-        return {label for arrivals in self.arrivals.values() for label in arrivals.values()}
+                returned |= not query.cfg.succs[block]
 
     def push(self, source: int, target: int, label: int) -> None:
         """Let `label` arrive over an edge."""
+        if target not in self.query.returning:
+            self.flying[label] = self.flying.get(label, 0) + 1
         if self.level is not None:
             if target not in self.level.blocks:
                 self.left[source, target] = label
@@ -285,6 +302,14 @@ class _Sweep:
             heapq.heappush(self.pending, (number, target))
         else:
             waiting[source, target] = label
+
+    def land(self, block: int, labels: Iterable[int]) -> None:
+        """Threads that waited at `block` run it now."""
+        if block not in self.query.returning:
+            for label in labels:
+                self.flying[label] -= 1
+                if not self.flying[label]:
+                    del self.flying[label]
 
     def join(self, block: int, arrivals: Mapping[Edge, int]) -> int:
         """The label of `block`, given those that arrive over its edges; if they differ, it is a join."""
