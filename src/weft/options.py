@@ -27,17 +27,24 @@ class CompileOptions:
     boscc
         Branches around what no thread of a lane group takes: ``off``, ``auto`` (where it is expected to pay) or ``on``
         (wherever threads diverge).
+    small_arrays
+        Whether all arrays have less than 2 GiB, so that 32 bits are enough for places in them; the launcher of a kernel
+        sees to that.
     """
 
     fastmath: FastMath = False
     width: int | None = None
     warp: int | None = None
     boscc: str = "auto"
+    small_arrays: bool = True
 
     @property
     def key(self) -> str:
         """The options as text, for the compile cache."""
-        return f"fastmath={self.fastmath} width={self.width} warp={self.warp} boscc={self.boscc}"
+        return (
+            f"fastmath={self.fastmath} width={self.width} warp={self.warp} boscc={self.boscc} "
+            f"small_arrays={self.small_arrays}"
+        )
 
 
 @dataclass(slots=True)

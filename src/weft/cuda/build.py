@@ -10,6 +10,7 @@ from weft.diag.remarks import Remark
 from weft.frontend.python.compile import compile_python
 from weft.frontend.python.lowering.cuda_ids import WARP_SIZE
 from weft.frontend.python.types import KernelType
+from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
 from weft.options import CompileOptions, Timings
 from weft.pipeline import LoweredKernel, emit_kernel, kernel_assembly, kernel_llvm, lower_kernel
 from weft.target.machine import TargetSpec
@@ -21,6 +22,8 @@ def lower(
     """Take a kernel through front end and pipeline, up to LLVM's final passes; with what was remarked."""
     with timings.measure("frontend"):
         result = compile_python(function, types, fastmath=options.fastmath)
+    if options.small_arrays:
+        result.kernel.attributes = (*result.kernel.attributes, f'"{SMALL_ARRAYS_ATTRIBUTE}"')
     warps = replace(options, warp=WARP_SIZE)
     lowered = lower_kernel(result.module, result.kernel.name, warps, TargetSpec.host(), timings)
     return lowered, (*result.remarks, *lowered.remarks)

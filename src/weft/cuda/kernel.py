@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.cuda.arrays import DeviceArray
@@ -15,6 +16,7 @@ from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.options import CompileOptions
+from weft.runtime.array_memory import has_large_array
 from weft.runtime.shape import LaunchShape, launch_shape, tasks_shape
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ class Kernel:
         self.debug = debug
         self._source = KernelSource(function, options or CompileOptions())
         self.overloads: dict[Types, CompiledKernel] = {}
+        self._for_large_arrays: dict[Types, CompiledKernel] = {}
         self._fixed = bool(signatures)
         self._configured: dict[Any, ConfiguredKernel] = {}
         for signature in signatures:
@@ -125,11 +128,23 @@ class Kernel:
             return
         compiled = self.overloads.get(types)
         if compiled is not None:
-            compiled.launcher.launch(shape, args, checked=True)
+            self._serving(compiled, args).launcher.launch(shape, args, checked=True)
         elif self._fixed:
-            self._accepting(types, args).launcher.launch(shape, args)
+            self._serving(self._accepting(types, args), args).launcher.launch(shape, args)
         else:
-            self._compile(types, ArgumentError).launcher.launch(shape, args, checked=True)
+            compiled = self._compile(types, ArgumentError)
+            self._serving(compiled, args).launcher.launch(shape, args, checked=True)
+
+    def _serving(self, compiled: CompiledKernel, args: tuple[Any, ...]) -> CompiledKernel:
+        """The compiled kernel, or its version for arrays that 32 bits are not enough for."""
+        if not has_large_array(args):
+            return compiled
+        known = self._for_large_arrays.get(compiled.types)
+        if known is None:
+            options = replace(self._source.options, small_arrays=False)
+            known = CompiledKernel(replace(self._source, options=options), compiled.types)
+            self._for_large_arrays[compiled.types] = known
+        return known
 
     def _blamed(self, args: Sequence[Any]) -> ArgumentError:
         """The error for arguments of which one is of no type for kernels, with the name of its parameter."""

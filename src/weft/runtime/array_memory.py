@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,21 @@ def byte_extent(array: np.ndarray[Any, Any]) -> int:
         return array.nbytes
     spans = ((n - 1) * abs(stride) for n, stride in zip(array.shape, array.strides, strict=True))
     return sum(spans) + array.itemsize
+
+
+LARGE = 1 << 31
+"""Bytes of arrays in which 32 bits are not enough for all places."""
+
+
+def has_large_array(args: Iterable[Any]) -> bool:
+    """Return whether one of the arrays, also of those in tuples, spans `LARGE` bytes or more."""
+    for value in args:
+        if isinstance(value, np.ndarray):
+            if byte_extent(value) >= LARGE:
+                return True
+        elif isinstance(value, tuple) and has_large_array(value):
+            return True
+    return False
 
 
 # The C struct behind an array is fixed by NumPy's ABI: the object header, then the data pointer. Reading it

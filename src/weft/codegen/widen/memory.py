@@ -19,6 +19,7 @@ from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_
 from weft.codegen.widen.accesses import accessed_type
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
+from weft.codegen.widen.lane_addresses import lane_addresses
 from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, masked_store
 from weft.ir import ConstInt, Instruction, Poison, Value
 from weft.ir.layout import parse_datalayout
@@ -74,7 +75,7 @@ def widen_load(w: Widening, load: Instruction) -> None:
         return
     if form == "gather":
         w.remark(load, "gather")
-        addresses = w.vector(pointer)
+        addresses = lane_addresses(w, load)
         result = masked_gather(w, type, addresses, w.active(), align)
     elif form == "reversed":
         result = _reverse(w, _vector_load(w, load, _first_of_reversed(w, load), type, align, reverse=True))
@@ -102,7 +103,7 @@ def widen_store(w: Widening, store: Instruction) -> None:
     assert isinstance(data.type, VectorType)
     if form == "gather":
         w.remark(store, "scatter")
-        addresses = w.vector(pointer)
+        addresses = lane_addresses(w, store)
         masked_scatter(w, data, addresses, w.active(), align).loc = store.loc
         return
     address, mask = w.scalar(pointer), w.mask

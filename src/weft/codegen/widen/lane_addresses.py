@@ -1,0 +1,85 @@
+"""Addresses of gathers and scatters: one base and a 32-bit number for each lane, where that is enough.
+
+Machines gather by a base register and a vector of indices; with 32-bit indices one instruction serves twice the lanes.
+An address is taken apart down to its object (`analysis.linear_locations`) and the rest is added up in 32 bits, in
+units of up to 8 bytes, the largest scale that addressing knows. That is right where ranges prove that the sum fits, and
+also where the object is smaller than 2 GiB: in lanes that access memory the sum over the integers lies within the
+object, so its 32 low bits say all.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from weft.analysis.alias import Location
+from weft.codegen.widen.context import Widening, broadcast
+from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Value
+from weft.ir.function import GlobalVariable
+from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
+from weft.ir.types import I32, IntType, int_type
+
+MAX_UNIT = 8
+_SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
+
+
+def lane_addresses(w: Widening, access: Instruction) -> Value:
+    """The addresses of all lanes' accesses, as a vector of pointers."""
+    pointer = access.operands[-1]
+    location = w.addresses.location(pointer)
+    if w.divergence.element_bytes(pointer) is not None or not _is_one_address(w, location.base):
+        return w.vector(pointer)
+    unit = gcd(MAX_UNIT, location.offset, *(scale for _, scale in location.terms))
+    if not (_is_small(w, location.base) or _fits(w, location, unit, access.block)):
+        return w.vector(pointer)
+    total: Value | None = None
+    if location.offset:
+        total = w.lanes.splat(ConstInt(I32, location.offset // unit))
+    for index, scale in sorted(location.terms, key=lambda term: not w.is_uniform(term[0])):
+        number = _as_i32(w, index)
+        if scale != unit:
+            number = w.builder.binary("mul", number, w.lanes.splat(ConstInt(I32, scale // unit)))
+        total = w.builder.binary("add", total, number) if total is not None else number
+    return w.builder.gep(
+        int_type(8 * unit), w.scalar(location.base), (total or w.lanes.splat(ConstInt(I32, 0)),)
+    )
+
+
+def _is_one_address(w: Widening, base: Value) -> bool:
+    return not base.type.is_vector and w.is_scalar(base) and w.is_uniform(base)
+
+
+def _is_small(w: Widening, base: Value) -> bool:
+    """Whether it is the address of an object of less than 2 GiB, or of a place within one."""
+    if isinstance(base, Argument):
+        return w.source.attribute(SMALL_ARRAYS_ATTRIBUTE) is not None
+    return isinstance(base, GlobalVariable) or (isinstance(base, Instruction) and base.op == "alloca")
+
+
+def _fits(w: Widening, location: Location, unit: int, block: BasicBlock | None) -> bool:
+    """Whether ranges prove that the sum is a 32-bit number."""
+    low = high = location.offset // unit
+    ranges = w.divergence.engine.ranges
+    for index, scale in location.terms:
+        assert isinstance(index.type, IntType)
+        known = ranges.at(index, block) if ranges is not None else None
+        if known is None:
+            if index.type.bits > 32:
+                return False
+            half = 1 << (index.type.bits - 1)
+            bounds = (-half, half - 1)
+        else:
+            bounds = (known.lo, known.hi)
+        ends = [bound * scale // unit for bound in bounds]
+        low, high = low + min(ends), high + max(ends)
+    return low >= _SMALLEST and high <= _LARGEST
+
+
+def _as_i32(w: Widening, index: Value) -> Value:
+    """The low 32 bits of an index, which is extended by sign to an address."""
+    assert isinstance(index.type, IntType)
+    uniform = w.is_uniform(index)
+    value = w.scalar(index) if uniform else w.vector(index)
+    if index.type.bits != 32:
+        op = "trunc" if index.type.bits > 32 else "sext"
+        value = w.builder.cast(op, value, I32 if uniform else w.lanes.vector(I32))
+    return broadcast(w.builder, value, w.lanes) if uniform else value
