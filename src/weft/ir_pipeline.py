@@ -34,6 +34,7 @@ from weft.target.llvm import print_module
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
 from weft.target.vector_math import MathSymbol, math_finder
+from weft.transform.hoist_invariants import hoist_invariants
 
 
 @dataclass(slots=True)
@@ -111,6 +112,7 @@ def vectorize_loops(
     """
     result = VectorizedModule(module)
     find_math = math_finder(result.math, spec)
+    hoist_invariants(function)
     done: set[str] = set()
     while True:
         view = cfg_of(function)

@@ -36,6 +36,7 @@ from weft.options import Timings
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
 from weft.target.vector_math import MathSymbol, math_finder
+from weft.transform.hoist_invariants import hoist_invariants
 
 
 @dataclass(slots=True)
@@ -103,6 +104,7 @@ def _parallelize(
     """Turn the function's outermost loops over `prange` into jobs; whether there are any."""
     find_math = math_finder(lowered.math, spec)
     width = options.width or max(2, host().isa.vector_bits // 32)
+    hoist_invariants(function)
     refused: set[str] = set()
     count = 0
     while (found := _next_loop(function, refused)) is not None:

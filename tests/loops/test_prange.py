@@ -106,7 +106,7 @@ def test_bits_and_products(n: int, dtype) -> None:
 
 @weft.jit
 def truths(a):
-    found, all_small, odd = False, True, False
+    found, all_small = False, True
     count = 0
     for i in prange(a.shape[0]):
         if a[i] > 90:
@@ -114,7 +114,6 @@ def truths(a):
         all_small = all_small and a[i] < 99
         if a[i] % 2 == 1:
             count += 1
-            odd = not (not odd) or True
     return found, all_small, count
 
 

@@ -32,20 +32,36 @@ _DIAGNOSTIC = re.compile(
 )
 
 
-def find_clang() -> list[str]:
-    """The command that runs clang.
+def find_clang(triple: str, language: str = "c") -> list[str]:
+    """The command that runs clang for a target and a language.
+
+    The wheel's clang is given the headers that come in the wheel: its own, and those of glibc for each architecture.
 
     Raises
     ------
     UnsupportedError
         There is none.
     """
-    if importlib.util.find_spec("ziglang") is not None:
-        return [sys.executable, "-m", "ziglang", "clang"]
+    wheel = importlib.util.find_spec("ziglang")
+    if wheel is not None and wheel.origin is not None:
+        library = Path(wheel.origin).with_name("lib")
+        headers = library / "libc" / "include"
+        folders = [
+            *([library / "libcxx" / "include"] if language == "c++" else []),
+            library / "include",
+            *(headers / name for name in _glibc_headers(triple.split("-")[0])),
+        ]
+        command = [sys.executable, "-m", "ziglang", "clang", "-nostdinc"]
+        return command + [text for folder in folders for text in ("-isystem", str(folder))]
     found = shutil.which("clang")
     if found is None:
         raise UnsupportedError("there is no clang to read C with", hint="pip install 'weft[clang]'")
     return [found]
+
+
+def _glibc_headers(arch: str) -> tuple[str, ...]:
+    family = "x86" if arch in ("x86_64", "i386") else arch
+    return (f"{family}-linux-gnu", "generic-glibc", f"{family}-linux-any", "any-linux-any")
 
 
 def compile_c(file: Path, triple: str, options: Sequence[str] = ()) -> str:
@@ -68,7 +84,7 @@ def compile_c(file: Path, triple: str, options: Sequence[str] = ()) -> str:
         There is no clang.
     """
     language = SUFFIXES[file.suffix]
-    command = [*find_clang(), f"--target={triple}", "-x", language, *OPTIONS, *options, str(file), "-o", "-"]
+    command = [*find_clang(triple, language), f"--target={triple}", "-x", language, *OPTIONS, *options, str(file), "-o", "-"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise _refused(done.stderr, file)

@@ -1,0 +1,90 @@
+"""Loop mode on C: each loop of ``loops.c`` becomes SIMD code with the same results, or is left, with the reason."""
+
+import ctypes
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weft.frontend.clang import compile_c
+from weft.loops.llvm_ir import VectorizedIR, vectorize_ir
+from weft.target.jit import LoadedCode, load_object
+from weft.target.machine import TargetSpec, emit_object
+
+SOURCE = Path(__file__).with_name("loops.c")
+LOOPS = re.findall(r"^//: (.*)\nvoid (\w+)\(ARGS\)", SOURCE.read_text(), re.M)
+VECTORIZED = [name for fate, name in LOOPS if fate == "SIMD"]
+REFUSED = [(name, fate) for fate, name in LOOPS if fate != "SIMD"]
+SIZES = (1, 2, 15, 16, 33, 200)
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return compile_c(SOURCE, TargetSpec.host().triple)
+
+
+@pytest.fixture(scope="module")
+def original(text: str) -> LoadedCode:
+    return load_object(emit_object(text, TargetSpec.host()), [name for _, name in LOOPS])
+
+
+def only(text: str, name: str) -> str:
+    """The module with the other functions as declarations."""
+    parts = re.split(r"(?m)^(?=define )", text)
+    kept = [p for p in parts[1:] if f" @{name}(" in p.splitlines()[0]]
+    tail = parts[-1].partition("\n}\n")[2]
+    return parts[0] + "".join(p.partition("\n}\n")[0] + "\n}\n" for p in kept) + tail
+
+
+def run(code: LoadedCode, name: str, n: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(n)
+    arrays = [
+        rng.standard_normal(n).astype(np.float32),
+        rng.standard_normal(n).astype(np.float32),
+        rng.integers(-50, 50, max(2, 2 * n)).astype(np.int32),
+        rng.standard_normal(n),
+    ]
+    function = ctypes.CFUNCTYPE(None, ctypes.c_int, *[ctypes.c_void_p] * 4)(code.address(name))
+    function(n, *(a.ctypes.data for a in arrays))
+    return arrays
+
+
+def vectorized(text: str, name: str, width: int, loop: str = "outermost") -> VectorizedIR:
+    return vectorize_ir(only(text, name), name, width=width, loop=loop)
+
+
+@pytest.mark.parametrize("name", VECTORIZED)
+def test_iterations_in_lanes_give_what_the_loop_gives(name: str, text: str, original: LoadedCode) -> None:
+    width = (4, 8, 16)[VECTORIZED.index(name) % 3]
+    made = vectorized(text, name, width)
+    assert made.loops == 1, str(made.remarks)
+    code = load_object(made.object_code, [name])
+    for n in SIZES:
+        for got, wanted in zip(run(code, name, n), run(original, name, n), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize(("name", "reason"), REFUSED)
+def test_other_loops_are_left_with_a_remark(name: str, reason: str, text: str, original: LoadedCode) -> None:
+    made = vectorized(text, name, 8)
+    assert made.loops == 0 and reason in str(made.remarks)
+    code = load_object(made.object_code, [name])
+    for got, wanted in zip(run(code, name, 20), run(original, name, 20), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_fastmath_allows_float_sums(text: str, original: LoadedCode) -> None:
+    made = vectorize_ir(only(text, "float_sum"), "float_sum", width=8, loop="outermost", fastmath=True)
+    code = load_object(made.object_code, ["float_sum"])
+    assert np.allclose(run(code, "float_sum", 300)[0][0], run(original, "float_sum", 300)[0][0], rtol=1e-4)
+
+
+def test_annotated_are_those_with_a_pragma(text: str) -> None:
+    assert vectorized(text, "omp", 8, "annotated").loops == 1
+    assert vectorized(text, "copy", 8, "annotated").loops == 0
+
+
+def test_naming_a_header_is_a_promise(text: str) -> None:
+    made = vectorized(text, "scatters", 8, "for.cond")
+    assert made.loops == 1
