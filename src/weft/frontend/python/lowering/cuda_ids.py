@@ -42,13 +42,9 @@ ATTRIBUTES["warpsize"] = lambda low: literal(WARP_SIZE)
 
 
 def lane_id(low: Lowering) -> Typed:
-    """``cuda.laneid``: the position in the warp, warps being 32 threads in linear order, x first."""
-    flags = ("nuw", "nsw")
-    linear = _read(low, "weft.local.id", 2)
-    for dim in (1, 0):
-        scaled = low.builder.binary("mul", linear, _read(low, "weft.local.size", dim), flags)
-        linear = low.builder.binary("add", scaled, _read(low, "weft.local.id", dim), flags)
-    return Typed(pyint, (low.builder.binary("and", linear, const_int(WARP_SIZE - 1, I64)),), low=0)
+    """``cuda.laneid``: the position in the warp; kernels that ask for it run in lane groups that are warps."""
+    lane = low.builder.call(low.unit.intrinsic("weft.lane.id"), ())
+    return Typed(pyint, (low.builder.cast("zext", lane, I64),), low=0)
 
 
 ATTRIBUTES["laneid"] = lane_id
