@@ -35,7 +35,6 @@ from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
 from weft.transform.drop_unreachable import drop_unreachable_edges
 from weft.transform.linearize import LinearizationSummary, linearize
 from weft.transform.loop_shape import LoopSummary
-from weft.transform.narrow_live_outs import narrow_live_outs
 from weft.transform.unify_conditions import unify_conditions
 
 Observer = Callable[[str, Module], None]
@@ -95,7 +94,6 @@ def make_control_uniform(
         return analyze_divergence(function, domain=domain, initial=shapes, width=lanes.width)
 
     before = analyze()
-    narrow_live_outs(function, before)
     uniform = uniform_branches(function, before)
     summary.loops = make_loops_uniform(module, function, before)
     observe("divergent loops", module)
