@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --retries 5
 
 # What `make test` and `make fuzz` run, on how many processes, and how many examples fuzzing draws a property.
-# `WEFT_FUZZ_FROM=5000 make fuzz` takes up the search among random programs at that seed.
+# `WEFT_FUZZ_FROM=5000 make fuzz` takes up the search among kernels with barriers at that seed; the search among all
+# others has no end, keeps its state in out/fuzz/ and goes on from there when it is interrupted: `make search` is it alone.
 TESTS ?= tests
 WORKERS ?= auto
 FUZZ ?= 5000
@@ -13,7 +14,7 @@ FUZZ ?= 5000
 EXAMPLES := mandelbrot bilateral
 BENCHES := latency analysis precision
 
-.PHONY: run test fuzz bench lint format clean
+.PHONY: run test fuzz search bench lint format clean
 
 run: $(VENV)/.examples
 	@for example in $(EXAMPLES); do $(BIN)/python examples/$$example.py || exit 1; done
@@ -23,6 +24,10 @@ test: $(VENV)/.test
 
 fuzz: $(VENV)/.test
 	@WEFT_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
+	@$(MAKE) --no-print-directory search
+
+search: $(VENV)/.test
+	@PYTHONPATH=tests $(BIN)/python -m codegen.fuzz
 
 bench: $(VENV)/.bench
 	@for bench in $(BENCHES); do $(BIN)/python -m bench.$$bench || exit 1; done
