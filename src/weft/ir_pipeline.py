@@ -35,6 +35,7 @@ from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
 from weft.target.vector_math import MathSymbol, math_finder
 from weft.transform.hoist_invariants import hoist_invariants
+from weft.transform.inline_marks import mark_for_inlining
 
 
 @dataclass(slots=True)
@@ -74,12 +75,18 @@ def canonical_module(text: str, spec: TargetSpec, filename: str = "") -> Module:
     CompileError, IRSyntaxError
         LLVM refuses the text, or it holds what weft does not read.
     """
-    text = optimize(text, CANONICAL, spec.machine)
+    module = _read(text, filename)
+    if mark_for_inlining(module):
+        text = write_module(module, plain=True)
+    return read_module(optimize(text, CANONICAL, spec.machine), filename=filename)
+
+
+def _read(text: str, filename: str) -> Module:
     try:
-        module = read_module(text, filename=filename)
+        return read_module(text, filename=filename)
     except IRSyntaxError:
-        module = read_module(print_module(text), filename=filename)
-    return module
+        # Text of an older LLVM, or written by hand: LLVM itself brings it into today's form, if it is right.
+        return read_module(print_module(text), filename=filename)
 
 
 def vectorize_loops(

@@ -84,7 +84,8 @@ def compile_c(file: Path, triple: str, options: Sequence[str] = ()) -> str:
         There is no clang.
     """
     language = SUFFIXES[file.suffix]
-    command = [*find_clang(triple, language), f"--target={triple}", "-x", language, *OPTIONS, *options, str(file), "-o", "-"]
+    command = [*find_clang(triple, language), f"--target={triple}", "-x", language, *OPTIONS, *options]
+    command += [str(file), "-o", "-"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise _refused(done.stderr, file)
