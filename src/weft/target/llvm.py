@@ -109,16 +109,30 @@ class ParsedModule:
 
     def run_pipeline(self, level: int, machine: TargetMachine, *, unroll: bool = True) -> None:
         """Run LLVM's default pipeline ``O<level>`` without its loop and superword vectorizers."""
-        tuning = binding.create_pipeline_tuning_options(level)
-        tuning.loop_vectorization = False
-        tuning.loop_interleaving = False
-        tuning.slp_vectorization = False
-        tuning.loop_unrolling = unroll
-        self._run(None, tuning, machine)
+        self._run(None, _without_vectorizers(level, unroll), machine)
+
+    def simplify_functions(self, level: int, machine: TargetMachine, *, unroll: bool = True) -> None:
+        """Run the part of pipeline ``O<level>`` that simplifies one function, once on each."""
+        tuning = _without_vectorizers(level, unroll)
+        builder = binding.create_pass_builder(machine._machine, tuning)
+        manager = builder.getFunctionPassManager()
+        for function in self.ref.functions:
+            if not function.is_declaration:
+                _refusing(manager.run, function, builder)
 
     def _run(self, manager: Any, tuning: Any, machine: TargetMachine) -> None:
         builder = binding.create_pass_builder(machine._machine, tuning)
         _refusing((manager or builder.getModulePassManager()).run, self.ref, builder)
+
+
+def _without_vectorizers(level: int, unroll: bool) -> Any:
+    """What tunes a pipeline ``O<level>`` to leave vectors as they are."""
+    tuning = binding.create_pipeline_tuning_options(level)
+    tuning.loop_vectorization = False
+    tuning.loop_interleaving = False
+    tuning.slp_vectorization = False
+    tuning.loop_unrolling = unroll
+    return tuning
 
 
 def disassemble(data: bytes) -> str:
