@@ -68,7 +68,7 @@ def test_accesses_under_a_mask_stay_vector_accesses() -> None:
         "  %m = getelementptr i8, ptr %s, i64 2\n  %z = load i32, ptr %m, align 2\n  store i32 %z, ptr %s\n",
         "  %x = atomicrmw add ptr %s, i32 1 monotonic\n",
         "  store volatile i32 1, ptr %s\n",
-        "  call void @llvm.memset.p0.i64(ptr %s, i8 0, i64 32, i1 false)\n",
+        "  call void @llvm.memset.p0.i64(ptr %s, i8 0, i64 %n, i1 false)\n",
     ],
     ids=["call", "number", "memory", "other size", "between elements", "atomic", "volatile", "memset"],
 )

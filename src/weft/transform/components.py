@@ -18,20 +18,22 @@ from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.ir.constants import Constant
 from weft.ir.types import I32, Type, VectorType
+from weft.transform.block_writes import expand_block_writes
 from weft.transform.component_handlers import HANDLERS
 from weft.transform.component_types import components_of, constant_components, is_composite
 
 
 def take_module_apart(module: Module) -> bool:
-    """Take the composite values of all functions apart; whether there were any."""
+    """Take the composite values of all functions apart, small block writes included; whether there were any."""
     changed = [take_apart(function) for function in list(module.definitions())]
     return any(changed)
 
 
 def take_apart(function: Function) -> bool:
-    """Take the composite values of a function apart; whether there were any."""
+    """Take the composite values of a function apart, small block writes included; whether there were any."""
+    expanded = expand_block_writes(function)
     if not any(_has_composite(i) for i in function.instructions()):
-        return False
+        return expanded
     order = [function.blocks[i] for i in reverse_postorder(cfg_of(function).cfg.succs)]
     parts = Parts(function)
     dead: list[Instruction] = []

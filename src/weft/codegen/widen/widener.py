@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from weft.analysis.divergence import Divergence
 from weft.codegen.widen.active_lane import of_a_lane, of_an_active_lane
 from weft.codegen.widen.atomics import widen_atomic
+from weft.codegen.widen.block_writes import widen_block_write
 from weft.codegen.widen.calls import FindMath, widen_call, widen_lane_by_lane
 from weft.codegen.widen.compare_exchange import is_old_value, widen_compare_exchange
 from weft.codegen.widen.context import Widening, any_lane
@@ -183,7 +184,7 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
     elif op == "getelementptr" and widen_step(w, instruction):
         pass
     elif op == "call":
-        if not widen_horizontal(w, instruction):
+        if not (widen_horizontal(w, instruction) or widen_block_write(w, instruction)):
             widen_call(w, instruction, find_math)
     elif instruction in w.kept:
         widen_scalar(w, instruction)
