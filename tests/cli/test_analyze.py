@@ -140,7 +140,7 @@ def test_certainly_divergent_barrier_is_status_1(write, capsys) -> None:
         (["--args", "Q", "t.ll"], "cannot read 'Q'"),
         (["--types", "void()", "t.ll"], "--types is for .py files"),
         (["--scope", "planet", "t.ll"], "invalid choice"),
-        (["t.cl"], "reads .py, .ll and .bc"),
+        (["t.cl"], "reads .py, .ll, .bc, C and C++"),
         (["--types", "void(int32)", "two.py"], "choose it with --function"),
     ],
 )
@@ -181,3 +181,22 @@ def test_it_runs_as_a_command_and_ends_with_its_status(write) -> None:
         check=True,
     )
     assert json.loads(done.stdout)["functions"][0]["name"] == "traverse"
+
+
+def test_c_is_shown_in_its_own_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "steps.c"
+    source.write_text(
+        "int steps(int n) {\n  int k = 0;\n  while (n > 1) {\n    n = n & 1 ? 3 * n + 1 : n / 2;\n    k++;\n  }\n"
+        "  return k;\n}\n"
+    )
+    assert cli.main(["analyze", str(source), "--args", "T"]) == 0
+    shown = capsys.readouterr().out
+    assert "while (n > 1) {" in shown and "line 3" in shown
+    assert "divergent: lanes leave it in different iterations" in shown
+
+
+def test_what_clang_refuses_is_shown_at_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "wrong.c"
+    source.write_text("int f(int n) {\n  return n +;\n}\n")
+    assert cli.main(["analyze", str(source)]) == 1
+    assert "wrong.c:2:13" in capsys.readouterr().err

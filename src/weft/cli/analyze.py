@@ -12,7 +12,9 @@ from weft.analysis.divergence import Scope
 from weft.analysis.shapes import DOMAINS, Signature, parse_args
 from weft.cli.programs import compile_kernels, import_file, kernels_of
 from weft.diag.errors import WeftError
+from weft.frontend.clang import SUFFIXES
 from weft.report.build import ReportOptions, build_report
+from weft.report.c_programs import c_program
 from weft.report.kernels import report_on_kernels
 from weft.report.llvm_programs import bitcode_program, text_program
 from weft.report.report import Report
@@ -32,7 +34,7 @@ def add_parser(subparsers: Any) -> None:
         description=__doc__,
     )
     parser.add_argument(
-        "file", metavar="FILE", help="a .py file with kernels, LLVM text (.ll) or bitcode (.bc)"
+        "file", metavar="FILE", help="a .py file with kernels, LLVM text (.ll), bitcode (.bc), C or C++"
     )
     parser.add_argument(
         "--function", metavar="NAME", action="append", default=[], help="only this function (repeatable)"
@@ -61,6 +63,9 @@ def add_parser(subparsers: Any) -> None:
         choices=sorted(DOMAINS),
         default="product",
         help="the shape lattice; all of them by default",
+    )
+    parser.add_argument(
+        "--clang", metavar="OPTION", action="append", default=[], help="for C: an option for clang"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--html", metavar="OUT", help="write an HTML page")
@@ -98,19 +103,21 @@ def _report(options: argparse.Namespace) -> Report:
             raise UsageError(f"--types is for one kernel; choose it with --function: {', '.join(kernels)}")
         return report_on_kernels(compile_kernels(kernels, options.types), settings, options.args)
     if options.types is not None:
-        raise UsageError("--types is for .py files; LLVM IR has its types")
+        raise UsageError("--types is for .py files; C and LLVM IR have their types")
     if file.suffix == ".ll":
         text = file.read_text(encoding="utf-8", errors="surrogateescape")
         return build_report(text_program(text, options.file, options.function, options.args), settings)
     if file.suffix == ".bc":
         program = bitcode_program(file.read_bytes(), options.file, options.function, options.args)
         return build_report(program, settings)
+    if file.suffix in SUFFIXES:
+        return build_report(c_program(file, options.function, options.args, options.clang), settings)
     raise UsageError(f"{options.file}: {_unsupported(file.suffix)}")
 
 
 def _unsupported(suffix: str) -> str:
-    known = "weft analyze reads .py, .ll and .bc files"
-    if suffix in (".c", ".cc", ".cpp", ".cu", ".cl"):
+    known = "weft analyze reads .py, .ll, .bc, C and C++ files"
+    if suffix in (".cu", ".cl"):
         return f"{known}; make LLVM IR of this one: clang -S -emit-llvm -O1 -g -fno-vectorize"
     return known
 

@@ -1,0 +1,51 @@
+"""Reports on C and C++: the view for people, in which each access of the source is still there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from weft.analysis.shapes import Signature
+from weft.frontend.clang import compile_c
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.report.build import Program
+from weft.report.debug_source import DebugSource
+from weft.report.llvm_programs import chosen_functions
+from weft.target.machine import TargetSpec
+from weft.target.passes import SROA_ONLY, optimize
+
+
+def c_program(
+    file: Path,
+    names: Sequence[str] = (),
+    shapes: Signature | None = None,
+    options: Sequence[str] = (),
+) -> Program:
+    """A C or C++ file, through clang; lines are those of the source.
+
+    Parameters
+    ----------
+    file
+        The file.
+    names
+        The functions to report on; all definitions where empty.
+    shapes
+        Shapes of the arguments of each of them.
+    options
+        Options for clang.
+
+    Raises
+    ------
+    CompileError, UnsupportedError
+        clang refuses the file, or there is none.
+    ArgumentError
+        It does not define a function of `names`.
+    """
+    spec = TargetSpec.host()
+    text = optimize(compile_c(file, spec.triple, options), SROA_ONLY, spec.machine)
+    module = read_module(text, filename=str(file))
+    verify(module)
+    functions = chosen_functions(module, names, str(file))
+    given = {} if shapes is None else dict.fromkeys(functions, shapes)
+    return Program(module, functions, DebugSource({}), given)
