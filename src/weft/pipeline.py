@@ -108,6 +108,8 @@ class LoweredKernel:
         The program after each stage, kept only under ``WEFT_CHECK``.
     run_unit
         How groups are handed out.
+    short_row
+        Work-groups with at most so many threads along x deserve lane groups of fewer threads; 0 where none do.
     """
 
     text: str
@@ -119,6 +121,7 @@ class LoweredKernel:
     remarks: RemarkLog = field(default_factory=RemarkLog)
     stages: list[Stage] = field(default_factory=list)
     run_unit: RunUnit = field(default_factory=RunUnit)
+    short_row: int = 0
 
 
 def lower_kernel(
@@ -193,7 +196,8 @@ def lower_kernel(
         text = write_module(module, plain=True)
     lines = program.lines if isinstance(program, (GroupContinuations, WarpContinuations)) else ()
     unit = program.run_unit if isinstance(program, RowKernel) else RunUnit()
-    return LoweredKernel(text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit)
+    short = program.width // 2 if isinstance(program, GroupContinuations) else 0
+    return LoweredKernel(text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit, short)
 
 
 def _split(

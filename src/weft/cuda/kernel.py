@@ -60,7 +60,7 @@ class Kernel:
         self.debug = debug
         self._source = KernelSource(function, options or CompileOptions())
         self.overloads: dict[Types, CompiledKernel] = {}
-        self._for_large_arrays: dict[Types, CompiledKernel] = {}
+        self._versions: dict[tuple[Types, CompileOptions], CompiledKernel] = {}
         self._fixed = bool(signatures)
         self._configured: dict[Any, ConfiguredKernel] = {}
         for signature in signatures:
@@ -128,22 +128,27 @@ class Kernel:
             return
         compiled = self.overloads.get(types)
         if compiled is not None:
-            self._serving(compiled, args).launcher.launch(shape, args, checked=True)
+            self._serving(compiled, shape, args).launcher.launch(shape, args, checked=True)
         elif self._fixed:
-            self._serving(self._accepting(types, args), args).launcher.launch(shape, args)
+            self._serving(self._accepting(types, args), shape, args).launcher.launch(shape, args)
         else:
             compiled = self._compile(types, ArgumentError)
-            self._serving(compiled, args).launcher.launch(shape, args, checked=True)
+            self._serving(compiled, shape, args).launcher.launch(shape, args, checked=True)
 
-    def _serving(self, compiled: CompiledKernel, args: tuple[Any, ...]) -> CompiledKernel:
-        """The compiled kernel, or its version for arrays that 32 bits are not enough for."""
-        if not has_large_array(args):
+    def _serving(self, compiled: CompiledKernel, shape: LaunchShape, args: tuple[Any, ...]) -> CompiledKernel:
+        """The compiled kernel, or its version for large arrays (`CompileOptions.small_arrays`) or for short rows."""
+        large, row = has_large_array(args), shape.block[0]
+        if not large and row > compiled.short_row:
             return compiled
-        known = self._for_large_arrays.get(compiled.types)
+        options = self._source.options
+        if large:
+            options = replace(options, small_arrays=False)
+        if row <= compiled.short_row:
+            options = replace(options, width=1 << (row - 1).bit_length())
+        known = self._versions.get((compiled.types, options))
         if known is None:
-            options = replace(self._source.options, small_arrays=False)
             known = CompiledKernel(replace(self._source, options=options), compiled.types)
-            self._for_large_arrays[compiled.types] = known
+            self._versions[compiled.types, options] = known
         return known
 
     def _blamed(self, args: Sequence[Any]) -> ArgumentError:
