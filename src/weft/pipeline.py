@@ -25,12 +25,11 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 
-from weft.analysis.divergence import analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.barrier_checks import check_barriers
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
-from weft.codegen.dimension import choose_dimension
+from weft.codegen.dimension import analyze_along, choose_dimension
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.groups import GroupProgram, build_group_entry
 from weft.codegen.lane_groups import LaneKernel
@@ -71,7 +70,7 @@ from weft.transform.components import take_module_apart
 from weft.transform.guard_splitting import split_guards
 from weft.transform.lane_range import guard_by_lane_range
 from weft.transform.linear_ids import number_linearly
-from weft.transform.merge_groups import merge_groups
+from weft.transform.merge_groups import can_merge, merge_groups
 from weft.transform.narrow_phis import narrow_phis
 from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
@@ -170,9 +169,7 @@ def lower_kernel(
             require_warps(module, kernel, warp, options.width, most_lanes, remarks)
             choice = WidthChoice(warp, "as many as a warp")
         elif _can_widen(kernel, options.width, most_lanes, remarks):
-            if not stages.linear and not barriers_of(kernel):
-                stages.rows = _cut_rows(module, kernel, spec.isa, remarks)
-            choice = _choose_width(kernel, options.width, stages.rows, spec.isa)
+            choice = _plan_lanes(module, kernel, options.width, spec.isa, remarks, stages)
             if choice.width > most_lanes:
                 choice = WidthChoice(most_lanes, "whose local arrays there is room for")
         else:
@@ -280,9 +277,24 @@ def _widen(
     return kernel_of_rows, summaries[0]
 
 
-def _cut_rows(module: Module, kernel: Function, isa: Isa, remarks: RemarkLog) -> Rows:
+def _plan_lanes(
+    module: Module, kernel: Function, wanted: int | None, isa: Isa, remarks: RemarkLog, stages: StageLog
+) -> WidthChoice:
+    """Choose along which dimension and how wide lane groups are, and cut the kernel's rows."""
+    base = one_register(isa)
+    choice = WidthChoice(base, "a register of 32-bit values")
+    if not stages.linear and not barriers_of(kernel):
+        along = functools.cache(functools.partial(analyze_along, kernel, width=base))
+        dimension = choose_dimension(kernel, along, base, isa)
+        # Rows that end with the work-group are not long.
+        if wanted is None and can_merge(kernel, "xyz"[dimension]):
+            choice = choose_width(along(dimension), isa)
+        stages.rows = _cut_rows(module, kernel, dimension, remarks)
+    return choice if wanted is None else WidthChoice(wanted, "as asked for")
+
+
+def _cut_rows(module: Module, kernel: Function, dimension: int, remarks: RemarkLog) -> Rows:
     """Let `kernel` run on rows of threads as long as can be, of which guards that it has leave a part."""
-    dimension = choose_dimension(kernel, one_register(isa), isa)
     merged = merge_groups(kernel, "xyz"[dimension])
     guards = split_guards(module, kernel, "xyz"[dimension])
     remark_rows(remarks, kernel.name, "xyz"[dimension], merged, guards)
@@ -330,20 +342,6 @@ def _can_widen(kernel: Function, wanted: int | None, most_lanes: int, remarks: R
         message = f"{kernel.name} runs thread after thread because {obstacle}"
         remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")
     return obstacle is None
-
-
-def _choose_width(kernel: Function, wanted: int | None, rows: Rows | None, isa: Isa) -> WidthChoice:
-    """How many threads a lane group has: what the user asked for, or what the machine is best at."""
-    if wanted is not None:
-        return WidthChoice(wanted, "as asked for")
-    base = one_register(isa)
-    if rows is None or not rows.merged:
-        # Rows end with the work-group, and are not long.
-        return WidthChoice(base, "a register of 32-bit values")
-    domain = domain_named("product", (base,))
-    position = kernel.args[[a.name for a in kernel.args].index(f"tid.{'xyz'[rows.dimension]}")]
-    shapes: dict[Value, Shape] = {position: domain.strided(1, 64, base)}
-    return choose_width(analyze_divergence(kernel, domain=domain, initial=shapes, width=base), isa)
 
 
 def _restrict_to(module: Module, entry: Function) -> None:

@@ -7,12 +7,14 @@ much in each loop around it.
 
 from __future__ import annotations
 
-from weft.analysis.divergence import analyze_divergence
+from collections.abc import Callable
+
+from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.widen.accesses import accessed_type, is_plain
 from weft.graph.loops import loop_forest
-from weft.ir import Function, Value
+from weft.ir import Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.layout import parse_datalayout
 from weft.machine.costs import memory_cost
@@ -25,8 +27,20 @@ LOOP_WEIGHT = 10.0
 _NAMES = {Form.UNIFORM: "uniform", Form.CONTIGUOUS: "contiguous"}
 
 
-def choose_dimension(kernel: Function, width: int, isa: Isa) -> int:
-    """Return the dimension, 0 for x, along which lane groups of `kernel` are best cut.
+Along = Callable[[int], Divergence]
+"""The divergence of a kernel in lane groups along a dimension."""
+
+
+def analyze_along(kernel: Function, dimension: int, width: int) -> Divergence:
+    """Analyze lane groups of `width` threads along a dimension, 0 for x."""
+    domain = domain_named("product", (width,))
+    position = next(a for a in kernel.args if a.name == f"tid.{'xyz'[dimension]}")
+    shapes: dict[Value, Shape] = {position: domain.strided(1, 64, width)}
+    return analyze_divergence(kernel, domain=domain, initial=shapes, width=width)
+
+
+def choose_dimension(kernel: Function, along: Along, width: int, isa: Isa) -> int:
+    """Return the dimension, 0 for x, along which lane groups of `kernel`, of `width` threads, are best cut.
 
     Others than x are taken only if rows go on beyond a work-group, which may be short along them.
     """
@@ -36,25 +50,26 @@ def choose_dimension(kernel: Function, width: int, isa: Isa) -> int:
         return 0
     if not positions[0].is_used and len(choices) == 1:
         return choices[0]
-    return min((0, *choices), key=lambda d: _cost(kernel, d, width, isa))
+    if all(_form(along(0), access) != "gather" for access in filter(is_plain, kernel.instructions())):
+        return 0
+    return min((0, *choices), key=lambda d: _cost(along(d), width, isa))
 
 
-def _cost(kernel: Function, dimension: int, width: int, isa: Isa) -> float:
-    """Cycles of the memory operations of a lane group along `dimension`."""
-    domain = domain_named("product", (width,))
-    position = next(a for a in kernel.args if a.name == f"tid.{'xyz'[dimension]}")
-    shapes: dict[Value, Shape] = {position: domain.strided(1, 64, width)}
-    divergence = analyze_divergence(kernel, domain=domain, initial=shapes, width=width)
-    view = cfg_of(kernel)
+def _form(divergence: Divergence, access: Instruction) -> str:
+    return _NAMES.get(divergence.access_form(access).form, "gather")
+
+
+def _cost(divergence: Divergence, width: int, isa: Isa) -> float:
+    """Cycles of the memory operations of a lane group."""
+    view = cfg_of(divergence.function)
     loops = loop_forest(view.cfg)
-    module = kernel.module
+    module = divergence.function.module
     assert module is not None
     layout = parse_datalayout(module.datalayout)
     total = 0.0
     for number, block in enumerate(view.blocks):
         weight = LOOP_WEIGHT ** loops.depth(number)
         for access in filter(is_plain, block.instructions):
-            form = _NAMES.get(divergence.access_form(access).form, "gather")
             bits = 8 * layout.size(accessed_type(access))
-            total += weight * memory_cost(access.op, form, bits, width, isa).cycles
+            total += weight * memory_cost(access.op, _form(divergence, access), bits, width, isa).cycles
     return total
