@@ -82,7 +82,8 @@ class WidthModel:
                     total[loop] = total.get(loop, 0.0) + costs.cycles(instruction)
                 else:
                     shared[loop] = shared.get(loop, 0.0) + SCALAR
-        cycles = total.get(None, 0.0) + shared.get(None, 0.0)
+        # What all threads share outside of loops is the same for a row of lane groups, and computed once for all.
+        cycles = total.get(None, 0.0)
         for loop in self._loops.loops:
             busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width)
             cycles += LOOP_WEIGHT**loop.depth * (max(busy, self._latency[loop]) + shared.get(loop, 0.0))
