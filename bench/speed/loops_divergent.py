@@ -49,10 +49,11 @@ def binary_search(values, keys, places):
 
 @numba.njit(inline="always")
 def _xorshift(state):
-    state ^= state << np.uint32(13)
-    state ^= state >> np.uint32(17)
-    state ^= state << np.uint32(5)
-    return np.uint32(state)
+    # numba's shifts of 32 bits give 64.
+    state ^= np.uint32(state << np.uint32(13))
+    state ^= np.uint32(state >> np.uint32(17))
+    state ^= np.uint32(state << np.uint32(5))
+    return state
 
 
 @numba.njit(inline="always")

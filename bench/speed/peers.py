@@ -21,6 +21,8 @@ Run = Callable[[], object]
 Expected = tuple[np.ndarray, ...]
 
 _PAGE = 4096
+_APART = 576
+"""Arrays begin at different lines of their pages, so that none seems to overlap a store to another."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -39,9 +41,12 @@ class Task:
         return cls(row, problem, problem.expected())
 
     def own_problem(self) -> Problem:
-        """Return the problem with arrays of its own, at the beginning of pages: where they lie would decide, else."""
-        arguments = tuple(_at_page(a) if isinstance(a, np.ndarray) else a for a in self.problem.arguments)
-        return dataclasses.replace(self.problem, arguments=arguments)
+        """Return the problem with arrays of its own, which lie in their pages as every other peer's do."""
+        arguments = [
+            _placed(a, _APART * i % _PAGE) if isinstance(a, np.ndarray) else a
+            for i, a in enumerate(self.problem.arguments)
+        ]
+        return dataclasses.replace(self.problem, arguments=tuple(arguments))
 
     def prepared(self, problem: Problem, run: Run, compile_seconds: float) -> Prepared:
         """Return a peer ready to be timed: what it writes is put back as it was before each run, unmeasured."""
@@ -65,10 +70,10 @@ class Task:
         return Prepared(sample, check, compile_seconds)
 
 
-def _at_page(array: np.ndarray) -> np.ndarray:
-    """Return a copy that begins a page."""
-    memory = np.zeros(array.nbytes + _PAGE, np.uint8)
-    begin = -memory.ctypes.data % _PAGE
+def _placed(array: np.ndarray, offset: int) -> np.ndarray:
+    """Return a copy that begins so many bytes into a page."""
+    memory = np.zeros(array.nbytes + 2 * _PAGE, np.uint8)
+    begin = -memory.ctypes.data % _PAGE + offset
     copied = memory[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
     copied[...] = array
     return copied
