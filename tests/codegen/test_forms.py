@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from codegen.kernels import guarded, kernel_text, stored, widened
+from codegen.kernels import agree, guarded, kernel_text, stored, widened
 
 LOAD = "  %p = getelementptr i32, ptr %in, i64 %tid\n  %v = load i32, ptr %p, align 4\n"
 GATHERED = "  %k = and i32 {value}, 255\n  %g = getelementptr i32, ptr %in, i32 %k\n  %w = load i32, ptr %g\n"
@@ -112,6 +112,42 @@ def test_intrinsics_take_their_vector_form() -> None:
         + stored("%b"), "declare i32 @llvm.smax.i32(i32, i32)\ndeclare i32 @llvm.ctlz.i32(i32, i1)\n",
     ))  # fmt: skip
     assert lines(text, r"@llvm.smax.v8i32\(") and lines(text, r"@llvm.ctlz.v8i32\(<8 x i32> %a, i1 true\)")
+
+
+INTRINSICS = {
+    "i8 @llvm.scmp.i8.i32(i32 %v, i32 %t32)": "llvm.scmp.v8i8.v8i32",
+    "float @llvm.ldexp.f32.i32(float 1.5, i32 %k)": "llvm.ldexp.v8f32.v8i32",
+    "i32 @llvm.lrint.i32.f32(float %g)": "llvm.lrint.v8i32.v8f32",
+    "i32 @llvm.fptosi.sat.i32.f32(float %f)": "llvm.fptosi.sat.v8i32.v8f32",
+    "float @llvm.powi.f32.i32(float %f, i32 %u)": "llvm.powi.v8f32.i32",
+    "i1 @llvm.is.fpclass.f32(float %f, i32 144)": "llvm.is.fpclass.v8f32",
+    "i32 @llvm.fshl.i32(i32 %v, i32 %k, i32 %t32)": "llvm.fshl.v8i32",
+    "i32 @llvm.expect.i32(i32 %v, i32 3)": "",
+}
+"""A call of an intrinsic, and the vector form that it takes."""
+
+
+@pytest.mark.parametrize("call", INTRINSICS)
+def test_intrinsics_have_the_meaning_of_their_scalar_form(call: str) -> None:
+    type, rest = call.split(" ", 1)
+    name, arguments = rest.rstrip(")").split("(")
+    parameters = ", ".join(argument.split()[0] for argument in arguments.split(", "))
+    word = {"i32": "  %r = add i32 %x, 0\n", "float": "  %r = bitcast float %x to i32\n"}.get(
+        type, f"  %r = sext {type} %x to i32\n"
+    )
+    body = (
+        LOAD
+        + f"  %k = and i32 %v, 15\n  %f = uitofp i32 %v to float\n  %g = uitofp i32 %k to float\n  %x = call {call}\n{word}"
+        + stored("%r")
+    )
+    text = kernel_text(
+        guarded(body), f"declare {type} {name}({parameters}) memory(none) willreturn nounwind\n"
+    )
+    vector = INTRINSICS[call]
+    made = widened(text)
+    assert f"@{vector}(" in made if vector else "expect" not in made
+    assert "llvm.cttz" not in made
+    agree(text, 8, None)
 
 
 def test_other_calls_run_for_each_active_lane() -> None:

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from weft.codegen.widen.context import Widening
+from weft.codegen.widen.intrinsics import is_hint, widen_intrinsic
 from weft.codegen.widen.lane_loop import for_each_active_lane
-from weft.codegen.widen.masked import mangled
 from weft.codegen.widen.simd_calls import SimdFunction, call_simd, signature_of_call
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstFloat, Function, Instruction, Poison, Value
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.locations import span_of
 from weft.ir.types import FloatType, FunctionType, VectorType
-
-_ELEMENTWISE: Mapping[str, tuple[int, ...]] = {
-    **dict.fromkeys(
-        (
-            "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven", "canonicalize",
-            "copysign", "minnum", "maxnum", "minimum", "maximum", "minimumnum", "maximumnum", "fma", "fmuladd",
-            "ctpop", "bswap", "bitreverse", "smin", "smax", "umin", "umax", "fshl", "fshr",
-            "sadd.sat", "uadd.sat", "ssub.sat", "usub.sat", "sshl.sat", "ushl.sat", "fptosi.sat", "fptoui.sat",
-        ),
-        (),
-    ),
-    **dict.fromkeys(("abs", "ctlz", "cttz", "powi", "is.fpclass"), (1,)),
-}  # fmt: skip
-"""LLVM intrinsics with a vector form, and which of their arguments stay scalar in it."""
-
-_DROPPED = ("llvm.assume", "llvm.lifetime.start", "llvm.lifetime.end", "llvm.experimental.noalias.scope.decl")
-"""Hints that hold for active lanes only, or for one thread's object: widening leaves them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +32,12 @@ FindMath = Callable[[str, int], VectorMathFunction | None]
 def widen_call(w: Widening, call: Instruction, find_math: FindMath) -> None:
     """Widen any call but those of weft's lane intrinsics."""
     name = call.callee_name or ""
-    if name in _DROPPED or name.startswith(_DROPPED):
+    if is_hint(name):
         return
-    base = _elementwise_name(name) if name.startswith("llvm.") else None
     if call in w.kept:
         _call_once(w, call)
-    elif base is not None and all(w.is_uniform(call.args[i]) for i in _ELEMENTWISE[base]):
-        _call_intrinsic(w, call, base)
+    elif name.startswith("llvm.") and widen_intrinsic(w, call):
+        return
     elif (simd := _simd_version(w, call)) is not None:
         call_simd(w, call, simd)
     elif (math := find_math(name, w.lanes.width)) is not None:
@@ -133,35 +115,6 @@ def _scalar_call(w: Widening, call: Instruction, args: list[Value]) -> Instructi
         loc=call.loc,
     )
     return w.builder.insert(copy)
-
-
-def _elementwise_name(name: str) -> str | None:
-    """``llvm.smin.i32`` as ``smin`` when it has a vector form."""
-    parts = name.removeprefix("llvm.").split(".")
-    for length in (2, 1):
-        base = ".".join(parts[:length])
-        if len(parts) > length and base in _ELEMENTWISE:
-            return base
-    return None
-
-
-def _call_intrinsic(w: Widening, call: Instruction, base: str) -> None:
-    scalar_args = _ELEMENTWISE[base]
-    args = [w.scalar(a) if i in scalar_args else w.vector(a) for i, a in enumerate(call.args)]
-    result = w.lanes.vector(call.type)
-    overloads: list[str] = []
-    if base in ("fptosi.sat", "fptoui.sat"):
-        overloads = [mangled(result), mangled(args[0].type)]
-    elif base == "powi":
-        overloads = [mangled(result), mangled(args[1].type)]
-    elif base == "is.fpclass":
-        overloads = [mangled(args[0].type)]
-    else:
-        overloads = [mangled(result)]
-    callee = w.intrinsic(".".join(["llvm", base, *overloads]), result, tuple(a.type for a in args))
-    built = w.builder.call(callee, args, flags=call.flags, name=call.name)
-    built.loc = call.loc
-    w.set_vector(call, built)
 
 
 def _call_math(w: Widening, call: Instruction, math: VectorMathFunction) -> None:
