@@ -120,7 +120,7 @@ INTRINSICS = {
     "i32 @llvm.lrint.i32.f32(float %g)": "llvm.lrint.v8i32.v8f32",
     "i32 @llvm.fptosi.sat.i32.f32(float %f)": "llvm.fptosi.sat.v8i32.v8f32",
     "float @llvm.powi.f32.i32(float %f, i32 %u)": "llvm.powi.v8f32.i32",
-    "i1 @llvm.is.fpclass.f32(float %f, i32 144)": "llvm.is.fpclass.v8f32",
+    "i1 @llvm.is.fpclass.f32(float %h, i32 144)": "llvm.is.fpclass.v8f32",
     "i32 @llvm.fshl.i32(i32 %v, i32 %k, i32 %t32)": "llvm.fshl.v8i32",
     "i32 @llvm.expect.i32(i32 %v, i32 3)": "",
 }
@@ -135,11 +135,9 @@ def test_intrinsics_have_the_meaning_of_their_scalar_form(call: str) -> None:
     word = {"i32": "  %r = add i32 %x, 0\n", "float": "  %r = bitcast float %x to i32\n"}.get(
         type, f"  %r = sext {type} %x to i32\n"
     )
-    body = (
-        LOAD
-        + f"  %k = and i32 %v, 15\n  %f = uitofp i32 %v to float\n  %g = uitofp i32 %k to float\n  %x = call {call}\n{word}"
-        + stored("%r")
-    )
+    numbers = "  %k = and i32 %v, 15\n  %f = uitofp i32 %v to float\n  %g = uitofp i32 %k to float\n"
+    numbers += "  %h = bitcast i32 %v to float\n"
+    body = LOAD + numbers + f"  %x = call {call}\n{word}" + stored("%r")
     text = kernel_text(
         guarded(body), f"declare {type} {name}({parameters}) memory(none) willreturn nounwind\n"
     )
