@@ -20,8 +20,8 @@ def widen_horizontal(w: Widening, call: Instruction) -> bool:
 
 
 def _active_and(w: Widening, condition: Value) -> Value:
-    """The lanes that are active and for which `condition` holds."""
-    vector = w.vector(condition)
+    """The lanes that are active and for which `condition` holds; where that is poison, some do or not."""
+    vector = w.builder.unary("freeze", w.vector(condition))
     return vector if w.mask is None else w.builder.select(w.mask, vector, w.lanes.splat(FALSE))
 
 
@@ -31,8 +31,10 @@ def _any(w: Widening, call: Instruction) -> None:
 
 def _all(w: Widening, call: Instruction) -> None:
     condition = w.vector(call.args[0])
-    if w.mask is not None and not call.total:
-        condition = w.builder.select(w.mask, condition, w.lanes.splat(TRUE))
+    if not call.total:
+        condition = w.builder.unary("freeze", condition)
+        if w.mask is not None:
+            condition = w.builder.select(w.mask, condition, w.lanes.splat(TRUE))
     bits = mask_bits(w.builder, condition)
     assert isinstance(bits.type, IntType)
     w.set_scalar(call, w.builder.icmp("eq", bits, ConstInt(bits.type, -1)))

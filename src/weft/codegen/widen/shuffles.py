@@ -86,7 +86,8 @@ def widen_match(w: Widening, call: Instruction) -> None:
     if call in w.kept:
         w.set_scalar(call, todo)
         return
-    value = w.vector(call.args[0])
+    # Poison has one value for all turns, so that each takes at least its own lane.
+    value = builder.unary("freeze", w.vector(call.args[0]))
     before = builder.block
     assert before is not None
     head = w.new_block("values")
