@@ -30,10 +30,10 @@ def _access(address: str, type: str = "i32", pointer: str = "%p") -> str:
 
 _ELEMENT = "  %p = getelementptr inbounds {type}, ptr %out, i64 {index}\n"
 _BACKWARDS = "  %k = sub i64 0, %tid\n  %p = getelementptr i32, ptr %out, i64 %k\n"
-_DYNAMIC = (
+_OWN_INDEX = (
     "  %e = call i64 @llvm.umax.i64(i64 %tid, i64 %n)\n  %x = sub i64 %e, %n\n  %k = add i64 %x, %tid\n"
-    "  %p = getelementptr i32, ptr %out, i64 %k\n"
 )
+_DYNAMIC = _OWN_INDEX + "  %p = getelementptr i32, ptr %out, i64 %k\n"
 
 _BELOW_N = "%c = icmp slt i64 %tid, %n"
 
@@ -89,12 +89,13 @@ EMPTY = {
 """Bodies whose threads below n access ``out[0]``; run with n = 0 and a pointer to a forbidden page."""
 
 STRUCTURES = {
-    "all members": (3, (0, 1, 2)),
-    "last member left out": (2, (0,)),
-    "first member left out": (4, (1, 3)),
-    "one of eight": (8, (5,)),
+    "all members": (3, (0, 1, 2), "%tid"),
+    "last member left out": (2, (0,), "%tid"),
+    "first member left out": (4, (1, 3), "%tid"),
+    "one of eight": (8, (5,), "%tid"),
+    "neighbours that are gathered": (3, (1, 2), "%k"),
 }
-"""Fields of a structure of words, and those that each thread adds one to."""
+"""Fields of a structure of words, those that each thread adds one to, and the index of its structure."""
 
 DECLARED = "declare i64 @llvm.umax.i64(i64, i64)\n"
 
@@ -110,22 +111,25 @@ def forbidden_around() -> tuple[mmap.mmap, int]:
     return mapping, start + PAGE
 
 
-def structure_kernel(fields: int, members: tuple[int, ...], *, masked: bool) -> str:
-    """Add one to the members of ``out[tid]``, by all threads or those below n."""
+def structure_kernel(fields: int, members: tuple[int, ...], index: str, *, masked: bool) -> str:
+    """Add one to the members of ``out[index]``, by all threads or those below n."""
     body = "".join(
-        member("%out", fields, m, f"p{m}") + f"  %v{m} = load i32, ptr %p{m}\n  %w{m} = add i32 %v{m}, 1\n"
+        member("%out", fields, m, f"p{m}", index=index)
+        + f"  %v{m} = load i32, ptr %p{m}\n  %w{m} = add i32 %v{m}, 1\n"
         for m in members
     ) + "".join(f"  store i32 %w{m}, ptr %p{m}\n" for m in members)
-    return kernel_text(guarded(body) if masked else body)
+    if index != "%tid":
+        body = _OWN_INDEX + body
+    return kernel_text(guarded(body) if masked else body, DECLARED)
 
 
 def run_structures(isa_name: str, width: int, middle: np.ndarray, page: int) -> None:
     """Arrays of structures whose first or last accessed member is at the edge of the page."""
-    for name, (fields, members) in STRUCTURES.items():
+    for name, (fields, members, index) in STRUCTURES.items():
         for masked in (False, True):
             print(isa_name, width, name, "masked" * masked, flush=True)
             code = compile_kernel(
-                structure_kernel(fields, members, masked=masked), width, isa_named(isa_name)
+                structure_kernel(fields, members, index, masked=masked), width, isa_named(isa_name)
             )
             for n in (width - 1, width, width + 1) if masked else (width,):
                 threads = 2 * width if masked else width
@@ -160,7 +164,8 @@ def run(isa_name: str, widths: list[int]) -> None:
                 touched = values[:n] if name in STARTING else values[-n:]
                 assert n == 0 or touched.all(), (name, threads, n)
                 assert values.sum() == n, (name, threads, n)
-        run_structures(isa_name, width, middle, page)
+        if width < 64:
+            run_structures(isa_name, width, middle, page)
         for name, body in EMPTY.items():
             print(isa_name, width, name, flush=True)
             code = compile_kernel(kernel_text(body, DECLARED), width, isa)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import gcd
 
-from weft.codegen.widen.accesses import accessed_type, is_plain
+from weft.codegen.widen.accesses import accessed_type, is_plain, under_the_mask
 from weft.codegen.widen.context import Widening
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_read, may_write
@@ -115,7 +115,7 @@ def find_groups(w: Widening, block: BasicBlock) -> dict[Instruction, AccessGroup
     found: list[AccessGroup] = []
     loads: list[_Open] = []
     stores: list[_Open] = []
-    for instruction in _under_the_mask(block):
+    for instruction in under_the_mask(block):
         if not is_plain(instruction):
             if may_write(instruction):
                 loads.clear()
@@ -135,17 +135,6 @@ def find_groups(w: Widening, block: BasicBlock) -> dict[Instruction, AccessGroup
                 found.append(opened.group)
                 (loads if is_load else stores).append(opened)
     return {m.access: g for g in found if _is_worth_it(w, g, block) for m in g.members}
-
-
-def _under_the_mask(block: BasicBlock) -> list[Instruction]:
-    """The instructions that run for the block's active lanes."""
-    instructions = [i for i in block.non_phis() if not i.total]
-    predicate = block.predicate
-    if isinstance(predicate, Instruction) and predicate.block is block and not predicate.is_phi:
-        behind = block.instructions.index(predicate)
-        position = {i: k for k, i in enumerate(block.instructions)}
-        return [i for i in instructions if position[i] > behind]
-    return instructions
 
 
 def _size(w: Widening, access: Instruction) -> int:

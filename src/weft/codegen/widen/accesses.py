@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.ir import Instruction
+from weft.ir import BasicBlock, Instruction
 from weft.ir.types import Type
 
 
@@ -15,3 +15,14 @@ def is_plain(instruction: Instruction) -> bool:
     """Whether it is a load or store that is neither volatile nor atomic."""
     attrs = instruction.attrs
     return instruction.op in ("load", "store") and not attrs.get("volatile") and not attrs.get("ordering")
+
+
+def under_the_mask(block: BasicBlock) -> list[Instruction]:
+    """The instructions of a block that run for its active lanes, all under one mask."""
+    instructions = [i for i in block.non_phis() if not i.total]
+    predicate = block.predicate
+    if isinstance(predicate, Instruction) and predicate.block is block and not predicate.is_phi:
+        behind = block.instructions.index(predicate)
+        position = {i: k for k, i in enumerate(block.instructions)}
+        return [i for i in instructions if position[i] > behind]
+    return instructions

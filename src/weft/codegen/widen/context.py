@@ -26,6 +26,7 @@ from weft.machine.targets import Isa
 
 if TYPE_CHECKING:
     from weft.codegen.widen.access_groups import AccessGroup
+    from weft.codegen.widen.gather_pairs import GatherPair
     from weft.codegen.widen.simd_calls import FindSimd
 
 
@@ -46,7 +47,7 @@ class Widening:
         The instruction set that the code is for: it decides between forms, all of which every machine can run.
     addresses
         Which accesses of one thread overlap.
-    groups
+    groups, pairs
         Accesses that are made together, for each block whose accesses have been looked at.
     """
 
@@ -72,6 +73,7 @@ class Widening:
         layout = parse_datalayout(module.datalayout)
         self.addresses = LinearAliasAnalysis(divergence.engine.objects, layout)
         self.groups: dict[BasicBlock, dict[Instruction, AccessGroup]] = {}
+        self.pairs: dict[BasicBlock, dict[Instruction, GatherPair]] = {}
         self.find_simd: FindSimd = lambda function, signature: None
         self.entry_mask: Value | None = None
         self.builder = Builder()

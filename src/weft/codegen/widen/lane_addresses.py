@@ -9,6 +9,7 @@ object, so its 32 low bits say all.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import gcd
 
 from weft.analysis.alias import Location
@@ -16,21 +17,32 @@ from weft.codegen.widen.context import Widening, broadcast
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.function import GlobalVariable
 from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
-from weft.ir.types import I32, IntType, int_type
+from weft.ir.types import I8, I32, I64, IntType, int_type
 
 MAX_UNIT = 8
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
 
 
-def lane_addresses(w: Widening, access: Instruction) -> Value:
-    """The addresses of all lanes' accesses, as a vector of pointers."""
+def lane_addresses(w: Widening, access: Instruction, moved: int = 0) -> Value:
+    """The addresses of all lanes' accesses, or those so many bytes behind them, as a vector of pointers."""
+    pointer = access.operands[-1]
+    by_numbers = _by_numbers(w, access, moved)
+    if by_numbers is not None:
+        return by_numbers
+    addresses = w.vector(pointer)
+    return w.builder.gep(I8, addresses, (ConstInt(I64, moved),)) if moved else addresses
+
+
+def _by_numbers(w: Widening, access: Instruction, moved: int) -> Value | None:
+    """The addresses as one base and 32-bit numbers; None where these are not enough."""
     pointer = access.operands[-1]
     location = w.addresses.location(pointer)
     if w.divergence.element_bytes(pointer) is not None or not _is_one_address(w, location.base):
-        return w.vector(pointer)
+        return None
+    location = replace(location, offset=location.offset + moved)
     unit = gcd(MAX_UNIT, location.offset, *(scale for _, scale in location.terms))
     if not (_is_small(w, location.base) or _fits(w, location, unit, access.block)):
-        return w.vector(pointer)
+        return None
     total: Value | None = None
     if location.offset:
         total = w.lanes.splat(ConstInt(I32, location.offset // unit))

@@ -18,6 +18,7 @@ from __future__ import annotations
 from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_groups
 from weft.codegen.widen.accesses import accessed_type
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
+from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
 from weft.codegen.widen.lane_addresses import lane_addresses
 from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, masked_store
@@ -54,6 +55,15 @@ def _group_of(w: Widening, access: Instruction) -> AccessGroup | None:
     return w.groups[block].get(access)
 
 
+def _pair_of(w: Widening, load: Instruction) -> GatherPair | None:
+    """The two loads that are gathered together, if this is one of them."""
+    block = load.block
+    assert block is not None
+    if block not in w.pairs:
+        w.pairs[block] = find_pairs(w, block)
+    return w.pairs[block].get(load)
+
+
 def widen_load(w: Widening, load: Instruction) -> None:
     """Widen a plain load."""
     group = _group_of(w, load)
@@ -72,6 +82,12 @@ def widen_load(w: Widening, load: Instruction) -> None:
         w.set_scalar(load, loaded)
         if load not in w.kept:
             w.set_vector(load, broadcast(w.builder, loaded, w.lanes))
+        return
+    pair = _pair_of(w, load) if form == "gather" else None
+    if pair is not None:
+        w.remark(load, "gather")
+        if load is pair.first:
+            widen_pair(w, pair)
         return
     if form == "gather":
         w.remark(load, "gather")
