@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from generators.programs import INPUT_BYTES, SLICE_BYTES
-from weft.analysis.divergence import analyze_divergence
+from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.interp import Memory, Program, run_function
-from weft.ir import BasicBlock, Function, Instruction, Module
+from weft.ir import BasicBlock, Function, Instruction, Module, Value
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
@@ -59,7 +60,7 @@ def vectorization_stages(
     """Make the function control-uniform, with a gadget at each region if asked for; yields each pass behind it."""
     before = facts()
     uniform = uniform_branches(function, before)
-    make_loops_uniform(module, function, before)
+    make_loops_uniform(module, function, before, functools.partial(_is_vector, before))
     yield "divergent loops"
     branches = facts()
     if gadgets:
@@ -69,6 +70,10 @@ def vectorization_stages(
     yield "linearization"
     unify_conditions(module, function, facts())
     yield "conditions"
+
+
+def _is_vector(facts: BranchDivergence, value: Value) -> bool:
+    return not isinstance(facts, Divergence) or not facts.shape(value).is_strided
 
 
 def check_chain(

@@ -170,6 +170,58 @@ join:
 """
 
 
+BISECTION = """
+define i32 @bisection(i32 %t, i32 %n) {
+P:
+  br label %H
+H:
+  %lo = phi i32 [ 0, %P ], [ %lo.next, %B ]
+  %hi = phi i32 [ %n, %P ], [ %hi.next, %B ]
+  %open = icmp slt i32 %lo, %hi
+  br i1 %open, label %B, label %X
+B:
+  %sum = add i32 %lo, %hi
+  %mid = lshr i32 %sum, 1
+  %square = mul i32 %mid, %mid
+  %below = icmp slt i32 %square, %t
+  %above = add i32 %mid, 1
+  %lo.next = select i1 %below, i32 %above, i32 %lo
+  %hi.next = select i1 %below, i32 %hi, i32 %mid
+  br label %H
+X:
+  %found = phi i32 [ %lo, %H ]
+  ret i32 %found
+}
+"""
+
+
+def test_a_value_that_each_iteration_may_leave_alone_is_kept_where_it_is(golden):
+    r"""As Fig. 9.2 for ``hi``; ``lo`` has no tracker:
+
+    H.live   lo = [0, P] [lo.held, latch]
+    latch    lo.held = select live.next, lo.next, lo
+    """
+    module, function = parsed(BISECTION)
+    (summary,) = make_loops_uniform(module, function, EveryBranch(), lambda value: True)
+    verify(module)
+    assert summary.trackers == 0
+    golden(write_function(function), "held.ll")
+    module, function = parsed(BISECTION)
+    (summary,) = make_loops_uniform(module, function, EveryBranch(), lambda value: value.name != "lo")
+    assert summary.trackers == 1
+
+
+def test_a_cast_of_such_a_value_is_made_behind_the_loop():
+    text = BISECTION.replace("i32 @bisection", "i64 @bisection").replace(
+        "%open = icmp", "%wide = sext i32 %lo to i64\n  %open = icmp"
+    )
+    text = text.replace("%found = phi i32 [ %lo,", "%found = phi i64 [ %wide,").replace("ret i32", "ret i64")
+    module, function = parsed(text)
+    check_chain(module, "bisection", returned("bisection", [LANES * 9, 20], WIDTH), analysed(WIDTH))
+    (cast,) = [i for i in function.instructions() if i.op == "sext" and i.users]
+    assert cast.block is not None and cast.block.name == "H.dispatch"
+
+
 def test_fig_9_1_and_9_2_a_loop_with_one_exit(golden):
     r"""
     P                 P
@@ -233,7 +285,7 @@ def test_a_uniform_loop_that_some_threads_run_is_guarded(golden):
     golden(both_steps(GUARDED, uniform="H"), "guarded.ll")
 
 
-@pytest.mark.parametrize("text", [FIG_9_1, FIG_9_3, COUNTED, NESTED, GUARDED])
+@pytest.mark.parametrize("text", [FIG_9_1, FIG_9_3, COUNTED, NESTED, GUARDED, BISECTION])
 @pytest.mark.parametrize("n", [1, 6, 13])
 def test_the_examples_keep_their_results(text: str, n: int):
     for facts in (lambda function: EveryBranch(), analysed(WIDTH)):

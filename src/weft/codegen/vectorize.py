@@ -95,9 +95,12 @@ def make_control_uniform(
 
     before = analyze()
     uniform = uniform_branches(function, before)
-    summary.loops = make_loops_uniform(module, function, before)
+    summary.loops = make_loops_uniform(
+        module, function, before, lambda value: not before.shape(value).is_strided
+    )
     observe("divergent loops", module)
-    branches = insert_wanted(module, function, analyze(), uniform, lanes.width, boscc)
+    leaving = {block for loop in summary.loops for block in loop.leaving}
+    branches = insert_wanted(module, function, analyze(), uniform, lanes.width, boscc, leaving)
     summary.gadgets = branches.gadgets
     if branches.gadgets:
         observe("boscc", module)

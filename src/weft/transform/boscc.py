@@ -91,14 +91,16 @@ def insert_wanted(
     known_uniform: Collection[BasicBlock],
     width: int,
     wanted: Boscc | None,
+    leaving: Collection[BasicBlock] = (),
 ) -> BosccResult:
     """Put gadgets into `function` as `wanted` for lane groups of `width` threads; None stands for no gadgets.
 
-    `divergence` holds for the function as it is; branches of `known_uniform` are uniform even where it cannot tell.
+    `divergence` holds for the function as it is; branches of `known_uniform` are uniform even where it cannot tell;
+    the blocks of `leaving` are on what were divergent exits of loops.
     """
     if wanted is None or wanted.mode is BosccMode.OFF:
         return BosccResult(divergence, set(known_uniform))
-    costs = RegionCosts.of(divergence, width, wanted.isa) if wanted.mode is BosccMode.AUTO else None
+    costs = RegionCosts.of(divergence, width, wanted.isa, leaving) if wanted.mode is BosccMode.AUTO else None
     return insert_boscc(module, function, divergence, known_uniform, costs)
 
 

@@ -26,6 +26,9 @@ TEST = 2.0
 MISS_SHARE = 0.5
 """How many of the rarer outcomes of a vote the machine does not foresee."""
 
+LEAVES = 0.12
+"""How likely a thread is to leave a loop where it may (the loop branch heuristic of Ball and Larus)."""
+
 TWIN_LIMIT = 64
 """Instructions of a region that may get an unmasked copy."""
 
@@ -54,11 +57,14 @@ class RegionCosts:
     probability: BranchProbability
     width: int
     isa: Isa
+    leaving: Collection[BasicBlock] = ()
 
     @classmethod
-    def of(cls, divergence: Divergence, width: int, isa: Isa) -> RegionCosts:
-        """Costs in the function that `divergence` holds for."""
-        return cls(divergence, BranchProbability.of(divergence.function), width, isa)
+    def of(
+        cls, divergence: Divergence, width: int, isa: Isa, leaving: Collection[BasicBlock] = ()
+    ) -> RegionCosts:
+        """Costs in the function that `divergence` holds for, with blocks that threads run on leaving a loop."""
+        return cls(divergence, BranchProbability.of(divergence.function), width, isa, leaving)
 
     def chances(self, source: BasicBlock, target: BasicBlock) -> Chances:
         """What a lane group does at the divergent branch from `source` to `target`."""
@@ -71,7 +77,13 @@ class RegionCosts:
                 # But for one lane group, all threads are on the same side of a bound such as ``i < n``.
                 inside = (guard is _Guard.TRUE_INSIDE) == (target is branch.blocks[0])
                 return Chances(0.05, 0.9) if inside else Chances(0.9, 0.05)
-        p = self.probability.taken(source, target)
+        if any(t in self.leaving for t in branch.successors):
+            if target not in self.leaving:
+                # The loop ends when no thread stays: to skip the rest of its last iteration is not worth a test.
+                return Chances(0, 0.5)
+            p = LEAVES
+        else:
+            p = self.probability.taken(source, target)
         return Chances((1 - p) / 2 + (1 - p) ** self.width / 2, p / 2 + p**self.width / 2)
 
     def skip_gain(self, blocks: Collection[BasicBlock], tests: int, chances: Chances) -> float:

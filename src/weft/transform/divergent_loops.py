@@ -28,13 +28,13 @@ Precondition semantics FR; the result means the same under FR and OBL.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from weft.graph.cfg import CFG
 from weft.graph.control_dependence import ControlDependence, control_dependence
 from weft.graph.loops import Loop, LoopForest, loop_forest
-from weft.ir import BasicBlock, Builder, Function, Module, Poison
+from weft.ir import BasicBlock, Builder, Function, Module, Poison, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import declare
 from weft.transform.loop_rebounding import LoopRebounding
@@ -58,8 +58,16 @@ def uniform_branches(function: Function, divergence: BranchDivergence) -> frozen
     return frozenset(b for b in function.blocks if not divergence.is_divergent_branch(b))
 
 
-def make_loops_uniform(module: Module, function: Function, divergence: BranchDivergence) -> list[LoopSummary]:
-    """Transform every divergent loop of `function`, innermost first, and guard uniform ones where needed."""
+def make_loops_uniform(
+    module: Module,
+    function: Function,
+    divergence: BranchDivergence,
+    is_varying: Callable[[Value], bool] = lambda value: False,
+) -> list[LoopSummary]:
+    """Transform every divergent loop of `function`, innermost first, and guard uniform ones where needed.
+
+    A header's φ of which `is_varying` says that it is a vector anyway may keep the value that leaves the loop.
+    """
     view = cfg_of(function)
     forest = loop_forest(view.cfg)
     if not forest.loops:
@@ -72,7 +80,7 @@ def make_loops_uniform(module: Module, function: Function, divergence: BranchDiv
     for shape in reversed(shapes):
         summary = LoopSummary(shape.header, bool(shape.divergent_exits))
         if shape.divergent_exits:
-            LoopRebounding(module, function, shape, summary).run()
+            LoopRebounding(module, function, shape, summary, is_varying).run()
         elif shape.may_be_empty:
             _guard(module, function, shape)
             summary.guarded = True

@@ -28,6 +28,10 @@ class Tracker:
         The φ of the loop's header that holds the value.
     final
         The value behind the loop.
+    held
+        Whether `track` is a φ that the loop had already, which threads keep when they have left.
+    cast
+        What turns `track` into the value, where it is no φ of the header but made from one.
     """
 
     name: str
@@ -36,6 +40,8 @@ class Tracker:
     is_mask: bool = False
     track: Instruction | None = None
     final: Value | None = None
+    held: bool = False
+    cast: Instruction | None = None
 
     @property
     def nothing(self) -> Value:
@@ -60,17 +66,27 @@ class Dispatch:
         first = self.blocks[0]
         for tracker in trackers:
             assert tracker.track is not None
-            final = tracker.final = Builder(first).phi(tracker.type, tracker.name.removesuffix(".track"))
+            final = tracker.final = Builder(first).phi(
+                tracker.track.type, tracker.name.removesuffix(".track")
+            )
             final.add_incoming(tracker.track, header)
         for edge in self.loop.uniform_exits:
             builder = Builder(taken[edge])
             builder.total = True
             for tracker in trackers:
                 assert tracker.track is not None and isinstance(tracker.final, Instruction)
-                value = tracker.at_exit.get(edge, tracker.nothing)
-                chosen = builder.select(live, value, tracker.track, name=f"{tracker.final.name}.here")
-                tracker.final.add_incoming(chosen, taken[edge])
+                value: Value = tracker.track
+                if not tracker.held:
+                    at_exit = tracker.at_exit.get(edge, tracker.nothing)
+                    value = builder.select(live, at_exit, value, name=f"{tracker.final.name}.here")
+                tracker.final.add_incoming(value, taken[edge])
             builder.build("br", VOID, blocks=(first,), total=False)
+        for tracker in trackers:
+            if tracker.cast is not None:
+                assert tracker.final is not None
+                again = tracker.cast.clone()
+                again.set_operand(0, tracker.final)
+                tracker.final = Builder(first).insert(again)
 
     def send(self) -> None:
         """D and its successors branch on the exit masks; the φs of the exits take the tracked values."""

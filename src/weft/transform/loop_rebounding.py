@@ -6,11 +6,12 @@ former exit edge, D the first of the blocks that send threads to their exits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Module, Poison, Value
 from weft.ir.intrinsics import declare
+from weft.ir.opcodes import OPCODES
 from weft.ir.types import I1, VOID, Type
 from weft.transform.loop_exits import Dispatch, Tracker
 from weft.transform.loop_shape import Edge, LoopShape, LoopSummary, preheader_of
@@ -25,6 +26,7 @@ class LoopRebounding:
     function: Function
     loop: LoopShape
     summary: LoopSummary
+    is_varying: Callable[[Value], bool]
 
     def run(self) -> None:
         loop, function = self.loop, self.function
@@ -35,6 +37,8 @@ class LoopRebounding:
         targets = list(dict.fromkeys(target for _, target in exits))
         trackers, exit_phis = self._plan_values(targets)
         masks = [self._exit_mask(t, exits) for t in targets[:-1]]
+        for tracker in trackers:
+            self._hold(tracker, latch)
 
         new_header = function.add_block(f"{header.name}.live", after=preheader)
         new_latch = function.add_block(f"{header.name}.latch", after=body[-1])
@@ -58,9 +62,15 @@ class LoopRebounding:
         update = Builder(new_latch)
         update.total = True
         stays = _merge(new_latch, I1, "stays", {latch: TRUE, **dict.fromkeys(rebound, FALSE)})
-        live.add_incoming(update.select(live, stays, FALSE, name="live.next"), new_latch)
+        live_next = update.select(live, stays, FALSE, name="live.next")
+        live.add_incoming(live_next, new_latch)
+        for phi in dict.fromkeys(t.track for t in trackers if t.held):
+            assert phi is not None
+            i = phi.blocks.index(new_latch)
+            phi.set_operand(i, update.select(live_next, phi.operands[i], phi, name=f"{phi.name}.held"))
         for tracker in [*masks, *trackers]:
-            self._track(tracker, preheader, new_header, latch, new_latch, taken, live, update)
+            if not tracker.held:
+                self._track(tracker, preheader, new_header, latch, new_latch, taken, live, update)
         update.build("br", VOID, blocks=(new_header,), total=False)
         for block in rebound:
             Builder(block).br(new_latch)
@@ -95,6 +105,23 @@ class LoopRebounding:
                 tracker.at_exit.update(((source, target), value) for value, source in phi.incoming())
                 of_phi[phi] = tracker
         return list(trackers.values()), of_phi
+
+    def _hold(self, tracker: Tracker, latch: BasicBlock) -> None:
+        """Let a φ of the header keep the value itself, where each iteration chooses anew whether to change it.
+
+        Then to leave it unchanged for threads that have left is one more condition of that choice.
+        """
+        values = set(tracker.at_exit.values())
+        value = values.pop()
+        cast = value if isinstance(value, Instruction) and OPCODES[value.op].form == "cast" else None
+        phi = value if cast is None else cast.operands[0]
+        if values or not isinstance(phi, Instruction) or not phi.is_phi or phi.block is not self.loop.header:
+            return
+        following = phi.incoming_value(latch)
+        if not isinstance(following, Instruction) or not self.is_varying(phi):
+            return
+        if phi.shadow is None and following.op in ("select", "phi") and phi in following.operands:
+            tracker.track, tracker.cast, tracker.held = phi, cast, True
 
     def _is_inside(self, value: Value) -> bool:
         return isinstance(value, Instruction) and value.block in self.loop.blocks
@@ -186,7 +213,8 @@ class LoopRebounding:
                 outer.replace_exit(edge, left)
         self.summary.kept_exits = len(loop.uniform_exits)
         self.summary.rebound_exits = len(loop.divergent_exits)
-        self.summary.trackers = len(trackers)
+        self.summary.trackers = sum(not t.held for t in trackers)
+        self.summary.leaving = [taken[e] for e in loop.divergent_exits]
 
 
 def _merge(block: BasicBlock, type: Type, name: str, values: dict[BasicBlock, Value]) -> Value:

@@ -12,7 +12,10 @@ Edge = tuple[BasicBlock, BasicBlock]
 
 @dataclass(slots=True)
 class LoopSummary:
-    """What happened to a loop, for remarks and statistics."""
+    """What happened to a loop, for remarks and statistics.
+
+    `leaving` are the blocks on what were divergent exits.
+    """
 
     header: BasicBlock
     divergent: bool
@@ -20,6 +23,7 @@ class LoopSummary:
     kept_exits: int = 0
     rebound_exits: int = 0
     trackers: int = 0
+    leaving: list[BasicBlock] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
