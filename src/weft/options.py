@@ -30,6 +30,8 @@ class CompileOptions:
     small_arrays
         Whether all arrays have less than 2 GiB, so that 32 bits are enough for places in them; the launcher of a kernel
         sees to that.
+    lock_step
+        Whether each work-group is one lane group: it has one row of at most `width` threads. The launcher sees to that.
     """
 
     fastmath: FastMath = False
@@ -37,13 +39,14 @@ class CompileOptions:
     warp: int | None = None
     boscc: str = "auto"
     small_arrays: bool = True
+    lock_step: bool = False
 
     @property
     def key(self) -> str:
         """The options as text, for the compile cache."""
         return (
             f"fastmath={self.fastmath} width={self.width} warp={self.warp} boscc={self.boscc} "
-            f"small_arrays={self.small_arrays}"
+            f"small_arrays={self.small_arrays} lock_step={self.lock_step}"
         )
 
 

@@ -70,6 +70,7 @@ from weft.transform.components import take_module_apart
 from weft.transform.guard_splitting import split_guards
 from weft.transform.lane_range import guard_by_lane_range
 from weft.transform.linear_ids import number_linearly
+from weft.transform.lock_step import run_in_lock_step
 from weft.transform.merge_groups import can_merge, merge_groups
 from weft.transform.narrow_phis import narrow_phis
 from weft.transform.single_lane import run_single_lane
@@ -107,8 +108,8 @@ class LoweredKernel:
         The program after each stage, kept only under ``WEFT_CHECK``.
     run_unit
         How groups are handed out.
-    short_row
-        Work-groups with at most so many threads along x deserve lane groups of fewer threads; 0 where none do.
+    barrier_width
+        Threads of a lane group of a kernel with barriers that has versions for smaller work-groups; 0 for others.
     """
 
     text: str
@@ -120,7 +121,7 @@ class LoweredKernel:
     remarks: RemarkLog = field(default_factory=RemarkLog)
     stages: list[Stage] = field(default_factory=list)
     run_unit: RunUnit = field(default_factory=RunUnit)
-    short_row: int = 0
+    barrier_width: int = 0
 
 
 def lower_kernel(
@@ -163,8 +164,11 @@ def lower_kernel(
         remarks = RemarkLog()
         program: GroupProgram = None
         if barriers_of(kernel):
-            check_barriers(kernel, remarks)
+            together = check_barriers(kernel, remarks)
             stages.add("barriers", module, Version(kernel_name, Form.THREADS), warp or 0)
+            if together and options.lock_step and why_not_vectorized(kernel) is None:
+                run_in_lock_step(module, kernel)
+                stages.linear = True
         if warp is not None:
             require_warps(module, kernel, warp, options.width, most_lanes, remarks)
             choice = WidthChoice(warp, "as many as a warp")
@@ -193,8 +197,10 @@ def lower_kernel(
         text = write_module(module, plain=True)
     lines = program.lines if isinstance(program, (GroupContinuations, WarpContinuations)) else ()
     unit = program.run_unit if isinstance(program, RowKernel) else RunUnit()
-    short = program.width // 2 if isinstance(program, GroupContinuations) else 0
-    return LoweredKernel(text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit, short)
+    barrier_width = program.width if isinstance(program, GroupContinuations) else 0
+    return LoweredKernel(
+        text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit, barrier_width
+    )
 
 
 def _split(

@@ -28,8 +28,11 @@ def analyze_group(kernel: Function, linear: bool = False) -> Divergence:
     return analyze_divergence(kernel, domain=domain, initial=ids, scope=Scope.GROUP)
 
 
-def check_barriers(kernel: Function, remarks: RemarkLog) -> None:
-    """Warn of barriers that not all threads may reach together, and remove those that order nothing."""
+def check_barriers(kernel: Function, remarks: RemarkLog) -> bool:
+    """Warn of barriers that not all threads may reach together, and remove those that order nothing.
+
+    Returns whether all threads that have not returned reach each barrier that is left together.
+    """
     group = analyze_group(kernel)
     doubtful = {item.barrier: item for item in divergent_barriers(group)}
     for barrier, item in doubtful.items():
@@ -40,8 +43,11 @@ def check_barriers(kernel: Function, remarks: RemarkLog) -> None:
         )
         hint = "let all threads that have not returned run it"
         remarks.add(RemarkKind.BARRIER, message, span_of(barrier), hint, "barriers")
-    certain = [b for b in barriers_of(kernel) if b not in doubtful]
-    spans = {b: span_of(b) for b in certain}
-    for barrier in remove_redundant_barriers(kernel, certain):
+    if doubtful:
+        # Those who wait at one of these may be waited for at any other.
+        return False
+    spans = {b: span_of(b) for b in barriers_of(kernel)}
+    for barrier in remove_redundant_barriers(kernel):
         message = "this barrier is not needed: no thread accesses memory between it and the one next to it"
         remarks.add(RemarkKind.TRANSFORM, message, spans[barrier], pass_name="barriers")
+    return True

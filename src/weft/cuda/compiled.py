@@ -59,11 +59,20 @@ class CompiledKernel:
         Seconds in front end, weft's passes and LLVM; all zero when the code came from the cache.
     from_cache
         Whether it did.
-    short_row
-        Work-groups with at most so many threads along x deserve lane groups of fewer threads; 0 where none do.
+    barrier_width
+        Threads of a lane group if there are versions for smaller work-groups, else 0.
     """
 
-    __slots__ = ("_lowered", "from_cache", "launcher", "remarks", "short_row", "source", "timings", "types")
+    __slots__ = (
+        "_lowered",
+        "barrier_width",
+        "from_cache",
+        "launcher",
+        "remarks",
+        "source",
+        "timings",
+        "types",
+    )
 
     def __init__(self, source: KernelSource, types: tuple[KernelType, ...]) -> None:
         self.source = source
@@ -73,7 +82,7 @@ class CompiledKernel:
         self._lowered: LoweredKernel | None = None
         code, metadata, self.from_cache = self._code()
         arena = ArenaNeeds(**metadata["arena"])
-        self.short_row: int = metadata["short_row"]
+        self.barrier_width: int = metadata["barrier_width"]
         packer = packer_for(source.name, source.parameters, types)
         explain = functools.partial(_explain, source.name, tuple(metadata["barrier_lines"]))
         self.launcher: Launcher | CheckedLauncher = Launcher(
@@ -104,7 +113,7 @@ class CompiledKernel:
             "entry": lowered.entry,
             "arena": asdict(lowered.arena),
             "run_unit": asdict(lowered.run_unit),
-            "short_row": 0 if self.source.options.width else lowered.short_row,
+            "barrier_width": 0 if self.source.options.width else lowered.barrier_width,
             "barrier_lines": list(lowered.barrier_lines),
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
         }

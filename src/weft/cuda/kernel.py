@@ -136,15 +136,24 @@ class Kernel:
             self._serving(compiled, shape, args).launcher.launch(shape, args, checked=True)
 
     def _serving(self, compiled: CompiledKernel, shape: LaunchShape, args: tuple[Any, ...]) -> CompiledKernel:
-        """The compiled kernel, or its version for large arrays (`CompileOptions.small_arrays`) or for short rows."""
+        """The compiled kernel, or its version for large arrays or for small work-groups.
+
+        Lane groups have as few threads as a row, so that none are wasted; a work-group that is one lane group needs
+        no barriers.
+        """
         large, row = has_large_array(args), shape.block[0]
-        if not large and row > compiled.short_row:
+        if not large and row > compiled.barrier_width:
             return compiled
         options = self._source.options
         if large:
             options = replace(options, small_arrays=False)
-        if row <= compiled.short_row:
-            options = replace(options, width=1 << (row - 1).bit_length())
+        width = 1 << (row - 1).bit_length()
+        if row == shape.group_threads and 1 < width <= compiled.barrier_width:
+            options = replace(options, width=width, lock_step=True)
+        elif width < compiled.barrier_width:
+            options = replace(options, width=width)
+        if options == self._source.options:
+            return compiled
         known = self._versions.get((compiled.types, options))
         if known is None:
             known = CompiledKernel(replace(self._source, options=options), compiled.types)

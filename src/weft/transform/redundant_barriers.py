@@ -5,13 +5,11 @@ it. Where no thread can have made an access since the barrier before (or the ker
 the next barrier (or the kernel's end), that one does the same, and the regions on both sides are one. Karrenberg and
 Hack (§2.3) have a continuation for each barrier; each one less saves the values live across it.
 
-Preserves the program under FR and OBL where all threads of the work-group reach the barriers that are removed: only
-such are to be given.
+Precondition: all threads of the work-group that have not returned reach each barrier together. Preserves the program
+under FR and OBL.
 """
 
 from __future__ import annotations
-
-from collections.abc import Collection
 
 from weft.analysis.stack_objects import StackObjects
 from weft.ir import BasicBlock, Function, Instruction
@@ -22,12 +20,12 @@ from weft.ir.intrinsics import IntrinsicKind, kind_of
 _HARMLESS = ("llvm.lifetime.", "llvm.assume", "llvm.dbg.", "llvm.invariant.")
 
 
-def remove_redundant_barriers(function: Function, removable: Collection[Instruction]) -> list[Instruction]:
-    """Erase the barriers without result among `removable` that order nothing; returns them."""
+def remove_redundant_barriers(function: Function) -> list[Instruction]:
+    """Erase the barriers without result that order nothing; returns them."""
     removed: list[Instruction] = []
     for backwards in (False, True):
         for barrier in _redundant(function, backwards):
-            if barrier in removable and barrier.type.is_void:
+            if barrier.type.is_void:
                 barrier.erase()
                 removed.append(barrier)
     return removed

@@ -1,0 +1,83 @@
+"""Work-groups smaller than a lane group: kernels with barriers have versions for them."""
+
+import numpy as np
+import pytest
+
+from weft import cuda
+from weft import errors as errors
+from weft.cuda.kernel import Kernel
+
+THREADS = 64
+
+
+def exchanged(out, votes):
+    s = cuda.shared.array(THREADS, dtype=np.int64)
+    t = cuda.threadIdx.x + cuda.blockDim.x * cuda.threadIdx.y
+    n = cuda.blockDim.x * cuda.blockDim.y
+    v = cuda.blockIdx.x * 1000 + t
+    for k in range(3):
+        s[t] = v
+        cuda.syncthreads()
+        v = s[(t + k + 1) % n] + s[n - 1 - t]
+        cuda.syncthreads()
+    count = cuda.syncthreads_count(v % 3 == 0)
+    every = cuda.syncthreads_and(v >= 0)
+    some = cuda.syncthreads_or(v % 7 == 6)
+    out[cuda.blockIdx.x * n + t] = v
+    if t == 0:
+        votes[cuda.blockIdx.x] = count * 4 + every * 2 + some
+
+
+def expected(groups: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    v = np.arange(groups)[:, None] * 1000 + np.arange(threads)
+    for k in range(3):
+        v = np.roll(v, -k - 1, axis=1) + v[:, ::-1]
+    votes = (v % 3 == 0).sum(axis=1) * 4 + (v >= 0).all(axis=1) * 2 + (v % 7 == 6).any(axis=1)
+    return v.ravel(), votes
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 8, 13, 16, 17, (4, 3), (1, 9), (8, 8), (3, 1)])
+def test_each_shape_gives_the_same(block: int | tuple[int, int]) -> None:
+    threads = int(np.prod(block))
+    out, votes = np.zeros(3 * threads, np.int64), np.zeros(3, np.int64)
+    KERNEL[3, block](out, votes)
+    wanted, wanted_votes = expected(3, threads)
+    assert out.tolist() == wanted.tolist()
+    assert votes.tolist() == wanted_votes.tolist()
+
+
+KERNEL = Kernel(exchanged)
+
+
+def test_a_row_that_fits_in_a_lane_group_has_no_barrier_left() -> None:
+    kernel = Kernel(exchanged)
+    out, votes = np.zeros(64, np.int64), np.zeros(8, np.int64)
+    kernel[8, 8](out, votes)
+    (version,) = kernel._versions.values()
+    assert version.lowered().barrier_lines == ()
+    assert "switch i32 %barrier" not in version.lowered().text
+    kernel[1, (8, 8)](out, votes)
+    other = list(kernel._versions.values())[1]
+    assert len(other.lowered().barrier_lines) == 5
+    assert "switch i32 %barrier" in other.lowered().text
+
+
+def test_a_width_that_is_asked_for_is_kept() -> None:
+    kernel = cuda.jit(width=16)(exchanged)
+    kernel[8, 8](np.zeros(64, np.int64), np.zeros(8, np.int64))
+    assert not kernel._versions
+
+
+@cuda.jit
+def parted(x):
+    if x[cuda.threadIdx.x] > 0:
+        cuda.syncthreads()
+    else:
+        x[0] = 1
+        cuda.syncthreads()
+
+
+def test_divergent_barriers_are_found_in_small_groups_too() -> None:
+    parted[1, 8](np.ones(8))
+    with pytest.raises(errors.BarrierDivergence):
+        parted[1, 8](np.arange(8.0))
