@@ -25,6 +25,7 @@ from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Function, Module
 from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.intrinsics import kind_of
 from weft.ir.layout import parse_datalayout
 from weft.ir.locations import span_of
 from weft.ir.reader import read_module
@@ -74,11 +75,12 @@ def lower_function(
     Raises
     ------
     UnsupportedError
-        A loop over `prange` cannot run in parallel; the message says where and why.
+        A loop over `prange` cannot run in parallel, or the function asks where a thread is; the message says where.
     CompileError, VerifyError
         A stage produced an invalid program, which is an error in weft.
     """
     timings = timings or Timings()
+    _refuse_threads(module)
     with timings.measure("passes"):
         text = write_module(module, plain=True)
     with timings.measure("llvm"):
@@ -96,6 +98,18 @@ def lower_function(
         verify(module)
         lowered.text = write_module(module, plain=True)
     return lowered
+
+
+def _refuse_threads(module: Module) -> None:
+    """Raise an error when a function asks for ids, shared memory or other threads: it has none."""
+    for function in module.definitions():
+        for instruction in function.instructions():
+            if kind_of(instruction.callee_name) is not None:
+                raise UnsupportedError(
+                    "thread ids, barriers, shared memory and warp functions are for kernels only",
+                    span_of(instruction),
+                    "write a kernel with weft.cuda.jit, or use the counter of the loop over prange",
+                )
 
 
 def _parallelize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft import prange
+from weft import cuda, prange
 from weft.errors import UnsupportedError
 
 SIZES = (0, 1, 15, 16, 17, 1000, 70_000)
@@ -280,3 +280,17 @@ def test_if_legal_runs_in_order_what_is_not_found_parallel() -> None:
     shifted(a)
     assert np.array_equal(a, np.arange(100))
     assert "the element written here is read 1 iteration" in str(shifted.remarks[0])
+
+
+def test_what_belongs_to_kernels_is_refused_at_its_line() -> None:
+    def exchanged(a):
+        for i in prange(a.shape[0]):
+            a[i] = cuda.shfl_xor_sync(0xFFFFFFFF, a[i], 1)
+
+    def placed(a):
+        a[0] = cuda.threadIdx.x
+
+    assert "2: thread ids, barriers, shared memory and warp functions are for kernels only" in refusal(
+        exchanged, np.zeros(8)
+    )
+    assert "1: thread ids" in refusal(placed, np.zeros(8))
