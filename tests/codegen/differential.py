@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,15 +38,15 @@ class Choice:
     ----------
     level
         How hard LLVM's code generator tries: its time is most of what a program costs.
-    boscc
-        See `weft.options.CompileOptions`.
+    compile
+        What differs from the usual `weft.options.CompileOptions`.
     """
 
     seed: int
     width: int
     isa: Isa
     level: int
-    boscc: str
+    compile: dict[str, Any]
     options: Options
 
     def program(self) -> Module:
@@ -100,7 +101,8 @@ def choice_of(seed: int) -> Choice:
         guard=rng.random() < 0.3,
     )
     level = 3 if registers <= 4 and rng.random() < 0.25 else 0
-    return Choice(seed, width, isa, level, rng.choice(("auto", "on", "off")), options)
+    compile = {"boscc": rng.choice(("auto", "on", "off")), "small_arrays": rng.random() < 0.7}
+    return Choice(seed, width, isa, level, compile, options)
 
 
 def arguments_of(seed: int, run: int) -> Arguments:
@@ -137,7 +139,7 @@ def _codes(choice: Choice, lanes_matter: bool) -> Iterator[tuple[str, MachineCod
     for width in (choice.width,) if lanes_matter or choice.seed % 3 else (choice.width, 1):
         yield (
             f"width {width}",
-            compile_kernel(choice.program(), width, choice.isa, level=choice.level),
+            compile_kernel(choice.program(), width, choice.isa, level=choice.level, **choice.compile),
         )
 
 
@@ -154,7 +156,7 @@ def _difference(choice: Choice, codes: dict[str, MachineCode], judged: Program, 
             if places.size:
                 values = f"byte {places[0]} is {got[places[0]]}, not {wanted[places[0]]}"
                 return (
-                    f"{choice.isa.name}, {name}, level {choice.level}, boscc {choice.boscc}, {groups} groups of "
+                    f"{choice.isa.name}, {name}, level {choice.level}, {choice.compile}, {groups} groups of "
                     f"{extents}, run {run}: {values} ({places.size} bytes differ)"
                 )
     return None

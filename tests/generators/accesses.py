@@ -171,7 +171,12 @@ class Accesses:
         index: Value = ConstInt(I64, self.rng.randint(0, last))
         if self.rng.random() < 0.4:
             index = builder.binary("and", self.pick(I64, pool), ConstInt(I64, last))
-        return builder.gep(I8, self.memory.slice, (builder.binary("mul", index, ConstInt(I64, unit)),))
+        offset = builder.binary("mul", index, ConstInt(I64, unit))
+        kind = self.rng.random()
+        if kind < 0.1:
+            address = builder.binary("add", builder.cast("ptrtoint", self.memory.slice, I64), offset)
+            return builder.cast("inttoptr", address, PTR)
+        return builder.gep(I8, self.memory.slice, (offset,), ("inbounds", "nuw") if kind < 0.4 else ())
 
     def _bulk(self, builder: Builder, pool: Pool) -> None:
         """Copies and fills within the own slice, of bytes of the input."""
@@ -219,7 +224,10 @@ class Accesses:
         pool[I1].append(builder.extract_value(pair, (1,)))
 
     def _ordered(self, builder: Builder, pool: Pool) -> None:
-        """An atomic load or store of the own slice."""
+        """An atomic load or store of the own slice, or a fence."""
+        if self.rng.random() < 0.2:
+            builder.fence(self.rng.choice(("acquire", "release", "seq_cst")))
+            return
         type = self.rng.choice(INTEGERS)
         pointer = self._place(builder, pool, size_of(type))
         if self.rng.random() < 0.5:

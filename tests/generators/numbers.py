@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from weft.ir import Builder, ConstInt, Instruction, Module, Value
+from weft.ir import Builder, ConstFloat, ConstInt, Instruction, Module, Value
 from weft.ir.constants import float_to_bits
 from weft.ir.opcodes import FLOAT_PREDICATES, INT_PREDICATES
 from weft.ir.types import F16, F32, F64, I1, I8, I16, I32, I64, FloatType, FunctionType, IntType, Type
@@ -110,6 +110,8 @@ class Numbers:
 
     def _select(self, builder: Builder, pool: Pool) -> Instruction:
         type = self.rng.choice((I1, *INTEGERS, *self.floats))
+        if self.rng.random() < 0.15:
+            return builder.unary("freeze", self.pick(type, pool))
         return builder.select(self.pick(I1, pool), self.pick(type, pool), self.pick(type, pool))
 
     def _int_cast(self, builder: Builder, pool: Pool) -> Instruction:
@@ -120,7 +122,7 @@ class Numbers:
 
     def _float(self, builder: Builder, pool: Pool) -> Instruction:
         type = self.rng.choice(self.floats)
-        op = self.rng.choice(("fadd", "fsub", "fmul", "fdiv", "fneg"))
+        op = self.rng.choice(("fadd", "fsub", "fmul", "fdiv", "fneg", *(() if type is F16 else ("frem",))))
         if op == "fneg":
             return builder.unary(op, self.pick(type, pool))
         return builder.binary(op, self.pick(type, pool), self.pick(type, pool))
@@ -146,6 +148,8 @@ class Numbers:
         if kind < 0.35:
             source = rng.choice((I1, I8, I16) if float_type is F16 else (I1, *INTEGERS))
             return builder.cast(rng.choice(("sitofp", "uitofp")), self.pick(source, pool), float_type)
+        if kind < 0.4:
+            return self._cut(builder, self.pick(float_type, pool))
         if kind < 0.65:
             target = rng.choice(INTEGERS)
             name = rng.choice(("fptosi.sat", "fptoui.sat"))
@@ -160,6 +164,16 @@ class Numbers:
         if rng.random() < 0.5:
             return plain_bits(builder, self.pick(float_type, pool))
         return builder.cast("bitcast", self.pick(bits_of(float_type), pool), float_type)
+
+    def _cut(self, builder: Builder, value: Value) -> Instruction:
+        """An integer of a float where it is one for sure: below 100, else of zero."""
+        type = value.type
+        assert isinstance(type, FloatType)
+        magnitude = self._call(builder, "fabs", type, [value])
+        small = builder.fcmp("olt", magnitude, ConstFloat.of(type, 100.0))
+        op = self.rng.choice(("fptosi", "fptoui"))
+        chosen = builder.select(small, magnitude if op == "fptoui" else value, ConstFloat.of(type, 0.0))
+        return builder.cast(op, chosen, self.rng.choice(INTEGERS))
 
 
 def bits_of(type: Type) -> IntType:
