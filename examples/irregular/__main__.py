@@ -7,6 +7,7 @@ import importlib
 import time
 
 from examples.irregular.problem import Problem
+from examples.irregular.statistics import table
 
 NAMES = (
     "mandelbrot",
@@ -47,7 +48,15 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="which examples (default: all)")
     parser.add_argument("--size", type=int, help="problem size, in the example's own unit")
+    parser.add_argument(
+        "--statistics", action="store_true", help="print what vectorization made of them instead"
+    )
     options = parser.parse_args()
+    if options.statistics:
+        print(
+            table(problem for name in options.names or NAMES for problem in problems_of(name, options.size))
+        )
+        return
     for name in options.names or NAMES:
         for problem in problems_of(name, options.size):
             run(problem)

@@ -110,6 +110,8 @@ class LoweredKernel:
         How groups are handed out.
     barrier_width
         Threads of a lane group of a kernel with barriers that has versions for smaller work-groups; 0 for others.
+    summary
+        What vectorization did; None where it was not.
     """
 
     text: str
@@ -122,6 +124,7 @@ class LoweredKernel:
     stages: list[Stage] = field(default_factory=list)
     run_unit: RunUnit = field(default_factory=RunUnit)
     barrier_width: int = 0
+    summary: VectorizationSummary | None = None
 
 
 def lower_kernel(
@@ -163,6 +166,7 @@ def lower_kernel(
         math: dict[str, MathSymbol] = {}
         remarks = RemarkLog()
         program: GroupProgram = None
+        summary: VectorizationSummary | None = None
         if barriers_of(kernel):
             together = check_barriers(kernel, remarks)
             stages.add("barriers", module, Version(kernel_name, Form.THREADS), warp or 0)
@@ -199,7 +203,7 @@ def lower_kernel(
     unit = program.run_unit if isinstance(program, RowKernel) else RunUnit()
     barrier_width = program.width if isinstance(program, GroupContinuations) else 0
     return LoweredKernel(
-        text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit, barrier_width
+        text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit, barrier_width, summary
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.entry_guard import append_parameter, skip_body
+from weft.codegen.statistics import MemoryStatistics, memory_statistics
 from weft.codegen.widen import widen_function
 from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.compare_exchange import is_old_value
@@ -50,6 +51,7 @@ class VectorizationSummary:
     gadgets: list[Gadget] = field(default_factory=list)
     branches: LinearizationSummary = field(default_factory=lambda: LinearizationSummary(0, 0, 0))
     notes: WideningNotes = field(default_factory=WideningNotes)
+    memory: MemoryStatistics = field(default_factory=MemoryStatistics)
 
 
 def why_not_vectorized(function: Function) -> str | None:
@@ -143,6 +145,7 @@ def vectorize_function(
     """
     summary = VectorizationSummary(lanes.width)
     divergence = make_control_uniform(module, function, lanes, shapes, summary, observe, boscc)
+    summary.memory = memory_statistics(function, divergence)
     vector, summary.notes = widen_function(
         module, function, divergence, lanes, name, find_math, isa, find_simd
     )
