@@ -9,6 +9,7 @@ from codegen.machine_code import ISAS
 from weft.errors import UnsupportedError
 from weft.ir.reader import read_module
 from weft.machine.host import host
+from weft.machine.targets import AVX2
 from weft.options import CompileOptions
 from weft.pipeline import lower_kernel
 from weft.target.machine import TargetSpec
@@ -217,3 +218,12 @@ def test_warp_operations_cannot_run_lane_by_lane() -> None:
     functions = VOTE.replace("entry:\n", "entry:\n" + OBJECT)
     with pytest.raises(UnsupportedError, match="ask uses warp operations"):
         text_of(LOAD + "  %r = call i32 @ask(i32 %v)\n" + stored("%r"), functions)
+
+
+def test_a_recursive_function_as_text(golden) -> None:
+    body = guarded(LOAD + "  %r = call i32 @steps(i32 %v)\n" + stored("%r"))
+    module = read_module(kernel_text(body, COUNT_DOWN))
+    text = lower_kernel(module, "kernel", CompileOptions(width=4), TargetSpec.of_isa(AVX2)).text
+    found = re.search(r"^define[^\n]*@_ZGVdM4v_steps\(.*?^}", text, re.M | re.S)
+    assert found is not None
+    golden(found.group(0) + "\n", "recursion.ll")

@@ -104,3 +104,14 @@ def test_lanes_see_what_others_stored_before_a_warp_meets() -> None:
         "  store i32 %c, ptr %mine"
     )
     agree(kernel_text(body, DECLARED), 8, None)
+
+
+def test_a_masked_reduction_as_text(golden) -> None:
+    steps = "".join(
+        f"  %l{k} = xor i32 %lane, {k}\n  %s{k} = call i32 @weft.shfl.idx.i32(i32 %v{k}, i32 %l{k})\n"
+        f"  %v{k // 2} = add i32 %v{k}, %s{k}\n"
+        for k in (2, 1)
+    )
+    body = LOAD.replace("%v =", "%v2 =") + LANE + steps + stored("%v0")
+    _, text = widened(kernel_text(guarded(body), DECLARED), 4).split("\n", 1)
+    golden(text + "\n", "reduction.ll")
