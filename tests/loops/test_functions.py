@@ -15,12 +15,14 @@ import pytest
 from weft.cli import main
 from weft.loops.llvm_ir import vectorize_ir
 from weft.machine.host import host
-from weft.machine.targets import AVX2, AVX512
+from weft.machine.targets import AVX2, AVX512, NEON
 
 SOURCE = Path(__file__).with_name("functions.c")
 NAMES = re.findall(r"^float (\w+)\(ARGS\)", SOURCE.read_text(), re.M)
 SHAPES = "T_T_T_U_U_rT"
 TARGETS = [isa for isa in (AVX2, AVX512) if isa.features <= host().features]
+EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static") or ""
+CROSS_COMPILER = shutil.which("aarch64-linux-gnu-gcc") or ""
 EVERY = bool(os.environ.get("WEFT_FUZZ"))
 
 DRIVER = """
@@ -82,24 +84,39 @@ def alone(name: str, folder: Path) -> Path:
 
 
 def call_from_c(folder: Path, name: str, simd: str, width: int, isa, code: bytes) -> None:
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    assert compiler is not None
     text = DRIVER.replace("NAME", name).replace("SIMD", simd).replace("W)", f"{width})")
     (folder / "main.c").write_text(re.sub(r"\bW\b", str(width), text))
     (folder / "simd.o").write_bytes(code)
     program = folder / "program"
-    subprocess.run(
-        [compiler, "-w", f"-march={isa.cpu}", folder / "main.c", folder / "simd.o", "-lm", "-lmvec", "-o", program],
-        check=True,
-    )  # fmt: skip
-    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    sources = [folder / "main.c", folder / "simd.o"]
+    subprocess.run([*compiler_for(isa), *sources, "-lm", "-o", program], check=True)
+    emulator = [EMULATOR] if isa is NEON else []
+    done = subprocess.run([*emulator, program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def compiler_for(isa) -> list[str]:
+    if isa is NEON:
+        return [CROSS_COMPILER, "-static", "-w"]
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    assert compiler is not None
+    return [compiler, "-w", f"-march={isa.cpu}", "-lmvec"]
 
 
 @pytest.mark.parametrize(("name", "width", "isa"), combinations())
 def test_lanes_give_what_the_function_gives(name: str, width: int, isa, tmp_path: Path) -> None:
     made = vectorize_ir(alone(name, tmp_path), name, width=width, args=SHAPES, target=isa.name)
     call_from_c(tmp_path, name, made.name, width, isa, made.object_code)
+
+
+@pytest.mark.parametrize("name", NAMES if EVERY else NAMES[::9])
+def test_the_same_for_another_architecture(name: str, tmp_path: Path) -> None:
+    made = vectorize_ir(alone(name, tmp_path), name, width=4, args=SHAPES, target="neon")
+    assert made.name.startswith("_ZGVnN4vvvuu_") and made.libraries == ()
+    code = made.object_code
+    assert code[:4] == b"\x7fELF" and code[18] == 183  # EM_AARCH64
+    if EMULATOR and CROSS_COMPILER:
+        call_from_c(tmp_path, name, made.name, 4, NEON, code)
 
 
 def test_the_command_writes_object_file_and_header(tmp_path: Path) -> None:
