@@ -9,8 +9,8 @@ from conformance.cases import Case
 from conformance.runner import assert_same, compiled, expected
 from conformance.suite import every_case
 
-WIDTHS = (1, 4, 32)
-SHARE = 1 if os.environ.get("WEFT_FUZZ") else 4
+WIDTHS = (1, 4, 16, 32)
+SHARE = 1 if os.environ.get("WEFT_FUZZ") else 5
 """Of so many cases one runs at each width."""
 
 SAMPLES = [
