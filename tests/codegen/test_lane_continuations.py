@@ -16,6 +16,7 @@ from weft.analysis.shapes import domain_named
 from weft.codegen.continuations import GroupContinuations
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.launch_record import ErrorCode
+from weft.codegen.vectorize import VectorizationSummary
 from weft.codegen.vectorize_barriers import vectorize_at_barriers
 from weft.codegen.widen.lanes import LaneSpace
 from weft.errors import BarrierDivergence
@@ -81,6 +82,10 @@ def check(body: str, *sizes: int, blocks: tuple[tuple[int, int, int], ...] = BLO
 
 
 def split(body: str) -> GroupContinuations:
+    return vectorized(body)[0]
+
+
+def vectorized(body: str) -> tuple[GroupContinuations, VectorizationSummary]:
     module = read_module(kernel(body))
     function = module.functions["kernel"]
     lower_work_items(module, function)
@@ -89,7 +94,7 @@ def split(body: str) -> GroupContinuations:
         a: domain_named("product", (WIDTH,)).strided(1, 64, WIDTH) for a in function.args if a.name == "tid.x"
     }
     called = FunctionVectorizer(module, lanes, lambda callee, lanes: None, host().isa)
-    return vectorize_at_barriers(module, function, shapes, called)[0]
+    return vectorize_at_barriers(module, function, shapes, called)
 
 
 def kept(body: str) -> list[str]:
@@ -530,6 +535,56 @@ def test_a_branch_on_what_differs_among_lane_groups_is_no_branch_of_the_work_gro
     """
     check(body)
     assert kept(body) == ["chosen"]
+
+
+ACCUMULATORS = """
+entry:
+  IDS
+  %mine = alloca [3 x i32], align 16
+  store i32 0, ptr %mine, align 16
+  %second = getelementptr i8, ptr %mine, i64 4
+  store i32 1, ptr %second, align 4
+  %third = getelementptr [3 x i32], ptr %mine, i64 0, i64 2
+  store i32 2, ptr %third, align 8
+  br label %round
+round:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %latch ]
+  %other = load i32, ptr %mirror.at
+  call void @weft.barrier()
+  br label %inner
+inner:
+  %j = phi i64 [ 0, %round ], [ %j.next, %inner ]
+  %place = getelementptr i32, ptr %mine, i64 %j
+  %old = load i32, ptr %place, align 4
+  %new = add i32 %old, %other
+  store i32 %new, ptr %place, align 4
+  %j.next = add i64 %j, 1
+  %again = icmp ult i64 %j.next, 3
+  br i1 %again, label %inner, label %latch
+latch:
+  %first = load i32, ptr %mine, align 16
+  store i32 %first, ptr %at
+  call void @weft.barrier()
+  %i.next = add i32 %i, 1
+  %more = icmp slt i32 %i.next, %n
+  br i1 %more, label %round, label %exit
+exit:
+  %result = load i32, ptr %third, align 8
+  store i32 %result, ptr %to
+  ret void
+"""
+
+
+def test_accumulators_of_the_threads_lie_side_by_side():
+    check(ACCUMULATORS, 1, 3)
+    program, summary = vectorized(ACCUMULATORS)
+    assert not {what for _, what in summary.notes.notes} & {
+        "gather",
+        "scatter",
+        "interleaved",
+        "lane by lane",
+    }
+    assert program.split.frame_bytes == 128
 
 
 def test_stack_objects_of_each_thread_and_one_for_all():

@@ -16,6 +16,7 @@ from weft.ir.intrinsics import declare
 from weft.ir.layout import DataLayout
 from weft.ir.types import I8, I64
 from weft.transform.frame import FRAME_ALIGN
+from weft.transform.interleaved_objects import derived_addresses, element_bytes, spread_elements
 
 _DERIVES = {
     "getelementptr",
@@ -42,7 +43,8 @@ def move_objects_to_frame(
     """Give each stack object that may be reached from behind a barrier a place in the frame; the bytes they take.
 
     A stack object keeps its place for the whole run, whatever else is live. The objects in `uniform`, to which all
-    threads do the same, have one place for the lane group, all others one for each lane, lane after lane.
+    threads do the same, have one place for the lane group, all others one for each lane: element by element where they
+    are made of elements (`interleaved_objects`), else lane after lane.
     """
     live = liveness(kernel)
     across = {v for b in barriers for v in live.after(b)}
@@ -58,7 +60,12 @@ def move_objects_to_frame(
         size = -(-layout.size(type) * count.value // align) * align
         end = -(-end // align) * align
         count_of_places = 1 if alloca in uniform else lanes
-        address = _object_address(Builder(before=alloca), frame, end, size, count_of_places)
+        step = size
+        addresses = derived_addresses(alloca) if count_of_places > 1 else None
+        if addresses is not None and (element := element_bytes(addresses, layout)) is not None:
+            spread_elements(addresses, element, lanes, layout)
+            step = element
+        address = _object_address(Builder(before=alloca), frame, end, step, count_of_places)
         address.name = alloca.name
         alloca.replace_all_uses(address)
         alloca.erase()
@@ -94,13 +101,14 @@ def _only_accesses(user: Instruction, address: Value) -> bool:
     )
 
 
-def _object_address(builder: Builder, frame: Argument, offset: int, size: int, lanes: int) -> Instruction:
+def _object_address(builder: Builder, frame: Argument, offset: int, step: int, lanes: int) -> Instruction:
+    """The address of the thread's object, `step` bytes from that of the thread before."""
     where: Value = ConstInt(I64, offset)
     if lanes > 1:
         assert builder.block is not None and builder.block.function is not None
         module = builder.block.function.module
         assert module is not None
         lane = builder.cast("zext", builder.call(declare(module, "weft.lane.id"), ()), I64)
-        scaled = builder.binary("mul", lane, ConstInt(I64, size), ("nuw", "nsw"))
+        scaled = builder.binary("mul", lane, ConstInt(I64, step), ("nuw", "nsw"))
         where = builder.binary("add", scaled, where, ("nuw", "nsw"))
     return builder.gep(I8, frame, (where,), ("inbounds", "nuw"))
