@@ -1,7 +1,7 @@
 """Loops of the kinds of the Test Suite for Vectorizing Compilers, each with what becomes of it under ``if-legal``.
 
-A loop is a function of (a, b, c, d, e, k): five float64 arrays of n elements and an int64 array of n indices. "parallel"
-means that its iterations are shown to be independent; otherwise a part of the reason why it runs in order.
+A loop is a function of (a, b, c, d, e, k): five float64 arrays of n elements and an int64 array of n indices.
+"parallel" means that its iterations are shown to be independent; otherwise a part of the reason why it runs in order.
 """
 
 from __future__ import annotations
