@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 SOURCES = Path(__file__).parent / "c"
+ISPC_SOURCES = Path(__file__).parent / "ispc"
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-std=gnu11", "-fPIC", "-shared")
 ON_THREADS = '-DPARALLEL_FOR=_Pragma("omp parallel for num_threads({}) schedule(guided)")'
 
@@ -50,21 +51,33 @@ def build(command: Sequence[str], name: str, threads: int, folder: Path) -> tupl
     parallel = ["-fopenmp", ON_THREADS.format(threads)] if threads > 1 else ["-DPARALLEL_FOR="]
     source = str(SOURCES / f"{name}.c")
     begin = time.perf_counter()
-    done = subprocess.run(
-        [*command, *FLAGS, *parallel, source, "-o", str(library), "-lm", *_vector_math()],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    _run([*command, *FLAGS, *parallel, source, "-o", str(library), "-lm", *_vector_math()])
     seconds = time.perf_counter() - begin
-    if done.returncode:
-        problem = (done.stderr.strip().splitlines() or ["no message"])[0]
-        raise RuntimeError(problem)
     try:
         return ctypes.CDLL(str(library)), seconds
     except OSError as error:
         # clang leaves the functions of its OpenMP library to the linker, and not every clang brings one.
         raise ImportError(str(error).rpartition(": ")[2]) from None
+
+
+def build_ispc(name: str, folder: Path) -> tuple[ctypes.CDLL, float]:
+    """Compile the ISPC version of a kernel for this machine; return the library and how many seconds that took."""
+    if not shutil.which("ispc"):
+        raise ImportError("no ispc on PATH")
+    source = ISPC_SOURCES / f"{name}.ispc"
+    if not source.exists():
+        raise ImportError("no version of this kernel in its language")
+    code, library = folder / f"{name}.o", folder / f"{name}.so"
+    begin = time.perf_counter()
+    _run(["ispc", "-O3", "--opt=fast-math", "--pic", str(source), "-o", str(code)])
+    _run([*gcc(), "-shared", str(code), "-o", str(library)])
+    return ctypes.CDLL(str(library)), time.perf_counter() - begin
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[0])
 
 
 def _vector_math() -> list[str]:

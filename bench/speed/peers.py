@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.harness import Peer, Prepared
-from bench.speed.c_compilers import build, caller, clang, gcc
+from bench.speed.c_compilers import build, build_ispc, caller, clang, gcc
 from bench.speed.rows import Row
 from examples.irregular.problem import Problem
 from weft import cuda, set_num_threads
@@ -86,7 +86,7 @@ def peers_of(task: Task, threads: int, folder: Path) -> list[Peer]:
         Peer("gcc", lambda: _c(task, gcc, threads, folder)),
         Peer("clang", lambda: _c(task, clang, threads, folder)),
         Peer("numba", lambda: _numba(task, threads)),
-        Peer("ispc", _ispc),
+        Peer("ispc", lambda: _ispc(task, threads, folder)),
     ]
 
 
@@ -128,5 +128,11 @@ def _numba(task: Task, threads: int) -> Prepared:
     return task.prepared(problem, lambda: compiled(*arguments), compile_seconds)
 
 
-def _ispc() -> Prepared:
-    raise ImportError("no ispc on PATH")
+def _ispc(task: Task, threads: int, folder: Path) -> Prepared:
+    if threads > 1:
+        raise ImportError("its versions run on one thread")
+    problem = task.own_problem()
+    place = Path(tempfile.mkdtemp(dir=folder))
+    library, compile_seconds = build_ispc(task.row.peer, place)
+    run = caller(getattr(library, task.row.peer), task.row.peer_arguments(problem))
+    return task.prepared(problem, run, compile_seconds)

@@ -1,0 +1,91 @@
+"""The table of speeds: every row has its peers, a wrong peer is listed as wrong, and goals are held against medians."""
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.harness import Comparison, Measurement, Prepared, Status
+from bench.speed import c_compilers, loops_divergent, loops_rays, loops_regular, tables
+from bench.speed.peers import Task, peers_of
+from bench.speed.rows import ROWS
+from examples.irregular import collatz
+
+
+def result(row: int, weft: float, gcc: float, threads: int = 1) -> tables.Result:
+    measurements = [
+        Measurement("weft", Status.MEASURED, seconds=[weft]),
+        Measurement("gcc", Status.MEASURED, seconds=[gcc]),
+        Measurement("numba", Status.MISSING, "No module named 'numba'"),
+    ]
+    return tables.Result(ROWS[row], threads, Comparison("", measurements))
+
+
+def small(name: str, **changes: object) -> Task:
+    row = dataclasses.replace(next(r for r in ROWS if r.name == name), **changes)  # type: ignore[arg-type]
+    return Task.of(row)
+
+
+def prepared(task: Task, peer: str, folder: Path, threads: int = 1) -> Prepared:
+    return next(p for p in peers_of(task, threads, folder) if p.name == peer).prepare()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_every_row_has_its_loops_in_c_and_for_numba(row) -> None:
+    text = (c_compilers.SOURCES / f"{row.peer}.c").read_text()
+    assert f"void {row.peer}(" in text and "PARALLEL_FOR" in text
+    assert any(row.peer in vars(module) for module in (loops_divergent, loops_rays, loops_regular))
+
+
+@pytest.mark.parametrize("peer", ["weft", "gcc"])
+def test_a_peer_is_checked_and_its_samples_are_times(peer, tmp_path: Path, monkeypatch) -> None:
+    if peer == "gcc" and not shutil.which("gcc"):
+        pytest.skip("no gcc")
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
+    task = small("collatz", make=lambda: collatz.problems(500)[0])
+    ready = prepared(task, peer, tmp_path)
+    assert ready.check() is None
+    assert 0 < ready.sample() < 1
+    assert ready.compile_seconds and ready.compile_seconds > 0
+    task.expected[0][5] += 1
+    assert "[5]" in str(ready.check())
+
+
+def test_what_a_peer_writes_is_put_back_before_each_run(tmp_path: Path) -> None:
+    task = small("collatz", make=lambda: collatz.problems(10)[0])
+    problem = task.own_problem()
+    (steps,) = problem.arguments
+    seen = []
+
+    def add_one() -> None:
+        seen.append(steps.copy())
+        steps[...] += 1
+
+    ready = task.prepared(problem, add_one, 0.0)
+    ready.sample()
+    ready.sample()
+    assert np.array_equal(seen[0], seen[1])
+
+
+def test_arrays_lie_alike_for_every_peer() -> None:
+    task = small("collatz", make=lambda: collatz.problems(700)[0])
+    places = {task.own_problem().arguments[0].ctypes.data % 4096 for _ in range(3)}
+    assert len(places) == 1
+
+
+def test_speedup_is_over_the_fastest_peer_and_goals_ask_one_thread_only() -> None:
+    results = [result(i, 1.0, 16.0) for i in range(6)] + [result(0, 1.0, 2.0, threads=2)]
+    assert results[0].speedup == 16.0 and results[0].fastest == "gcc"
+    goals = tables.goals(results)
+    assert [goal.met for goal in goals] == [True, True]
+    goals = tables.goals([result(i, 1.0, 4.0) for i in range(6)])
+    assert [goal.met for goal in goals] == [False, False]
+
+
+def test_summary_says_who_is_missing_and_why() -> None:
+    text = tables.summary([result(0, 0.001, 0.016)])
+    assert "16.00" in text and "15" in text
+    assert "numba (No module named 'numba')" in text
