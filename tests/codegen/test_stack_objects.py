@@ -53,7 +53,7 @@ def test_accesses_under_a_mask_stay_vector_accesses() -> None:
         ARRAY + guarded("  %e = getelementptr i32, ptr %s, i32 %u\n  store i32 %v, ptr %e") + picked("i32 %u")
     )
     text = widened(kernel_text(body, DECLARED), 16)
-    assert lines(text, r"masked.store.v16i32.p0\(.*ptr align 4 %e, <16 x i1>") and lines(
+    assert lines(text, r"masked.store.v16i32.p0\(.*ptr align 64 %e, <16 x i1>") and lines(
         text, "load <16 x i32>"
     )
 

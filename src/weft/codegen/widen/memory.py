@@ -22,6 +22,7 @@ from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
 from weft.codegen.widen.lane_addresses import lane_addresses
 from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, masked_store
+from weft.codegen.widen.stack_objects import CACHE_LINE
 from weft.ir import ConstInt, Instruction, Poison, Value
 from weft.ir.layout import parse_datalayout
 from weft.ir.types import I1, I8, I32, I64, VOID, Type, VectorType
@@ -73,11 +74,9 @@ def widen_load(w: Widening, load: Instruction) -> None:
             widen_group_load(w, group)
         return
     form = address_form(w, load)
-    pointer = load.operands[0]
-    align = load.attrs.get("align", 0)
     type = w.lanes.vector(load.type)
     if form == "uniform":
-        address = _scalar_address(w, w.scalar(pointer), load.type)
+        address = _scalar_address(w, w.scalar(load.operands[0]), load.type)
         loaded = _copy(w, load, load.type, [address], {**load.attrs})
         w.set_scalar(load, loaded)
         if load not in w.kept:
@@ -92,11 +91,11 @@ def widen_load(w: Widening, load: Instruction) -> None:
     if form == "gather":
         w.remark(load, "gather")
         addresses = lane_addresses(w, load)
-        result = masked_gather(w, type, addresses, w.active(), align)
+        result = masked_gather(w, type, addresses, w.active(), load.attrs.get("align", 0))
     elif form == "reversed":
-        result = _reverse(w, _vector_load(w, load, _first_of_reversed(w, load), type, align, reverse=True))
+        result = _reverse(w, _vector_load(w, load, _first_of_reversed(w, load), form))
     else:
-        result = _vector_load(w, load, w.scalar(pointer), type, align, reverse=False)
+        result = _vector_load(w, load, w.scalar(load.operands[0]), form)
     result.loc = load.loc
     w.set_vector(load, result)
 
@@ -111,7 +110,6 @@ def widen_store(w: Widening, store: Instruction) -> None:
         return
     form = address_form(w, store)
     value, pointer = store.operands
-    align = store.attrs.get("align", 0)
     if form == "uniform":
         _store_one(w, store, value, pointer)
         return
@@ -120,17 +118,15 @@ def widen_store(w: Widening, store: Instruction) -> None:
     if form == "gather":
         w.remark(store, "scatter")
         addresses = lane_addresses(w, store)
-        masked_scatter(w, data, addresses, w.active(), align).loc = store.loc
+        masked_scatter(w, data, addresses, w.active(), store.attrs.get("align", 0)).loc = store.loc
         return
-    address, mask = w.scalar(pointer), w.mask
+    address, mask, align = w.scalar(pointer), w.mask, _contiguous_align(w, store, form)
     if form == "reversed":
         address = _first_of_reversed(w, store)
         data = _reverse(w, data)
         mask = _reverse(w, mask) if mask is not None else None
-    if mask is None:
-        built = w.builder.store(data, address, align=_lane_align(w, align, value.type))
-    else:
-        built = masked_store(w, data, address, mask, align)
+    plain = mask is None
+    built = w.builder.store(data, address, align) if plain else masked_store(w, data, address, mask, align)
     built.loc = store.loc
 
 
@@ -178,18 +174,19 @@ def _scalar_address(w: Widening, address: Value, type: Type) -> Value:
     return w.builder.select(some, address, spare)
 
 
-def _vector_load(
-    w: Widening, load: Instruction, address: Value, type: VectorType, align: int, *, reverse: bool
-) -> Instruction:
+def _vector_load(w: Widening, load: Instruction, address: Value, form: str) -> Instruction:
+    type, align = w.lanes.vector(load.type), _contiguous_align(w, load, form)
     if w.mask is None:
-        return w.builder.load(type, address, align=_lane_align(w, align, load.type), name=load.name)
-    mask = _reverse(w, w.mask) if reverse else w.mask
-    return masked_load(w, type, address, mask, align)
+        return w.builder.load(type, address, align=align, name=load.name)
+    return masked_load(w, type, address, _reverse(w, w.mask) if form == "reversed" else w.mask, align)
 
 
-def _lane_align(w: Widening, align: int, type: Type) -> int:
-    """The alignment of a vector access: what one lane's access promises."""
-    return align or parse_datalayout(w.module.datalayout).align(type)
+def _contiguous_align(w: Widening, access: Instruction, form: str) -> int:
+    """The alignment of a vector access: what one lane's access promises, or what is known of lane 0's address."""
+    align = access.attrs.get("align", 0) or parse_datalayout(w.module.datalayout).align(accessed_type(access))
+    if form != "contiguous":
+        return align
+    return max(align, min(w.divergence.shape(access.operands[-1]).alignment, CACHE_LINE))
 
 
 def _first_of_reversed(w: Widening, access: Instruction) -> Value:

@@ -6,13 +6,11 @@ from collections.abc import Callable
 
 from weft.analysis.addresses import LinearAddress, decompose
 from weft.codegen.widen.context import Widening
-from weft.codegen.widen.stack_objects import object_bytes
+from weft.codegen.widen.stack_objects import CACHE_LINE, object_bytes
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.layout import parse_datalayout
 from weft.ir.types import I8, I32, I64, ArrayType, IntType, PointerType, int_type
-
-CACHE_LINE = 64
 
 
 def widen_alloca(w: Widening, alloca: Instruction) -> None:

@@ -33,6 +33,9 @@ from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.constants import ConstNull, Poison, Undef
 from weft.ir.layout import DataLayout
 
+CACHE_LINE = 64
+"""Bytes that interleaved objects are aligned to, at most."""
+
 _LIFETIMES = ("llvm.lifetime.", "llvm.dbg.")
 
 
@@ -71,13 +74,17 @@ class PlacedDivergence(Divergence):
         (stride,) = place.strides
         assert isinstance(stride, int)
         element = self.element_bytes(value)
+        align = 1
         if element is not None:
+            # The objects begin at such addresses (`stack`), and their elements fill a row each.
+            align = min(element * self._lanes.width, CACHE_LINE)
+            align &= -align
             stride = stride * self._lanes.width + element
         elif len(sites) == 1 and isinstance(site := next(iter(sites)), Instruction):
             stride += object_bytes(site, self._engine.layout)
         else:
             return super().shape(value)
-        return self.threads.domain.strided(stride, self._engine.bits(value), exact=False)
+        return self.threads.domain.strided(stride, self._engine.bits(value), align, exact=False)
 
 
 def object_bytes(alloca: Instruction, layout: DataLayout) -> int:
