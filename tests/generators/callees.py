@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weft.ir import Builder, ConstInt, Function, Module, Value
+from weft.ir.intrinsics import declare
 from weft.ir.types import I32, I64, PTR, FunctionType, Type
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ def _of_numbers(module: Module, rng: random.Random, options: Options, fill: Fill
     if rng.random() < 0.4:
         function.attributes = ("nounwind", "alwaysinline")
     small = replace(
-        options, blocks=5, loop_depth=2, statements=2, trips=2, memory=False, stack=False, horizontal=False,
-        calls=False, single_return=rng.random() < 0.5,
+        options, blocks=5, loop_depth=2, statements=2, trips=2, memory=False, stack=False, calls=False,
+        single_return=rng.random() < 0.5,
     )  # fmt: skip
     fill(function, rng, small)
     return function
@@ -64,7 +65,7 @@ def _of_memory(module: Module, rng: random.Random, options: Options, fill: Fill,
     """A function of a kernel's parameters that asks for its thread's id."""
     function = _declared(module, name, I32, PTR, PTR, I32, I64)
     small = replace(
-        options, blocks=4, loop_depth=1, statements=2, trips=2, horizontal=False, calls=False,
+        options, blocks=4, loop_depth=1, statements=2, trips=2, calls=False,
         single_return=rng.random() < 0.5,
     )  # fmt: skip
     fill(function, rng, small)
@@ -82,7 +83,10 @@ def _recursive(module: Module, rng: random.Random, options: Options, fill: Fill,
     builder.at_end(again)
     tripled = builder.binary("mul", x, ConstInt(I32, 3))
     fewer = builder.binary("sub", left, ConstInt(I32, 1))
-    inner = builder.call(function, (fewer, builder.binary("add", tripled, n)))
+    inner: Value = builder.call(function, (fewer, builder.binary("add", tripled, n)))
+    if options.horizontal:
+        together = builder.call(declare(module, "weft.ballot"), (builder.icmp("sgt", inner, x),))
+        inner = builder.binary("add", inner, builder.cast("trunc", together, I32))
     builder.ret(builder.binary("xor", inner, n))
     builder.at_end(end)
     builder.ret(x)
