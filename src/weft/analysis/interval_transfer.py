@@ -7,7 +7,7 @@ are broken the result is poison, of which an interval says nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from weft.analysis.integers import to_signed
 from weft.analysis.intervals import Interval, compare, constant, full, join, meet, unsigned, wrapped
@@ -42,11 +42,12 @@ def transfer(
         return select(*operands)
     if any(operand is None for operand in operands):
         return None
-    return rule_of(op, flags, bits, operand_bits, predicate)(*operands)
+    return rule_of(op, tuple(flags), bits, operand_bits, predicate)(*operands)
 
 
+@lru_cache(maxsize=4096)
 def rule_of(
-    op: str, flags: Flags, bits: int, operand_bits: int | None = None, predicate: str | None = None
+    op: str, flags: tuple[str, ...], bits: int, operand_bits: int | None = None, predicate: str | None = None
 ) -> Callable[..., Interval]:
     """The transfer function of an opcode other than phi and select, of operands that all have an interval."""
     if op == "icmp":

@@ -1,4 +1,4 @@
-"""What gives the range of an instruction from those of its operands, as a function that is put together once.
+"""What gives the range of an instruction from those of its operands, put together once.
 
 A fixed point evaluates an instruction several times. Opcode, widths, constants and the conditions that refine its
 operands stay the same meanwhile.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from weft.analysis.conditions import Condition, Conditions
 from weft.analysis.declared_ranges import declared
@@ -18,127 +18,133 @@ from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Poison, Value
 from weft.ir.opcodes import OPCODES
 from weft.ir.types import IntType
 
-Read = Callable[[], Interval | None]
-"""Gives a range as it is known by now; None: no value yet."""
+Known: TypeAlias = Mapping[Value, Interval]
+"""The range of each value where it is defined, as far as it is known."""
+
+Plain: TypeAlias = Interval | Instruction | Argument | None
+"""An operand's range where that is fixed, else the value to ask for."""
 
 _FORMS = {"binary", "cast", "compare", "select"}
 _CALLS = re.compile(r"llvm\.(umin|umax|smin|smax|abs)\.")
 
 
+class Refined(NamedTuple):
+    """An operand in threads for which conditions hold: predicates, each with what the operand is compared to."""
+
+    operand: Plain
+    tests: tuple[tuple[str, Plain], ...]
+    bits: int
+
+
+Operand: TypeAlias = Plain | Refined
+
+
+class Rule(NamedTuple):
+    """A function of the operands' ranges; a `strict` one has no value while an operand has none."""
+
+    function: Callable[..., Interval | None]
+    operands: tuple[Operand, ...]
+    strict: bool = True
+
+
+def evaluate(rule: Rule | Interval, known: Known) -> Interval | None:
+    """The range that a rule gives by now; None: no value yet."""
+    if isinstance(rule, Interval):
+        return rule
+    function, operands, strict = rule
+    ranges: list[Interval | None] = []
+    for operand in operands:
+        range = read(operand, known)
+        if range is None and strict:
+            return None
+        ranges.append(range)
+    return function(*ranges)
+
+
+def read(operand: Operand, known: Known) -> Interval | None:
+    """The range of an operand by now."""
+    if isinstance(operand, (Instruction, Argument)):
+        return known.get(operand)
+    if not isinstance(operand, Refined):
+        return operand
+    range = read(operand.operand, known)
+    if range is None:
+        return None
+    for predicate, bound in operand.tests:
+        other = read(bound, known)
+        if other is not None:
+            # Where the condition cannot hold no thread runs: anything may be said of it.
+            range = refine(predicate, range, other, operand.bits) or range
+    return range
+
+
 class RangeRules:
-    """Makes the rules of a function's instructions.
+    """Makes the rules of a function's instructions, given what holds for values in blocks and on edges."""
 
-    Parameters
-    ----------
-    base
-        The range of each value where it is defined, as far as it is known; read when a rule is evaluated.
-    conditions
-        What holds for values in blocks and on edges.
-    """
+    __slots__ = ("_conditions",)
 
-    __slots__ = ("_base", "_conditions")
-
-    def __init__(self, base: Mapping[Value, Interval], conditions: Conditions) -> None:
-        self._base = base
+    def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions
 
-    def rule(self, instruction: Instruction) -> Read:
+    def rule(self, instruction: Instruction) -> Rule | Interval:
         """What gives the range of an integer instruction."""
         type, block = instruction.type, instruction.block
         assert isinstance(type, IntType) and block is not None
         if instruction.op == "phi":
-            arriving = [
+            arriving = tuple(
                 self._arriving(value, source, block)
                 for value, source in instruction.incoming()
                 if not isinstance(value, Poison)
-            ]
-            return lambda: _joined(arriving)
+            )
+            return Rule(_hull, arriving, strict=False)
         known = declared(instruction, type.bits)
         if known is not None:
-            return _always(known)
+            return known
         op, operands = instruction.op, instruction.operands
         if op == "call":
             match = _CALLS.match(instruction.callee_name or "")
             if match is None:
-                return _always(full(type.bits))
+                return full(type.bits)
             op, operands = match[1], operands[: 1 if match[1] == "abs" else 2]
         elif OPCODES[op].form not in _FORMS:
-            return _always(full(type.bits))
+            return full(type.bits)
         source_type = operands[0].type
         if not isinstance(operands[-1].type, IntType) or not isinstance(source_type, IntType):
-            return _always(full(type.bits))
-        reads = [self.seen(value, block) for value in operands]
+            return full(type.bits)
+        seen = tuple(self.seen(value, block) for value in operands)
         if op == "select":
-            return lambda: select(*(read() for read in reads))
+            return Rule(select, seen, strict=False)
         predicate = instruction.attrs.get("predicate")
-        return _strict(rule_of(op, instruction.flags, type.bits, source_type.bits, predicate), reads)
+        return Rule(rule_of(op, instruction.flags, type.bits, source_type.bits, predicate), seen)
 
-    def seen(self, value: Value, block: BasicBlock) -> Read:
-        """What gives the range of a value for the threads that run `block`."""
-        read = self._plain(value)
-        return self._refined(value, read, self._conditions.holding(value, block))
+    def seen(self, value: Value, block: BasicBlock) -> Operand:
+        """A value as the threads that run `block` see it."""
+        return _refined(value, self._conditions.holding(value, block))
 
-    def _arriving(self, value: Value, source: BasicBlock, target: BasicBlock) -> Read:
-        """What gives the range of a φ's operand for the threads that come over an edge."""
-        read = self.seen(value, source)
-        return self._refined(value, read, self._conditions.on_edge(value, source, target))
-
-    def _plain(self, value: Value) -> Read:
-        """What gives the range of a value where it is defined."""
-        if isinstance(value, ConstInt):
-            return _always(Interval(value.signed, value.signed))
-        if isinstance(value, (Instruction, Argument)):
-            return partial(self._base.get, value)
-        return _always(full(value.type.bits) if isinstance(value.type, IntType) else None)
-
-    def _refined(self, value: Value, read: Read, conditions: Iterable[Condition]) -> Read:
-        tests = [(condition.predicate, self._plain(condition.other)) for condition in conditions]
-        if not tests:
-            return read
-        assert isinstance(value.type, IntType)
-        return partial(_refine, read, tests, value.type.bits)
+    def _arriving(self, value: Value, source: BasicBlock, target: BasicBlock) -> Operand:
+        """A φ's operand as the threads that come over an edge bring it."""
+        conditions = self._conditions.on_edge(value, source, target)
+        return _refined(value, [*self._conditions.holding(value, source), *conditions])
 
 
-def _refine(read: Read, tests: list[tuple[str, Read]], bits: int) -> Interval | None:
-    range = read()
-    if range is None:
-        return None
-    for predicate, bound in tests:
-        other = bound()
-        if other is not None:
-            # Where the condition cannot hold no thread runs: anything may be said of it.
-            range = refine(predicate, range, other, bits) or range
-    return range
+def _plain(value: Value) -> Plain:
+    if isinstance(value, (Instruction, Argument)):
+        return value
+    if isinstance(value, ConstInt):
+        return Interval(value.signed, value.signed)
+    return full(value.type.bits) if isinstance(value.type, IntType) else None
 
 
-def _always(range: Interval | None) -> Read:
-    return lambda: range
+def _refined(value: Value, conditions: Iterable[Condition]) -> Operand:
+    tests = tuple((condition.predicate, _plain(condition.other)) for condition in conditions)
+    if not tests:
+        return _plain(value)
+    assert isinstance(value.type, IntType)
+    return Refined(_plain(value), tests, value.type.bits)
 
 
-def _joined(reads: list[Read]) -> Interval | None:
+def _hull(*ranges: Interval | None) -> Interval | None:
     result: Interval | None = None
-    for read in reads:
-        result = join(result, read())
+    for range in ranges:
+        result = join(result, range)
     return result
-
-
-def _strict(rule: Callable[..., Interval], reads: list[Read]) -> Read:
-    """No value where an operand has none."""
-    if len(reads) == 1:
-        (only,) = reads
-
-        def of_one() -> Interval | None:
-            operand = only()
-            return None if operand is None else rule(operand)
-
-        return of_one
-    first, second = reads
-
-    def of_two() -> Interval | None:
-        x = first()
-        if x is None:
-            return None
-        y = second()
-        return None if y is None else rule(x, y)
-
-    return of_two

@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 from weft.analysis.conditions import Condition, Conditions
 from weft.analysis.declared_ranges import attributed
 from weft.analysis.intervals import Interval, full, join, meet, widen
-from weft.analysis.range_rules import RangeRules, Read
+from weft.analysis.range_rules import RangeRules, Rule, evaluate, read
 from weft.graph.block_index import BlockIndex
 from weft.graph.dominators import dominator_tree
 from weft.ir import BasicBlock, ConstInt, Function, Instruction, Value
@@ -37,7 +37,7 @@ class Ranges:
     def __init__(self, function: Function, view: CFGView, index: BlockIndex) -> None:
         self._conditions = Conditions(view, dominator_tree(view.cfg))
         self._base: dict[Value, Interval] = {}
-        self._rules = RangeRules(self._base, self._conditions)
+        self._rules = RangeRules(self._conditions)
         self._changes: dict[Instruction, int] = {}
         for argument in function.args:
             if isinstance(argument.type, IntType):
@@ -68,24 +68,24 @@ class Ranges:
         if found is None:
             return None
         if block is not None and self._conditions.holding(value, block):
-            found = self._rules.seen(value, block)()
+            found = read(self._rules.seen(value, block), self._base)
         return None if found is None or _is_full(found, value) else found
 
     def bounds_of(self, value: Value, block: BasicBlock) -> list[Condition]:
         """The conditions that hold for `value` in `block`, with what it is compared to."""
         return self._conditions.holding(value, block)
 
-    def _solve(self, rules: list[Read]) -> None:
+    def _solve(self, rules: list[Rule | Interval]) -> None:
         """Raise the ranges, which start with no value, until nothing changes.
 
         Each instruction is visited in its turn, and again as soon as one before it, or itself, sees a change.
         """
-        order = self._order
+        order, base = self._order, self._base
         queued = bytearray(len(order))
         heap: list[int] = []
 
         def settle(at: int, turn: int, known: Interval | None = None) -> None:
-            new = rules[at]() if known is None else known
+            new = evaluate(rules[at], base) if known is None else known
             while True:
                 if self._rise(order[at], new):
                     for other in self._users(order[at]):
@@ -96,7 +96,7 @@ class Ranges:
                     return
                 at = heappop(heap)
                 queued[at] = 0
-                new = rules[at]()
+                new = evaluate(rules[at], base)
 
         for turn in range(len(order)):
             settle(turn, turn)
@@ -151,7 +151,7 @@ class Ranges:
         self._base[instruction] = joined
         return True
 
-    def _narrow(self, rules: list[Read]) -> None:
+    def _narrow(self, rules: list[Rule | Interval]) -> None:
         """Once more from above: what widening overshot comes down, and stays an upper bound."""
         again = {self._position[i] for i, count in self._changes.items() if count > WIDEN_AFTER}
         for _ in range(NARROWING_PASSES):
@@ -161,7 +161,7 @@ class Ranges:
                 at = heappop(heap)
                 instruction = self._order[at]
                 old = self._base.get(instruction)
-                new = meet(old, rules[at]())
+                new = meet(old, evaluate(rules[at], self._base))
                 if new is None or new == old:
                     continue
                 self._base[instruction] = new
