@@ -71,7 +71,7 @@ from weft.transform.guard_splitting import split_guards
 from weft.transform.lane_range import guard_by_lane_range
 from weft.transform.linear_ids import number_linearly
 from weft.transform.lock_step import run_in_lock_step
-from weft.transform.merge_groups import can_merge, merge_groups
+from weft.transform.merge_groups import find_merge, merge_groups
 from weft.transform.narrow_phis import narrow_phis
 from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
@@ -282,7 +282,7 @@ def _widen(
     rows = stages.rows
     bounds = module.functions[rows.bounds] if rows.bounds else None
     kernel_of_rows = RowKernel(
-        width, vectors[0], vectors[1], summaries[0], rows.dimension, rows.merged, bounds
+        width, vectors[0], vectors[1], summaries[0], rows.dimension, rows.merge, bounds
     )
     return kernel_of_rows, summaries[0]
 
@@ -297,7 +297,7 @@ def _plan_lanes(
         along = functools.cache(functools.partial(analyze_along, kernel, width=base))
         dimension = choose_dimension(kernel, along, base, isa)
         # Rows that end with the work-group are not long.
-        if wanted is None and can_merge(kernel, "xyz"[dimension]):
+        if wanted is None and find_merge(kernel, "xyz"[dimension]) is not None:
             choice = choose_width(along(dimension), isa)
         stages.rows = _cut_rows(module, kernel, dimension, remarks)
     return choice if wanted is None else WidthChoice(wanted, "as asked for")
@@ -305,10 +305,10 @@ def _plan_lanes(
 
 def _cut_rows(module: Module, kernel: Function, dimension: int, remarks: RemarkLog) -> Rows:
     """Let `kernel` run on rows of threads as long as can be, of which guards that it has leave a part."""
-    merged = merge_groups(kernel, "xyz"[dimension])
+    merge = merge_groups(kernel, "xyz"[dimension])
     guards = split_guards(module, kernel, "xyz"[dimension])
-    remark_rows(remarks, kernel.name, "xyz"[dimension], merged, guards)
-    return Rows(dimension, merged, guards.bounds.name if guards else None)
+    remark_rows(remarks, kernel.name, "xyz"[dimension], merge, guards)
+    return Rows(dimension, merge, guards.bounds.name if guards else None)
 
 
 def _lanes_arrive(

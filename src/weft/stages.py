@@ -9,6 +9,7 @@ from enum import Enum
 from weft.ir import Module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
+from weft.transform.merge_groups import GroupMerge
 
 
 class Form(Enum):
@@ -51,14 +52,14 @@ class Rows:
     ----------
     dimension
         Along which the threads of a lane group are neighbours, 0 for x.
-    merged
-        Whether rows go on from work-group to work-group.
+    merge
+        Which work-groups rows go on beyond; None for none.
     bounds
         The function that says which threads of a row run; None where all do.
     """
 
     dimension: int
-    merged: bool
+    merge: GroupMerge | None
     bounds: str | None
 
     @property

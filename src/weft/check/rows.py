@@ -62,10 +62,11 @@ def row_groups(image: Image, slots: Sequence[Any], shape: LaunchShape, rows: Row
     """The lane groups of a launch that runs rows; guards are evaluated by the program itself."""
     along, *others = rows.order
     block, grid = shape.block, shape.grid
+    merged = rows.merge is not None and rows.merge.size in (None, block[along])
     ends = [
         grid[others[1]],
         grid[others[0]],
-        1 if rows.merged else grid[along],
+        1 if merged else grid[along],
         block[others[1]],
         block[others[0]],
     ]
@@ -74,7 +75,7 @@ def row_groups(image: Image, slots: Sequence[Any], shape: LaunchShape, rows: Row
     tid[others[0]], tid[others[1]] = t1, t2
     gid[others[0]], gid[others[1]] = g1, g2
     first = np.zeros_like(g0)
-    last = np.full_like(g0, block[along] * (grid[along] if rows.merged else 1))
+    last = np.full_like(g0, block[along] * (grid[along] if merged else 1))
     if rows.bounds is not None and g0.size:
         outcome = run_function(
             image, rows.bounds, [*slots, *tid, *gid, *block, *grid, 0, 0, first, last], g0.size

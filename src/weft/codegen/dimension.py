@@ -19,7 +19,7 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.layout import parse_datalayout
 from weft.machine.costs import memory_cost
 from weft.machine.targets import Isa
-from weft.transform.merge_groups import can_merge
+from weft.transform.merge_groups import GroupMerge, find_merge
 
 LOOP_WEIGHT = 10.0
 """How often a loop is thought to run its body."""
@@ -42,10 +42,10 @@ def analyze_along(kernel: Function, dimension: int, width: int) -> Divergence:
 def choose_dimension(kernel: Function, along: Along, width: int, isa: Isa) -> int:
     """Return the dimension, 0 for x, along which lane groups of `kernel`, of `width` threads, are best cut.
 
-    Others than x are taken only if rows go on beyond a work-group, which may be short along them.
+    Others than x are taken only if rows go on beyond work-groups, which may be short along them.
     """
     positions = [next(a for a in kernel.args if a.name == f"tid.{d}") for d in "xyz"]
-    choices = [d for d in (1, 2) if positions[d].is_used and can_merge(kernel, "xyz"[d])]
+    choices = [d for d in (1, 2) if positions[d].is_used and find_merge(kernel, "xyz"[d]) == GroupMerge()]
     if not choices:
         return 0
     if not positions[0].is_used and len(choices) == 1:

@@ -9,6 +9,7 @@ from weft.diag.source import SourceSpan
 from weft.ir import BasicBlock, Instruction
 from weft.ir.locations import span_of
 from weft.transform.guard_splitting import GuardSplit
+from weft.transform.merge_groups import GroupMerge
 
 
 def remark_vectorization(log: RemarkLog, kernel: str, reason: str, summary: VectorizationSummary) -> None:
@@ -51,11 +52,16 @@ def remark_vectorization(log: RemarkLog, kernel: str, reason: str, summary: Vect
         _remark_instruction(log, instruction, what)
 
 
-def remark_rows(log: RemarkLog, kernel: str, dimension: str, merged: bool, guards: GuardSplit | None) -> None:
+def remark_rows(
+    log: RemarkLog, kernel: str, dimension: str, merge: GroupMerge | None, guards: GuardSplit | None
+) -> None:
     """Note along which dimension lane groups are cut, whether beyond work-groups, and the guards that are gone."""
     along = f" along {dimension}, where its memory accesses are contiguous" if dimension != "x" else ""
-    beyond = "and beyond work-groups, which it cannot tell apart" if merged else "within each work-group"
-    if along or merged:
+    beyond = "within each work-group"
+    if merge is not None:
+        size = f" of {merge.size} threads" if merge.size is not None else ""
+        beyond = f"and beyond work-groups{size}, which it cannot tell apart"
+    if along or merge is not None:
         message = f"threads of {kernel} that run together are neighbours{along} {beyond}"
         log.add(RemarkKind.TRANSFORM, message, pass_name="rows of threads")
     for span in guards.guards if guards is not None else ():

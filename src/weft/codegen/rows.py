@@ -14,6 +14,7 @@ of which there is one call::
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from weft.codegen.run_unit import RunUnit
 from weft.codegen.vectorize import VectorizationSummary
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I32, I64
+from weft.transform.merge_groups import GroupMerge
 
 _ZERO = ConstInt(I64, 0)
 
@@ -44,8 +46,8 @@ class RowKernel:
         What became of the full version.
     dimension
         Along which the threads of a lane group are neighbours, 0 for x.
-    merged
-        Whether rows go on from group to group; the position then is that in the grid.
+    merge
+        Which groups rows go on beyond; the position then is that in the grid. None for none.
     bounds
         Says which threads of a row run; None where all do.
     """
@@ -55,19 +57,22 @@ class RowKernel:
     partial: Function
     summary: VectorizationSummary
     dimension: int = 0
-    merged: bool = False
+    merge: GroupMerge | None = None
     bounds: Function | None = None
 
     @property
     def run_unit(self) -> RunUnit:
         """How groups are handed out so that lane groups are whole."""
-        return RunUnit(self.width, self.dimension) if self.merged else RunUnit()
+        if self.merge is None:
+            return RunUnit()
+        return RunUnit(self.width, self.dimension, self.merge.size)
 
 
 def run_rows(values: GroupValues, kernel: RowKernel, begin: Value, end: Value) -> None:
     """Run groups `begin` to ``end - 1``, of which `values` has all but the position in the grid."""
     order = [kernel.dimension, *(d for d in range(3) if d != kernel.dimension)]
-    with (_runs_of_groups if kernel.merged else _groups)(values, order, begin, end) as (group, first, last):
+    loop = _groups if kernel.merge is None else functools.partial(_runs_of_groups, kernel.merge)
+    with loop(values, order, begin, end) as (group, first, last):
         builder, function, size = group.builder, group.function, group.local_size
         with (
             counted_loop(builder, function, _ZERO, size[order[2]], "outer") as c,
@@ -89,7 +94,7 @@ def _groups(
 
 @contextmanager
 def _runs_of_groups(
-    values: GroupValues, order: Sequence[int], begin: Value, end: Value
+    merge: GroupMerge, values: GroupValues, order: Sequence[int], begin: Value, end: Value
 ) -> Iterator[tuple[GroupValues, Value, Value]]:
     """Build the loop over runs of neighbouring groups; yields each, as a group, with the ends of its rows."""
     builder, function = values.builder, values.function
@@ -107,10 +112,16 @@ def _runs_of_groups(
     start = position[along]
     left = builder.binary("sub", end, index)
     until_edge = builder.binary("sub", values.groups[along], start)
-    count = _least(builder, left, until_edge)
-    position[along] = _ZERO
+    count: Value = _least(builder, left, until_edge)
     size = values.local_size[along]
-    first = builder.binary("mul", start, size, ("nuw", "nsw"))
+    first: Value = builder.binary("mul", start, size, ("nuw", "nsw"))
+    position[along] = _ZERO
+    if merge.size is not None:
+        # Groups of other sizes are run one by one.
+        fits = builder.icmp("eq", size, ConstInt(I64, merge.size))
+        count = builder.select(fits, count, ConstInt(I64, 1))
+        first = builder.select(fits, first, _ZERO)
+        position[along] = builder.select(fits, _ZERO, start)
     last = builder.binary("add", first, builder.binary("mul", count, size, ("nuw", "nsw")), ("nuw", "nsw"))
     yield replace(values, group=position), first, last
     assert builder.block is not None

@@ -16,11 +16,15 @@ class RunUnit:
         Threads of a lane group; 1 where lane groups do not go on from group to group.
     dimension
         Along which they do, 0 for x.
+    size
+        Threads along it of the groups for which they do, where it is only those.
     """
 
     width: int = 1
     dimension: int = 0
+    size: int | None = None
 
     def groups(self, block: tuple[int, int, int]) -> int:
         """How many groups of `block` threads belong together."""
-        return self.width // math.gcd(self.width, block[self.dimension])
+        size = block[self.dimension]
+        return 1 if self.size not in (None, size) else self.width // math.gcd(self.width, size)
