@@ -460,6 +460,33 @@ def test_votes_are_of_the_threads_of_the_whole_group(what: str):
     )  # fmt: skip
 
 
+def test_the_result_of_a_vote_is_kept_across_other_barriers_of_a_loop():
+    check(
+        """
+        entry:
+          IDS
+          br label %head
+        head:
+          %i = phi i32 [ 0, %entry ], [ %i.next, %head ]
+          %wide = sext i32 %i to i64
+          %vote = icmp ule i64 %tid, %wide
+          %total = call i32 @weft.barrier.count(i1 %vote)
+          store i32 %total, ptr %at
+          call void @weft.barrier()
+          %other = load i32, ptr %mirror.at
+          %sum = add i32 %other, %total
+          %i.next = add i32 %i, 1
+          call void @weft.barrier()
+          store i32 %sum, ptr %to
+          %more = icmp slt i32 %i.next, %n
+          br i1 %more, label %head, label %exit
+        exit:
+          ret void
+        """,
+        1, 4,
+    )  # fmt: skip
+
+
 def test_a_value_strided_in_the_lanes_is_kept_as_that_of_lane_zero():
     body = """
     entry:

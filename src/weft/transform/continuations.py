@@ -198,7 +198,10 @@ class ContinuationBuilder:
             builder = Builder(last)
         for value in self.kept[number - 1]:
             where, slot = self._place(value, frame, common)
-            save(builder, values.get(value, value), where, slot, self.lanes)
+            here = values.get(value, value)
+            if value in self.numbers:
+                here = resumed.get(value, Poison(value.type))
+            save(builder, here, where, slot, self.lanes)
         # Its result of this time is seen behind it only; here, if anything, that of an earlier time is.
         copy.replace_all_uses(resumed.get(barrier, Poison(copy.type)))
         copy.erase()
