@@ -184,7 +184,7 @@ def lower_kernel(
             choice = WidthChoice(1, "")
         width = choice.width
         find = functools.partial(_find_math, math, spec)
-        called = FunctionVectorizer(module, LaneSpace((width,)), find, spec.isa)
+        called = FunctionVectorizer(module, LaneSpace((width,)), find, spec.isa, _boscc(options, spec.isa))
         if width > 1:
             make = _split if barriers_of(kernel) else _widen
             program, summary = make(module, kernel, width, options, called, stages)
@@ -227,15 +227,11 @@ def _split(
         if by_number is None:
             stages.add(stage, module, Version(kernel.name, Form.THREADS, oblivious=True), width)
 
-    program, summary = vectorize_at_barriers(
-        module, kernel, shapes(kernel), called, observe, boscc=_boscc(options, called.isa)
-    )
+    program, summary = vectorize_at_barriers(module, kernel, shapes(kernel), called, observe)
     if by_number is None:
         return program, summary
     number_linearly(by_number)
-    other, _ = vectorize_at_barriers(
-        module, by_number, shapes(by_number), called, linear=True, boscc=_boscc(options, called.isa)
-    )
+    other, _ = vectorize_at_barriers(module, by_number, shapes(by_number), called, linear=True)
     return WarpContinuations(program, other), summary
 
 
@@ -269,7 +265,7 @@ def _widen(
         }
         observe = functools.partial(_lanes_arrive, stages, versions, i, width)
         vector, summary = vectorize_function(
-            module, function, lanes, name, shapes, called.find_math, observe, _boscc(options, called.isa),
+            module, function, lanes, name, shapes, called.find_math, observe, called.boscc,
             called.version, called.isa,
         )  # fmt: skip
         called.finish()

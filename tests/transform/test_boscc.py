@@ -292,6 +292,7 @@ def chosen(body: str, isa=AVX512, condition: str = "%c = icmp eq i32 %v, 77") ->
       %at = getelementptr i32, ptr %p, i64 %t
       %v = load i32, ptr %at
       %w = zext i32 %v to i64
+      %f = uitofp i32 %v to float
       {condition}
       br i1 %c, label %B, label %X
     B:
@@ -300,6 +301,7 @@ def chosen(body: str, isa=AVX512, condition: str = "%c = icmp eq i32 %v, 77") ->
     X:
       ret void
     }}
+    declare float @sinf(float) memory(none)
     declare float @helper(i32)
     """
     module, function = parsed(text)
@@ -315,11 +317,12 @@ def chosen(body: str, isa=AVX512, condition: str = "%c = icmp eq i32 %v, 77") ->
 GATHER = "%b = getelementptr i32, ptr %p, i64 %w\n%l = load i32, ptr %b\nstore i32 %l, ptr %at"
 
 
-def test_a_gather_or_a_call_is_worth_a_branch_and_an_addition_is_not():
+def test_a_gather_or_a_sine_is_worth_a_branch_and_an_addition_is_not():
     cheap = "%x = add i32 %v, 1\nstore i32 %x, ptr %at"
     assert not chosen(cheap).gadgets
+    assert not chosen("%x = call float @helper(i32 %v)").gadgets, "no lane, no call"
     assert [g.twin for g in chosen(GATHER).gadgets] == [False]
-    assert [g.twin for g in chosen("%x = call float @helper(i32 %v)").gadgets] == [False]
+    assert [g.twin for g in chosen("%x = call float @sinf(float %f)").gadgets] == [False]
 
 
 def test_a_guard_of_the_whole_kernel_is_not_skipped_since_most_groups_pass_it():

@@ -27,6 +27,7 @@ from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.layout import parse_datalayout
 from weft.machine.targets import Isa
+from weft.transform.boscc import Boscc
 from weft.transform.unify_returns import unify_returns
 
 MAX_VERSIONS = 8
@@ -56,6 +57,8 @@ class FunctionVectorizer:
         Finds vector math functions for the bodies.
     isa
         What the code is for; it decides names and forms.
+    boscc
+        Where uniform branches go around what divergent ones guard; None for nowhere.
 
     Attributes
     ----------
@@ -67,6 +70,7 @@ class FunctionVectorizer:
     lanes: LaneSpace
     find_math: FindMath
     isa: Isa
+    boscc: Boscc | None = None
     summaries: dict[str, VectorizationSummary] = field(default_factory=dict)
     _versions: dict[tuple[Function, SimdSignature], SimdFunction] = field(default_factory=dict)
     _steps: dict[tuple[Function, int], set[int]] = field(default_factory=dict)
@@ -178,7 +182,7 @@ class FunctionVectorizer:
         if mask is not None:
             shapes[mask] = domain_named("product", self.lanes.extents).varying(1)
         summary = VectorizationSummary(self.lanes.width)
-        divergence = make_control_uniform(self.module, source, self.lanes, shapes, summary)
+        divergence = make_control_uniform(self.module, source, self.lanes, shapes, summary, boscc=self.boscc)
         _, summary.notes = widen_function(
             self.module, source, divergence, self.lanes, name, self.find_math, self.isa,
             find_simd=self.version, into=version.function, entry_mask=mask,

@@ -19,6 +19,8 @@ from weft.ir.builder import const_int
 from weft.ir.clone import clone_function
 from weft.ir.types import I1
 from weft.machine.host import host
+from weft.transform.boscc import Boscc
+from weft.transform.boscc_costs import BosccMode
 from weft.transform.outline_loop import OutlinedLoop, cell_type, outline_loop
 from weft.transform.replace_loop import counter_after, open_preheader, replace_loop
 from weft.transform.single_lane import run_single_lane
@@ -70,12 +72,13 @@ def _widen(
     module: Module, function: Function, width: int, find_math: FindMath
 ) -> tuple[Function, VectorizationSummary]:
     lanes = LaneSpace((width,))
-    called = FunctionVectorizer(module, lanes, find_math, host().isa)
+    boscc = Boscc(BosccMode.AUTO, host().isa)
+    called = FunctionVectorizer(module, lanes, find_math, host().isa, boscc)
     uniform = domain_named("product", lanes.extents).uniform()
     shapes: dict[Value, Shape] = dict.fromkeys(function.args, uniform)
     name = f"{function.name}.w{width}"
     vector, summary = vectorize_function(
-        module, function, lanes, name, shapes, find_math, find_simd=called.version
+        module, function, lanes, name, shapes, find_math, boscc=boscc, find_simd=called.version
     )
     called.finish()
     vector.linkage.linkage = "internal"

@@ -23,7 +23,6 @@ from weft.ir import Function, Instruction, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.types import I1
 from weft.transform.barriers import BarrierProgram, Continuation, KernelAtBarriers
-from weft.transform.boscc import Boscc
 from weft.transform.lane_subset import run_for_lanes
 
 Shapes = Mapping[Value, Shape]
@@ -36,7 +35,6 @@ def vectorize_at_barriers(
     called: FunctionVectorizer,
     observe: Observer = lambda stage, module: None,
     linear: bool = False,
-    boscc: Boscc | None = None,
 ) -> tuple[GroupContinuations, VectorizationSummary]:
     """Replace `kernel` in `module` by SIMD continuations.
 
@@ -48,8 +46,6 @@ def vectorize_at_barriers(
         The versions of called functions, which gives the lane group too.
     linear
         Whether lane groups are of consecutive linear numbers.
-    boscc
-        Where uniform branches go around what divergent ones guard; None for nowhere.
 
     Raises
     ------
@@ -59,7 +55,7 @@ def vectorize_at_barriers(
     lanes = called.lanes
     width = lanes.width
     summary = VectorizationSummary(width)
-    divergence = make_control_uniform(module, kernel, lanes, shapes, summary, observe, boscc)
+    divergence = make_control_uniform(module, kernel, lanes, shapes, summary, observe, called.boscc)
     objects = [i for i in kernel.instructions() if i.op == "alloca" and divergence.is_uniform_object(i)]
     split = KernelAtBarriers(module, kernel, width, objects)
     whole = analyze_divergence(

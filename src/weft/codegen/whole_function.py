@@ -20,6 +20,8 @@ from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.locations import span_of
 from weft.machine.host import host
+from weft.transform.boscc import Boscc
+from weft.transform.boscc_costs import BosccMode
 from weft.transform.unify_returns import unify_returns
 
 
@@ -61,9 +63,10 @@ def vectorize_whole_function(
     lanes = LaneSpace((width,))
     if masked:
         given[guard_by_mask(copy)] = domain_named("product", lanes.extents).varying(1)
-    called = FunctionVectorizer(module, lanes, find_math, host().isa)
+    boscc = Boscc(BosccMode.AUTO, host().isa)
+    called = FunctionVectorizer(module, lanes, find_math, host().isa, boscc)
     vector, summary = vectorize_function(
-        module, copy, lanes, name, given, find_math, find_simd=called.version
+        module, copy, lanes, name, given, find_math, boscc=boscc, find_simd=called.version
     )
     called.finish()
     vector.linkage.linkage = ""

@@ -14,11 +14,12 @@ from enum import Enum, StrEnum
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
-from weft.ir import FALSE, BasicBlock, Instruction, Value
+from weft.ir import FALSE, Argument, BasicBlock, Instruction, Value
 from weft.ir.layout import parse_datalayout
 from weft.ir.types import Type
 from weft.machine.costs import BRANCH_MISS, MATH_CALL, instruction_cost, memory_cost
 from weft.machine.targets import Isa
+from weft.machine.vecmath import math_function
 
 TEST = 2.0
 """Cycles of a vote on a mask and the branch on it."""
@@ -105,15 +106,18 @@ class RegionCosts:
             return 0.0
         lanes = 1 if self._is_scalar(instruction) else self.width
         op = instruction.op
+        if op in ("atomicrmw", "cmpxchg"):
+            return TEST
         if op in ("load", "store"):
             form = self._form(instruction)
             return memory_cost(op, form, self._bits(_accessed(instruction)), self.width, self.isa).cycles
         if op == "call":
             name = instruction.callee_name or ""
-            if name.startswith("weft."):
-                return TEST
-            if not name.startswith("llvm."):
+            if math_function(name) is not None:
                 return MATH_CALL.cycles * max(1, lanes * self._bits(instruction.type) // self.isa.vector_bits)
+            if not name.startswith("llvm."):
+                # Vectorized, it tests its mask itself; lane by lane it runs for no lane.
+                return TEST
             op = ".".join(name.split(".")[:2])
         type = instruction.operands[0].type if op in ("icmp", "fcmp") else instruction.type
         return instruction_cost(op, self._bits(type), lanes, self.isa).cycles
@@ -157,7 +161,7 @@ class _Guard(Enum):
     """A comparison of thread's numbers with a bound."""
 
     LANE = "lane"
-    """Of the place in the lane group, for groups that are not whole: some threads pass, some do not."""
+    """Of the place in the lane group, or a mask that the caller gives: some threads pass, some do not."""
     TRUE_INSIDE = "true inside"
     """Most threads are within the bound, where the condition holds."""
     FALSE_INSIDE = "false inside"
@@ -166,6 +170,8 @@ class _Guard(Enum):
 
 def _guard_of(condition: Value, divergence: Divergence) -> _Guard | None:
     """What kind of guard a divergent condition is, if any."""
+    if isinstance(condition, Argument):
+        return _Guard.LANE
     if not isinstance(condition, Instruction):
         return None
     if condition.op == "select" and condition.operands[2] == FALSE:
