@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+import weft
 from bench.harness import Peer, Prepared
 from bench.speed.c_compilers import build, build_ispc, caller, clang, gcc
 from bench.speed.rows import Row
@@ -83,6 +84,7 @@ def peers_of(task: Task, threads: int, folder: Path) -> list[Peer]:
     """Return weft and all peers for a number of threads."""
     return [
         Peer("weft", lambda: _weft(task, threads, folder)),
+        Peer("weft.jit", lambda: _weft_jit(task, threads, folder)),
         Peer("gcc", lambda: _c(task, gcc, threads, folder)),
         Peer("clang", lambda: _c(task, clang, threads, folder)),
         Peer("numba", lambda: _numba(task, threads)),
@@ -103,6 +105,27 @@ def _weft(task: Task, threads: int, folder: Path) -> Prepared:
     return task.prepared(problem, lambda: task.row.launch(kernel, problem), compile_seconds)
 
 
+def _weft_jit(task: Task, threads: int, folder: Path) -> Prepared:
+    """The loops that numba is given, compiled by weft."""
+    compiled = weft.jit(_loops(task), fastmath=True, width=task.width)
+    arguments = task.row.peer_arguments(task.own_problem())
+    with tempfile.TemporaryDirectory(dir=folder) as empty:
+        os.environ["WEFT_CACHE_DIR"] = empty
+        compiled(*arguments)
+    compile_seconds = sum(next(iter(compiled.overloads.values())).timings.as_dict().values())
+    set_num_threads(threads)
+    problem = task.own_problem()
+    arguments = task.row.peer_arguments(problem)
+    return task.prepared(problem, lambda: compiled(*arguments), compile_seconds)
+
+
+def _loops(task: Task) -> Callable:
+    from bench.speed import loops_divergent, loops_rays, loops_regular
+
+    modules = (loops_divergent, loops_rays, loops_regular)
+    return next(vars(module)[task.row.peer] for module in modules if task.row.peer in vars(module))
+
+
 def _c(task: Task, command: Callable[[], list[str]], threads: int, folder: Path) -> Prepared:
     problem = task.own_problem()
     place = Path(tempfile.mkdtemp(dir=folder))
@@ -114,12 +137,8 @@ def _c(task: Task, command: Callable[[], list[str]], threads: int, folder: Path)
 def _numba(task: Task, threads: int) -> Prepared:
     import numba
 
-    from bench.speed import loops_divergent, loops_rays, loops_regular
-
-    modules = (loops_divergent, loops_rays, loops_regular)
-    loops = next(vars(module)[task.row.peer] for module in modules if task.row.peer in vars(module))
     numba.set_num_threads(threads)
-    compiled = numba.njit(loops, fastmath=True, parallel=threads > 1)
+    compiled = numba.njit(_loops(task), fastmath=True, parallel=threads > 1)
     problem = task.own_problem()
     arguments = task.row.peer_arguments(problem)
     begin = time.perf_counter()

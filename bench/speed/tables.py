@@ -24,7 +24,8 @@ class Result:
     @property
     def fastest(self) -> str | None:
         """The fastest peer, None when none was measured."""
-        others = [m for m in self.comparison.measurements[1:] if m.status is Status.MEASURED]
+        peers = [m for m in self.comparison.measurements if not m.peer.startswith("weft")]
+        others = [m for m in peers if m.status is Status.MEASURED]
         return min(others, key=lambda m: m.median).peer if others else None
 
     @property

@@ -7,8 +7,8 @@ iteration. Recognized on SSA: the *chain* of a φ is what depends on it inside t
 combining operation, a φ or a ``select`` among members.
 
 ``min`` and ``max`` come as intrinsics or as ``select`` of a compare of the two; of the latter the compare is a member
-too, and so is its conjunction with other conditions. A float sum, product, minimum or maximum takes another order by being a reduction; whether that may be is for the
-caller to say.
+too, and so is its conjunction with other conditions. A float sum, product, minimum or maximum takes another order by
+being a reduction; whether that may be is for the caller to say.
 """
 
 from __future__ import annotations

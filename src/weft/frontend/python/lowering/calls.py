@@ -20,6 +20,7 @@ from weft.frontend.python.lowering.globals_ import value_of
 from weft.frontend.python.lowering.instances import instance_of, result_info
 from weft.frontend.python.lowering.registry import CALLS, Arguments
 from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of
+from weft.frontend.python.prange import prange
 from weft.frontend.python.signatures import as_type
 from weft.frontend.python.types import KernelType, Scalar, Static, Tuple
 from weft.ir.types import I1, I8, VOID
@@ -62,7 +63,7 @@ def call_value(low: Lowering, target: Any, args: Arguments) -> Typed:
     if isinstance(target, Method):
         return call_method(low, target, args)
     name = cuda_name_of(target)
-    key = name if name is not None else target
+    key = name if name is not None else prange if _is_numbas_prange(target) else target
     try:
         handler = CALLS.get(key)
     except TypeError:
@@ -86,6 +87,12 @@ def call_value(low: Lowering, target: Any, args: Arguments) -> Typed:
         f"{args.name}() cannot be called in kernels",
         hint="supported are math.*, NumPy's scalar functions, cuda.*, Python functions and device functions",
     )
+
+
+def _is_numbas_prange(target: Any) -> bool:
+    """Whether it is numba's `prange`: functions written for numba mean the same here."""
+    module = str(getattr(target, "__module__", ""))
+    return getattr(target, "__name__", "") == "prange" and module.partition(".")[0] == "numba"
 
 
 def _replacement(target: Any) -> Any:
