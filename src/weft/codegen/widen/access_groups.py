@@ -24,6 +24,9 @@ from weft.machine.costs import interleave_cost, memory_cost
 MAX_UNITS = 16
 """How many units of a stride are worth loading."""
 
+MAX_OPEN = 32
+"""Groups that an access may still join: neighbours are close to each other in programs, and time is short."""
+
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -75,8 +78,9 @@ class AccessGroup:
 
     def units_of(self, member: Member) -> range:
         """The units of a lane's stride that a member accesses."""
-        first = (member.offset - self.low) // self.unit
-        return range(first, first + member.size // self.unit)
+        unit = self.unit
+        first = (member.offset - self.low) // unit
+        return range(first, first + member.size // unit)
 
     @property
     def covered(self) -> list[bool]:
@@ -134,6 +138,7 @@ def find_groups(w: Widening, block: BasicBlock) -> dict[Instruction, AccessGroup
             if opened is not None:
                 found.append(opened.group)
                 (loads if is_load else stores).append(opened)
+                del loads[:-MAX_OPEN], stores[:-MAX_OPEN]
     return {m.access: g for g in found if _is_worth_it(w, g, block) for m in g.members}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from weft.codegen.widen.access_groups import MAX_OPEN
 from weft.codegen.widen.accesses import accessed_type, is_plain, under_the_mask
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.lane_addresses import lane_addresses
@@ -55,7 +56,7 @@ def find_pairs(w: Widening, block: BasicBlock) -> dict[Instruction, GatherPair]:
         elif _may_be_paired(w, instruction):
             pair = next((p for e in waiting if (p := _pair(w, e, instruction)) is not None), None)
             if pair is None:
-                waiting.append(_Waiting(instruction))
+                waiting = [*waiting[1 - MAX_OPEN :], _Waiting(instruction)]
             else:
                 waiting = [e for e in waiting if e.load is not pair.first]
                 found[pair.low] = found[pair.high] = pair

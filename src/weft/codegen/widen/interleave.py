@@ -130,7 +130,8 @@ def _load_part(w: Widening, layout: _Layout, start: int) -> tuple[Value, list[in
 def _picked(layout: _Layout, member: Member) -> list[int]:
     """The units of a part that are a member's, in the order of lanes."""
     order = range(layout.lanes) if layout.group.stride > 0 else range(layout.lanes - 1, -1, -1)
-    return [place * layout.units + unit for place in order for unit in layout.group.units_of(member)]
+    units = layout.group.units_of(member)
+    return [place * layout.units + unit for place in order for unit in units]
 
 
 def widen_group_store(w: Widening, group: AccessGroup) -> None:
