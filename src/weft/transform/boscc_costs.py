@@ -93,7 +93,10 @@ class RegionCosts:
         return saved * chances.none - self._test(chances.none)
 
     def twin_gain(self, blocks: Collection[BasicBlock], chances: Chances) -> float:
-        """Cycles won by an unmasked copy of `blocks`."""
+        """Cycles won by an unmasked copy of `blocks`; none where a stack object would be accessed in both."""
+        if any(self._touches_stack(i) for b in blocks for i in b.instructions):
+            # That all threads do the same to the object is not seen when some do it under a mask.
+            return 0.0
         saved = sum(self._mask_cost(i) for b in blocks for i in b.instructions)
         return saved * chances.all - self._test(chances.all)
 
@@ -136,6 +139,11 @@ class RegionCosts:
         if form == "contiguous" and not self.isa.masked_memory:
             return memory_cost(op, "gather", bits, self.width, self.isa).cycles - plain
         return 0.5 if form == "contiguous" else 0.0
+
+    def _touches_stack(self, instruction: Instruction) -> bool:
+        return instruction.op in ("load", "store") and bool(
+            self.divergence.engine.leads_to_stack(instruction.operands[-1])
+        )
 
     def _is_scalar(self, instruction: Instruction) -> bool:
         return self.divergence.shape(instruction).is_strided
