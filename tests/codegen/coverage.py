@@ -58,3 +58,21 @@ def passes_of(remarks: RemarkLog) -> Counter[str]:
             words = "vectorized"
         counts[f"{subject}: {re.sub(r'[0-9]+', 'n', words)}"] += 1
     return counts
+
+
+def report(kinds: Counter[str], passes: Counter[str]) -> str:
+    """Opcodes and intrinsics with the number of their forms and instructions, opcodes never seen, what passes did."""
+    by_opcode: dict[str, list[int]] = {}
+    for kind, count in kinds.items():
+        by_opcode.setdefault(_family(kind), []).append(count)
+    lines = [f"{len(kinds)} kinds of instructions, {sum(kinds.values())} instructions"]
+    lines += [f"  {name}: {len(c)} forms, {sum(c)}" for name, c in sorted(by_opcode.items())]
+    lines.append(f"never: {', '.join(opcodes_without(kinds)) or 'none'}")
+    lines += [f"{count} x {what}" for what, count in passes.most_common()]
+    return "\n".join(lines)
+
+
+def _family(kind: str) -> str:
+    """The opcode, or an intrinsic without its types."""
+    name = kind.split()[0]
+    return re.sub(r"(\.p0|\.[if]\d+)+$", "", name) if name.startswith("llvm.") else name

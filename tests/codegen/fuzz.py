@@ -1,6 +1,6 @@
 """A search among random programs without end, which takes up where it was left.
 
-    PYTHONPATH=tests python -m codegen.fuzz [--programs N] [--workers N] [--state FILE]
+    PYTHONPATH=tests python -m codegen.fuzz [--programs N] [--workers N] [--state FILE] [--report]
 
 Batches of seeds run in processes of their own, so that each takes up the sources as they are, and a program that
 crashes or hangs costs its batch only: the seeds before it count, and the batch goes on behind it. The state, a JSON
@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+
+from codegen.coverage import report
 
 BATCH = 100
 PATIENCE = 300.0
@@ -157,12 +159,16 @@ def main() -> int:
     parser.add_argument("--programs", type=int, help="how many; without end by default")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--state", type=Path, default=Path("out/fuzz/differential.json"))
+    parser.add_argument("--report", action="store_true", help="only print what the search has covered")
     parser.add_argument("--batch", type=int, nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.batch:
         run_batch(*given.batch)
         return 0
     state = State.load(given.state)
+    if given.report:
+        print(f"{state.programs} programs, {len(state.wrong)} wrong\n{report(state.kinds, state.passes)}")
+        return 0
     search(state, given.state, given.programs, given.workers)
     return 1 if state.wrong else 0
 
