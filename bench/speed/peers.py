@@ -115,7 +115,7 @@ def _weft_jit(task: Task, threads: int, folder: Path) -> Prepared:
     compile_seconds = sum(next(iter(compiled.overloads.values())).timings.as_dict().values())
     set_num_threads(threads)
     problem = task.own_problem()
-    arguments = task.row.peer_arguments(problem)
+    arguments = problem.arguments
     return task.prepared(problem, lambda: compiled(*arguments), compile_seconds)
 
 
@@ -130,7 +130,7 @@ def _c(task: Task, command: Callable[[], list[str]], threads: int, folder: Path)
     problem = task.own_problem()
     place = Path(tempfile.mkdtemp(dir=folder))
     library, compile_seconds = build(command(), task.row.peer, threads, place)
-    run = caller(getattr(library, task.row.peer), task.row.peer_arguments(problem))
+    run = caller(getattr(library, task.row.peer), problem.arguments)
     return task.prepared(problem, run, compile_seconds)
 
 
@@ -140,7 +140,7 @@ def _numba(task: Task, threads: int) -> Prepared:
     numba.set_num_threads(threads)
     compiled = numba.njit(_loops(task), fastmath=True, parallel=threads > 1)
     problem = task.own_problem()
-    arguments = task.row.peer_arguments(problem)
+    arguments = problem.arguments
     begin = time.perf_counter()
     compiled.compile(tuple(map(numba.typeof, arguments)))
     compile_seconds = time.perf_counter() - begin
@@ -153,5 +153,5 @@ def _ispc(task: Task, threads: int, folder: Path) -> Prepared:
     problem = task.own_problem()
     place = Path(tempfile.mkdtemp(dir=folder))
     library, compile_seconds = build_ispc(task.row.peer, place)
-    run = caller(getattr(library, task.row.peer), task.row.peer_arguments(problem))
+    run = caller(getattr(library, task.row.peer), problem.arguments)
     return task.prepared(problem, run, compile_seconds)

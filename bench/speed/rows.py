@@ -49,8 +49,6 @@ class Row:
         How many times as fast as the fastest peer on one thread; 0: only as part of a mean.
     launch
         What a sample of weft does.
-    inputs
-        Which of the kernel's arguments the loops take; all by default.
     """
 
     name: str
@@ -60,13 +58,6 @@ class Row:
     divergent: bool = False
     wanted: float = 0.95
     launch: Callable[[Kernel, Problem], None] = _once
-    inputs: tuple[int, ...] | None = None
-
-    def peer_arguments(self, problem: Problem) -> tuple:
-        """Return the arguments for the loops."""
-        if self.inputs is None:
-            return problem.arguments
-        return tuple(problem.arguments[i] for i in self.inputs)
 
 
 ROWS = (
@@ -123,7 +114,6 @@ ROWS = (
         "kd-tree nearest neighbour, queries along a curve",
         lambda: kd_tree.neighbours(1 << 19, 100_000, in_order=True, together=True),
         "kd_nearest",
-        inputs=(0, 2, 3),
     ),
     Row(
         "correlation",

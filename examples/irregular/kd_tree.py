@@ -58,34 +58,47 @@ def nearest(points, queries, distances):
 
 
 @cuda.jit
-def nearest_together(points, boxes, queries, distances):
-    """Find the same; the threads of a lane group walk the tree together."""
+def nearest_together(points, queries, distances):
+    """Find the same; the threads of a lane group walk the tree together, each with gaps of its own."""
     i = cuda.grid(1)
     if i < distances.size:
         count = points.shape[0]
-        stack = cuda.local.array(STACK, np.int32)
+        nodes = cuda.local.array(STACK, np.int32)
+        gaps = cuda.local.array(STACK, np.float32)
         x = queries[i, 0]
         y = queries[i, 1]
         best = FAR
-        stack[0] = 0
+        # As above, twice the node plus the axis.
+        nodes[0] = 0
+        gaps[0] = 0
         top = 1
         while top > 0:
             top -= 1
-            node = stack[top]
-            ox = max(boxes[node, 0] - x, x - boxes[node, 1], np.float32(0))
-            oy = max(boxes[node, 2] - y, y - boxes[node, 3], np.float32(0))
-            if cuda.any_sync(cuda.activemask(), ox * ox + oy * oy < best):
-                dx = x - points[node, 0]
-                dy = y - points[node, 1]
+            node = nodes[top]
+            gap = gaps[top]
+            if cuda.any_sync(cuda.activemask(), gap < best):
+                place = node >> 1
+                dx = x - points[place, 0]
+                dy = y - points[place, 1]
                 best = min(best, dx * dx + dy * dy)
-                left = 2 * node + 1
-                if left < count:
+                left = 4 * place + 2 + ((node & 1) ^ 1)
+                if left < 2 * count:
+                    delta = dy if node & 1 else dx
+                    beyond = max(gap, delta * delta)
+                    left_gap = beyond if delta > 0 else gap
+                    right_gap = gap if delta > 0 else beyond
                     # The side on which more threads are is visited first.
-                    delta = dx if boxes[node, 4] == 0 else dy
                     votes = cuda.popc(cuda.ballot_sync(cuda.activemask(), delta > 0))
-                    first = left + 1 if 2 * votes > cuda.popc(cuda.activemask()) else left
-                    stack[top] = 2 * left + 1 - first
-                    stack[top + 1] = first
+                    if 2 * votes > cuda.popc(cuda.activemask()):
+                        nodes[top] = left
+                        gaps[top] = left_gap
+                        nodes[top + 1] = left + 2
+                        gaps[top + 1] = right_gap
+                    else:
+                        nodes[top] = left + 2
+                        gaps[top] = right_gap
+                        nodes[top + 1] = left
+                        gaps[top + 1] = left_gap
                     top += 2
         distances[i] = best
 
@@ -177,13 +190,12 @@ def neighbours(size: int, queries: int, *, in_order: bool, together: bool) -> Pr
     """Return a search for nearest neighbours."""
     heap, wanted = tree_and_queries(size, queries, in_order=in_order)
     distances = np.zeros(queries, np.float32)
-    arguments = (heap, boxes_of(heap), wanted, distances) if together else (heap, wanted, distances)
     return Problem(
         nearest_together if together else nearest,
-        arguments,
+        (heap, wanted, distances),
         blocks_for(queries, THREADS),
         THREADS,
-        (len(arguments) - 1,),
+        (2,),
         lambda: nearest_by_scipy(heap, wanted),
         rtol=1e-4,
         atol=1e-12,
