@@ -19,7 +19,7 @@ from weft.check.rows import RowGroups, row_groups
 from weft.check.vector_math import define_lane_by_lane
 from weft.codegen.arena import ArenaNeeds
 from weft.interp import Geometry, Image, Memory, Program, launch, run_function
-from weft.ir import BasicBlock, Instruction
+from weft.ir import BasicBlock
 from weft.ir.reader import read_module
 from weft.pipeline import MathSymbol
 from weft.runtime.launch import ERROR_WORDS, RECORD
@@ -85,17 +85,8 @@ class StageProgram:
         return Program(module)
 
     @functools.cached_property
-    def _barriers(self) -> list[Instruction]:
-        return barriers_of(self.program.function(self.stage.full.function))
-
-    @property
     def _has_barriers(self) -> bool:
-        return bool(self._barriers)
-
-    @property
-    def _may_pass_barriers_apart(self) -> bool:
-        """Whether lanes may pass a barrier that others of their lane group wait at."""
-        return any(b.block is not None and b.block.predicate is not None for b in self._barriers)
+        return bool(barriers_of(self.program.function(self.stage.full.function)))
 
     def versions_used(self, shape: LaunchShape) -> tuple[Version, ...]:
         """The functions that a launch of this shape runs."""
@@ -135,7 +126,7 @@ class StageProgram:
 
     def _run_lane_groups(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
         used = self.versions_used(shape)
-        if (self._has_barriers and len(used) > 1) or self._may_pass_barriers_apart:
+        if self._has_barriers and len(used) > 1:
             return False
         image = Image(self.program, workspace.memory)
         budget = _Budget()

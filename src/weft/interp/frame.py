@@ -46,11 +46,13 @@ class Frame:
         The threads of lane groups that take part in the current block; kept up where passive threads matter.
     control
         The control mask of the current block.
+    apart
+        Passive threads that go on behind a barrier alone: in which block, from which segment on.
     """
 
     __slots__ = (
-        "activation", "active", "block", "code", "control", "definitions", "env", "finished", "heap",
-        "is_kernel", "locals", "machine", "pending", "present", "results", "spins", "waiting",
+        "activation", "active", "apart", "block", "code", "control", "definitions", "env", "finished", "has_parted",
+        "heap", "is_kernel", "locals", "machine", "pending", "present", "results", "spins", "waiting",
     )  # fmt: skip
 
     def __init__(self, machine: Machine, code: Code, is_kernel: bool = False) -> None:
@@ -69,6 +71,8 @@ class Frame:
         self.locals: list[MemoryObject] = []
         self.spins = SpinDetector()
         self.waiting = Waiting()
+        self.apart: list[tuple[BlockCode, int, ActiveSet]] = []
+        self.has_parted = False
         self.definitions: dict[int, np.ndarray] = {}
 
     def run(self, arguments: list[LaneValue], active: ActiveSet) -> LaneValue | None:
@@ -80,7 +84,9 @@ class Frame:
         self.heap.append(entry)
         try:
             while True:
-                if self.heap:
+                if self.apart:
+                    self._run_apart(*self.apart.pop())
+                elif self.heap:
                     key = heappop(self.heap)
                     self._enter(key, self.pending.pop(key))
                 elif self.waiting.is_empty:
@@ -110,7 +116,7 @@ class Frame:
         if block.per_thread:
             self.present = control
         elif machine.oblivious or block.needs_present:
-            self.present = machine.present(control)
+            self.present = self.participants(control)
         machine.steps += 1
         if machine.steps > machine.step_limit:
             machine.count_step(block.block.terminator)
@@ -134,13 +140,48 @@ class Frame:
                 break
             barrier = block.barriers[segment]
             segment += 1
-            self.send_passive(block, [])
+            passive = self.passive()
             going = self.waiting.arrive(self, block, segment, barrier)
+            if passive.count:
+                passive = self._leave_apart(block, segment, passive, going)
             if going is None:
                 return
-            self.active = self.control = going
+            self.active = going
+            self.control = union((going, passive), self.machine.lanes) if passive.count else going
         assert block.terminate is not None
         block.terminate(self, block)
+
+    def _leave_apart(
+        self, block: BlockCode, segment: int, passive: ActiveSet, going: ActiveSet | None
+    ) -> ActiveSet:
+        """The passive threads that pass a barrier with others of their lane group; the rest passes it alone.
+
+        These may be on the way to a return, or to another barrier, and whoever waits waits for them.
+        """
+        together = EMPTY
+        if going is not None:
+            together, passive = passive.split(self.machine.present(going).mask(self.machine.lanes))
+        if passive.count:
+            self.has_parted = True
+            self.apart.append((block, segment, passive))
+        return together
+
+    def _run_apart(self, block: BlockCode, segment: int, threads: ActiveSet) -> None:
+        """Let passive threads go on behind a barrier at which nobody of their lane group goes on."""
+        self.active, self.control = EMPTY, threads
+        self.present = self.participants(threads)
+        self._run_from(block, segment)
+
+    def participants(self, control: ActiveSet) -> ActiveSet:
+        """The threads of the lane groups with a thread in `control` that take part, if passively.
+
+        Where a lane group has parted at a barrier, those who wait do not, nor those who have returned.
+        """
+        present = self.machine.present(control)
+        if not self.has_parted:
+            return present
+        present = present.split(self.machine.alive)[0]
+        return present if self.waiting.is_empty else present.split(self.waiting.threads)[1]
 
     def _run_steps(self, steps: list[Step]) -> None:
         active = self.activation = self.active
@@ -265,7 +306,7 @@ class Frame:
     def send_passive(self, block: BlockCode, leading: list[tuple[EdgeKey, ActiveSet]]) -> None:
         """Let the passive threads of a block follow those `leading`, or take the way out where nobody leads.
 
-        They follow threads of their own lane group only. Barriers in the block they pass by.
+        They follow threads of their own lane group only.
         """
         passive = self.passive()
         for key, threads in sorted(leading, key=lambda lead: lead[0]):
@@ -284,7 +325,7 @@ class Frame:
         """Let threads that a barrier releases go on."""
         for block, segment, threads in self.waiting.release(self):
             self.active = self.control = threads
-            self.present = self.machine.present(threads)
+            self.present = self.participants(threads)
             self._run_from(block, segment)
 
     def finish(self, value: LaneValue | None) -> None:

@@ -46,6 +46,11 @@ class Waiting:
     def is_empty(self) -> bool:
         return not self._stopped
 
+    @property
+    def threads(self) -> Array:
+        """The threads that stand at barriers, if some do."""
+        return np.bitwise_or.reduce([entry.threads for entry in self._stopped])
+
     def arrive(self, frame: Frame, block: BlockCode, segment: int, step: Step) -> ActiveSet | None:
         """The active threads reach a barrier; returns those that pass it now, None when all must wait."""
         machine = frame.machine
@@ -125,7 +130,7 @@ class Waiting:
 
     def _pass(self, frame: Frame, step: Step, threads: ActiveSet) -> None:
         frame.active = threads
-        frame.present = frame.machine.present(threads)
+        frame.present = frame.participants(threads)
         value = step.compute(frame)
         if step.slot >= 0:
             frame.env[step.slot] = frame.merged(step.slot, value, threads)
