@@ -120,6 +120,6 @@ KERNELS = {
 @pytest.mark.parametrize("body", KERNELS.values(), ids=KERNELS)
 def test_kernel_agrees_with_the_interpreter(body: str) -> None:
     launches = (Launch(), Launch(45, 64))
-    for k, (width, isa) in enumerate(zip(WIDTHS, itertools.cycle(ISAS), strict=False)):
+    for k, (width, isa) in enumerate(zip(WIDTHS[1::2], itertools.cycle(ISAS), strict=False)):
         masked = k % 2 and "br " not in body and "alloca" not in body.split("\n", 1)[1]
         agree(kernel_text(guarded(body) if masked else body, DECLARED), width, isa, launches)

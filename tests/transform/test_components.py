@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from codegen.kernels import DECLARATIONS, Launch, agree, guarded, inputs, kernel_text, stored, widened
-from codegen.machine_code import ISAS, WIDTHS
+from codegen.machine_code import WIDTHS
 from weft import interp
 from weft.interp import Program
 from weft.ir.layout import DataLayout
@@ -124,13 +124,11 @@ def test_taking_apart_keeps_what_the_program_means(body: str) -> None:
     np.testing.assert_array_equal(*results)
 
 
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_kernels_with_short_vectors_are_vectorized(body: str) -> None:
-    for k, (width, isa) in enumerate(zip(WIDTHS[1::2], itertools.cycle(ISAS), strict=False)):
-        masked = k == 1 and "br " not in body
-        agree(
-            kernel_text(guarded(body) if masked else body, DECLARED), width, isa, (Launch(), Launch(45, 64))
-        )
+@pytest.mark.parametrize(("name", "width"), list(zip(BODIES, itertools.cycle(WIDTHS), strict=False)))
+def test_kernels_with_short_vectors_are_vectorized(name: str, width: int) -> None:
+    body = BODIES[name]
+    masked = len(name) % 2 and "br " not in body
+    agree(kernel_text(guarded(body) if masked else body, DECLARED), width, None, (Launch(), Launch(45, 64)))
 
 
 def test_vector_load_is_one_wide_access_for_all_lanes() -> None:
