@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,6 +33,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files from what the tests produce now, instead of comparing",
     )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Add up what tests have recorded as counted, whichever process ran them."""
+    counts: Counter[str] = Counter()
+    for report in terminalreporter.getreports("passed"):
+        counts.update({what: n for what, n in report.user_properties if what.startswith("counted ")})
+    for what, number in counts.items():
+        terminalreporter.write_line(f"{what}: {number:,}")
 
 
 @pytest.fixture

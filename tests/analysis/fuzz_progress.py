@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -55,5 +55,8 @@ class Progress:
         FOLDER.mkdir(parents=True, exist_ok=True)
         self.file.write_text(json.dumps({"programs": self.done, "claims": self.claims}))
 
-    def __str__(self) -> str:
-        return f"{self.name}: {self.done} programs, {self.claims} claims"
+    def record(self, record_property: Callable[[str, object], None]) -> None:
+        """Have the counts printed at the end of the test run, those of all parts of a search together."""
+        search = self.name.rstrip("-0123456789")
+        record_property(f"counted {search} programs", self.done)
+        record_property(f"counted {search} claims", self.claims)

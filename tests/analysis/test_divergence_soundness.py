@@ -104,24 +104,24 @@ DOMAIN_NAMES = ("product", "product", "basic", "product", "stride-alignment", "a
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_claims_hold_in_random_programs(part: int) -> None:
+def test_claims_hold_in_random_programs(part: int, record_property) -> None:
     """`PROGRAMS` programs; with ``WEFT_FUZZ=n`` n more than in all fuzzing before."""
     with Progress(f"divergence-{part}", PROGRAMS // PARTS) as progress:
         for number in progress:
             seed = number * PARTS + part
             progress.claims += check_program(seed, options_of(seed), DOMAIN_NAMES[seed % 6]).checked
     assert progress.claims > 1000
-    print(progress)
+    progress.record(record_property)
 
 
 @pytest.mark.parametrize("part", range(2))
-def test_claims_hold_after_each_pass_of_vectorization(part: int) -> None:
+def test_claims_hold_after_each_pass_of_vectorization(part: int, record_property) -> None:
     """P-LLVM with predicates, shadows, total instructions and horizontal operations, under OBL."""
     with Progress(f"divergence-passes-{part}", TRANSFORMED // 2) as progress:
         for number in progress:
             progress.claims += check_transformed(2 * number + part)
     assert progress.claims > 1000
-    print(progress)
+    progress.record(record_property)
 
 
 def check_transformed(seed: int) -> int:
@@ -145,12 +145,12 @@ def check_transformed(seed: int) -> int:
     return claims
 
 
-def test_claims_about_a_work_group_hold_across_its_lane_groups() -> None:
+def test_claims_about_a_work_group_hold_across_its_lane_groups(record_property) -> None:
     with Progress("divergence-group", GROUPS) as progress:
         for seed in progress:
             progress.claims += check_group(seed)
     assert progress.claims > 1000
-    print(progress)
+    progress.record(record_property)
 
 
 def check_group(seed: int) -> int:
