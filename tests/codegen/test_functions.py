@@ -6,6 +6,7 @@ import pytest
 
 from codegen.kernels import agree, guarded, kernel_text, stored
 from codegen.machine_code import ISAS
+from weft.diag.remarks import RemarkKind
 from weft.errors import UnsupportedError
 from weft.ir.reader import read_module
 from weft.machine.host import host
@@ -211,6 +212,15 @@ def test_functions_that_cannot_be_vectorized_run_lane_by_lane() -> None:
     body = guarded(LOAD + "  %r = call i32 @scale(i32 %v, i32 %u)\n" + stored("%r"))
     assert not versions(text_of(body, functions))
     agree(kernel_text(body, functions), 8, None)
+
+
+def test_remarks_tell_versions_and_what_runs_lane_by_lane() -> None:
+    body = LOAD + "  %r = call i32 @steps(i32 %v)\n  %q = call i32 @outside(i32 %r)\n" + stored("%q")
+    module = read_module(kernel_text(body, COUNT_DOWN + "declare i32 @outside(i32)\n"))
+    lowered = lower_kernel(module, "kernel", CompileOptions(width=8), TargetSpec.host())
+    of_kind = {kind: [r.message for r in lowered.remarks.of_kind(kind)] for kind in RemarkKind}
+    assert any("v_steps runs 8 threads at a time, called once" in m for m in of_kind[RemarkKind.VECTORIZED])
+    assert of_kind[RemarkKind.LANE_BY_LANE] == ["the call of outside runs once for each active lane"]
 
 
 def test_warp_operations_cannot_run_lane_by_lane() -> None:
