@@ -30,6 +30,7 @@ from weft.ir.locations import span_of
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
+from weft.machine.targets import Isa
 from weft.target.llvm import print_module
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
@@ -93,8 +94,9 @@ def vectorize_loops(
     module: Module,
     function: Function,
     which: str,
-    width: int,
+    width: int | None,
     spec: TargetSpec,
+    isa: Isa,
     *,
     fastmath: bool = False,
 ) -> VectorizedModule:
@@ -108,7 +110,7 @@ def vectorize_loops(
         ``outermost``: all outermost loops; ``annotated``: those that metadata asks vector code for; otherwise the name
         of one loop's header, which is a promise that its iterations are independent.
     width
-        Lanes, where metadata asks for no other number.
+        Lanes, where metadata asks for no other number; None lets the cost model choose.
     fastmath
         Whether float sums may be formed in another order.
 
@@ -143,7 +145,7 @@ def vectorize_loops(
             _note_obstacle(result.remarks, header, found)
             continue
         name = _unused(module, f"{function.name}.{header.name}")
-        vectorized = vectorize_loop(module, found, name, told.width or width, find_math)
+        vectorized = vectorize_loop(module, found, name, told.width or width, find_math, isa)
         run_in_place(module, vectorized)
         _note_loop(result.remarks, found, vectorized)
         result.loops += vectorized.width > 1

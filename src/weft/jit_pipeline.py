@@ -117,7 +117,6 @@ def _parallelize(
 ) -> bool:
     """Turn the function's outermost loops over `prange` into jobs; whether there are any."""
     find_math = math_finder(lowered.math, spec)
-    width = options.width or max(2, host().isa.vector_bits // 32)
     hoist_invariants(function)
     refused: set[str] = set()
     count = 0
@@ -143,7 +142,7 @@ def _parallelize(
             continue
         count += 1
         name = f"{function.name}.loop{count}"
-        vectorized = vectorize_loop(module, plan, name, width, find_math)
+        vectorized = vectorize_loop(module, plan, name, options.width, find_math, host().isa)
         run_in_parallel(module, vectorized, f"{name}.grains")
         if vectorized.width > 1:
             message = f"this loop runs {vectorized.width} iterations at a time on all cores"

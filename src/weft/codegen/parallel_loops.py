@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.analysis.counted_loops import build_iterations
+from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.parallel_loops import ParallelLoop
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.chunks import LoopVersions, build_chunk
@@ -14,13 +15,15 @@ from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.vectorize import VectorizationSummary, guard_by_lane, vectorize_function, why_not_vectorized
 from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.width import choose_width, one_register
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.clone import clone_function
 from weft.ir.types import I1
-from weft.machine.host import host
+from weft.machine.targets import Isa
 from weft.transform.boscc import Boscc
 from weft.transform.boscc_costs import BosccMode
+from weft.transform.narrow_phis import narrow_phis
 from weft.transform.outline_loop import OutlinedLoop, cell_type, outline_loop
 from weft.transform.replace_loop import counter_after, open_preheader, replace_loop
 from weft.transform.single_lane import run_single_lane
@@ -50,35 +53,47 @@ class VectorizedLoop:
 
 
 def vectorize_loop(
-    module: Module, loop: ParallelLoop, name: str, width: int, find_math: FindMath
+    module: Module, loop: ParallelLoop, name: str, width: int | None, find_math: FindMath, isa: Isa
 ) -> VectorizedLoop:
-    """Add the functions `name` and ``name.chunk`` that run a loop's iterations; the loop stays as it is."""
+    """Add the functions `name` and ``name.chunk`` that run a loop's iterations; the loop stays as it is.
+
+    Without a `width` the cost model chooses one for `isa`.
+    """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
-    obstacle = why_not_vectorized(body) if width > 1 else None
-    if width == 1 or obstacle is not None:
+    obstacle = why_not_vectorized(body) if width != 1 else None
+    if width is None and obstacle is None:
+        narrow_phis(body)
+        width = choose_width(_analyze(body, one_register(isa)), isa).width
+    if width is None or width == 1 or obstacle is not None:
         run_single_lane(body)
         chunk = build_chunk(module, outlined, LoopVersions(1, body, None), f"{name}.chunk")
         return VectorizedLoop(outlined, chunk, 1, obstacle=obstacle)
     partial = clone_function(body, f"{name}.partial")
     guard_by_lane(module, partial)
-    full, summary = _widen(module, body, width, find_math)
-    masked, _ = _widen(module, partial, width, find_math)
+    full, summary = _widen(module, body, width, find_math, isa)
+    masked, _ = _widen(module, partial, width, find_math, isa)
     chunk = build_chunk(module, outlined, LoopVersions(width, full, masked), f"{name}.chunk")
     return VectorizedLoop(outlined, chunk, width, summary)
 
 
+def _analyze(function: Function, width: int) -> Divergence:
+    domain = domain_named("product", (width,))
+    shapes: dict[Value, Shape] = dict.fromkeys(function.args, domain.uniform())
+    return analyze_divergence(function, domain=domain, initial=shapes, width=width)
+
+
 def _widen(
-    module: Module, function: Function, width: int, find_math: FindMath
+    module: Module, function: Function, width: int, find_math: FindMath, isa: Isa
 ) -> tuple[Function, VectorizationSummary]:
     lanes = LaneSpace((width,))
-    boscc = Boscc(BosccMode.AUTO, host().isa)
-    called = FunctionVectorizer(module, lanes, find_math, host().isa, boscc)
+    boscc = Boscc(BosccMode.AUTO, isa)
+    called = FunctionVectorizer(module, lanes, find_math, isa, boscc)
     uniform = domain_named("product", lanes.extents).uniform()
     shapes: dict[Value, Shape] = dict.fromkeys(function.args, uniform)
     name = f"{function.name}.w{width}"
     vector, summary = vectorize_function(
-        module, function, lanes, name, shapes, find_math, boscc=boscc, find_simd=called.version
+        module, function, lanes, name, shapes, find_math, boscc=boscc, find_simd=called.version, isa=isa
     )
     called.finish()
     vector.linkage.linkage = "internal"

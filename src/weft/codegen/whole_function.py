@@ -19,7 +19,7 @@ from weft.diag.errors import UnsupportedError
 from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.locations import span_of
-from weft.machine.host import host
+from weft.machine.targets import Isa
 from weft.transform.boscc import Boscc
 from weft.transform.boscc_costs import BosccMode
 from weft.transform.unify_returns import unify_returns
@@ -32,6 +32,7 @@ def vectorize_whole_function(
     width: int,
     name: str,
     find_math: FindMath,
+    isa: Isa,
     *,
     masked: bool = False,
 ) -> tuple[Function, VectorizationSummary]:
@@ -63,10 +64,10 @@ def vectorize_whole_function(
     lanes = LaneSpace((width,))
     if masked:
         given[guard_by_mask(copy)] = domain_named("product", lanes.extents).varying(1)
-    boscc = Boscc(BosccMode.AUTO, host().isa)
-    called = FunctionVectorizer(module, lanes, find_math, host().isa, boscc)
+    boscc = Boscc(BosccMode.AUTO, isa)
+    called = FunctionVectorizer(module, lanes, find_math, isa, boscc)
     vector, summary = vectorize_function(
-        module, copy, lanes, name, given, find_math, boscc=boscc, find_simd=called.version
+        module, copy, lanes, name, given, find_math, boscc=boscc, find_simd=called.version, isa=isa
     )
     called.finish()
     vector.linkage.linkage = ""

@@ -13,6 +13,7 @@ from pathlib import Path
 from weft.analysis.shapes import Signature, domain_named, parse_args
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.whole_function import vectorize_whole_function
+from weft.codegen.width import one_register
 from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
 from weft.frontend.clang import SUFFIXES, compile_c
@@ -113,7 +114,8 @@ def vectorize_ir(
     function
         The function.
     width
-        Lanes; by default those of a vector register of 32-bit values.
+        Lanes; by default those of a vector register of 32-bit values for a function, and for a loop what the cost
+        model chooses.
     args
         Shapes of the parameters, as ``weft analyze --args`` takes them: ``"U_TrT"``. Missing ones are uniform.
     mask
@@ -147,16 +149,16 @@ def vectorize_ir(
     text, file = _read(source, spec, clang_options)
     module = canonical_module(text, spec, file)
     chosen = chosen_function(module, function)
-    width = width or max(2, isa.vector_bits // 32)
-    if width < 1 or width & (width - 1):
+    if width is not None and (width < 1 or width & (width - 1)):
         raise ArgumentError(f"{width} lanes: the number of lanes is a power of two")
     if loop is not None:
-        done = vectorize_loops(module, chosen, loop, width, spec, fastmath=fastmath)
+        done = vectorize_loops(module, chosen, loop, width, spec, isa, fastmath=fastmath)
         return VectorizedIR(function, done.loops, done.remarks, tuple(done.math), done.text, spec, None)
     if mask not in MASKS:
         raise ArgumentError(f"mask={mask!r}: it is one of {', '.join(MASKS)}")
     shapes = parse_args(args)
-    done, vector = _whole_function(module, chosen, shapes, width, mask == "last", name, spec, isa)
+    lanes = width or one_register(isa)
+    done, vector = _whole_function(module, chosen, shapes, lanes, mask == "last", name, spec, isa)
     return VectorizedIR(
         vector.name, 0, done.remarks, tuple(done.math), write_module(module, plain=True), spec,
         c_declaration(vector),
@@ -184,7 +186,7 @@ def _whole_function(
     result = VectorizedModule(module)
     find_math = math_finder(result.math, spec)
     vector, summary = vectorize_whole_function(
-        module, function, dict(shapes), width, name, find_math, masked=masked
+        module, function, dict(shapes), width, name, find_math, isa, masked=masked
     )
     if signature.result is not None and signature.result.kind == "U" and vector.fn_type.result.is_vector:
         raise ArgumentError(f"the result of {function.name} differs from lane to lane, and is not uniform")
