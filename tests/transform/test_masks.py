@@ -5,9 +5,10 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.analysis.masks import implies
 from weft.ir import FALSE, TRUE, Builder, Function, Instruction, Module, Value
 from weft.ir.types import I1, VOID, FunctionType
-from weft.transform.masks import both, either, implies, negated
+from weft.transform.masks import both, either, negated
 
 NAMES = ("a", "b", "c")
 Truth = bool | None

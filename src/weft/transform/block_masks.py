@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from weft.analysis.masks import implies
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstInt, Instruction, Value
 from weft.ir.types import I1
 from weft.transform.arrivals import collect_arrivals
-from weft.transform.masks import both, either, implies, negated
+from weft.transform.masks import both, either, negated
 from weft.transform.redrawn_graph import RedrawnGraph
 
 

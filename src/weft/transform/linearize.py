@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from weft.analysis.masks import implies
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Poison, Value
 from weft.transform.arrivals import collect_arrivals
 from weft.transform.block_masks import BlockMasks
 from weft.transform.divergent_loops import BranchDivergence
-from weft.transform.masks import implies
 from weft.transform.redrawn_graph import RedrawnGraph, redraw
 from weft.transform.ssa_repair import repair_dominance
 

@@ -6,7 +6,6 @@ outside their block's mask, so masks combine by ``select m, c, false``, never by
 
 from __future__ import annotations
 
-from weft.analysis.masks import implies as implies
 from weft.ir import FALSE, TRUE, Builder, ConstInt, Instruction, Value
 
 
