@@ -82,12 +82,13 @@ def choice_of(seed: int) -> Choice:
     # A vector of many registers is as much code as many instructions: such programs are fewer, and smaller.
     isa = rng.choices(ISAS, (1, 2, 4)[: len(ISAS)] if width > 16 else None)[0]
     registers = 32 * width // isa.vector_bits
-    most = 7 if registers <= 2 else 5 if registers <= 4 else 3
+    large = registers <= 2 and seed % 16 == 5
+    most = 16 if large else 7 if registers <= 2 else 5 if registers <= 4 else 3
     horizontal = rng.random() < 0.25
     options = Options(
         blocks=rng.randint(3, most),
         loop_depth=rng.randint(1, 4),
-        statements=rng.randint(2, 3) if registers <= 4 else 2,
+        statements=4 if large else rng.randint(2, 3) if registers <= 4 else 2,
         atomics=rng.random() < 0.35,
         memory_share=rng.choice((0.3, 0.6)),
         stack_share=rng.choice((0.3, 0.8)),
