@@ -94,7 +94,8 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
         return (_LOADS if load else _STORES)[form]
     if form == "contiguous":
         return _scale((_LOADS if load else _STORES)[form], element_bits, lanes, isa)
-    has_instruction = isa.gather if load else isa.scatter
+    # LLVM takes gathers apart into their loads where there are no mask registers: they are slow there.
+    has_instruction = (isa.gather if load else isa.scatter) and isa.mask_registers > 0
     # A gather is hardly faster than its loads one by one, but spares taking addresses and results apart.
     overhead = 1.0 if has_instruction else 3.0
     one = _SCALAR_LOAD if load else _SCALAR_STORE
