@@ -8,11 +8,11 @@ canonical              LLVM's named scalar passes: SSA, simple loops, nothing du
 components             no short vectors, structs or arrays as values                              FR
 work items             ids, sizes and shared memory are parameters                                FR
 narrow φs              no φ is wider than its uses                                                FR
-barriers               continuations between barriers (only kernels that have some)               FR
+barriers               each barrier orders something (only kernels that have some)                FR
 divergent loops        threads that enter a loop together leave it together                       FR, OBL
 linearization          no divergent branch, masks as block predicates                             FR, OBL
-widening               lanes are vector elements (kernels without barriers)                       scalar
-group loops            the entry point the runtime launches                                       scalar
+widening               lanes are vector elements; of kernels with barriers each continuation      scalar
+group loops            the entry point the runtime launches, barriers are rounds of its loops     scalar
 final                  LLVM's pipeline without its vectorizers                                    scalar
 =====================  =========================================================================  =======
 

@@ -154,6 +154,7 @@ class _Widener:
             domain=domain_named("product", self.lanes.extents),
             initial=shapes,
             width=self.lanes.width,
+            ranges=False,
         )
 
     def _part(self, continuation: Continuation, shapes: Shapes, found: Divergence) -> LaneContinuation:

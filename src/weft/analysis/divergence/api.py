@@ -29,6 +29,7 @@ def analyze_divergence(
     dimension: int | None = 0,
     summaries: Summaries | None = None,
     partial_entry: bool = False,
+    ranges: bool = True,
 ) -> Divergence:
     """Compute which values of `function` are alike in all threads of a set, and which branches are divergent.
 
@@ -48,6 +49,8 @@ def analyze_divergence(
         Results for called functions, to be shared with other analyses of the module.
     partial_entry
         Whether the function may be entered by a part of the threads.
+    ranges
+        Whether to ask what numbers values can be; not needed where nearly all shapes are given.
     """
     scope = Scope(scope)
     if domain is None:
@@ -61,7 +64,7 @@ def analyze_divergence(
         initial=initial or {},
         summaries=summaries,
         partial_entry=partial_entry,
-        with_ranges=domain.name != "basic",
+        with_ranges=ranges and domain.name != "basic",
     )
     return Divergence(engine)
 
