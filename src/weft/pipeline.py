@@ -9,6 +9,8 @@ components             no short vectors, structs or arrays as values            
 work items             ids, sizes and shared memory are parameters                                FR
 narrow φs              no φ is wider than its uses                                                FR
 barriers               each barrier orders something (only kernels that have some)                FR
+narrowing              numbers that differ between threads have 32 bits where they fit            FR
+lane groups            groups merged into rows, guards as their bounds; whole and partial ones    FR
 divergent loops        threads that enter a loop together leave it together                       FR, OBL
 linearization          no divergent branch, masks as block predicates                             FR, OBL
 widening               lanes are vector elements; of kernels with barriers each continuation      scalar
@@ -73,6 +75,7 @@ from weft.transform.linear_ids import number_linearly
 from weft.transform.lock_step import run_in_lock_step
 from weft.transform.merge_groups import find_merge, merge_groups
 from weft.transform.narrow_phis import narrow_phis
+from weft.transform.narrowing import narrow_varying
 from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
 
@@ -292,6 +295,9 @@ def _plan_lanes(
     if not stages.linear and not barriers_of(kernel):
         along = functools.cache(functools.partial(analyze_along, kernel, width=base))
         dimension = choose_dimension(kernel, along, base, isa)
+        if narrow_varying(kernel, along(dimension)):
+            stages.add("narrowing", module, Version(kernel.name, Form.THREADS))
+            along.cache_clear()
         # Rows that end with the work-group are not long.
         if wanted is None and find_merge(kernel, "xyz"[dimension]) is not None:
             choice = choose_width(along(dimension), isa)

@@ -10,9 +10,11 @@ from weft.diag.remarks import Remark
 from weft.frontend.python.compile import compile_python
 from weft.frontend.python.lowering.cuda_ids import WARP_SIZE
 from weft.frontend.python.types import KernelType
+from weft.ir import Function
 from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
 from weft.options import CompileOptions, Timings
 from weft.pipeline import LoweredKernel, emit_kernel, kernel_assembly, kernel_llvm, lower_kernel
+from weft.runtime.array_memory import LARGE
 from weft.target.machine import TargetSpec
 
 
@@ -23,10 +25,19 @@ def lower(
     with timings.measure("frontend"):
         result = compile_python(function, types, fastmath=options.fastmath)
     if options.small_arrays:
-        result.kernel.attributes = (*result.kernel.attributes, f'"{SMALL_ARRAYS_ATTRIBUTE}"')
+        _promise_small_arrays(result.kernel)
     warps = replace(options, warp=WARP_SIZE)
     lowered = lower_kernel(result.module, result.kernel.name, warps, TargetSpec.host(), timings)
     return lowered, (*result.remarks, *lowered.remarks)
+
+
+def _promise_small_arrays(kernel: Function) -> None:
+    """Note that arrays have less than 2 GiB, and so extents less than 2^31."""
+    kernel.attributes = (*kernel.attributes, f'"{SMALL_ARRAYS_ATTRIBUTE}"')
+    for argument in kernel.args:
+        if ".shape." in argument.name:
+            others = (a for a in argument.attributes if not a.startswith("range("))
+            argument.attributes = (*others, f"range(i64 0, {LARGE})")
 
 
 def emit(lowered: LoweredKernel) -> bytes:

@@ -22,10 +22,13 @@ LARGE = 1 << 31
 
 
 def has_large_array(args: Iterable[Any]) -> bool:
-    """Return whether one of the arrays, also of those in tuples, spans `LARGE` bytes or more."""
+    """Return whether one of the arrays, also of those in tuples, spans `LARGE` bytes, or has as large an extent."""
     for value in args:
         if isinstance(value, np.ndarray):
             if byte_extent(value) >= LARGE:
+                return True
+            # Of empty arrays, and where elements lie on each other, extents are no part of the bytes.
+            if not (value.size and value.flags.c_contiguous) and max(value.shape, default=0) >= LARGE:
                 return True
         elif isinstance(value, tuple) and has_large_array(value):
             return True
