@@ -108,7 +108,7 @@ def _weft(task: Task, threads: int, folder: Path) -> Prepared:
 def _weft_jit(task: Task, threads: int, folder: Path) -> Prepared:
     """The loops that numba is given, compiled by weft."""
     compiled = weft.jit(_loops(task), fastmath=True, width=task.width)
-    arguments = task.row.peer_arguments(task.own_problem())
+    arguments = task.own_problem().arguments
     with tempfile.TemporaryDirectory(dir=folder) as empty:
         os.environ["WEFT_CACHE_DIR"] = empty
         compiled(*arguments)
