@@ -173,7 +173,8 @@ def lower_kernel(
         if barriers_of(kernel):
             together = check_barriers(kernel, remarks)
             stages.add("barriers", module, Version(kernel_name, Form.THREADS), warp or 0)
-            if together and options.lock_step and why_not_vectorized(kernel) is None:
+            fits = options.lock_step and (options.width or 0) <= most_lanes
+            if together and fits and why_not_vectorized(kernel) is None:
                 run_in_lock_step(module, kernel)
                 stages.linear = True
         if warp is not None:

@@ -62,6 +62,24 @@ def test_a_row_that_fits_in_a_lane_group_has_no_barrier_left() -> None:
     assert "switch i32 %barrier" in other.lowered().text
 
 
+@cuda.jit
+def with_large_local_arrays(out):
+    mine = cuda.local.array(40000, dtype=np.int64)
+    s = cuda.shared.array(THREADS, dtype=np.int64)
+    t = cuda.threadIdx.x
+    mine[t * 100] = t * 3
+    s[t] = t
+    cuda.syncthreads()
+    out[t] = mine[t * 100] + s[cuda.blockDim.x - 1 - t]
+
+
+@pytest.mark.parametrize("threads", [3, 8])
+def test_large_local_arrays_leave_room_for_fewer_lanes(threads: int) -> None:
+    out = np.zeros(threads, np.int64)
+    with_large_local_arrays[1, threads](out)
+    assert out.tolist() == [3 * t + threads - 1 - t for t in range(threads)]
+
+
 def test_a_width_that_is_asked_for_is_kept() -> None:
     kernel = cuda.jit(width=16)(exchanged)
     kernel[8, 8](np.zeros(64, np.int64), np.zeros(8, np.int64))
