@@ -39,6 +39,7 @@ def main() -> None:
                 results.append(tables.Result(row, threads, comparison))
                 print(output.table(comparison), end="\n\n", flush=True)
     print(tables.summary(results))
+    print(f"\n{tables.compile_times(results)}")
     goals = tables.goals(results)
     print(f"\n{output.goals(goals)}")
     print(f"\nfigures: {output.save('speed', [result.comparison for result in results], goals)}")

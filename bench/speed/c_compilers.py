@@ -57,7 +57,7 @@ def build(command: Sequence[str], name: str, threads: int, folder: Path) -> tupl
         return ctypes.CDLL(str(library)), seconds
     except OSError as error:
         # clang leaves the functions of its OpenMP library to the linker, and not every clang brings one.
-        raise ImportError(str(error).rpartition(": ")[2]) from None
+        raise ImportError(f"no OpenMP library for it ({str(error).rpartition(': ')[2]})") from None
 
 
 def build_ispc(name: str, folder: Path) -> tuple[ctypes.CDLL, float]:

@@ -54,6 +54,18 @@ def summary(results: Sequence[Result]) -> str:
     return "\n".join([*lines, *(["", "Not measured: " + ", ".join(absent)] if absent else [])])
 
 
+def compile_times(results: Sequence[Result]) -> str:
+    """Return what compiling took each peer, a line a row; no time of `summary` has it in it."""
+    single = [r for r in results if r.threads == results[0].threads]
+    lines = ["compilation, not in the times above"]
+    for r in single:
+        taken = [
+            f"{m.peer} {duration(m.compile_seconds)}" for m in r.comparison.measurements if m.compile_seconds
+        ]
+        lines.append(f"  {r.row.name:18} {', '.join(taken)}")
+    return "\n".join(lines)
+
+
 def goals(results: Iterable[Result]) -> list[Goal]:
     """Hold the figures on one thread against what is wanted of them."""
     single = [r for r in results if r.threads == 1]

@@ -85,6 +85,13 @@ def test_speedup_is_over_the_fastest_peer_and_goals_ask_one_thread_only() -> Non
     assert [goal.met for goal in goals] == [False, False]
 
 
+def test_compilation_is_reported_apart() -> None:
+    measured = result(0, 0.001, 0.016)
+    measured.comparison.measurements[1].compile_seconds = 0.25
+    assert "gcc 250 ms" in tables.compile_times([measured])
+    assert "250" not in tables.summary([measured])
+
+
 def test_summary_says_who_is_missing_and_why() -> None:
     text = tables.summary([result(0, 0.001, 0.016)])
     assert "16.00" in text and "15" in text
