@@ -6,6 +6,7 @@ import pytest
 from weft.interp import Memory, run_function
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
+from weft.ir.writer import write_module
 from weft.transform.guard_splitting import split_guards
 from weft.transform.merge_groups import merge_groups
 from weft.transform.work_items import lower_work_items
@@ -199,3 +200,52 @@ exit:
     _, module, result = split(text)
     assert result is not None and len(result.guards) == 2
     assert bounds_of(module, (20, 3, 0)) == (3, 20)
+
+
+IMAGE = f"""
+define void @k(ptr %out, i64 %width, i64 %height) {{
+entry:
+{POSITION}
+  %group.y = call i64 @weft.group.id(i32 1)
+  %size.y = call i64 @weft.local.size(i32 1)
+  %start.y = mul nuw nsw i64 %group.y, %size.y
+  %thread.y = call i64 @weft.local.id(i32 1)
+  %j = add nuw nsw i64 %start.y, %thread.y
+  %left = icmp slt i64 %i, 1
+  %right = icmp sge i64 %i, %width
+  %below = icmp sge i64 %j, %height
+  %side = select i1 %left, i1 true, i1 %right
+  %outside = select i1 %side, i1 true, i1 %below
+  br i1 %outside, label %exit, label %body
+body:
+  %row = mul nsw i64 %j, %width
+  %index = add nsw i64 %row, %i
+  %at = getelementptr i8, ptr %out, i64 %index
+  store i8 1, ptr %at
+  br label %exit
+exit:
+  ret void
+}}
+{DECLARATIONS}
+"""
+
+
+def test_bounds_of_a_picture_without_its_left_column(golden):
+    """The guard in ``x`` becomes two bounds, the one in ``y`` empties rows.
+
+    ::
+
+        entry ── outside ──▶ exit          entry
+          │                   ▲              │
+          ▼                   │     ──▶      ▼          + k.bounds
+         body ────────────────┘             body
+                                             │
+                                             ▼
+                                            exit
+    """
+    module = read_module(IMAGE)
+    lower_work_items(module, module.functions["k"])
+    assert merge_groups(module.functions["k"], "x") is not None
+    assert split_guards(module, module.functions["k"], "x") is not None
+    verify(module)
+    golden(write_module(module, plain=True), "guard_of_a_picture.ll")

@@ -158,9 +158,11 @@ class RowBounds:
             for offset in offsets[1:]:
                 total = builder.binary("add", total, self._copy(offset))
             least = self._call("llvm.ssub.sat.i64", least, total)
-        # The bound may be poison where no thread asks, being beyond another one.
-        least = builder.unary("freeze", least)
-        above = self._call("llvm.sadd.sat.i64", least, ConstInt(I64, 1))
+        if not isinstance(least, ConstInt):
+            # The bound may be poison where no thread asks, being beyond another one.
+            least = builder.unary("freeze", least)
+        one = ConstInt(I64, 1)
+        above = least if predicate in ("slt", "sge") else self._call("llvm.sadd.sat.i64", least, one)
         if predicate in ("sgt", "sge", "eq"):
             self._first = self._call("llvm.smax.i64", self._first, above if predicate == "sgt" else least)
         if predicate in ("slt", "sle", "eq"):
