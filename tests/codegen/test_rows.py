@@ -1,5 +1,7 @@
 """Rows of threads: lane groups go on from work-group to work-group, and guards cut rows short."""
 
+import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -7,6 +9,9 @@ import pytest
 
 from weft import cuda
 from weft.codegen.run_unit import RunUnit
+from weft.cuda.build import llvm, lower
+from weft.frontend.python.typeof import typeof
+from weft.options import CompileOptions, Timings
 
 
 @pytest.mark.parametrize("dimension", [0, 1])
@@ -107,3 +112,20 @@ def test_lanes_run_where_memory_is_contiguous(
     kernel[(1,) * ndim, (4,) * ndim](*args)
     said = " ".join(r.message for c in kernel.overloads.values() for r in c.remarks)
     assert ("neighbours along y" in said) == (dimension == "y")
+
+
+def scale(out, a, b):
+    x, y = cuda.grid(2)
+    if x < out.shape[1] and y < out.shape[0]:
+        out[y, x] = x * math.exp(a / b)
+
+
+def test_what_all_threads_share_is_computed_before_the_loops_over_them() -> None:
+    types = (typeof(np.zeros((1, 1))), typeof(1.0), typeof(1.0))
+    lowered, _ = lower(scale, types, CompileOptions(width=8), Timings())
+    blocks = re.split(r"\n(?=[\w.$-]+:)", llvm(lowered))
+    (hot,) = [b for b in blocks if re.search(r"store <8 x double>", b)]
+    assert "fdiv" not in hot
+    assert "exp" not in hot
+    assert "mul i64" not in hot
+    assert any("fdiv double" in b and "br label" in b for b in blocks)
