@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.barrier_checks import check_barriers
+from weft.codegen.barrier_checks import check_barriers, remark_kept_values
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.dimension import analyze_along, choose_dimension
 from weft.codegen.functions import FunctionVectorizer
@@ -193,6 +193,8 @@ def lower_kernel(
             make = _split if barriers_of(kernel) else _widen
             program, summary = make(module, kernel, width, options, called, stages)
             remark_vectorization(remarks, kernel_name, choice.reason, summary)
+            if isinstance(program, GroupContinuations):
+                remark_kept_values(program.split, remarks)
             for name, of_function in called.summaries.items():
                 remark_vectorization(remarks, name, "called once for all of them", of_function)
         elif barriers_of(kernel):

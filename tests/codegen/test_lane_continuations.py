@@ -13,12 +13,14 @@ import pytest
 from codegen.machine_code import compile_kernel
 from weft import interp
 from weft.analysis.shapes import domain_named
+from weft.codegen.barrier_checks import remark_kept_values
 from weft.codegen.continuations import GroupContinuations
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.launch_record import ErrorCode
 from weft.codegen.vectorize import VectorizationSummary
 from weft.codegen.vectorize_barriers import vectorize_at_barriers
 from weft.codegen.widen.lanes import LaneSpace
+from weft.diag.remarks import RemarkLog
 from weft.errors import BarrierDivergence
 from weft.ir.reader import read_module
 from weft.machine.host import host
@@ -174,6 +176,15 @@ def test_fig_4_the_counter_of_a_loop_is_kept_once_for_the_work_group():
     """
     check(LOOP, 0, 1, 4)
     assert kept(LOOP) == ["i! other[16]", "i.next!"]
+
+
+def test_remarks_say_how_much_waits_across_each_barrier():
+    remarks = RemarkLog()
+    remark_kept_values(split(LOOP).split, remarks)
+    assert [r.message.split(": ")[1] for r in remarks] == [
+        "1 vector of each lane group, 1 number of each work-group",
+        "1 number of each work-group",
+    ]
 
 
 def test_a_barrier_in_a_uniform_branch_keeps_what_is_defined_before_it():

@@ -1,4 +1,4 @@
-"""What is known of a kernel's barriers before it is split: which are not needed, and which may diverge."""
+"""What users are told of a kernel's barriers: which are not needed, which may diverge, and what each costs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weft.analysis.shapes import Shape, domain_named
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Value
 from weft.ir.locations import span_of
-from weft.transform.barriers import FRAME_PARAMETERS, barriers_of
+from weft.transform.barriers import FRAME_PARAMETERS, BarrierProgram, barriers_of
 from weft.transform.redundant_barriers import remove_redundant_barriers
 
 
@@ -51,3 +51,18 @@ def check_barriers(kernel: Function, remarks: RemarkLog) -> bool:
         message = "this barrier is not needed: no thread accesses memory between it and the one next to it"
         remarks.add(RemarkKind.TRANSFORM, message, spans[barrier], pass_name="barriers")
     return True
+
+
+def remark_kept_values(split: BarrierProgram, remarks: RemarkLog) -> None:
+    """Note how much waits in memory across each barrier."""
+    for values, span in zip(split.kept, split.spans, strict=True):
+        slots = [split.slots[v] for v in values if v in split.slots]
+        vectors = sum(slot.stride is None for slot in slots)
+        counts = (
+            (vectors, "vector", "lane group"),
+            (len(slots) - vectors, "number", "lane group"),
+            (len(values) - len(slots), "number", "work-group"),
+        )
+        parts = [f"{n} {what}{'s' * (n > 1)} of each {whose}" for n, what, whose in counts if n]
+        message = f"what waits in memory across this barrier: {', '.join(parts) or 'nothing'}"
+        remarks.add(RemarkKind.TRANSFORM, message, span, pass_name="barriers")

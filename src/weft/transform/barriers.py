@@ -21,10 +21,12 @@ from dataclasses import dataclass
 
 from weft.analysis.liveness import liveness
 from weft.diag.errors import UnsupportedError
+from weft.diag.source import SourceSpan
 from weft.ir import Argument, BasicBlock, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import split_block
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.layout import parse_datalayout
+from weft.ir.locations import span_of
 from weft.ir.types import FunctionType, Type, pointer
 from weft.transform.continuations import FINISHED, FRAME_PARAMETERS, Continuation, ContinuationBuilder
 from weft.transform.frame import Slot, assign_slots, value_size
@@ -46,7 +48,7 @@ class BarrierProgram:
     """The kernel as continuations.
 
     `frame_bytes` is the frame of one lane group, `slots` what is kept where, `kept[k - 1]` the values kept across
-    barrier k, and `lines` the source line of each barrier (0 when unknown). `common` are the slots of values that are
+    barrier k, and `spans` where each barrier stands in the source. `common` are the slots of values that are
     kept once for the work-group, in `common_bytes`. Unless `arrives_whole`, a part of a lane group may arrive at a
     barrier.
     """
@@ -55,10 +57,15 @@ class BarrierProgram:
     frame_bytes: int
     slots: dict[Value, Slot]
     kept: tuple[tuple[Value, ...], ...]
-    lines: tuple[int, ...]
+    spans: tuple[SourceSpan | None, ...]
     common: dict[Value, Slot]
     common_bytes: int
     arrives_whole: bool
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The source line of each barrier, 0 when unknown."""
+        return tuple(span.line if span else 0 for span in self.spans)
 
 
 def barriers_of(function: Function) -> list[Instruction]:
@@ -159,7 +166,7 @@ class KernelAtBarriers:
             self._object_bytes + slot_bytes,
             slots,
             tuple(tuple(values) for values in kept),
-            tuple(b.loc.line if b.loc else 0 for b in barriers),
+            tuple(span_of(b) for b in barriers),
             common_slots,
             common_bytes,
             self.arrives_whole,
