@@ -178,6 +178,17 @@ def test_a_uniform_result_is_one_value() -> None:
     assert re.search(r"define internal i32 @_ZGV.N8uu_scale\(i32 %a, i32 %b\)", text)
 
 
+def test_a_uniform_result_stays_a_scalar_in_the_caller() -> None:
+    body = (
+        "  %r = call i32 @steps(i32 %u)\n  %k = and i32 %r, 31\n  %p = getelementptr i32, ptr %in, i32 %k\n"
+        "  %v = load i32, ptr %p\n  %w = add i32 %v, %t32\n"
+    )
+    text = text_of(guarded(body + stored("%w")), COUNT_DOWN)
+    kernel = text[text.index("@kernel.w8(") :]
+    assert re.search(r"and i32 %\d+, 31", kernel) and "gather" not in kernel
+    agree(kernel_text(guarded(body + stored("%w")), COUNT_DOWN), 8, None)
+
+
 def test_equal_calls_share_a_version() -> None:
     body = (
         LOAD

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.intrinsics import is_hint, widen_intrinsic
 from weft.codegen.widen.lane_loop import for_each_active_lane
+from weft.codegen.widen.representation import depends_on_arguments_only
 from weft.codegen.widen.simd_calls import SimdFunction, call_simd, signature_of_call
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstFloat, Function, Instruction, Poison, Value
@@ -34,7 +36,7 @@ def widen_call(w: Widening, call: Instruction, find_math: FindMath) -> None:
     name = call.callee_name or ""
     if is_hint(name):
         return
-    if call in w.kept:
+    if call in w.kept and depends_on_arguments_only(call) and all(map(w.is_scalar, call.args)):
         _call_once(w, call)
     elif name.startswith("llvm.") and widen_intrinsic(w, call):
         return
@@ -46,6 +48,8 @@ def widen_call(w: Widening, call: Instruction, find_math: FindMath) -> None:
         _require_no_warp_operations(call)
         w.remark(call, "lane by lane")
         _call_each(w, call)
+        if call in w.kept:
+            w.set_scalar(call, of_an_active_lane(w, call))
 
 
 def _simd_version(w: Widening, call: Instruction) -> SimdFunction | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from weft.analysis.divergence import Divergence
 from weft.analysis.shapes import Fact
 from weft.ir import Constant, Function, Instruction, Value
+from weft.ir.effects import is_convergent
 from weft.ir.intrinsics import kind_of
 from weft.ir.opcodes import OPCODES
 
@@ -49,7 +50,9 @@ def _can_stay(instruction: Instruction, scalar: set[Value], divergence: Divergen
         kind = kind_of(instruction.callee_name)
         if kind is not None:
             return uniform or instruction.callee_name == "weft.lane.id"
-        return uniform and _all_scalar(instruction, scalar) and _reads_arguments_only(instruction)
+        if uniform and isinstance(instruction.callee, Function) and instruction.callee.blocks:
+            return True
+        return uniform and _all_scalar(instruction, scalar) and depends_on_arguments_only(instruction)
     if instruction.op == "load":
         return uniform and _all_scalar(instruction, scalar)
     if instruction.op == "alloca":
@@ -67,9 +70,12 @@ def _all_scalar(instruction: Instruction, scalar: set[Value]) -> bool:
     return all(isinstance(v, Constant) or v in scalar for v in instruction.used_values())
 
 
-def _reads_arguments_only(call: Instruction) -> bool:
+def depends_on_arguments_only(call: Instruction) -> bool:
+    """Whether a call is a function of its arguments, whatever other lanes and memory do."""
     callee = call.callee
-    return isinstance(callee, Function) and any(a.startswith("memory(none)") for a in callee.attributes)
+    if not isinstance(callee, Function) or is_convergent(call):
+        return False
+    return any(a.startswith("memory(none)") for a in callee.attributes)
 
 
 def _holds_at_lane_zero(instruction: Instruction, divergence: Divergence) -> bool:

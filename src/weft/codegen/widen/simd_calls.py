@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from weft.codegen.simd_signature import UNIFORM, VARYING, SimdSignature
+from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening, broadcast
 from weft.ir import Function, Instruction, Poison, Value
 
@@ -77,4 +78,11 @@ def call_simd(w: Widening, call: Instruction, simd: SimdFunction) -> None:
 def _set_result(w: Widening, call: Instruction, simd: SimdFunction, result: Value) -> None:
     if call.type.is_void:
         return
-    w.set_vector(call, broadcast(w.builder, result, w.lanes) if simd.uniform_result else result)
+    if not simd.uniform_result:
+        w.set_vector(call, result)
+        if call in w.kept:
+            w.set_scalar(call, of_an_active_lane(w, call))
+    elif call in w.kept:
+        w.set_scalar(call, result)
+    else:
+        w.set_vector(call, broadcast(w.builder, result, w.lanes))
