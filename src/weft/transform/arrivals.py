@@ -9,9 +9,10 @@ a uniform branch left only one source.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from weft.graph.loops import Loop
-from weft.ir import BasicBlock, Instruction, Value
+from weft.ir import Instruction, Value
 from weft.ir.types import Type
 from weft.transform.redrawn_graph import RedrawnGraph
 from weft.transform.ssa_repair import ReachingDefinition
@@ -24,38 +25,57 @@ def collect_arrivals(
     graph: RedrawnGraph, target: int, type: Type, name: str, nothing: Value, define: Define
 ) -> Value:
     """The value of the variable at the start of block `target`; `nothing` where no thread came yet."""
-    blocks = graph.blocks
-    reaching = ReachingDefinition(type, {}, name, nothing)
+    variable = _Variable(graph, ReachingDefinition(type, {}, name, nothing))
+    at_start = variable.reaching.at_start
     around = graph.loops.innermost[target]
     if around is not None:
         # What threads brought in an earlier iteration must not be seen in this one.
-        reaching.at_start[blocks[around.header]] = nothing
-    sources = sorted(set(graph.old_preds[target]), key=graph.index.number.__getitem__)
-    for source in sources:
-        _enter_loops(graph, reaching, source, around)
-        prior = _settled(reaching, blocks[source])
-        reaching.at_end[blocks[source]] = define(source, prior)
-    return _settled(reaching, blocks[target])
+        at_start[graph.blocks[around.header]] = nothing
+    for source in sorted(set(graph.old_preds[target]), key=graph.index.number.__getitem__):
+        for loop in reversed(_loops_within(graph, source, around)):
+            # All threads leave a loop by one exit in one iteration: before, nobody brought anything from inside.
+            header = graph.blocks[loop.header]
+            if header not in at_start:
+                (outside,) = (p for p in header.predecessors if graph.number[p] not in loop.blocks)
+                at_start[header] = variable.at_end(graph.number[outside])
+        variable.define(source, define(source, variable.at_start(source)))
+    return variable.at_start(target)
 
 
-def _enter_loops(graph: RedrawnGraph, reaching: ReachingDefinition, source: int, around: Loop | None) -> None:
-    """All threads leave a loop by one exit in one iteration: before, nobody brought anything from inside."""
-    inside: list[Loop] = []
-    loop = graph.loops.innermost[source]
+def _loops_within(graph: RedrawnGraph, block: int, around: Loop | None) -> list[Loop]:
+    """The loops that `block` lies in, within the loop `around`, from the inside out."""
+    found: list[Loop] = []
+    loop = graph.loops.innermost[block]
     while loop is not None and loop is not around:
-        inside.append(loop)
+        found.append(loop)
         loop = loop.parent
-    for loop in reversed(inside):
-        header = graph.blocks[loop.header]
-        if header not in reaching.at_start:
-            outside = next(p for p in header.predecessors if graph.number[p] not in loop.blocks)
-            reaching.at_start[header] = reaching.at_end.get(outside) or _settled(reaching, outside)
+    return found
 
 
-def _settled(reaching: ReachingDefinition, block: BasicBlock) -> Value:
-    """The value at the start of `block`, without φs that merge a single value."""
-    value = reaching.start_of(block)
-    if isinstance(value, Instruction) and value in reaching.new_phis:
-        reaching.simplify()
-        value = reaching.start_of(block)
-    return value
+@dataclass(slots=True)
+class _Variable:
+    """What reaches a block from the sources so far, found without a search where the last of them dominates it."""
+
+    graph: RedrawnGraph
+    reaching: ReachingDefinition
+    last: int = -1
+
+    def define(self, source: int, value: Value) -> None:
+        self.reaching.at_end[self.graph.blocks[source]] = value
+        self.last = source
+
+    def at_end(self, block: int) -> Value:
+        known = self.reaching.at_end.get(self.graph.blocks[block])
+        return known if known is not None else self.at_start(block)
+
+    def at_start(self, block: int) -> Value:
+        """The value at the start of `block`, without φs that merge a single value."""
+        if self.last < 0:
+            return self.reaching.unreached
+        if self.graph.new_dominators.strictly_dominates(self.last, block):
+            return self.reaching.at_end[self.graph.blocks[self.last]]
+        value = self.reaching.start_of(self.graph.blocks[block])
+        if isinstance(value, Instruction) and value in self.reaching.new_phis:
+            self.reaching.simplify()
+            value = self.reaching.start_of(self.graph.blocks[block])
+        return value

@@ -58,10 +58,10 @@ class ReachingDefinition:
 
     def _find(self, block: BasicBlock) -> Value:
         """Walk up single predecessors to a known value, and remember it on the way back."""
-        path: list[BasicBlock] = []
+        path: dict[BasicBlock, None] = {}
         current = block
         while (value := self.at_start.get(current)) is None:
-            path.append(current)
+            path[current] = None
             predecessors = current.predecessors
             if len(predecessors) == 1 and predecessors[0] not in path:
                 current = predecessors[0]
