@@ -133,6 +133,24 @@ def test_flags_of_casts_and_compares(instruction: str, result: str, expected: bo
             "  %v = bitcast <2 x i16> <i16 1, i16 poison> to i32\n  %r = add i32 %v, 0",
             True,
         ),
+        (
+            "  %v = bitcast <4 x i16> <i16 1, i16 2, i16 3, i16 poison> to <2 x i32>\n"
+            "  %r = extractelement <2 x i32> %v, i32 0",
+            False,
+        ),
+        (
+            "  %v = bitcast <4 x i16> <i16 1, i16 2, i16 3, i16 poison> to <2 x i32>\n"
+            "  %r = extractelement <2 x i32> %v, i32 1",
+            True,
+        ),
+        (
+            "  %w = bitcast <2 x i64> <i64 1, i64 poison> to <4 x i32>\n  %r = extractelement <4 x i32> %w, i32 1",
+            False,
+        ),
+        (
+            "  %w = bitcast <2 x i64> <i64 1, i64 poison> to <4 x i32>\n  %r = extractelement <4 x i32> %w, i32 2",
+            True,
+        ),
     ],
 )  # fmt: skip
 def test_poison_follows_the_elements_it_is_in(body: str, expected: bool) -> None:
