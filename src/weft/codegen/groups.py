@@ -38,9 +38,7 @@ GroupProgram = GroupContinuations | WarpContinuations | LaneKernel | RowKernel |
 """What a kernel has become: continuations if it has barriers, SIMD versions if it is widened, else None."""
 
 
-def build_group_entry(
-    module: Module, kernel: Function, program: GroupProgram
-) -> tuple[Function, ArenaNeeds]:
+def build_group_entry(module: Module, kernel: Function, program: GroupProgram) -> tuple[Function, ArenaNeeds]:
     """Add ``<kernel>.groups`` to `module`.
 
     Parameters
