@@ -12,6 +12,7 @@ barriers               each barrier orders something (only kernels that have som
 narrowing              numbers that differ between threads have 32 bits where they fit            FR
 lane groups            groups merged into rows, guards as their bounds; whole and partial ones    FR
 divergent loops        threads that enter a loop together leave it together                       FR, OBL
+boscc                  uniform branches around what divergent branches guard, where they pay      FR, OBL
 linearization          no divergent branch, masks as block predicates                             FR, OBL
 widening               lanes are vector elements; of kernels with barriers each continuation      scalar
 group loops            the entry point the runtime launches, barriers are rounds of its loops     scalar
