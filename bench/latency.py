@@ -138,6 +138,10 @@ def wanted(results: dict[str, Comparison]) -> list[Goal]:
             _at_least(f"{name}: numba's first compile takes 3 times ours", results[f"first {name}"], 3)
         )
         goals.append(_at_most(f"{name}: reload in 15 ms", results[f"reload {name}"], 15e-3))
+        text = f"{name}: our passes take at most twice LLVM's time"
+        goals.append(_at_most_times(text, results.get(f"warm {name} 1"), "passes", "llvm", 2))
+    text = "mandelbrot: source to machine code in 60 ms, warm"
+    goals.append(_at_most(text, results["warm mandelbrot 0"], 60e-3))
     goals.append(_at_most("warm launch in 15 µs on one thread", results["launch 1"], 15e-6))
     goals.append(_at_most("warm launch in 40 µs on two threads", results["launch 2"], 40e-6))
     goals.append(
@@ -186,6 +190,11 @@ def _prepared(workload: Workload, run: Callable[[np.ndarray], Any]) -> Prepared:
 def _at_most(text: str, comparison: Comparison, seconds: float) -> Goal:
     median = comparison.median(comparison.measurements[0].peer)
     return Goal(text, None if median is None else median <= seconds)
+
+
+def _at_most_times(text: str, comparison: Comparison | None, part: str, other: str, ratio: float) -> Goal:
+    ours, theirs = (comparison.median(p) if comparison is not None else None for p in (part, other))
+    return Goal(text, None if ours is None or theirs is None else ours <= ratio * theirs)
 
 
 def _at_least(text: str, comparison: Comparison, ratio: float) -> Goal:
