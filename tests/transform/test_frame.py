@@ -16,14 +16,14 @@ VALUES: list[Value] = [Argument(I32, f"v{i}", i) for i in range(8)]
 def live_sets(draw: st.DrawFn):
     sets = draw(st.lists(st.lists(st.sampled_from(VALUES), unique=True), min_size=1, max_size=5))
     sizes = {v: (s, min(s, 16)) for v in VALUES for s in [draw(st.sampled_from((1, 2, 4, 8, 16, 32)))]}
-    uniform = frozenset(draw(st.lists(st.sampled_from(VALUES), unique=True)))
-    return sets, sizes, uniform, draw(st.sampled_from((1, 4, 7, 16)))
+    strides = draw(st.dictionaries(st.sampled_from(VALUES), st.sampled_from((0, 1, -4, 8))))
+    return sets, sizes, strides, draw(st.sampled_from((1, 4, 7, 16)))
 
 
 @given(live_sets())
 def test_values_kept_at_one_barrier_never_overlap(drawn):
-    sets, sizes, uniform, lanes = drawn
-    slots, size = assign_slots(sets, sizes, uniform, lanes)
+    sets, sizes, strides, lanes = drawn
+    slots, size = assign_slots(sets, sizes, strides, lanes)
     assert size % FRAME_ALIGN == 0
     for live in sets:
         taken = sorted((slots[v].offset, slots[v].offset + slots[v].bytes(lanes)) for v in live)
@@ -32,26 +32,26 @@ def test_values_kept_at_one_barrier_never_overlap(drawn):
 
 
 @given(live_sets())
-def test_slots_are_aligned_and_uniform_values_take_one_lane(drawn):
-    sets, sizes, uniform, lanes = drawn
-    slots, _ = assign_slots(sets, sizes, uniform, lanes)
+def test_slots_are_aligned_and_values_with_a_stride_take_one_lane(drawn):
+    sets, sizes, strides, lanes = drawn
+    slots, _ = assign_slots(sets, sizes, strides, lanes)
     assert set(slots) == {v for live in sets for v in live}
     for value, slot in slots.items():
         size, align = sizes[value]
         assert slot.offset % align == 0
-        assert slot.uniform == (value in uniform)
-        assert slot.bytes(lanes) == (size if slot.uniform else size * lanes)
+        assert slot.stride == strides.get(value)
+        assert slot.bytes(lanes) == (size if value in strides else size * lanes)
 
 
 def test_values_of_different_barriers_share_their_place():
     a, b, c = VALUES[:3]
-    slots, size = assign_slots([[a], [b], [c]], dict.fromkeys((a, b, c), (4, 4)), frozenset(), 16)
+    slots, size = assign_slots([[a], [b], [c]], dict.fromkeys((a, b, c), (4, 4)), {}, 16)
     assert {slots[v] for v in (a, b, c)} == {Slot(0, 4)}
     assert size == 64
 
 
-def test_a_uniform_value_fits_behind_a_varying_one():
+def test_a_value_with_a_stride_fits_behind_a_vector():
     a, b = VALUES[:2]
-    slots, size = assign_slots([[a, b]], {a: (4, 4), b: (8, 8)}, frozenset([b]), 4)
-    assert slots == {b: Slot(0, 8, True), a: Slot(16, 4)}
+    slots, size = assign_slots([[a, b]], {a: (4, 4), b: (8, 8)}, {b: 3}, 4)
+    assert slots == {a: Slot(0, 4), b: Slot(16, 8, 3)}
     assert size == 64
