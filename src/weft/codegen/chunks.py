@@ -20,6 +20,9 @@ from weft.ir.layout import parse_datalayout
 from weft.ir.types import I32, I64, PTR, VOID, FunctionType, VectorType
 from weft.transform.outline_loop import OutlinedLoop, cell_type
 
+INLINED = ("nounwind", "alwaysinline")
+"""Chunks, and bodies in them: the cells of reductions become registers only where these are inlined."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoopVersions:
@@ -100,7 +103,7 @@ def _declare(module: Module, outlined: OutlinedLoop, name: str) -> Function:
     names = ["begin", "end", *(a.name for a in carried), *(f"{r.phi.name or 'r'}.result" for r in reductions)]
     function = Function(name, FunctionType(VOID, tuple(types)), tuple(names))
     function.linkage.linkage = "internal"
-    function.attributes = ("nounwind",)
+    function.attributes = INLINED
     for argument, origin in zip(function.args[2:], carried, strict=False):
         argument.attributes = origin.attributes
     return module.add_function(function)

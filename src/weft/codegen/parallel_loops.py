@@ -9,9 +9,10 @@ from weft.analysis.counted_loops import build_iterations
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.parallel_loops import ParallelLoop
 from weft.analysis.shapes import Shape, domain_named
-from weft.codegen.chunks import LoopVersions, build_chunk
+from weft.codegen.chunks import INLINED, LoopVersions, build_chunk
 from weft.codegen.combine import combine
 from weft.codegen.functions import FunctionVectorizer
+from weft.codegen.inner_loops import prefers_inner_loops
 from weft.codegen.vectorize import VectorizationSummary, guard_by_lane, vectorize_function, why_not_vectorized
 from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
@@ -64,9 +65,11 @@ def vectorize_loop(
     obstacle = why_not_vectorized(body) if width != 1 else None
     if width is None and obstacle is None:
         narrow_phis(body)
-        width = choose_width(_analyze(body, one_register(isa)), isa).width
+        divergence = _analyze(body, one_register(isa))
+        width = 1 if prefers_inner_loops(body, divergence) else choose_width(divergence, isa).width
     if width is None or width == 1 or obstacle is not None:
         run_single_lane(body)
+        body.attributes = INLINED
         chunk = build_chunk(module, outlined, LoopVersions(1, body, None), f"{name}.chunk")
         return VectorizedLoop(outlined, chunk, 1, obstacle=obstacle)
     partial = clone_function(body, f"{name}.partial")
@@ -96,7 +99,7 @@ def _widen(
         module, function, lanes, name, shapes, find_math, boscc=boscc, find_simd=called.version, isa=isa
     )
     called.finish()
-    vector.linkage.linkage = "internal"
+    vector.linkage.linkage, vector.attributes = "internal", INLINED
     return vector, summary
 
 

@@ -13,7 +13,7 @@ from weft.jit_pipeline import LoweredFunction, lower_function
 from weft.options import Timings
 from weft.runtime.results import Description, describe_result
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
-from weft.target.passes import FINAL, optimize
+from weft.target.passes import WHOLE, optimize
 
 
 def lower(
@@ -32,14 +32,14 @@ def lower(
 def emit(lowered: LoweredFunction) -> bytes:
     """Object code for this machine."""
     with lowered.timings.measure("llvm"):
-        return emit_object(lowered.text, TargetSpec.host(), FINAL)
+        return emit_object(lowered.text, TargetSpec.host(), WHOLE)
 
 
 def llvm(lowered: LoweredFunction) -> str:
     """Optimized LLVM IR for this machine."""
-    return optimize(lowered.text, FINAL, TargetSpec.host().machine)
+    return optimize(lowered.text, WHOLE, TargetSpec.host().machine)
 
 
 def assembly(lowered: LoweredFunction) -> str:
     """Assembly for this machine."""
-    return emit_assembly(lowered.text, TargetSpec.host(), FINAL)
+    return emit_assembly(lowered.text, TargetSpec.host(), WHOLE)

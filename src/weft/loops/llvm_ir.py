@@ -30,7 +30,7 @@ from weft.machine.vector_abi import VectorParameter, vector_name
 from weft.report.arguments import initial_shapes
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
-from weft.target.passes import FINAL, optimize
+from weft.target.passes import WHOLE, optimize
 from weft.target.vector_math import math_finder
 
 MASKS = ("none", "last")
@@ -63,20 +63,20 @@ class VectorizedIR:
     @property
     def llvm(self) -> str:
         """The module as optimized LLVM IR."""
-        return optimize(self._text, FINAL, self._spec.machine)
+        return optimize(self._text, WHOLE, self._spec.machine)
 
     @property
     def bitcode(self) -> bytes:
-        return emit_bitcode(self._text, self._spec, FINAL)
+        return emit_bitcode(self._text, self._spec, WHOLE)
 
     @property
     def assembly(self) -> str:
-        return emit_assembly(self._text, self._spec, FINAL)
+        return emit_assembly(self._text, self._spec, WHOLE)
 
     @property
     def object_code(self) -> bytes:
         """The module as an object file."""
-        return emit_object(self._text, self._spec, FINAL)
+        return emit_object(self._text, self._spec, WHOLE)
 
     @property
     def header(self) -> str:

@@ -107,13 +107,15 @@ class ParsedModule:
             getattr(manager, _PASS_METHODS[name])()
         self._run(manager, binding.create_pipeline_tuning_options(0), machine)
 
-    def run_pipeline(self, level: int, machine: TargetMachine, *, unroll: bool = True) -> None:
-        """Run LLVM's default pipeline ``O<level>`` without its loop and superword vectorizers."""
-        self._run(None, _without_vectorizers(level, unroll), machine)
+    def run_pipeline(
+        self, level: int, machine: TargetMachine, *, unroll: bool = True, vectorize: bool = False
+    ) -> None:
+        """Run LLVM's default pipeline ``O<level>``, with its loop and superword vectorizers if told so."""
+        self._run(None, _tuning(level, unroll, vectorize), machine)
 
     def simplify_functions(self, level: int, machine: TargetMachine, *, unroll: bool = True) -> None:
         """Run the part of pipeline ``O<level>`` that simplifies one function, once on each."""
-        tuning = _without_vectorizers(level, unroll)
+        tuning = _tuning(level, unroll, vectorize=False)
         builder = binding.create_pass_builder(machine._machine, tuning)
         manager = builder.getFunctionPassManager()
         for function in self.ref.functions:
@@ -125,12 +127,12 @@ class ParsedModule:
         _refusing((manager or builder.getModulePassManager()).run, self.ref, builder)
 
 
-def _without_vectorizers(level: int, unroll: bool) -> Any:
-    """What tunes a pipeline ``O<level>`` to leave vectors as they are."""
+def _tuning(level: int, unroll: bool, vectorize: bool) -> Any:
+    """What tunes a pipeline ``O<level>``: without its vectorizers it leaves vectors as they are."""
     tuning = binding.create_pipeline_tuning_options(level)
-    tuning.loop_vectorization = False
-    tuning.loop_interleaving = False
-    tuning.slp_vectorization = False
+    tuning.loop_vectorization = vectorize
+    tuning.loop_interleaving = vectorize
+    tuning.slp_vectorization = vectorize
     tuning.loop_unrolling = unroll
     return tuning
 

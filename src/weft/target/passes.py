@@ -55,7 +55,7 @@ class PassList:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """LLVM's default pipeline of a level, without its loop and superword vectorizers.
+    """LLVM's default pipeline of a level.
 
     Parameters
     ----------
@@ -65,6 +65,8 @@ class Pipeline:
         1 to 3.
     unroll
         Whether loops may be unrolled.
+    vectorize
+        Whether LLVM's loop and superword vectorizers run, on what weft has left scalar.
     once
         Whether only functions are simplified, each once, after those that always are have been inlined.
     """
@@ -72,6 +74,7 @@ class Pipeline:
     name: str
     level: int
     unroll: bool = True
+    vectorize: bool = False
     once: bool = False
 
 
@@ -95,6 +98,9 @@ CLEANUP = PassList("cleanup", ("simplifycfg", "instcombine", "newgvn", "simplify
 FINAL = Pipeline("final", 2, once=True)
 """After widening. The whole pipeline O2 simplifies what is inlined twice, and takes twice as long for no faster code
 (measured on ``bench/speed``); O3 adds unswitching on any invariant branch, for a quarter more compile time."""
+
+WHOLE = Pipeline("whole", 2, vectorize=True)
+"""For modules with code that weft has left scalar: serial parts of functions, loops inside of parallel ones."""
 
 FINAL_FAST = Pipeline("final-fast", 1, unroll=False)
 """After widening, where compile time matters more than the code's speed."""
@@ -121,4 +127,4 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
         module.run_passes(("always-inline", "globaldce"), machine)
         module.simplify_functions(passes.level, machine, unroll=passes.unroll)
     else:
-        module.run_pipeline(passes.level, machine, unroll=passes.unroll)
+        module.run_pipeline(passes.level, machine, unroll=passes.unroll, vectorize=passes.vectorize)
