@@ -195,3 +195,8 @@ def test_sound_on_any_graph_and_values_get_stale_only_over_divergent_exits(cfg: 
                 assert headed is not None
                 assert headed.is_irreducible
                 assert block in result.join_blocks
+
+
+def test_threads_are_apart_in_an_irreducible_loop_that_they_never_leave():
+    divergence = ControlDivergence(CFG([[1, 2], [2], [1]]))
+    assert divergence.joins(0).apart == {1, 2}

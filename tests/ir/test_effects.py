@@ -84,7 +84,8 @@ def test_intrinsics_declare_what_their_kind_requires(name: str) -> None:
     harmless = INTRINSICS[name].kind in (IntrinsicKind.ID, IntrinsicKind.SIZE, IntrinsicKind.SHARED)
     assert function.has_attribute("convergent") is not harmless
     assert function.has_attribute("speculatable") is harmless
-    barrier = INTRINSICS[name].kind is IntrinsicKind.BARRIER
+    # Also orders memory among the threads of a warp.
+    barrier = INTRINSICS[name].kind is IntrinsicKind.BARRIER or name == "weft.warp.sync"
     assert function.has_attribute("memory") is not barrier
 
 

@@ -217,6 +217,8 @@ class _Query:
             if len(preds) > 1:
                 self.groups[block] = tuple(frozenset((p,)) for p in preds)
         self.diverge(loop, loop.exit_edges)
+        # Those inside may be in different blocks of it, wherever the others have gone.
+        self.apart |= loop.blocks
         return list(loop.exit_edges)
 
     def diverge(self, loop: Loop, exits: Sequence[Edge]) -> None:
