@@ -1,7 +1,7 @@
 """Random kernels mean the same to plain Python, to the interpreter and to machine code, bit for bit."""
 
 import numpy as np
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from conformance.cases import Case
@@ -9,6 +9,9 @@ from conformance.programs import FLOATING, SIGNED, THREADS, UNSIGNED, Program, c
 from conformance.runner import check
 
 SEEDS = st.integers(0, 2**32 - 1)
+
+FEWER = settings(max_examples=settings.default.max_examples // 3)
+"""Each example compiles a kernel, and runs it behind each pass."""
 
 
 WIDTHS = (None, 1, 2, 4, 8, 16, 32, 64)
@@ -28,21 +31,25 @@ def agree(program: Program, seed: int) -> None:
     )
 
 
+@FEWER
 @given(expressions(SIGNED, UNSIGNED), SEEDS)
 def test_integer_expressions_agree(program: Program, seed: int) -> None:
     agree(program, seed)
 
 
+@FEWER
 @given(expressions(FLOATING), SEEDS)
 def test_float_expressions_agree(program: Program, seed: int) -> None:
     agree(program, seed)
 
 
+@FEWER
 @given(control_flow(SIGNED, UNSIGNED), SEEDS)
 def test_integer_control_flow_agrees(program: Program, seed: int) -> None:
     agree(program, seed)
 
 
+@FEWER
 @given(control_flow(FLOATING), SEEDS)
 def test_float_control_flow_agrees(program: Program, seed: int) -> None:
     agree(program, seed)
