@@ -48,8 +48,9 @@ DIFFERENT = {
     "math.cbrt_float64": "NaN for negative numbers there",
     "shared_barriers.dynamic_shared_memory": "dynamic shared memory has no size there",
 }
-# Its functions are compiled by numba even there; `test_random` compares with them directly.
-LEFT_OUT = ("random.",)
+LEFT_OUT = ("random.", "warp.")
+"""Random numbers are compiled by numba even there, and `test_random` compares with them directly; the simulator has
+no operations among the threads of a warp."""
 
 
 def install() -> ModuleType:
