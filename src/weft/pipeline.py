@@ -49,7 +49,6 @@ from weft.codegen.vectorize import (
 from weft.codegen.vectorize_barriers import vectorize_at_barriers
 from weft.codegen.warp_continuations import WarpContinuations
 from weft.codegen.warps import require_warps
-from weft.codegen.widen.calls import VectorMathFunction
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import WidthChoice, choose_width, one_register
 from weft.diag.remarks import RemarkKind, RemarkLog
@@ -58,14 +57,12 @@ from weft.ir.clone import clone_function
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
-from weft.machine.host import host
 from weft.machine.targets import Isa
-from weft.machine.vecmath import math_function
-from weft.machine.vecmath_load import find_function
 from weft.options import CompileOptions, Timings, checking
 from weft.stages import Form, Rows, Stage, StageLog, Version
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
+from weft.target.vector_math import MathSymbol, math_finder
 from weft.transform.barriers import barriers_of, split_at_barriers
 from weft.transform.boscc import Boscc
 from weft.transform.boscc_costs import BosccMode
@@ -79,15 +76,6 @@ from weft.transform.narrow_phis import narrow_phis
 from weft.transform.narrowing import narrow_varying
 from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
-
-
-@dataclass(frozen=True, slots=True)
-class MathSymbol:
-    """A vector math function by what it computes: enough to find it again in another process."""
-
-    name: str
-    bits: int
-    lanes: int
 
 
 @dataclass(slots=True)
@@ -188,7 +176,7 @@ def lower_kernel(
         else:
             choice = WidthChoice(1, "")
         width = choice.width
-        find = functools.partial(_find_math, math, spec)
+        find = math_finder(math, spec)
         called = FunctionVectorizer(module, LaneSpace((width,)), find, spec.isa, _boscc(options, spec.isa))
         if width > 1:
             make = _split if barriers_of(kernel) else _widen
@@ -327,26 +315,6 @@ def _lanes_arrive(
 
 def _boscc(options: CompileOptions, isa: Isa) -> Boscc:
     return Boscc(BosccMode(options.boscc), isa)
-
-
-_LIBRARY_LANES = (2, 4, 8, 16, 32, 64)
-
-
-def _find_math(
-    used: dict[str, MathSymbol], spec: TargetSpec, callee: str, lanes: int
-) -> VectorMathFunction | None:
-    """The installed vector function for a scalar callee of the most lanes up to `lanes`, else of the fewest above."""
-    known = math_function(callee)
-    if known is None or spec != TargetSpec.host():
-        return None
-    name, bits = known
-    fitting = [count for count in _LIBRARY_LANES if count <= lanes]
-    for count in (*reversed(fitting), *_LIBRARY_LANES[len(fitting) :]):
-        found = find_function(name, bits, count, host().isa)
-        if found is not None:
-            used[found[0].symbol] = MathSymbol(name, bits, count)
-            return VectorMathFunction(found[0].symbol, count, found[0].ulp)
-    return None
 
 
 def _can_widen(kernel: Function, wanted: int | None, most_lanes: int, remarks: RemarkLog) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from weft.ir import Builder, ConstInt, Function, Module, Poison, Value
 from weft.ir.types import I32, FunctionType, VectorType
-from weft.pipeline import MathSymbol
+from weft.target.vector_math import MathSymbol
 
 
 def define_lane_by_lane(module: Module, symbols: Mapping[str, MathSymbol]) -> None:

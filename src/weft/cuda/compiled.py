@@ -13,14 +13,12 @@ from weft.diag.errors import BarrierDivergence, CompileError, WeftError
 from weft.diag.remarks import Remark
 from weft.frontend.python.fingerprint import fingerprint
 from weft.frontend.python.types import KernelType
-from weft.machine.host import host
-from weft.machine.vecmath_load import find_function
 from weft.options import CompileOptions, Timings, checking
 from weft.runtime.cache import CacheEntry, cache_key, default_cache
 from weft.runtime.launch import Launcher
 from weft.runtime.parameters import packer_for
-from weft.runtime.printing import PRINT_SYMBOL, print_address
 from weft.runtime.shape import LaunchShape
+from weft.runtime.symbols import called_symbols
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec
 
@@ -120,7 +118,7 @@ class CompiledKernel:
         entry = CacheEntry(emit(lowered), metadata)
         if cache is not None:
             cache.put(key, entry)
-        symbols = _symbols(metadata["math"])
+        symbols = called_symbols(metadata["math"])
         assert symbols is not None
         return load_object(entry.code, [lowered.entry], symbols), metadata, False
 
@@ -151,22 +149,11 @@ class CompiledKernel:
 
 def _load(entry: CacheEntry) -> LoadedCode | None:
     """Link a cached object; None when it cannot be linked here, and is to be compiled again."""
-    symbols = _symbols(entry.metadata.get("math", {}))
+    symbols = called_symbols(entry.metadata.get("math", {}))
     try:
         return None if symbols is None else load_object(entry.code, [entry.metadata["entry"]], symbols)
     except (CompileError, KeyError):
         return None
-
-
-def _symbols(math: Mapping[str, Sequence[Any]]) -> dict[str, int] | None:
-    """Addresses of what compiled code calls; None when a vector math function is no longer installed."""
-    symbols = {PRINT_SYMBOL: print_address()}
-    for symbol, (name, bits, lanes) in math.items():
-        found = find_function(name, bits, lanes, host().isa)
-        if found is None or found[0].symbol != symbol:
-            return None
-        symbols[symbol] = found[1]
-    return symbols
 
 
 def _explain(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,12 @@ from weft.diag.remarks import Remark
 from weft.frontend.python.fingerprint import fingerprint
 from weft.frontend.python.types import KernelType
 from weft.jit_options import JitOptions
-from weft.machine.host import host
-from weft.machine.vecmath_load import find_function
 from weft.options import Timings
 from weft.runtime.cache import CacheEntry, cache_key, default_cache
 from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
-from weft.runtime.printing import PRINT_SYMBOL, print_address
 from weft.runtime.results import result_memory, result_reader
+from weft.runtime.symbols import called_symbols
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec
 
@@ -133,14 +131,9 @@ class CompiledFunction:
         return assembly(self.lowered())
 
 
-def _symbols(metadata: Any) -> dict[str, int] | None:
+def _symbols(metadata: Mapping[str, Any]) -> dict[str, int] | None:
     """Addresses of what compiled code calls; None when a vector math function is no longer installed."""
-    symbols = {PRINT_SYMBOL: print_address()}
-    if metadata["parallel"]:
+    symbols = called_symbols(metadata["math"])
+    if symbols is not None and metadata["parallel"]:
         symbols |= parallel_symbols()
-    for symbol, (name, bits, lanes) in metadata["math"].items():
-        found = find_function(name, bits, lanes, host().isa)
-        if found is None or found[0].symbol != symbol:
-            return None
-        symbols[symbol] = found[1]
     return symbols
