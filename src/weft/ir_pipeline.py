@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from weft.analysis.loop_promises import LoopPromises, loop_promises
 from weft.analysis.parallel_loops import Obstacle, ParallelLoop, parallel_loop
 from weft.codegen.parallel_loops import VectorizedLoop, run_in_place, vectorize_loop
-from weft.diag.errors import ArgumentError, IRSyntaxError, UnsupportedError
+from weft.diag.errors import ArgumentError, UnsupportedError
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.diag.source import SourceSpan
 from weft.graph.loops import Loop, loop_forest
@@ -31,9 +31,9 @@ from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.machine.targets import Isa
-from weft.target.llvm import print_module
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
+from weft.target.reading import read_foreign
 from weft.target.vector_math import MathSymbol, math_finder
 from weft.transform.hoist_invariants import hoist_invariants
 from weft.transform.inline_marks import mark_for_inlining
@@ -49,8 +49,6 @@ class VectorizedModule:
         The module: plain LLVM IR.
     loops
         How many loops became SIMD code.
-    functions
-        The functions that were added.
     remarks
         What was decided on the way.
     math
@@ -59,7 +57,6 @@ class VectorizedModule:
 
     module: Module
     loops: int = 0
-    functions: list[str] = field(default_factory=list)
     remarks: RemarkLog = field(default_factory=RemarkLog)
     math: dict[str, MathSymbol] = field(default_factory=dict)
 
@@ -76,18 +73,10 @@ def canonical_module(text: str, spec: TargetSpec, filename: str = "") -> Module:
     CompileError, IRSyntaxError
         LLVM refuses the text, or it holds what weft does not read.
     """
-    module = _read(text, filename)
+    module, text = read_foreign(text, filename)
     if mark_for_inlining(module):
         text = write_module(module, plain=True)
     return read_module(optimize(text, CANONICAL, spec.machine), filename=filename)
-
-
-def _read(text: str, filename: str) -> Module:
-    try:
-        return read_module(text, filename=filename)
-    except IRSyntaxError:
-        # Text of an older LLVM, or written by hand: LLVM itself brings it into today's form, if it is right.
-        return read_module(print_module(text), filename=filename)
 
 
 def vectorize_loops(
@@ -209,7 +198,7 @@ def chosen_function(module: Module, name: str) -> Function:
     ArgumentError
         There is none.
     UnsupportedError
-        It has no blocks.
+        It is a kernel.
     """
     function = module.functions.get(name)
     if function is None or function.is_declaration:

@@ -206,5 +206,6 @@ def _compare_in(condition: Value, chain: Collection[Value]) -> Instruction | Non
         if len(carried) != 1:
             return None
         condition = carried[0]
-    is_compare = isinstance(condition, Instruction) and condition.op in ("icmp", "fcmp")
-    return condition if is_compare else None  # type: ignore[return-value]
+    if isinstance(condition, Instruction) and condition.op in ("icmp", "fcmp"):
+        return condition
+    return None

@@ -133,7 +133,7 @@ class VectorizedFunction:
             The number of arguments, their types, or shapes do not fit.
         """
         if len(args) == self.nin + 1 and out is None:
-            *args, out = args  # type: ignore[assignment]
+            args, out = args[:-1], args[-1]
         if len(args) != self.nin:
             raise ArgumentError(f"{self.name} takes {self.nin} arguments, and got {len(args)}")
         if isinstance(out, tuple):

@@ -18,7 +18,7 @@ from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
 from weft.frontend.clang import SUFFIXES, compile_c
 from weft.ir import Function, Module
-from weft.ir.layout import parse_datalayout
+from weft.ir.layout import DataLayout, parse_datalayout
 from weft.ir.types import PointerType
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
@@ -27,7 +27,7 @@ from weft.loops.c_header import c_declaration
 from weft.machine.host import host
 from weft.machine.targets import ISAS, Isa
 from weft.machine.vector_abi import VectorParameter, vector_name
-from weft.report.arguments import initial_shapes
+from weft.report.arguments import accessed_bytes, initial_shapes
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
 from weft.target.passes import WHOLE, optimize
@@ -192,11 +192,10 @@ def _whole_function(
         raise ArgumentError(f"the result of {function.name} differs from lane to lane, and is not uniform")
     remark_vectorization(result.remarks, function.name, "as asked for", summary)
     verify(module)
-    result.functions.append(vector.name)
     return result, vector
 
 
-def _parameter(function: Function, signature: Signature, index: int, layout: object) -> VectorParameter:
+def _parameter(function: Function, signature: Signature, index: int, layout: DataLayout) -> VectorParameter:
     shape = signature.argument(index)
     if shape.kind == "T":
         return VectorParameter(None, shape.alignment)
@@ -204,9 +203,7 @@ def _parameter(function: Function, signature: Signature, index: int, layout: obj
         return VectorParameter(0, shape.alignment)
     stride = 1 if shape.kind == "C" else shape.stride
     if shape.kind == "C" and isinstance(function.args[index].type, PointerType):
-        from weft.report.arguments import accessed_bytes
-
-        stride = accessed_bytes(function.args[index], layout)  # type: ignore[arg-type]
+        stride = accessed_bytes(function.args[index], layout)
     return VectorParameter(stride, shape.alignment)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.analysis.shapes import Signature
-from weft.diag.errors import ArgumentError, IRSyntaxError
+from weft.diag.errors import ArgumentError
 from weft.ir import Function, Module
-from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.report.build import Program
 from weft.report.text_source import TextSource
-from weft.target.llvm import disassemble, print_module
+from weft.target.llvm import disassemble
+from weft.target.reading import read_foreign
 
 
 def bitcode_program(
@@ -46,12 +46,7 @@ def text_program(text: str, file: str, names: Sequence[str] = (), shapes: Signat
     ArgumentError
         It does not define a function of `names`.
     """
-    try:
-        module = read_module(text, filename=file)
-    except IRSyntaxError:
-        # Text of an older LLVM, or written by hand: LLVM itself brings it into today's form, if it is right.
-        text = print_module(text)
-        module = read_module(text, filename=file)
+    module, text = read_foreign(text, file)
     verify(module)
     functions = chosen_functions(module, names, file)
     given = {} if shapes is None else dict.fromkeys(functions, shapes)

@@ -100,8 +100,6 @@ def outline_loop(
     builder.at_end(done)
     for reduction, cell in zip(reductions, cells, strict=True):
         value = values.get(reduction.update, reduction.update)
-        if reduction.update in carried:
-            value = carried[reduction.update]  # type: ignore[index]
         type = cell_type(reduction)
         builder.store(builder.cast("zext", value, type) if type is not reduction.type else value, cell)
     builder.ret()

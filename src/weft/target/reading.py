@@ -1,0 +1,25 @@
+"""Reading LLVM IR as other compilers write it."""
+
+from __future__ import annotations
+
+from weft.diag.errors import IRSyntaxError
+from weft.ir import Module
+from weft.ir.reader import read_module
+from weft.target.llvm import print_module
+
+
+def read_foreign(text: str, file: str) -> tuple[Module, str]:
+    """Read a module in LLVM's text; return it, and the text that it was read from in the end.
+
+    Text of an older LLVM, or written by hand, is brought into today's form by LLVM itself, if it is right.
+
+    Raises
+    ------
+    IRSyntaxError, CompileError
+        It is no LLVM IR, or holds what weft does not read.
+    """
+    try:
+        return read_module(text, filename=file), text
+    except IRSyntaxError:
+        text = print_module(text)
+        return read_module(text, filename=file), text
