@@ -12,16 +12,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from weft.analysis.intervals import SWAPPED
+from weft.analysis.intervals import INVERTED, SWAPPED
 from weft.graph.dominators import DominatorTree
 from weft.ir import FALSE, TRUE, Argument, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.types import IntType
-
-NEGATED = {
-    "eq": "ne", "ne": "eq", "ugt": "ule", "ule": "ugt", "uge": "ult", "ult": "uge",
-    "sgt": "sle", "sle": "sgt", "sge": "slt", "slt": "sge",
-}  # fmt: skip
 
 MAX_DEPTH = 8
 """How deep conjunctions are taken apart."""
@@ -142,7 +137,7 @@ class Conditions:
         if value.op == "icmp":
             left, right = value.operands
             if isinstance(left.type, IntType):
-                predicate = value.attrs["predicate"] if holds else NEGATED[value.attrs["predicate"]]
+                predicate = value.attrs["predicate"] if holds else INVERTED[value.attrs["predicate"]]
                 self._add(left, edge, predicate, right)
                 self._add(right, edge, SWAPPED[predicate], left)
         elif value.op == "xor" and value.operands[1] == TRUE:

@@ -11,35 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from weft.analysis.intervals import INVERTED, SWAPPED
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Builder, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.types import I1, I64, IntType
 
-_CONTINUES_UNDER_SWAP = {
-    "slt": "sgt",
-    "sgt": "slt",
-    "sle": "sge",
-    "sge": "sle",
-    "ult": "ugt",
-    "ugt": "ult",
-    "ule": "uge",
-    "uge": "ule",
-    "eq": "eq",
-    "ne": "ne",
-}
-_NEGATED = {
-    "slt": "sge",
-    "sge": "slt",
-    "sgt": "sle",
-    "sle": "sgt",
-    "ult": "uge",
-    "uge": "ult",
-    "ugt": "ule",
-    "ule": "ugt",
-    "eq": "ne",
-    "ne": "eq",
-}
 _RISING = {"slt", "sle", "ult", "ule"}
 _FALLING = {"sgt", "sge", "ugt", "uge"}
 
@@ -167,7 +144,7 @@ def _test(
         return None
     predicate: str = condition.attrs["predicate"]
     if branch.blocks[0] is exit_block:
-        predicate = _NEGATED[predicate]
+        predicate = INVERTED[predicate]
     for tested, bound, swapped in (
         (condition.operands[0], condition.operands[1], False),
         (condition.operands[1], condition.operands[0], True),
@@ -176,7 +153,7 @@ def _test(
             continue
         for counter in counters:
             if tested is counter.phi or tested is counter.following:
-                goes_on = _CONTINUES_UNDER_SWAP[predicate] if swapped else predicate
+                goes_on = SWAPPED[predicate] if swapped else predicate
                 if _ends(counter, goes_on):
                     return counter, tested is counter.following, goes_on, bound
     return None
@@ -216,7 +193,7 @@ def _count(builder: Builder, start: Value, bound: Value, counter: Counter, predi
     distance = builder.binary("sub", high, low)
     if predicate == "ne":
         return _as_i64(builder, distance)
-    empty = builder.icmp(_NEGATED[predicate], start, bound)
+    empty = builder.icmp(INVERTED[predicate], start, bound)
     if predicate.endswith("t"):
         distance = builder.binary("sub", distance, ConstInt(type, 1))
     steps = distance if abs(step) == 1 else builder.binary("udiv", distance, ConstInt(type, abs(step)))

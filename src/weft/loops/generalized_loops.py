@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from weft.frontend.python.elements import rows_at
+from weft.frontend.python.elements import elements_at
 from weft.frontend.python.prange import prange
 
 
@@ -15,6 +15,6 @@ def over_rows(function: Callable[..., Any]) -> FunctionType:
 
     def rows(count, operands):
         for k in prange(count):
-            function(*rows_at(operands, k))
+            function(*elements_at(operands, k))
 
     return rows

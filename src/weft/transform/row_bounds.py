@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 
-from weft.analysis.conditions import NEGATED
-from weft.analysis.intervals import SWAPPED, Interval
+from weft.analysis.intervals import INVERTED, SWAPPED, Interval
 from weft.ir import Argument, Builder, Constant, ConstInt, Function, Instruction, Module, Poison, Value
 from weft.ir.effects import is_speculatable
 from weft.ir.types import I64, FunctionType, StructType
@@ -67,7 +66,7 @@ class RowBounds:
             return False
         predicate: str = condition.attrs["predicate"]
         if not holds:
-            predicate = NEGATED[predicate]
+            predicate = INVERTED[predicate]
         left, right = condition.operands
         if self._is_uniform(left):
             left, right, predicate = right, left, SWAPPED[predicate]

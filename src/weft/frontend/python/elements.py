@@ -6,10 +6,5 @@ from typing import Any
 
 
 def elements_at(operands: tuple[Any, ...], *index: int) -> tuple[Any, ...]:
-    """Return the element at `index` of each array in `operands`; what is no array is its own element."""
-    return tuple(x[index] if getattr(x, "ndim", 0) else x for x in operands)
-
-
-def rows_at(operands: tuple[Any, ...], index: int) -> tuple[Any, ...]:
-    """Return the row at `index` of each array in `operands`: a view, or a number where there is one dimension."""
+    """Return what is at `index` of each array in `operands`, an element or a view; what is no array is itself."""
     return tuple(x[index] if getattr(x, "ndim", 0) else x for x in operands)

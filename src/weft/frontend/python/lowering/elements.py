@@ -1,11 +1,11 @@
-"""``elements_at(operands, *index)`` and ``rows_at(operands, index)``."""
+"""``elements_at(operands, *index)``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
-from weft.frontend.python.elements import elements_at, rows_at
+from weft.frontend.python.elements import elements_at
 from weft.frontend.python.lowering.array_parts import array_type_of
 from weft.frontend.python.lowering.arrays import element_address, element_align
 from weft.frontend.python.lowering.memory import load_element
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
 
 
-@call(elements_at, rows_at)
+@call(elements_at)
 def _lower_elements_at(low: Lowering, args: Arguments) -> Typed:
     operands, *index = args.values
     if not isinstance(operands.type, Tuple):
