@@ -83,5 +83,5 @@ def union(sets: Iterable[ActiveSet], lanes: int) -> ActiveSet:
     bits: Array | None = None
     for part in parts:
         if part.count:
-            bits = part.bits if bits is None else bits | part.bits  # type: ignore[operator]
+            bits = part.bits if bits is None else bits | part.bits
     return ActiveSet(bits, count)

@@ -81,7 +81,7 @@ class LocalScopes(MetadataMap):
             scope = loc.scope and self.node(loc.scope)
             outer = loc.inlined_at and self.location(loc.inlined_at)
             same = scope is loc.scope and outer is loc.inlined_at
-            known = loc if same else replace(loc, scope=scope, inlined_at=outer)  # type: ignore[arg-type]
+            known = loc if same else replace(loc, scope=scope, inlined_at=outer)
             self._locations[loc] = known
         return known
 
@@ -116,7 +116,7 @@ class DeepMetadata(MetadataMap):
         if known is None:
             scope = loc.scope and self.node(loc.scope)
             outer = loc.inlined_at and self.location(loc.inlined_at)
-            known = self._locations[loc] = replace(loc, scope=scope, inlined_at=outer)  # type: ignore[arg-type]
+            known = self._locations[loc] = replace(loc, scope=scope, inlined_at=outer)
         return known
 
     def finish(self) -> None:

@@ -41,7 +41,7 @@ def _print(letters: bytes, address: int | None) -> None:
 
 
 @functools.cache
-def _printer() -> ctypes._CFunctionType:  # type: ignore[name-defined]
+def _printer() -> ctypes._CFunctionType:
     return _PRINTER(_print)
 
 

@@ -138,18 +138,18 @@ def _symbol(w: ValueWriter, c: GlobalValue) -> str:
 
 _CONSTANTS: dict[type, Callable[[ValueWriter, Constant], str]] = {
     ConstInt: _int,  # type: ignore[dict-item]
-    ConstFloat: _float,  # type: ignore[dict-item]
+    ConstFloat: _float,
     ConstNull: lambda w, c: "null",
-    ConstZero: _zero,  # type: ignore[dict-item]
+    ConstZero: _zero,
     Undef: lambda w, c: "undef",
     Poison: lambda w, c: "poison",
-    ConstAggregate: _aggregate,  # type: ignore[dict-item]
+    ConstAggregate: _aggregate,
     ConstBytes: lambda w, c: f'c"{escape(c.data)}"',  # type: ignore[attr-defined]
     ConstSplat: lambda w, c: f"splat ({w.typed(c.element)})",  # type: ignore[attr-defined]
-    ConstExpr: _expression,  # type: ignore[dict-item]
+    ConstExpr: _expression,
     ConstMetadata: lambda w, c: w.metadata_text(c.node),  # type: ignore[attr-defined]
     InlineAsm: lambda w, c: c.text,  # type: ignore[attr-defined]
-    Function: _symbol,  # type: ignore[dict-item]
-    GlobalVariable: _symbol,  # type: ignore[dict-item]
-    GlobalAlias: _symbol,  # type: ignore[dict-item]
+    Function: _symbol,
+    GlobalVariable: _symbol,
+    GlobalAlias: _symbol,
 }

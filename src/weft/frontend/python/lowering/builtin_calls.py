@@ -75,7 +75,7 @@ def _call_complex(low: Lowering, args: Arguments) -> Typed:
     return Typed(type, tuple(convert(low, v, part)[0] for v in values))
 
 
-def _cast_of(type: Scalar):  # type: ignore[no-untyped-def]
+def _cast_of(type: Scalar):
     def lower(low: Lowering, args: Arguments) -> Typed:
         if type.kind == "c" and len(args.values) == 2:
             return cast(low, _call_complex(low, args), type)
@@ -104,7 +104,7 @@ def _call_abs(low: Lowering, args: Arguments) -> Typed:
     return absolute(low, *args.bind("x"))
 
 
-def _extreme(symbol: str):  # type: ignore[no-untyped-def]
+def _extreme(symbol: str):
     def lower(low: Lowering, args: Arguments) -> Typed:
         values = args.values
         if len(values) == 1 and isinstance(values[0].type, Tuple):

@@ -123,7 +123,7 @@ def cast(low: Lowering, value: Typed, target: Scalar) -> Typed:
     if value.is_literal and target.weak and not isinstance(value.literal, complex):
         kind = {"i": int, "f": float, "c": complex}[target.kind]
         if value.literal == value.literal and abs(value.literal or 0) != float("inf"):
-            number_ = kind(value.literal)  # type: ignore[arg-type]
+            number_ = kind(value.literal)
             return Typed(target, literal=number_, low=number_ if target is pyint else None)
     return Typed(target, convert(low, value, target), low=_low_after(value, target), sure=value.sure)
 

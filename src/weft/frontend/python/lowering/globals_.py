@@ -74,13 +74,13 @@ def numpy_constant(low: Lowering, value: np.generic) -> Typed:
     if type.kind == "b":
         return literal(bool(value))
     if type.is_integer:
-        return Typed(type, (const_int(int(value), ir_scalar(type)),), low=int(value))  # type: ignore[arg-type]
+        return Typed(type, (const_int(int(value), ir_scalar(type)),), low=int(value))
     part = ir_scalar(real_type(type))
     assert isinstance(part, FloatType)
     if type.kind == "c":
-        whole = complex(value)  # type: ignore[arg-type]
+        whole = complex(value)
         return Typed(type, (const_float(whole.real, part), const_float(whole.imag, part)))
-    return Typed(type, (const_float(float(value), part),))  # type: ignore[arg-type]
+    return Typed(type, (const_float(float(value), part),))
 
 
 def constant_array(low: Lowering, array: np.ndarray[Any, Any]) -> Typed:

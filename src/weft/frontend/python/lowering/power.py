@@ -136,6 +136,6 @@ def _power_loop(low: Lowering, x: Value, b: Typed, result: Scalar) -> Value:
     return product
 
 
-def _close(phi: Instruction, start: Value, before, again: Value, body) -> None:  # type: ignore[no-untyped-def]
+def _close(phi: Instruction, start: Value, before, again: Value, body) -> None:
     phi.add_incoming(start, before)
     phi.add_incoming(again, body)
