@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from weft.analysis.masks import implies
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstInt, Instruction, Value
-from weft.ir.types import I1
+from weft.ir.types import I1, IntType
 from weft.transform.arrivals import collect_arrivals
 from weft.transform.masks import both, either, negated
 from weft.transform.redrawn_graph import RedrawnGraph
@@ -144,7 +144,8 @@ class BlockMasks:
         """Whether the switch of block `source` tests `case`."""
         known = self._equal.get((source, case))
         if known is None:
-            number = ConstInt(tested.type, case)  # type: ignore[arg-type]
+            assert isinstance(tested.type, IntType)
+            number = ConstInt(tested.type, case)
             known = self._equal[source, case] = builder.icmp("eq", tested, number)
         return known
 

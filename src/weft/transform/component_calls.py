@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from weft.ir import Builder, ConstInt, Instruction, Value
-from weft.ir.types import FunctionType, IntType
+from weft.ir.types import FloatType, FunctionType, IntType
 from weft.transform.component_types import components_of, is_composite
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ def _reduce(parts: Parts, call: Instruction, name: str) -> list[Value] | None:
             result = builder.binary(name, result, value, call.flags)
             continue
         type = value.type
-        suffix = f"i{type.bits}" if isinstance(type, IntType) else f"f{type.bits}"  # type: ignore[attr-defined]
+        assert isinstance(type, (IntType, FloatType))
+        suffix = f"i{type.bits}" if isinstance(type, IntType) else f"f{type.bits}"
         callee = parts.module.declare(
             f"llvm.{_EXTREMA.get(name, name)}.{suffix}",
             FunctionType(type, (type, type)),

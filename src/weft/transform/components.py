@@ -17,7 +17,7 @@ from weft.ir import Argument, Builder, ConstInt, Function, Instruction, Module, 
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.ir.constants import Constant
-from weft.ir.types import I32, Type, VectorType
+from weft.ir.types import I32, ArrayType, StructType, Type, VectorType
 from weft.transform.block_writes import expand_block_writes
 from weft.transform.component_handlers import HANDLERS
 from weft.transform.component_types import components_of, constant_components, is_composite
@@ -165,6 +165,10 @@ def _split_path(type: Type, path: tuple[int, ...]) -> tuple[tuple[int, ...], int
     for position, index in enumerate(path):
         if isinstance(current, VectorType):
             return path[:position], index
-        fields = getattr(current, "fields", None)
-        current = fields[index] if fields is not None else current.element  # type: ignore[attr-defined]
+        if isinstance(current, StructType):
+            assert current.fields is not None, "an opaque structure has no parts"
+            current = current.fields[index]
+        else:
+            assert isinstance(current, ArrayType)
+            current = current.element
     return path, None

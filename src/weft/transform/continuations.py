@@ -81,19 +81,19 @@ class ContinuationBuilder:
         function = self._new_function(number)
         entry = function.add_block("resume")
         values: dict[Value, Value] = dict(zip(self.kernel.args, function.args, strict=True))
-        clone_blocks(reached, function, values)
+        copies = dict(zip(reached, clone_blocks(reached, function, values), strict=True))
         origins: dict[Value, Value] = {
             copy: value for value, copy in values.items() if isinstance(value, Instruction)
         }
         resumed = self._resume_values(entry, number, live, values, origins)
-        Builder(entry).br(values[start])  # type: ignore[arg-type]
+        Builder(entry).br(copies[start])
         ends = {
             self._end_at_barrier(b, values, resumed) for b in reached if self._ending_barrier(b) is not None
         }
         for block in reached:
             if block.terminator.op == "ret":
                 ends.add(FINISHED)
-                _end(values[block], FINISHED)  # type: ignore[arg-type]
+                _end(copies[block], FINISHED)
         _drop_foreign_phi_edges(function)
         for value, again in resumed.items():
             for phi in _merge_definitions(value, values.get(value), again, entry, function):

@@ -91,10 +91,12 @@ class RowBounds:
             return True
         if isinstance(value, Argument):
             return value is not self._position
+        if not isinstance(value, Instruction):
+            return False
         known = self._uniform.get(value)
         if known is None:
-            known = isinstance(value, Instruction) and _runs_anywhere(value)
-            known = self._uniform[value] = known and all(self._is_uniform(v) for v in value.operands)  # type: ignore[attr-defined]
+            known = _runs_anywhere(value) and all(map(self._is_uniform, value.operands))
+            self._uniform[value] = known
         return known
 
     def _offsets(self, value: Value) -> list[Value] | None:

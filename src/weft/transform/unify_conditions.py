@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Module
 from weft.ir.intrinsics import declare
+from weft.ir.types import IntType
 from weft.transform.divergent_loops import BranchDivergence
 
 
@@ -29,6 +30,7 @@ def unify_conditions(module: Module, function: Function, divergence: BranchDiver
 def _lower(module: Module, function: Function, block: BasicBlock, switch: Instruction) -> None:
     """Test one case after the other, each with a branch on ``any``."""
     value, loc, type = switch.operands[0], switch.loc, switch.operands[0].type
+    assert isinstance(type, IntType)
     default, *targets = switch.blocks
     cases = list(zip(switch.attrs["cases"], targets, strict=True))
     switch.erase()
@@ -36,7 +38,7 @@ def _lower(module: Module, function: Function, block: BasicBlock, switch: Instru
     current = block
     for i, (case, target) in enumerate(cases):
         builder = Builder(current)
-        equal = builder.icmp("eq", value, ConstInt(type, case))  # type: ignore[arg-type]
+        equal = builder.icmp("eq", value, ConstInt(type, case))
         some = builder.call(declare(module, "weft.any"), (equal,))
         otherwise = default
         if i + 1 < len(cases):
