@@ -30,4 +30,9 @@ def __getattr__(name: str) -> Any:
         return import_module(f"weft.{name}")
     if name in _NAMES:
         return getattr(import_module(_NAMES[name]), name)
+    if not name.startswith("_"):
+        # Types have their names here too (``weft.float32``), as numba's have.
+        types = import_module("weft.types")
+        if name in types.__all__:
+            return getattr(types, name)
     raise AttributeError(f"module 'weft' has no attribute '{name}'")
