@@ -91,6 +91,31 @@ def test_numbers_give_a_number_and_weak_ones_take_the_other_type() -> None:
     assert combine(np.arange(4, dtype=np.int16), 2.5).dtype == np.float64
 
 
+def test_contiguous_arrays_and_numbers_take_the_short_way() -> None:
+    x, y = np.random.default_rng(1).random((2, 5, 7))
+    for _ in range(2):
+        assert np.array_equal(combine(x, y), expected(x, y))
+        assert np.array_equal(combine(x, 0.5), expected(x, 0.5))
+        assert isinstance(combine(0.25, np.float32(0.5)), np.float32)
+    short = combine._contiguous
+    assert short[np.dtype(np.float64), float] and short[float, np.float32]
+    assert combine(x[:0], y[:0]).shape == (0, 7)
+    assert combine(x[0, 0], 2) == expected(x[0, 0], 2)
+    x.flags.writeable = False
+    kept, wanted = y.copy(), expected(x, y)
+    assert combine(x, y, y) is y and np.array_equal(y, wanted)
+    with pytest.raises((ArgumentError, ValueError), match="read-only"):
+        combine(x, kept, out=x)
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    small = np.arange(3, dtype=np.uint8)
+    assert combine(small, 2).tolist() == [0, 2, 4]
+    for number in (300, -1):
+        with pytest.raises(ArgumentError, match="out of bounds for uint8"):
+            combine(small, number)
+
+
 def test_signatures_convert_what_they_can_take_safely() -> None:
     @weft.vectorize(["float32(float32, float32)", "float64(float64, float64)"])
     def mean(x, y):

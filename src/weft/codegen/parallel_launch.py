@@ -32,8 +32,9 @@ MOST_GRAINS = 256
 
 _LAUNCHER = "weft.parallel"
 
-GRAIN_INSTRUCTIONS = 512
-"""How many instructions a grain runs at least, by a rough count: what it costs to take one is little beside them."""
+GRAIN_INSTRUCTIONS = 8192
+"""How many instructions a grain runs at least, by a rough count: a few microseconds, what it takes to wake a thread. A
+loop of one grain runs on the thread that calls."""
 
 
 @dataclass(frozen=True, slots=True)

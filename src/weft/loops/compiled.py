@@ -94,15 +94,24 @@ class CompiledFunction:
         ArgumentError
             A number does not fit its type; nothing has run.
         """
-        values = self._packer.pack(args, checked=True)
         try:
-            slots = self._format.pack(*values)
+            return self.run(self._packer.pack(args, checked=True))
         except (struct.error, OverflowError):
             raise self._packer.blame(args) from None
+
+    def run(self, values: Sequence[Any]) -> Any:
+        """Run the function on the values of its slots, which are those of its arguments one after the other.
+
+        Raises
+        ------
+        struct.error, OverflowError
+            A number does not fit its slot; nothing has run.
+        """
+        slots = self._format.pack(*values)
         if self._parallel:
             prepare_pool()
         memory = result_memory(self._result)
-        self._entry(slots, ctypes.addressof(memory))
+        self._entry(slots, memory)
         return self._read(memory)
 
     def lowered(self) -> LoweredFunction:

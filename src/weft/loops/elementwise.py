@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from types import FunctionType
 from typing import Any
 
@@ -14,9 +14,10 @@ from weft.diag.errors import ArgumentError, SignatureError
 from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import from_dtype
-from weft.frontend.python.types import Scalar, Signature, pycomplex, pyfloat, pyint
+from weft.frontend.python.types import Scalar, Signature, array_type, pycomplex, pyfloat, pyint, tuple_type
 from weft.jit_options import JitOptions
 from weft.loops import elementwise_loops as loops
+from weft.loops.contiguous import ContiguousLoop, Kinds, contiguous
 from weft.loops.jit import JitFunction
 
 SHORT_ROW = 64
@@ -94,15 +95,15 @@ class VectorizedFunction:
         self.nin = function.__code__.co_argcount
         self.signatures = tuple(signatures)
         self.options = options
-        self._loops: dict[Any, JitFunction] = {}
+        self._loops: dict[Callable[..., FunctionType], JitFunction] = {}
         self._results: dict[tuple[Scalar, ...], np.dtype[Any]] = {}
+        self._contiguous: dict[Kinds, ContiguousLoop | None] = {}
         for signature in signatures:
             if len(signature.args) != self.nin:
                 raise SignatureError(
                     f"{signature} has {len(signature.args)} arguments, {self.name} {self.nin}"
                 )
 
-    @located
     def __call__(
         self, *args: Any, out: Any = None, where: Any = True, dtype: Any = None, casting: str = "same_kind"
     ) -> Any:
@@ -134,10 +135,41 @@ class VectorizedFunction:
         """
         if len(args) == self.nin + 1 and out is None:
             args, out = args[:-1], args[-1]
-        if len(args) != self.nin:
-            raise ArgumentError(f"{self.name} takes {self.nin} arguments, and got {len(args)}")
         if isinstance(out, tuple):
             (out,) = out
+        if where is True and dtype is None and len(args) == self.nin:
+            given = contiguous(args)
+            if given is not None:
+                try:
+                    loop = self._contiguous[given[0]]
+                except KeyError:
+                    loop = self._contiguous[given[0]] = self._contiguous_loop(args)
+                if loop is not None and (out is None or loop.takes(out, given, args)):
+                    done = loop.run(given, out)
+                    if done is not None:
+                        return done
+        return self._call(args, out, where, dtype, casting)
+
+    @located
+    def _contiguous_loop(self, args: Sequence[Any]) -> ContiguousLoop | None:
+        """The loop over all elements of arrays; None when some have to be converted first."""
+        operands, types = self._converted(args)
+        is_array = [isinstance(a, np.ndarray) for a in args]
+        if any(an_array and o is not a for an_array, o, a in zip(is_array, operands, args, strict=True)):
+            return None
+        result = self._result_dtype(types)
+        items = tuple(
+            array_type(t, 1, "C", readonly=True) if an_array else t
+            for an_array, t in zip(is_array, types, strict=True)
+        )
+        out = array_type(_of(result), 1, "C")
+        return ContiguousLoop(self._loop(loops.along_line).compile((tuple_type(items), out)), result)
+
+    @located
+    def _call(self, args: Sequence[Any], out: Any, where: Any, dtype: Any, casting: str) -> Any:
+        """Do the same for arguments of any kind."""
+        if len(args) != self.nin:
+            raise ArgumentError(f"{self.name} takes {self.nin} arguments, and got {len(args)}")
         operands, types = self._converted(args)
         result = self._result_dtype(types) if dtype is None else np.dtype(dtype)
         return self._apply(operands, result, out, where, casting)
@@ -147,10 +179,13 @@ class VectorizedFunction:
         arrays = [np.asarray(a) for a in args]
         weak = [type(a) in _WEAK for a in args]
         wanted = self._chosen_types(arrays, weak)
-        converted = [
-            a if a.dtype == t.dtype.newbyteorder("=") else a.astype(t.dtype)
-            for a, t in zip(arrays, wanted, strict=True)
-        ]
+        try:
+            converted = [
+                np.asarray(given, t.dtype) if is_weak else a if a.dtype == t.dtype else a.astype(t.dtype)
+                for given, is_weak, a, t in zip(args, weak, arrays, wanted, strict=True)
+            ]
+        except OverflowError as error:
+            raise ArgumentError(f"{self.name}: {error}") from None
         return converted, wanted
 
     def _chosen_types(self, arrays: list[np.ndarray[Any, Any]], weak: list[bool]) -> tuple[Scalar, ...]:
@@ -244,18 +279,21 @@ class VectorizedFunction:
         # What is the same everywhere is loaded once, as a number.
         inputs = tuple(v.flat[0] if not any(v.strides) or v.size == 1 else v for v in views[: self.nin])
         if out.ndim == 1:
-            loop = loops.along_line_where if masked else loops.along_line
+            loop = self._loop(loops.along_line_where if masked else loops.along_line)
         elif out.shape[-1] >= SHORT_ROW:
-            loop = loops.by_rows_where if masked else loops.by_rows
+            loop = self._loop(loops.by_rows_where if masked else loops.by_rows)
         else:
-            loop = loops.by_points_where if masked else loops.by_points
-        compiled = self._loops.get(loop)
-        if compiled is None:
-            compiled = self._loops[loop] = JitFunction(loop(self.py_func), self.options)
+            loop = self._loop(loops.by_points_where if masked else loops.by_points)
         if masked:
-            compiled(inputs, views[self.nin], out)
+            loop(inputs, views[self.nin], out)
         else:
-            compiled(inputs, out)
+            loop(inputs, out)
+
+    def _loop(self, make: Callable[[Any], FunctionType]) -> JitFunction:
+        known = self._loops.get(make)
+        if known is None:
+            known = self._loops[make] = JitFunction(make(self.py_func), self.options)
+        return known
 
     def __repr__(self) -> str:
         return f"<weft elementwise function {self.py_func.__qualname__}>"

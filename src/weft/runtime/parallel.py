@@ -1,11 +1,13 @@
 """What functions with parallel loops need of the thread pool: its entry point, its memory, how many threads.
 
-Compiled code reads the last two from a record, ``{ ptr pool, i64 threads }``, whose address it is linked with.
+Compiled code reads the last two from a record, ``{ ptr pool, i64 threads }``, whose address it is linked with. The
+record is filled when the user's number of threads has changed, and again after a fork, which leaves the pool empty.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 
 from weft.runtime.pool import default_pool, thread_limit
 from weft.runtime.settings import get_num_threads
@@ -24,9 +26,26 @@ def parallel_symbols() -> dict[str, int]:
     return {LAUNCH: launch, SETTINGS: ctypes.addressof(_settings)}
 
 
+_prepared = 0
+"""For how many threads the record is filled; 0 when it is not."""
+
+
 def prepare_pool() -> None:
     """Fill the record, and make the workers that the user's number of threads asks for."""
+    global _prepared
+    wanted = get_num_threads()
+    if wanted == _prepared:
+        return
     pool = default_pool()
-    threads = thread_limit(get_num_threads())
+    threads = thread_limit(wanted)
     _settings[0] = pool.prepare(threads) if pool else 0
     _settings[1] = threads
+    _prepared = wanted
+
+
+def _forget() -> None:
+    global _prepared
+    _prepared = 0
+
+
+os.register_at_fork(after_in_child=_forget)
