@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import io
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,9 +17,10 @@ from weft.check.rows import RowGroups, row_groups
 from weft.check.vector_math import define_lane_by_lane
 from weft.codegen.arena import ArenaNeeds
 from weft.interp import Geometry, Image, Memory, Program, launch, run_function
-from weft.ir import BasicBlock
+from weft.ir import BasicBlock, Module
 from weft.ir.reader import read_module
 from weft.runtime.launch import ERROR_WORDS, RECORD
+from weft.runtime.printing import PRINT_SYMBOL
 from weft.runtime.shape import LaunchShape
 from weft.stages import Form, Stage, Version
 from weft.target.vector_math import MathSymbol
@@ -79,9 +78,10 @@ class StageProgram:
 
     @functools.cached_property
     def program(self) -> Program:
-        """The module, read back from its text."""
+        """The module, read back from its text; it prints nothing."""
         module = read_module(self.stage.text)
         define_lane_by_lane(module, self._facts.math)
+        _erase_prints(module)
         return Program(module)
 
     @functools.cached_property
@@ -109,8 +109,7 @@ class StageProgram:
             The program does something that has no defined meaning.
         """
         workspace = Workspace(inputs)
-        with contextlib.redirect_stdout(io.StringIO()):
-            done = self._runner()(workspace, inputs, shape)
+        done = self._runner()(workspace, inputs, shape)
         return workspace.contents() if done else None
 
     def _runner(self) -> Callable[[Workspace, LaunchInputs, LaunchShape], bool]:
@@ -258,6 +257,13 @@ def _placed(memory: Memory, data: bytes, name: str) -> int:
 def _slot_format(code: str) -> str:
     """The `struct` code of a slot with the padding that makes it eight bytes."""
     return f"{code}{8 - struct.calcsize(code)}x"
+
+
+def _erase_prints(module: Module) -> None:
+    for function in module.functions.values():
+        for block in function.blocks:
+            for instruction in [i for i in block if i.callee_name == PRINT_SYMBOL]:
+                instruction.erase()
 
 
 def static_shared_bytes(stage: Stage) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.group_values import GroupValues
 from weft.codegen.lane_order import LaneGroupValues, all_lanes, count_lane_groups, each_lane_group
-from weft.codegen.launch_record import STATE_BYTES, ErrorCode
+from weft.codegen.launch_record import CLAIMED, STATE_BYTES, ErrorCode
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I8, I32, I64, Type, pointer
 from weft.transform.barriers import FINISHED, BarrierProgram
@@ -235,9 +235,18 @@ class _Rounds:
 
 
 def report_divergence(builder: Builder, error: Value, group: Value, a: Value, b: Value) -> None:
-    """Fill the error record with the group and the two barriers."""
+    """Fill the error record with the group and the two barriers, unless that of another group is there."""
+    assert builder.block is not None
+    function = builder.block.function
+    assert function is not None
+    first, told = function.add_block("first.error"), function.add_block("error.told")
+    claimed = builder.atomic_rmw("xchg", builder.gep(I8, error, (_i64(CLAIMED),)), _i64(1), "monotonic")
+    builder.cond_br(builder.icmp("eq", claimed, _i64(0)), first, told)
+    builder.at_end(first)
     for i, value in enumerate((group, builder.cast("zext", a, I64), builder.cast("zext", b, I64))):
         builder.store(value, builder.gep(I64, error, (_i64(i),)), align=8)
+    builder.br(told)
+    builder.at_end(told)
 
 
 def _field(builder: Builder, votes: Value, offset: int) -> Value:

@@ -9,6 +9,9 @@ GRID, BLOCK, ARGS, ARENAS, DYNAMIC_BYTES, ERROR = 0, 24, 48, 56, 64, 72
 ptr error record (8 i64). ``args`` has one 8-byte slot for each kernel parameter; ``arenas`` one pointer for each
 worker."""
 
+CLAIMED = 24
+"""Byte offset in the error record: i64, 1 from when the first group writes it, as groups may fail at the same time."""
+
 STATE_BYTES = 64
 """Bytes at the start of an arena for the votes of reduction barriers."""
 

@@ -19,6 +19,7 @@ from weft.ir.writer import write_module
 from weft.runtime.parameters import packer_for
 from weft.runtime.shape import LaunchShape
 from weft.target.machine import TargetSpec
+from weft.target.once import COMPILING
 from weft.target.passes import SROA_ONLY, optimize
 
 
@@ -42,7 +43,8 @@ def launch_checked(
     """
     function = source.function
     assert isinstance(function, FunctionType)
-    program, name = _program(function, types)
+    with COMPILING:
+        program, name = _program(function, types)
     packer = packer_for(source.name, source.parameters, types)
     slots = packer.pack(args)
     memory = Memory()

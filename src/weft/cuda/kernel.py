@@ -18,6 +18,7 @@ from weft.frontend.python.types import KernelType, Signature
 from weft.options import CompileOptions
 from weft.runtime.array_memory import has_large_array
 from weft.runtime.shape import LaunchShape, launch_shape, tasks_shape
+from weft.target.once import made_once
 
 if TYPE_CHECKING:
     from weft.report.report import Report
@@ -110,7 +111,7 @@ class Kernel:
         known = self.overloads.get(types)
         if known is None:
             self._require_as_many(types, error)
-            known = self.overloads[types] = CompiledKernel(self._source, types)
+            known = made_once(self.overloads, types, lambda: CompiledKernel(self._source, types))
         return known
 
     def launch(self, shape: LaunchShape, args: tuple[Any, ...]) -> None:
@@ -154,11 +155,11 @@ class Kernel:
             options = replace(options, width=width)
         if options == self._source.options:
             return compiled
-        known = self._versions.get((compiled.types, options))
-        if known is None:
-            known = CompiledKernel(replace(self._source, options=options), compiled.types)
-            self._versions[compiled.types, options] = known
-        return known
+        return made_once(
+            self._versions,
+            (compiled.types, options),
+            lambda: CompiledKernel(replace(self._source, options=options), compiled.types),
+        )
 
     def _blamed(self, args: Sequence[Any]) -> ArgumentError:
         """The error for arguments of which one is of no type for kernels, with the name of its parameter."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -238,10 +240,32 @@ def _argument_value(type: Type, argument: Argument, lanes: int) -> LaneValue:
 @contextmanager
 def _numeric_environment() -> Iterator[None]:
     """Float exceptions are no errors in LLVM, and calls of the program nest calls of the interpreter."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _RECURSION_LIMIT))
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    finally:
-        sys.setrecursionlimit(before)
+    with _deep_recursion, np.errstate(all="ignore"):
+        yield
+
+
+class _DeepRecursion:
+    """Python's limit on recursion, which all threads share, raised until the last run is done."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runs = 0
+        self._before = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._runs:
+                self._before = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self._before, _RECURSION_LIMIT))
+            self._runs += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._runs -= 1
+            if not self._runs:
+                sys.setrecursionlimit(self._before)
+
+
+_deep_recursion = _DeepRecursion()
+# A thread that the child of a fork does not have may hold the lock.
+os.register_at_fork(after_in_child=_deep_recursion.__init__)

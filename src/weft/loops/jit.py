@@ -20,6 +20,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType
 from weft.jit_options import JitOptions
 from weft.loops.compiled import CompiledFunction
+from weft.target.once import made_once
 
 Types = tuple[KernelType, ...]
 
@@ -111,10 +112,7 @@ class JitFunction:
         return self._compile(tuple(types))
 
     def _compile(self, types: Types) -> CompiledFunction:
-        known = self.overloads.get(types)
-        if known is None:
-            known = self.overloads[types] = CompiledFunction(self.py_func, types, self.options)
-        return known
+        return made_once(self.overloads, types, lambda: CompiledFunction(self.py_func, types, self.options))
 
     @located
     def __call__(self, *args: Any) -> Any:

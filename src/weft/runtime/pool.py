@@ -9,7 +9,6 @@ nothing of Python's, and their code and memory are never freed, so the interpret
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import signal
 import struct
@@ -31,6 +30,7 @@ from weft.runtime.pool_ir import (
 )
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec, emit_object
+from weft.target.once import once
 
 JOB = struct.Struct("@PPqqq")
 """A job: function, context, groups, threads, chunk."""
@@ -108,8 +108,10 @@ def _start_thread(function: int, argument: int, name: str) -> None:
     """Start a detached thread that takes no signals, so that they reach Python's threads."""
     libc = ctypes.CDLL(None)
     thread = ctypes.c_void_p()
-    signals = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    signals = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        # Raises what has been pending, with the signals blocked.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         error = libc.pthread_create(
             ctypes.byref(thread), None, ctypes.c_void_p(function), ctypes.c_void_p(argument)
         )
@@ -136,7 +138,7 @@ def _reset_pools_after_fork() -> None:
 os.register_at_fork(after_in_child=_reset_pools_after_fork)
 
 
-@functools.cache
+@once
 def default_pool() -> Pool | None:
     """Return the pool of this process; None where there is none, and launches run on their callers."""
     spec = TargetSpec.host()

@@ -8,10 +8,11 @@ which threads print them.
 from __future__ import annotations
 
 import ctypes
-import functools
 import struct
 import sys
 from collections.abc import Callable
+
+from weft.target.once import once
 
 PRINT_SYMBOL = "weft.print"
 
@@ -40,12 +41,12 @@ def _print(letters: bytes, address: int | None) -> None:
     sys.stdout.write(line + "\n")
 
 
-@functools.cache
+@once
 def _printer() -> ctypes._CFunctionType:
     return _PRINTER(_print)
 
 
-@functools.cache
+@once
 def print_address() -> int:
     """The address compiled code calls to print; taking it keeps the function alive."""
     return ctypes.cast(_printer(), ctypes.c_void_p).value or 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import llvmlite
@@ -18,6 +19,9 @@ from weft.diag.errors import CompileError
 
 LLVMLITE_VERSION: str = llvmlite.__version__
 LLVM_VERSION: tuple[int, int, int] = tuple(binding.llvm_version_info)
+
+LLVM_LOCK: AbstractContextManager[None] = binding.ffi.lib._lock
+"""What llvmlite holds in each call of LLVM; the thread that has it may take it again."""
 
 _PASS_METHODS = {
     "always-inline": "add_always_inliner_pass",

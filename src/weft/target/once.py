@@ -1,0 +1,48 @@
+"""Compiling once: threads that ask for the same code at the same time wait for the one that makes it.
+
+One thread compiles at a time, and has llvmlite's own lock on LLVM meanwhile, so that there is one lock to think of. A
+thread that forks takes it first: the child would otherwise wait for ever for the thread that had it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+from weft.target.llvm import LLVM_LOCK
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+COMPILING = LLVM_LOCK
+"""Held by the thread that compiles, which may take it again."""
+
+
+def made_once(table: dict[K, V], key: K, make: Callable[[], V]) -> V:
+    """Return the entry of a table, made when there is none yet."""
+    known = table.get(key)
+    if known is None:
+        with COMPILING:
+            known = table.get(key)
+            if known is None:
+                known = table[key] = make()
+    return known
+
+
+def once(make: Callable[[], V]) -> Callable[[], V]:
+    """Decorate a function whose first result is kept, and whose every caller gets that one."""
+    kept = functools.cache(make)
+
+    @functools.cache
+    @functools.wraps(make)
+    def locked() -> V:
+        with COMPILING:
+            return kept()
+
+    return locked
+
+
+_release = functools.partial(COMPILING.__exit__, None, None, None)
+os.register_at_fork(before=COMPILING.__enter__, after_in_parent=_release, after_in_child=_release)
