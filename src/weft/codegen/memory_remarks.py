@@ -6,6 +6,7 @@ MEMORY_REMARKS = {
     "gather": "this load is a gather: its addresses are not neighbours",
     "scatter": "this store is a scatter: its addresses are not neighbours",
     "interleaved": "this {op} is made by wide accesses and shuffles, with its neighbours",
+    "runs": "this {op} is made by an access for each row of the threads that run together",
     "combined": "lanes combine their values before this atomic operation on one address",
     "elements side by side": "this local array is laid out element by element across the lanes",
 }

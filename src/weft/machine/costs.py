@@ -102,6 +102,16 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
     return Cost(one.latency + lanes * overhead, lanes * (one.cycles + overhead - 0.5))
 
 
+def runs_cost(op: str, length: int, count: int, element_bits: int, lanes: int, isa: Isa) -> float:
+    """Return the cycles of an access that is made as `count` accesses to `length` neighbouring elements each.
+
+    Each run is put into, or taken out of, its place in the registers of all lanes.
+    """
+    one = memory_cost(op, "contiguous", element_bits, length, isa).cycles
+    registers = max(1, lanes * element_bits // isa.vector_bits)
+    return count * (one + 0.5) + registers
+
+
 def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool) -> float:
     """Return the cycles of wide accesses with shuffles, for accesses that stand side by side in a stride.
 

@@ -17,7 +17,7 @@ from weft.analysis.divergence.result import Form
 from weft.ir import FALSE, Argument, BasicBlock, Instruction, Value
 from weft.ir.layout import parse_datalayout
 from weft.ir.types import Type
-from weft.machine.costs import BRANCH_MISS, MATH_CALL, instruction_cost, memory_cost
+from weft.machine.costs import BRANCH_MISS, MATH_CALL, instruction_cost, memory_cost, runs_cost
 from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
 
@@ -112,8 +112,10 @@ class RegionCosts:
         if op in ("atomicrmw", "cmpxchg"):
             return TEST
         if op in ("load", "store"):
-            form = self._form(instruction)
-            return memory_cost(op, form, self._bits(_accessed(instruction)), self.width, self.isa).cycles
+            bits, runs = self._bits(_accessed(instruction)), self.divergence.access_form(instruction).runs
+            if runs is not None:
+                return runs_cost(op, runs.length, runs.count, bits, self.width, self.isa)
+            return memory_cost(op, self._form(instruction), bits, self.width, self.isa).cycles
         if op == "call":
             name = instruction.callee_name or ""
             if math_function(name) is not None:

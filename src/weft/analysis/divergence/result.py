@@ -10,6 +10,8 @@ from weft.analysis.divergence.memory import is_ordered
 from weft.analysis.divergence.operands import varying_dims
 from weft.analysis.divergence.threads import ThreadSet
 from weft.analysis.shapes import BOTTOM, Shape
+from weft.analysis.shapes.lattice import linear_stride
+from weft.analysis.shapes.runs import Runs, find_runs
 from weft.analysis.stack_objects import Site
 from weft.graph.control_dependence import control_dependence
 from weft.graph.loops import Loop
@@ -27,6 +29,8 @@ class Form(StrEnum):
     """Neighbouring elements."""
     STRIDED = "strided"
     """Addresses a fixed number of bytes apart."""
+    RUNS = "runs"
+    """In a lane space of several dimensions: neighbouring elements, again and again, or few elements for many lanes."""
     GATHER = "gather/scatter"
     """Any addresses."""
     PRIVATE = "private"
@@ -35,10 +39,11 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessForm:
-    """The form of an access, and for strided ones how many bytes neighbours are apart."""
+    """The form of an access; of strided ones how many bytes neighbours are apart, of `Form.RUNS` the runs."""
 
     form: Form
     stride: int | None = None
+    runs: Runs | None = None
 
 
 class Divergence:
@@ -164,13 +169,15 @@ class Divergence:
             if sites.isdisjoint(engine.varying_objects):
                 return AccessForm(Form.UNIFORM)
             return AccessForm(Form.PRIVATE)
-        stride = address.stride
-        if sites or not address.is_strided or not isinstance(stride, int):
-            return AccessForm(Form.GATHER)
+        extents = engine.threads.domain.extents
         type = access.operands[0].type if access.op == "store" else access.type
-        if stride == engine.layout.size(type):
-            return AccessForm(Form.CONTIGUOUS, stride)
-        return AccessForm(Form.STRIDED, stride)
+        size = engine.layout.size(type)
+        stride = linear_stride(extents, address.strides)
+        if sites or stride is None:
+            dims = range(len(extents)) if access.op == "load" else ()
+            runs = find_runs(extents, address, size, dims) if not sites else None
+            return AccessForm(Form.GATHER if runs is None else Form.RUNS, None, runs)
+        return AccessForm(Form.CONTIGUOUS if stride == size else Form.STRIDED, stride)
 
     def is_ordered_access(self, access: Instruction) -> bool:
         """Whether the access is atomic or volatile."""

@@ -32,7 +32,8 @@ class ThreadSet:
         the ids x, y, z; any other says nothing of ids.
     dimension
         In `Scope.LANES`: lanes differ in their id along this dimension and agree in the others. Lane groups begin
-        at multiples of W along it. None: they have consecutive linear ids ``x + bx * (y + by * z)``.
+        at multiples of W along it. None: they have consecutive linear ids ``x + bx * (y + by * z)``. With a lane space
+        of several dimensions these are those of the ids, and lane groups begin at multiples of the extents.
     """
 
     scope: Scope
@@ -61,10 +62,15 @@ class ThreadSet:
             return domain.varying(bits)
         if self.scope is Scope.GROUP and len(domain.extents) == 3:
             return domain.lane_id(dimension, bits) if dimension < 3 else domain.constant(bits, 0)
+        if self.scope is Scope.LANES and len(domain.extents) > 1:
+            if dimension >= len(domain.extents):
+                return domain.uniform(bits)
+            unit = tuple(int(d == dimension) for d in range(len(domain.extents)))
+            return domain.strided(unit, bits, _power_of_two(domain.extents[dimension]))
         if self.scope is Scope.LANES and self.dimension is not None:
             if dimension != self.dimension:
                 return domain.uniform(bits)
-            return domain.strided(1, bits, self._alignment)
+            return domain.strided(1, bits, _power_of_two(self.width))
         return domain.varying(bits)
 
     def global_id(self, dimension: int | None, bits: int) -> Shape:
@@ -80,12 +86,18 @@ class ThreadSet:
         return self.domain.varying(bits) if self.scope is Scope.GRID else self.domain.uniform(bits)
 
     def lane_id(self, bits: int) -> Shape:
-        """The position of a thread in its lane group."""
-        if self.scope is Scope.LANES and len(self.domain.extents) == 1:
-            return self.domain.lane_id(0, bits)
-        return self.domain.varying(bits)
+        """The position of a thread in its lane group: lanes are counted from dimension 0 upwards."""
+        if self.scope is not Scope.LANES:
+            return self.domain.varying(bits)
+        steps, before = [], 1
+        for extent in self.domain.extents:
+            steps.append(before)
+            if extent is None and len(steps) < len(self.domain.extents):
+                return self.domain.varying(bits)
+            before *= extent or 1
+        return self.domain.strided(tuple(steps), bits, 0)
 
-    @property
-    def _alignment(self) -> int:
-        width = self.width
-        return width if width and width & (width - 1) == 0 else 1
+
+def _power_of_two(extent: int | None) -> int:
+    """The extent if lane groups that begin at its multiples begin at multiples of a power of two, else 1."""
+    return extent if extent and extent & (extent - 1) == 0 else 1

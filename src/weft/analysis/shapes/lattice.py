@@ -40,6 +40,31 @@ def span(extents: Extents, strides: tuple[Stride, ...]) -> tuple[int, int] | Non
     return low, high
 
 
+def linear_stride(extents: Extents, strides: tuple[Stride, ...]) -> int | None:
+    """By how much a value grows from each lane to the next, lanes counted from dimension 0 upwards.
+
+    None where that is no one number. Of a lane space with an unknown extent, it is the stride along dimension 0.
+    """
+    if not strides or not all(isinstance(s, int) for s in strides):
+        return None
+    first = strides[0]
+    assert isinstance(first, int)
+    if None in extents:
+        return first
+    step: int | None = None
+    before = 1
+    for extent, stride in zip(extents, strides, strict=True):
+        assert isinstance(stride, int) and extent is not None
+        if extent == 1:
+            continue
+        if step is None:
+            step = stride
+        elif stride != step * before:
+            return None
+        before *= extent
+    return step or 0
+
+
 @lru_cache(maxsize=1 << 16)
 def make(
     extents: Extents,

@@ -28,6 +28,19 @@ class LaneSpace:
         """How many lanes there are, W."""
         return prod(self.extents)
 
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """How many lanes further on the neighbour along each dimension is."""
+        return tuple(prod(self.extents[:d]) for d in range(len(self.extents)))
+
+    def coordinate(self, lane: int, dimension: int) -> int:
+        """Where a lane stands along a dimension."""
+        return lane // self.steps[dimension] % self.extents[dimension]
+
+    def at_origin(self, lane: int, dimensions: Sequence[int]) -> int:
+        """The lane at coordinate 0 of the dimensions, and where `lane` is along the others."""
+        return lane - sum(self.steps[d] * self.coordinate(lane, d) for d in dimensions)
+
     def offsets(self, strides: Sequence[int]) -> list[int]:
         """The distance of each lane's value from lane 0's, for a value with the strides."""
         result: list[int] = []

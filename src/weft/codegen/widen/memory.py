@@ -7,6 +7,7 @@ uniform                   one scalar access; where perhaps no lane is active, it
 stride = element size     one vector access, masked where not all lanes are active
 stride = -element size    the same, reversed
 other numbers             wide accesses and shuffles, together with neighbours (`interleave`), where that is cheaper
+numbers in some dimension an access for each run of neighbours, an element for lanes that share it (`runs`)
 anything else             gather or scatter
 ========================  ==================================================================================
 
@@ -22,6 +23,7 @@ from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
 from weft.codegen.widen.lane_addresses import lane_addresses
 from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, masked_store
+from weft.codegen.widen.runs import load_runs, runs_of, store_runs
 from weft.codegen.widen.stack_objects import CACHE_LINE
 from weft.ir import ConstInt, Instruction, Poison, Value
 from weft.ir.layout import parse_datalayout
@@ -82,6 +84,11 @@ def widen_load(w: Widening, load: Instruction) -> None:
         if load not in w.kept:
             w.set_vector(load, broadcast(w.builder, loaded, w.lanes))
         return
+    runs = runs_of(w, load) if form == "gather" else None
+    if runs is not None:
+        w.remark(load, "runs")
+        w.set_vector(load, load_runs(w, load, runs))
+        return
     pair = _pair_of(w, load) if form == "gather" else None
     if pair is not None:
         w.remark(load, "gather")
@@ -112,6 +119,11 @@ def widen_store(w: Widening, store: Instruction) -> None:
     value, pointer = store.operands
     if form == "uniform":
         _store_one(w, store, value, pointer)
+        return
+    runs = runs_of(w, store) if form == "gather" else None
+    if runs is not None:
+        w.remark(store, "runs")
+        store_runs(w, store, runs)
         return
     data = w.vector(value)
     assert isinstance(data.type, VectorType)

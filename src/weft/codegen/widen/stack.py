@@ -71,9 +71,8 @@ def _from_one_address(w: Widening, address: LinearAddress, element: int, name: s
     Objects are far smaller than 4 GiB, so in lanes that access memory 32 bits of an index are enough.
     """
     width, builder = w.lanes.width, w.builder
-    (stride,) = w.divergence.shape(address.base).strides
-    assert isinstance(stride, int)
-    first = [(stride * t + address.offset * width) // element for t in range(width)]
+    strides = [s for s in w.divergence.shape(address.base).strides if isinstance(s, int)]
+    first = [(o + address.offset * width) // element for o in w.lanes.offsets(strides)]
     total: Value = w.lanes.constant(I32, first)
     for index, scale in zip(address.indices, address.scales, strict=True):
         number = _as_i32(w, w.vector(index))

@@ -69,22 +69,24 @@ class PlacedDivergence(Divergence):
         if not sites or sites.isdisjoint(self._engine.varying_objects) or not value.type.is_pointer:
             return super().shape(value)
         place = self.place_shape(value)
-        if place.is_bottom or not place.is_strided or len(self._lanes.extents) != 1:
+        if place.is_bottom or not place.is_strided:
             return super().shape(value)
-        (stride,) = place.strides
-        assert isinstance(stride, int)
+        strides = [s for s in place.strides if isinstance(s, int)]
         element = self.element_bytes(value)
         align = 1
         if element is not None:
             # The objects begin at such addresses (`stack`), and their elements fill a row each.
             align = min(element * self._lanes.width, CACHE_LINE)
             align &= -align
-            stride = stride * self._lanes.width + element
+            strides = [
+                s * self._lanes.width + element * n for s, n in zip(strides, self._lanes.steps, strict=True)
+            ]
         elif len(sites) == 1 and isinstance(site := next(iter(sites)), Instruction):
-            stride += object_bytes(site, self._engine.layout)
+            size = object_bytes(site, self._engine.layout)
+            strides = [s + size * n for s, n in zip(strides, self._lanes.steps, strict=True)]
         else:
             return super().shape(value)
-        return self.threads.domain.strided(stride, self._engine.bits(value), align, exact=False)
+        return self.threads.domain.strided(tuple(strides), self._engine.bits(value), align, exact=False)
 
 
 def object_bytes(alloca: Instruction, layout: DataLayout) -> int:

@@ -1,0 +1,156 @@
+"""Accesses in runs (`weft.analysis.shapes.runs`): a vector access for each, or an element for several lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.analysis.shapes.runs import Runs, find_runs
+from weft.codegen.widen.accesses import accessed_type
+from weft.codegen.widen.context import Widening
+from weft.codegen.widen.masked import masked_gather, masked_load, masked_store
+from weft.codegen.widen.vectors import concatenated
+from weft.ir import ConstAggregate, ConstInt, Instruction, Poison, Value
+from weft.ir.layout import parse_datalayout
+from weft.ir.types import I8, I64, PointerType, VectorType
+
+MAX_ELEMENTS = 8
+"""Elements that are loaded one by one; a gather of more is less code."""
+
+_EVALUATED = frozenset({"add", "sub", "mul", "shl", "sext", "zext", "trunc", "getelementptr"})
+_DEPTH = 8
+
+
+def runs_of(w: Widening, access: Instruction) -> Runs | None:
+    """The runs that a plain access is made of; None where there are none to use.
+
+    Under a mask the first lane of a run may be passive: its address has to be one that strides extrapolate.
+    """
+    pointer = access.operands[-1]
+    block = access.block
+    assert block is not None
+    layout, type = parse_datalayout(w.module.datalayout), accessed_type(access)
+    size = layout.store_size(type)
+    if layout.bit_size(type) != 8 * size or (w.mask is not None and not w.is_scalar(pointer)):
+        return None
+    dims = range(len(w.lanes.extents)) if access.op == "load" else ()
+    if w.mask is not None and block.predicate is not None:
+        mask = w.divergence.shape_in(block.predicate, block)
+        dims = [d for d in dims if mask.strides[d] == 0]
+    on_stack = bool(w.divergence.engine.leads_to_stack(pointer))
+    address = w.divergence.shape(pointer) if on_stack else w.divergence.shape_in(pointer, block)
+    return find_runs(w.lanes.extents, address, size, dims)
+
+
+def load_runs(w: Widening, load: Instruction, runs: Runs) -> Value:
+    """What all lanes load."""
+    own = [t for t in range(w.lanes.width) if not any(w.lanes.coordinate(t, d) for d in runs.same)]
+    serves = {t: k for k, t in enumerate(own)}
+    server = [serves[w.lanes.at_origin(t, runs.same)] for t in range(w.lanes.width)]
+    if runs.length == 1:
+        if w.mask is None and runs.count <= MAX_ELEMENTS:
+            return _elements(w, load, own, server)
+        loaded: Value = _gather(w, load, own)
+    else:
+        parts = [own[k : k + runs.length] for k in range(0, len(own), runs.length)]
+        loaded = concatenated(w.builder, [_load_run(w, load, lanes) for lanes in parts])
+    if len(own) == w.lanes.width:
+        return loaded
+    return w.builder.shuffle(loaded, Poison(loaded.type), server)
+
+
+def store_runs(w: Widening, store: Instruction, runs: Runs) -> None:
+    """Store the values of all lanes, run after run as the lanes are ordered."""
+    value, pointer = store.operands
+    data = w.vector(value)
+    for first in range(0, w.lanes.width, runs.length):
+        lanes = range(first, first + runs.length)
+        part = w.builder.shuffle(data, Poison(data.type), lanes)
+        address, align = lane_value(w, pointer, first), _align(w, store)
+        if w.mask is None:
+            built = w.builder.store(part, address, align)
+        else:
+            mask = w.builder.shuffle(w.mask, Poison(w.mask.type), lanes)
+            built = masked_store(w, part, address, mask, align)
+        built.loc = store.loc
+
+
+def _load_run(w: Widening, load: Instruction, lanes: Sequence[int]) -> Value:
+    type, align = VectorType(load.type, len(lanes)), _align(w, load)
+    address = lane_value(w, load.operands[0], lanes[0])
+    if w.mask is None:
+        built = w.builder.load(type, address, align=align, name=load.name)
+    else:
+        built = masked_load(w, type, address, w.builder.shuffle(w.mask, Poison(w.mask.type), lanes), align)
+    built.loc = load.loc
+    return built
+
+
+def _elements(w: Widening, load: Instruction, own: Sequence[int], server: Sequence[int]) -> Value:
+    """Load each element by itself and spread it over the lanes side by side that share it."""
+    builder = w.builder
+    elements: list[Value] = []
+    for lane in own:
+        address = lane_value(w, load.operands[0], lane)
+        element = builder.load(load.type, address, align=_align(w, load), name=load.name)
+        element.loc = load.loc
+        elements.append(element)
+    side = next((t for t, k in enumerate(server) if k != server[0]), len(server))
+    type = VectorType(load.type, side)
+    spread: list[Value] = []
+    for element in elements:
+        single = builder.insert_element(Poison(type), element, ConstInt(I64, 0))
+        spread.append(builder.shuffle(single, Poison(type), [0] * side) if side > 1 else single)
+    return concatenated(builder, [spread[server[t]] for t in range(0, w.lanes.width, side)])
+
+
+def _gather(w: Widening, load: Instruction, own: Sequence[int]) -> Value:
+    """Gather for the lanes of `own`."""
+    builder, pointer, count = w.builder, load.operands[0], len(own)
+    if w.is_scalar(pointer):
+        strides = [s for s in w.divergence.shape(pointer).strides if isinstance(s, int)]
+        offsets = w.lanes.offsets(strides)
+        steps = ConstAggregate(VectorType(I64, count), [ConstInt(I64, offsets[t]) for t in own])
+        addresses: Value = builder.gep(I8, w.scalar(pointer), (steps,))
+    else:
+        every = w.vector(pointer)
+        addresses = builder.shuffle(every, Poison(every.type), own)
+    mask = builder.shuffle(w.active(), Poison(w.active().type), own)
+    built = masked_gather(w, VectorType(load.type, count), addresses, mask, _align(w, load))
+    built.loc = load.loc
+    return built
+
+
+def lane_value(w: Widening, value: Value, lane: int, depth: int = _DEPTH) -> Value:
+    """The value that an active lane has, computed as a scalar where it is a short way from scalars."""
+    if w.is_scalar(value):
+        return _moved(w, value, lane)
+    if depth and _is_evaluated(w, value):
+        assert isinstance(value, Instruction)
+        operands = [lane_value(w, v, lane, depth - 1) for v in value.operands]
+        return w.builder.insert(
+            Instruction(value.op, value.type, operands, attrs=value.attrs, name=value.name, loc=value.loc)
+        )
+    return w.builder.extract_element(w.vector(value), ConstInt(I64, lane))
+
+
+def _is_evaluated(w: Widening, value: Value) -> bool:
+    if not isinstance(value, Instruction) or value.op not in _EVALUATED:
+        return False
+    # Addresses in interleaved stack objects are moved W times as far.
+    return not value.type.is_pointer or w.divergence.element_bytes(value) is None
+
+
+def _moved(w: Widening, value: Value, lane: int) -> Value:
+    """The value of a lane, of one that is kept as that of lane 0."""
+    scalar = w.scalar(value)
+    if w.is_uniform(value):
+        return scalar
+    strides = [s for s in w.divergence.shape(value).strides if isinstance(s, int)]
+    offset = w.lanes.offsets(strides)[lane]
+    if isinstance(scalar.type, PointerType):
+        return w.builder.gep(I8, scalar, (ConstInt(I64, offset),))
+    return w.builder.binary("add", scalar, ConstInt(scalar.type, offset))  # type: ignore[arg-type]
+
+
+def _align(w: Widening, access: Instruction) -> int:
+    return access.attrs.get("align", 0) or parse_datalayout(w.module.datalayout).align(accessed_type(access))
