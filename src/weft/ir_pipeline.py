@@ -22,6 +22,7 @@ from weft.codegen.parallel_loops import VectorizedLoop, run_in_place, vectorize_
 from weft.diag.errors import ArgumentError, UnsupportedError
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.diag.source import SourceSpan
+from weft.frontend.lane_operations import adopt_lane_operations
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Module
 from weft.ir.cfg_view import CFGView, cfg_of
@@ -33,10 +34,11 @@ from weft.ir.writer import write_module
 from weft.machine.targets import Isa
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
-from weft.target.reading import read_foreign
+from weft.target.reading import declaration_in, read_foreign
 from weft.target.vector_math import MathSymbol, math_finder
 from weft.transform.hoist_invariants import hoist_invariants
 from weft.transform.inline_marks import mark_for_inlining
+from weft.transform.single_lane import run_single_lane
 
 
 @dataclass(slots=True)
@@ -74,9 +76,16 @@ def canonical_module(text: str, spec: TargetSpec, filename: str = "") -> Module:
         LLVM refuses the text, or it holds what weft does not read.
     """
     module, text = read_foreign(text, filename)
-    if mark_for_inlining(module):
+    adopted = adopt_lane_operations(module, lambda name: declaration_in(text, filename, name))
+    if mark_for_inlining(module) or adopted:
         text = write_module(module, plain=True)
     return read_module(optimize(text, CANONICAL, spec.machine), filename=filename)
+
+
+def leave_to_one_lane(module: Module) -> None:
+    """Give what is left of lane operations, in functions for one lane, the meaning that they have there."""
+    for function in module.definitions():
+        run_single_lane(function)
 
 
 def vectorize_loops(
@@ -144,6 +153,7 @@ def vectorize_loops(
             f"{function.name} has no loop with header {which!r}",
             hint=f"its loops begin at {', '.join(headers)}" if headers else "it has no loops",
         )
+    leave_to_one_lane(module)
     verify(module)
     return result
 

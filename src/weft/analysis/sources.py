@@ -116,7 +116,7 @@ def _source_of_intrinsic(call: Instruction, name: str) -> Source:
     origin = _WEFT.get(name)
     if origin is not None:
         return Source(origin, _dimension(call) if origin is Origin.LOCAL_ID else None)
-    if name.startswith("weft.shfl."):
+    if name.startswith(("weft.shfl.", "weft.extract.", "weft.compact.")):
         return Source(Origin.SHUFFLE)
     return Source(Origin.LANES) if kind_of(name) is IntrinsicKind.HORIZONTAL else THREAD
 

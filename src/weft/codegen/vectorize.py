@@ -27,13 +27,14 @@ from weft.ir import ConstInt, Function, Module, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import declare
-from weft.ir.types import I32
+from weft.ir.types import I32, I64
 from weft.ir.values import Argument
 from weft.machine.targets import Isa
 from weft.transform.boscc import Boscc, Gadget, insert_wanted
 from weft.transform.components import take_apart
 from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
 from weft.transform.drop_unreachable import drop_unreachable_edges
+from weft.transform.lane_subset import lane_bit
 from weft.transform.linearize import LinearizationSummary, linearize
 from weft.transform.loop_shape import LoopSummary
 from weft.transform.unify_conditions import unify_conditions
@@ -127,6 +128,7 @@ def vectorize_function(
     boscc: Boscc | None = None,
     find_simd: FindSimd = lambda function, signature: None,
     isa: Isa | None = None,
+    scalar_result: bool = True,
 ) -> tuple[Function, VectorizationSummary]:
     """Add the SIMD version of `function` to `module` as `name` and remove `function`.
 
@@ -142,15 +144,25 @@ def vectorize_function(
         Finds versions of called functions.
     isa
         What the code is for; the host's instruction set unless given.
+    scalar_result
+        Whether a uniform result is returned as one value, not as a vector.
     """
     summary = VectorizationSummary(lanes.width)
     divergence = make_control_uniform(module, function, lanes, shapes, summary, observe, boscc)
     summary.memory = memory_statistics(function, divergence)
     vector, summary.notes = widen_function(
-        module, function, divergence, lanes, name, find_math, isa, find_simd
+        module, function, divergence, lanes, name, find_math, isa, find_simd, scalar_result=scalar_result
     )
     del module.functions[function.name]
     return vector, summary
+
+
+def guard_by_bits(module: Module, function: Function, width: int) -> Argument:
+    """Let only some lanes run: adds a parameter ``lanes`` with a bit for each lane that does."""
+    lanes = append_parameter(function, I64, "lanes")
+    builder, entry, leave = skip_body(function)
+    builder.cond_br(lane_bit(module, builder, lanes, width), entry, leave)
+    return lanes
 
 
 def guard_by_lane(module: Module, function: Function) -> Argument:

@@ -35,6 +35,7 @@ def vectorize_whole_function(
     isa: Isa,
     *,
     masked: bool = False,
+    scalar_result: bool = True,
 ) -> tuple[Function, VectorizationSummary]:
     """Add the SIMD version of `function`, which stays as it is, to `module` under `name`.
 
@@ -46,6 +47,8 @@ def vectorize_whole_function(
         The shapes of the parameters.
     masked
         Whether it takes a mask as last parameter.
+    scalar_result
+        Whether a uniform result is returned as one value, not as a vector.
 
     Raises
     ------
@@ -67,8 +70,9 @@ def vectorize_whole_function(
     boscc = Boscc(BosccMode.AUTO, isa)
     called = FunctionVectorizer(module, lanes, find_math, isa, boscc)
     vector, summary = vectorize_function(
-        module, copy, lanes, name, given, find_math, boscc=boscc, find_simd=called.version, isa=isa
-    )
+        module, copy, lanes, name, given, find_math,
+        boscc=boscc, find_simd=called.version, isa=isa, scalar_result=scalar_result,
+    )  # fmt: skip
     called.finish()
     vector.linkage.linkage = ""
     return vector, summary

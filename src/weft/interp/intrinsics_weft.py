@@ -145,11 +145,12 @@ def _horizontal(reduce: Callable[[Frame, Array, Array], Any]) -> Decode:
     return decode
 
 
-def _ballot_bits(frame: Frame, true: Array) -> Array:
-    if frame.machine.width > 64:
-        raise UnsupportedError(f"a ballot of {frame.machine.width} lanes does not fit 64 bits")
+def _ballot_bits(frame: Frame, true: Array, word: type[np.unsignedinteger[Any]] = np.uint64) -> Array:
+    bits = 8 * np.dtype(word).itemsize
+    if frame.machine.width > bits:
+        raise UnsupportedError(f"a ballot of {frame.machine.width} lanes does not fit {bits} bits")
     weights = np.uint64(1) << np.arange(frame.machine.width, dtype=np.uint64)
-    return (true * weights).sum(axis=1, dtype=np.uint64)
+    return (true * weights).sum(axis=1, dtype=np.uint64).astype(word)
 
 
 def _shuffle(decoder: Decoder, i: Instruction) -> Compute:
@@ -171,6 +172,50 @@ def _shuffle(decoder: Decoder, i: Instruction) -> Compute:
         if index.flags is not None:
             flags = index.flags if flags is None else flags | index.flags
         return Lanes(data, flags)
+
+    return compute
+
+
+def _extract(decoder: Decoder, i: Instruction) -> Compute:
+    value_slot, index_slot = decoder.slot(i.args[0]), decoder.slot(i.args[1])
+
+    def compute(frame: Frame) -> LaneValue:
+        machine = frame.machine
+        value, index = frame.env[value_slot], frame.env[index_slot]
+        _rows(frame, value, i)
+        lanes, width = machine.lanes, machine.width
+        own = np.arange(lanes)
+        wanted = np.broadcast_to(index.data.view(np.int32), (lanes,)).astype(np.int64)
+        inside = (wanted >= 0) & (wanted < width)
+        source = own - own % width + np.where(inside, wanted, 0)
+        active = np.broadcast_to(frame.active.mask(lanes), (lanes,))
+        flags = np.where(inside & active[source], np.uint8(0), POISON)
+        if value.flags is not None:
+            flags = flags | np.broadcast_to(value.flags, (lanes,))[source]
+        if index.flags is not None:
+            flags = flags | index.flags
+        return Lanes(np.broadcast_to(value.data, (lanes,))[source], flags)
+
+    return compute
+
+
+def _compact(decoder: Decoder, i: Instruction) -> Compute:
+    value_slot, chosen_slot = decoder.slot(i.args[0]), decoder.slot(i.args[1])
+
+    def compute(frame: Frame) -> LaneValue:
+        machine = frame.machine
+        value = frame.env[value_slot]
+        chosen, active, poison = _rows(frame, frame.env[chosen_slot], i)
+        rows = np.broadcast_to(value.data, (machine.lanes,)).reshape(chosen.shape)
+        # The lanes that are chosen first, each kind in order.
+        order = np.argsort(~(chosen & active), axis=1, kind="stable")
+        count = (chosen & active).sum(axis=1)
+        beyond = np.arange(machine.width)[None, :] >= count[:, None]
+        flags = np.where(beyond | poison.any(axis=-1, keepdims=True), POISON, np.uint8(0))
+        if value.flags is not None:
+            given = np.broadcast_to(value.flags, (machine.lanes,)).reshape(chosen.shape)
+            flags = flags | np.take_along_axis(given, order, axis=1)
+        return Lanes(np.take_along_axis(rows, order, axis=1).reshape(-1), flags.reshape(-1))
 
     return compute
 
@@ -263,10 +308,15 @@ TABLE: dict[str, Decode] = {
     "weft.any": _horizontal(lambda frame, data, active: (data & active).any(axis=1)),
     "weft.all": _horizontal(lambda frame, data, active: (data | ~active).all(axis=1)),
     "weft.ballot": _horizontal(lambda frame, data, active: _ballot_bits(frame, data & active)),
+    "weft.ballot.i32": _horizontal(lambda frame, data, active: _ballot_bits(frame, data & active, np.uint32)),
     "weft.active": _horizontal(lambda frame, data, active: _ballot_bits(frame, active)),
     "weft.popcount": _horizontal(lambda frame, data, active: (data & active).sum(axis=1, dtype=np.uint64)),
     "weft.shfl.idx.i32": _shuffle,
     "weft.shfl.idx.i64": _shuffle,
+    "weft.extract.i32": _extract,
+    "weft.extract.i64": _extract,
+    "weft.compact.i32": _compact,
+    "weft.compact.i64": _compact,
     "weft.match.any.i64": _match_any,
     "weft.warp.sync": _warp_sync,
     "weft.barrier": _barrier,

@@ -77,6 +77,7 @@ INTRINSICS: dict[str, Intrinsic] = {
         Intrinsic("weft.any", _fn(I1, I1), _HORIZONTAL, "true when true on any active lane"),
         Intrinsic("weft.all", _fn(I1, I1), _HORIZONTAL, "true when true on all active lanes"),
         Intrinsic("weft.ballot", _fn(I64, I1), _HORIZONTAL, "bit l set when active lane l is true"),
+        Intrinsic("weft.ballot.i32", _fn(I32, I1), _HORIZONTAL, "as weft.ballot, of at most 32 lanes"),
         Intrinsic("weft.popcount", _fn(I64, I1), _HORIZONTAL, "number of active lanes that are true"),
         Intrinsic("weft.active", _fn(I64), _HORIZONTAL, "bit l set when lane l is active"),
         Intrinsic(
@@ -84,6 +85,16 @@ INTRINSICS: dict[str, Intrinsic] = {
             "the value of lane b, the own value when that lane is inactive or out of range",
         ),
         Intrinsic("weft.shfl.idx.i64", _fn(I64, I64, I32), _HORIZONTAL, "as weft.shfl.idx.i32"),
+        Intrinsic(
+            "weft.extract.i32", _fn(I32, I32, I32), _HORIZONTAL,
+            "the value of lane b, poison when that lane is inactive or out of range",
+        ),
+        Intrinsic("weft.extract.i64", _fn(I64, I64, I32), _HORIZONTAL, "as weft.extract.i32"),
+        Intrinsic(
+            "weft.compact.i32", _fn(I32, I32, I1), _HORIZONTAL,
+            "in lane k the value of the k-th active lane where b is true, poison when there are not so many",
+        ),
+        Intrinsic("weft.compact.i64", _fn(I64, I64, I1), _HORIZONTAL, "as weft.compact.i32"),
         Intrinsic("weft.match.any.i64", _fn(I64, I64), _HORIZONTAL, "bit l set when active lane l has the same value"),
         Intrinsic(
             "weft.warp.sync", _fn(VOID), _HORIZONTAL, "the lane group meets; orders memory among its lanes",
@@ -112,10 +123,14 @@ def declare(module: Module, name: str) -> Function:
 
 def asks_for_lanes(module: Module) -> bool:
     """Whether a program asks which threads form a lane group: what the others do, or its place among them."""
-    return any(
-        name in ("weft.lane.id", "weft.num.lanes")
-        or kind_of(name) in (IntrinsicKind.HORIZONTAL, IntrinsicKind.MASK)
-        for name in module.functions
+    return any(map(is_lane_operation, module.functions))
+
+
+def is_lane_operation(name: str | None) -> bool:
+    """Whether an intrinsic asks what the other lanes of a group do, or for its place among them."""
+    return name in ("weft.lane.id", "weft.num.lanes") or kind_of(name) in (
+        IntrinsicKind.HORIZONTAL,
+        IntrinsicKind.MASK,
     )
 
 

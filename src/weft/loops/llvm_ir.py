@@ -22,7 +22,13 @@ from weft.ir.layout import DataLayout, parse_datalayout
 from weft.ir.types import PointerType
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
-from weft.ir_pipeline import VectorizedModule, canonical_module, chosen_function, vectorize_loops
+from weft.ir_pipeline import (
+    VectorizedModule,
+    canonical_module,
+    chosen_function,
+    leave_to_one_lane,
+    vectorize_loops,
+)
 from weft.loops.c_header import c_declaration
 from weft.machine.host import host
 from weft.machine.targets import ISAS, Isa
@@ -183,14 +189,17 @@ def _whole_function(
         name = vector_name(isa, masked, width, parameters, function.name)
     if name in module.functions:
         raise ArgumentError(f"the module has a function {name} already", hint="give another name")
+    wanted = signature.result.kind if signature.result is not None else None
     result = VectorizedModule(module)
     find_math = math_finder(result.math, spec)
     vector, summary = vectorize_whole_function(
-        module, function, dict(shapes), width, name, find_math, isa, masked=masked
-    )
-    if signature.result is not None and signature.result.kind == "U" and vector.fn_type.result.is_vector:
+        module, function, dict(shapes), width, name, find_math, isa,
+        masked=masked, scalar_result=wanted != "T",
+    )  # fmt: skip
+    if wanted == "U" and vector.fn_type.result.is_vector:
         raise ArgumentError(f"the result of {function.name} differs from lane to lane, and is not uniform")
     remark_vectorization(result.remarks, function.name, "as asked for", summary)
+    leave_to_one_lane(module)
     verify(module)
     return result, vector
 

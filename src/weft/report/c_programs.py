@@ -7,6 +7,7 @@ from pathlib import Path
 
 from weft.analysis.shapes import Signature
 from weft.frontend.clang import compile_c
+from weft.frontend.lane_operations import adopt_lane_operations
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.report.build import Program
@@ -45,6 +46,7 @@ def c_program(
     spec = TargetSpec.host()
     text = optimize(compile_c(file, spec.triple, options), SROA_ONLY, spec.machine)
     module = read_module(text, filename=str(file))
+    adopt_lane_operations(module)
     verify(module)
     functions = chosen_functions(module, names, str(file))
     given = {} if shapes is None else dict.fromkeys(functions, shapes)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from weft.analysis.shapes import Signature
 from weft.diag.errors import ArgumentError
+from weft.frontend.lane_operations import adopt_lane_operations
 from weft.ir import Function, Module
 from weft.ir.verifier import verify
 from weft.report.build import Program
 from weft.report.text_source import TextSource
 from weft.target.llvm import disassemble
-from weft.target.reading import read_foreign
+from weft.target.reading import declaration_in, read_foreign
 
 
 def bitcode_program(
@@ -47,6 +48,7 @@ def text_program(text: str, file: str, names: Sequence[str] = (), shapes: Signat
         It does not define a function of `names`.
     """
     module, text = read_foreign(text, file)
+    adopt_lane_operations(module, lambda name: declaration_in(text, file, name))
     verify(module)
     functions = chosen_functions(module, names, file)
     given = {} if shapes is None else dict.fromkeys(functions, shapes)

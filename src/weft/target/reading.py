@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from weft.diag.errors import IRSyntaxError
+from weft.diag.source import SourceSpan
 from weft.ir import Module
 from weft.ir.reader import read_module
 from weft.target.llvm import print_module
@@ -23,3 +26,11 @@ def read_foreign(text: str, file: str) -> tuple[Module, str]:
     except IRSyntaxError:
         text = print_module(text)
         return read_module(text, filename=file), text
+
+
+def declaration_in(text: str, file: str, name: str) -> SourceSpan | None:
+    """Where a function is declared, if LLVM's text is all the source that there is."""
+    found = re.search(rf"^declare .*@{re.escape(name)}\(", text, re.M)
+    if found is None or "!llvm.dbg.cu" in text:
+        return None
+    return SourceSpan(file, text.count("\n", 0, found.start()) + 1, text=found[0])

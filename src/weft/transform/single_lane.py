@@ -11,8 +11,11 @@ from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.intrinsics import INTRINSICS
 from weft.ir.types import I32, I64
 
-_OWN_VALUE = ("weft.any", "weft.all", "weft.shfl.idx.i32", "weft.shfl.idx.i64")
-_ONE_BIT = ("weft.ballot", "weft.popcount")
+_OWN_VALUE = (
+    *("weft.any", "weft.all", "weft.shfl.idx.i32", "weft.shfl.idx.i64"),
+    *("weft.extract.i32", "weft.extract.i64", "weft.compact.i32", "weft.compact.i64"),
+)
+_ONE_BIT = ("weft.ballot", "weft.ballot.i32", "weft.popcount")
 
 
 def run_single_lane(function: Function) -> None:
@@ -28,7 +31,7 @@ def _alone(call: Instruction) -> Value | None:
     if name in _OWN_VALUE:
         return call.args[0]
     if name in _ONE_BIT:
-        return Builder(before=call).cast("zext", call.args[0], I64)
+        return Builder(before=call).cast("zext", call.args[0], call.type)
     if name in ("weft.active", "weft.match.any.i64"):
         return ConstInt(I64, 1)
     if name == "weft.mask":

@@ -120,6 +120,12 @@ def _visit_horizontal(engine: Engine, call: Instruction, name: str) -> Shape:
         if one_group and first and not engine.partial(call):
             return engine.uniform(call)
         return engine.varying(call)
+    if name.startswith(("weft.extract.", "weft.compact.")):
+        value, which = shapes
+        if value.is_uniform:
+            return like(engine, call, value)
+        one_lane = name.startswith("weft.extract.") and one_group and which.is_uniform
+        return engine.uniform(call) if one_lane else engine.varying(call)
     if name == "weft.match.any.i64":
         # All lanes have the same value: each gets the set of all active lanes.
         return engine.uniform(call) if one_group and shapes[0].is_uniform else engine.varying(call)

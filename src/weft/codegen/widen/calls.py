@@ -13,7 +13,7 @@ from weft.codegen.widen.representation import depends_on_arguments_only
 from weft.codegen.widen.simd_calls import SimdFunction, call_simd, signature_of_call
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstFloat, Function, Instruction, Poison, Value
-from weft.ir.intrinsics import IntrinsicKind, kind_of
+from weft.ir.intrinsics import is_lane_operation
 from weft.ir.locations import span_of
 from weft.ir.types import FloatType, FunctionType, VectorType
 
@@ -69,7 +69,7 @@ def _require_no_warp_operations(call: Instruction) -> None:
             continue
         seen.add(function)
         for instruction in function.instructions():
-            if kind_of(instruction.callee_name) is IntrinsicKind.HORIZONTAL:
+            if is_lane_operation(instruction.callee_name):
                 raise UnsupportedError(
                     f"{function.name} uses warp operations and cannot be called for all lanes at once",
                     span_of(instruction),

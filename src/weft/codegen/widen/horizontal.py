@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from weft.codegen.widen.compact import widen_compact
 from weft.codegen.widen.context import Widening, any_lane, mask_bits
-from weft.codegen.widen.shuffles import widen_match, widen_shuffle
+from weft.codegen.widen.shuffles import widen_extract, widen_match, widen_shuffle
+from weft.diag.errors import UnsupportedError
 from weft.ir import FALSE, TRUE, ConstInt, Instruction, Value
+from weft.ir.locations import span_of
 from weft.ir.types import I64, IntType
 
 
@@ -46,12 +49,23 @@ def _whole(w: Widening, call: Instruction) -> Value:
 
 
 def _bits64(w: Widening, mask: Value) -> Value:
+    return _bits(w, mask, I64)
+
+
+def _bits(w: Widening, mask: Value, type: IntType) -> Value:
     bits = mask_bits(w.builder, mask)
-    return bits if w.lanes.width == 64 else w.builder.cast("zext", bits, I64)
+    return bits if w.lanes.width == type.bits else w.builder.cast("zext", bits, type)
 
 
 def _ballot(w: Widening, call: Instruction) -> None:
-    w.set_scalar(call, _bits64(w, _whole(w, call)))
+    type = call.type
+    assert isinstance(type, IntType)
+    if w.lanes.width > type.bits:
+        raise UnsupportedError(
+            f"a ballot of {w.lanes.width} lanes does not fit {type.bits} bits", span_of(call),
+            "declare it with a result of 64 bits, or use fewer lanes",
+        )  # fmt: skip
+    w.set_scalar(call, _bits(w, _whole(w, call), type))
 
 
 def _popcount(w: Widening, call: Instruction) -> None:
@@ -86,6 +100,7 @@ _HANDLERS: dict[str, Callable[[Widening, Instruction], None]] = {
     "weft.any": _any,
     "weft.all": _all,
     "weft.ballot": _ballot,
+    "weft.ballot.i32": _ballot,
     "weft.popcount": _popcount,
     "weft.active": _active,
     "weft.mask": _mask,
@@ -93,6 +108,10 @@ _HANDLERS: dict[str, Callable[[Widening, Instruction], None]] = {
     "weft.num.lanes": _num_lanes,
     "weft.shfl.idx.i32": widen_shuffle,
     "weft.shfl.idx.i64": widen_shuffle,
+    "weft.extract.i32": widen_extract,
+    "weft.extract.i64": widen_extract,
+    "weft.compact.i32": widen_compact,
+    "weft.compact.i64": widen_compact,
     "weft.match.any.i64": widen_match,
     "weft.warp.sync": lambda w, call: None,
 }

@@ -53,9 +53,9 @@ def _define(w: Widening, name: str, type: VectorType, part: int) -> Function:
     function.attributes = _PURE
     vector, lanes = function.args
     builder = Builder(function.add_block("entry"))
-    sources = _parts(builder, vector, count, part)
+    sources = in_parts(builder, vector, count, part)
     results: list[Value] = []
-    for wanted in _parts(builder, lanes, count, part):
+    for wanted in in_parts(builder, lanes, count, part):
         within = builder.binary("and", wanted, _splat(I32, part, part - 1))
         result = _permute_register(builder, sources[0], within, part)
         for number, source in enumerate(sources[1:], 1):
@@ -70,7 +70,8 @@ def _splat(type: IntType, count: int, value: int) -> ConstSplat:
     return ConstSplat(VectorType(type, count), ConstInt(type, value))
 
 
-def _parts(builder: Builder, vector: Value, count: int, part: int) -> list[Value]:
+def in_parts(builder: Builder, vector: Value, count: int, part: int) -> list[Value]:
+    """A vector of `count` elements as vectors of `part` elements."""
     if part == count:
         return [vector]
     return [

@@ -13,7 +13,7 @@ from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.permute import permute
 from weft.ir import FALSE, ConstInt, Instruction, Poison, Value
-from weft.ir.types import I1, I64, IntType, VectorType, int_type
+from weft.ir.types import I1, I32, I64, IntType, VectorType, int_type
 
 
 def widen_shuffle(w: Widening, call: Instruction) -> None:
@@ -78,6 +78,31 @@ def _active_at(w: Widening, mask: Value, lane: Value) -> Value:
     )
 
 
+def widen_extract(w: Widening, call: Instruction) -> None:
+    """``weft.extract``: as a shuffle, but for lanes that are not there, of which any value will do."""
+    value, source = call.args
+    if call in w.kept:
+        w.set_scalar(call, w.scalar(value) if w.is_uniform(value) else _taken_out(w, value, source))
+        return
+    lanes = lane_numbers(source, w.lanes.width)
+    own = w.vector(value)
+    if lanes is not None:
+        pattern = [lane if lane < w.lanes.width else -1 for lane in lanes]
+        w.set_vector(call, w.builder.shuffle(own, Poison(own.type), pattern))
+    elif w.is_uniform(source):
+        w.set_vector(call, broadcast(w.builder, _taken_out(w, value, source), w.lanes))
+    else:
+        numbers = w.vector(source)
+        last = w.lanes.splat(ConstInt(I32, w.lanes.width - 1))
+        w.set_vector(call, permute(w, own, w.builder.binary("and", numbers, last)))
+
+
+def _taken_out(w: Widening, value: Value, source: Value) -> Value:
+    """The value in the lane that `source`, the same for all lanes, names."""
+    lane = w.scalar(source) if w.is_uniform(source) else of_an_active_lane(w, source)
+    return w.builder.extract_element(w.vector(value), lane)
+
+
 def widen_match(w: Widening, call: Instruction) -> None:
     """``weft.match.any``: for each lane the set of lanes with its value, in a loop over the distinct values."""
     builder = w.builder
@@ -135,6 +160,8 @@ def lane_numbers(value: Value, width: int) -> list[int] | None:
         return None
     if value.callee_name == "weft.lane.id":
         return list(range(width))
+    if value.callee_name == "weft.num.lanes":
+        return [width] * width
     fold = _FOLDED.get(value.op)
     if fold is None:
         return None

@@ -60,6 +60,7 @@ def widen_function(
     find_simd: FindSimd = lambda function, signature: None,
     into: Function | None = None,
     entry_mask: Argument | None = None,
+    scalar_result: bool = True,
 ) -> tuple[Function, WideningNotes]:
     """Add the SIMD version of `source` to `module` under `name`; `isa` is the host's unless given.
 
@@ -69,6 +70,8 @@ def widen_function(
         Finds versions of called functions.
     into
         The declaration that becomes the version; its type says whether the result is one for all lanes.
+    scalar_result
+        Whether a uniform result is returned as one value, not as a vector.
     entry_mask
         The parameter that says which lanes the function is called for, if it may be a part of them.
     """
@@ -77,7 +80,7 @@ def widen_function(
     params = tuple(a.type if a in kept else lanes.vector(a.type) for a in source.args)
     if into is None:
         result = source.fn_type.result
-        if not result.is_void and not _returns_scalar(source, divergence, kept):
+        if not (result.is_void or (scalar_result and _returns_scalar(source, divergence, kept))):
             result = lanes.vector(result)
         into = module.add_function(
             Function(name, FunctionType(result, params), tuple(a.name for a in source.args))

@@ -1,0 +1,62 @@
+"""``weft.compact``: the values of chosen lanes, side by side from lane 0 on.
+
+LLVM has an intrinsic for one register. Of several, each one's chosen values are stored behind those of the one before;
+what lies behind the last chosen value is overwritten or never read.
+"""
+
+from __future__ import annotations
+
+from weft.codegen.widen.active_lane import of_an_active_lane
+from weft.codegen.widen.context import Widening, mask_bits
+from weft.codegen.widen.masked import mangled
+from weft.codegen.widen.permute import in_parts
+from weft.ir import FALSE, ConstInt, Instruction, Poison, Value
+from weft.ir.types import I32, I64, ArrayType, IntType, PointerType, VectorType
+
+
+def widen_compact(w: Widening, call: Instruction) -> None:
+    """Widen the call; only active lanes are chosen."""
+    value, chosen = call.args
+    if call in w.kept:
+        w.set_scalar(call, w.scalar(value) if w.is_uniform(value) else of_an_active_lane(w, value))
+        return
+    builder, width = w.builder, w.lanes.width
+    own, mask = w.vector(value), builder.unary("freeze", w.vector(chosen))
+    if w.mask is not None:
+        mask = builder.select(w.mask, mask, w.lanes.splat(FALSE))
+    element = call.type
+    assert isinstance(element, IntType)
+    part = min(width, w.isa.lanes(element.bits))
+    if part == width:
+        w.set_vector(call, _compressed(w, own, mask))
+        return
+    room = _room(w, element, width + part)
+    behind: Value = room
+    for values, wanted in zip(
+        in_parts(builder, own, width, part), in_parts(builder, mask, width, part), strict=True
+    ):
+        builder.store(_compressed(w, values, wanted), behind, align=element.bits // 8)
+        behind = builder.gep(element, behind, (_count(w, wanted),))
+    w.set_vector(call, builder.load(own.type, room, align=element.bits // 8))
+
+
+def _compressed(w: Widening, values: Value, mask: Value) -> Value:
+    """The elements of one register that are chosen, first; then poison."""
+    name = f"llvm.experimental.vector.compress.{mangled(values.type)}"
+    compress = w.intrinsic(name, values.type, (values.type, mask.type, values.type))
+    return w.builder.call(compress, (values, mask, Poison(values.type)))
+
+
+def _count(w: Widening, mask: Value) -> Value:
+    assert isinstance(mask.type, VectorType)
+    bits = mask_bits(w.builder, mask)
+    if mask.type.count < 64:
+        bits = w.builder.cast("zext", bits, I64)
+    return w.builder.call(w.intrinsic("llvm.ctpop.i64", I64, (I64,)), (bits,))
+
+
+def _room(w: Widening, element: IntType, count: int) -> Instruction:
+    """A stack object of so many elements."""
+    attrs = {"allocated_type": ArrayType(element, count), "align": 0, "space": 0}
+    room = Instruction("alloca", PointerType(0), (ConstInt(I32, 1),), name="compact", attrs=attrs)
+    return w.target.entry.insert(0, room)
