@@ -32,6 +32,9 @@ class CompileOptions:
         sees to that.
     lock_step
         Whether each work-group is one lane group: it has one row of at most `width` threads. The launcher sees to that.
+    whole_rows
+        Whether the rows of work-groups are whole lane groups, if the kernel has barriers and that makes for less code.
+        `LoweredKernel.row_multiple` says of how many threads rows are to be multiples then; the launcher sees to that.
     """
 
     fastmath: FastMath = False
@@ -40,13 +43,15 @@ class CompileOptions:
     boscc: str = "auto"
     small_arrays: bool = True
     lock_step: bool = False
+    whole_rows: bool = False
 
     @property
     def key(self) -> str:
         """The options as text, for the compile cache."""
         return (
             f"fastmath={self.fastmath} width={self.width} warp={self.warp} boscc={self.boscc} "
-            f"small_arrays={self.small_arrays} lock_step={self.lock_step}"
+            f"small_arrays={self.small_arrays} lock_step={self.lock_step} "
+            f"whole_rows={self.whole_rows}"
         )
 
 

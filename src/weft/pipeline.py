@@ -26,7 +26,7 @@ With ``WEFT_CHECK=1`` each stage is verified, and the program before and after i
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
@@ -102,6 +102,8 @@ class LoweredKernel:
         How groups are handed out.
     barrier_width
         Threads of a lane group of a kernel with barriers that has versions for smaller work-groups; 0 for others.
+    row_multiple
+        It is for work-groups whose rows have a multiple of so many threads.
     summary
         What vectorization did; None where it was not.
     """
@@ -116,6 +118,7 @@ class LoweredKernel:
     stages: list[Stage] = field(default_factory=list)
     run_unit: RunUnit = field(default_factory=RunUnit)
     barrier_width: int = 0
+    row_multiple: int = 1
     summary: VectorizationSummary | None = None
 
 
@@ -196,10 +199,12 @@ def lower_kernel(
         text = write_module(module, plain=True)
     lines = program.lines if isinstance(program, (GroupContinuations, WarpContinuations)) else ()
     unit = program.run_unit if isinstance(program, RowKernel) else RunUnit()
-    barrier_width = program.width if isinstance(program, GroupContinuations) else 0
+    barrier_width = program.width if isinstance(program, GroupContinuations) and warp is None else 0
+    row_multiple = program.row_multiple if isinstance(program, GroupContinuations) else 1
     return LoweredKernel(
-        text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit, barrier_width, summary
-    )
+        text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit,
+        barrier_width, row_multiple, summary,
+    )  # fmt: skip
 
 
 def _split(
@@ -212,19 +217,22 @@ def _split(
 ) -> tuple[GroupContinuations | WarpContinuations, VectorizationSummary]:
     """Replace a kernel with barriers by its continuations."""
     domain = domain_named("product", called.lanes.extents)
-    by_number = clone_function(kernel, f"{kernel.name}.by_number") if stages.linear else None
+    any_rows = stages.linear and not options.whole_rows
+    by_number = clone_function(kernel, f"{kernel.name}.by_number") if any_rows else None
 
     def shapes(function: Function) -> dict[Value, Shape]:
         return {a: domain.strided(1, 64, width) for a in function.args if a.name == "tid.x"}
 
     def observe(stage: str, module: Module) -> None:
         # Lane groups of consecutive numbers are along rows in some work-groups only.
-        if by_number is None:
+        if not stages.linear:
             stages.add(stage, module, Version(kernel.name, Form.THREADS, oblivious=True), width)
 
-    program, summary = vectorize_at_barriers(module, kernel, shapes(kernel), called, observe)
+    program, summary = vectorize_at_barriers(
+        module, kernel, shapes(kernel), called, observe, whole_rows=options.whole_rows
+    )
     if by_number is None:
-        return program, summary
+        return (replace(program, row_multiple=width) if stages.linear else program), summary
     number_linearly(by_number)
     other, _ = vectorize_at_barriers(module, by_number, shapes(by_number), called, linear=True)
     return WarpContinuations(program, other), summary

@@ -62,6 +62,21 @@ def test_a_row_that_fits_in_a_lane_group_has_no_barrier_left() -> None:
     assert "switch i32 %barrier" in other.lowered().text
 
 
+def test_only_rows_that_are_no_whole_lane_groups_have_code_for_some_lanes() -> None:
+    kernel = cuda.jit(width=4)(exchanged)
+    out, votes = np.zeros(24, np.int64), np.zeros(3, np.int64)
+    kernel[3, 8](out, votes)
+    (code,) = kernel.overloads.values()
+    assert code.row_multiple == 4
+    assert ".some" not in code.lowered().text
+    assert not kernel._versions
+    kernel[4, 6](out, votes)
+    assert out.tolist() == expected(4, 6)[0].tolist()
+    (version,) = kernel._versions.values()
+    assert version.row_multiple == 1
+    assert ".some" in version.lowered().text
+
+
 @cuda.jit
 def with_large_local_arrays(out):
     mine = cuda.local.array(40000, dtype=np.int64)
@@ -83,7 +98,7 @@ def test_large_local_arrays_leave_room_for_fewer_lanes(threads: int) -> None:
 def test_a_width_that_is_asked_for_is_kept() -> None:
     kernel = cuda.jit(width=16)(exchanged)
     kernel[8, 8](np.zeros(64, np.int64), np.zeros(8, np.int64))
-    assert not kernel._versions
+    assert {options.width for _, options in kernel._versions} == {16}
 
 
 @cuda.jit

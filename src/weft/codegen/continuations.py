@@ -31,7 +31,7 @@ DIVERGED = -1
 class LaneContinuation:
     """A continuation for lane groups: `full` runs all threads, `masked` those whose bits its last argument has.
 
-    With one lane there is no `masked`.
+    There is no `masked` with one lane, or where no lane group runs in part.
     """
 
     full: Function
@@ -52,6 +52,8 @@ class GroupContinuations:
         Runs on the lanes that did not arrive at a barrier with others; None where all always do.
     linear
         Whether lane groups are of consecutive linear numbers (`weft.codegen.lane_order`).
+    row_multiple
+        Rows of work-groups have a multiple of so many threads.
     """
 
     width: int
@@ -59,6 +61,7 @@ class GroupContinuations:
     split: BarrierProgram
     settle: Function | None = None
     linear: bool = False
+    row_multiple: int = 1
 
     @property
     def lines(self) -> tuple[int, ...]:
@@ -158,7 +161,7 @@ class _Rounds:
         with each_lane_group(self.group, self.program.width, self.program.linear) as lanes:
             state = builder.gep(I64, self.live, (lanes.index,))
             skip = function.add_block("next.lanes")
-            live = lanes.lanes
+            live = lanes.lanes if self.program.parts[k].masked else all_lanes(self.program.width)
             if k:
                 live = builder.load(I64, state, align=8)
                 run = function.add_block("run")

@@ -1,8 +1,9 @@
 """The region vectorizer for kernels with barriers (Karrenberg and Hack, §2.3, on Moll's chain).
 
 The kernel is made control-uniform as any other, then split at its barriers, and each continuation is widened: once for
-lane groups all of whose threads run, once for some of them. Shapes are those found in the whole kernel: a continuation
-alone knows less, as values come out of the frame.
+lane groups all of whose threads run, and once for some of them if there are such lane groups; there are none where rows
+of work-groups are whole lane groups and all threads of a lane group come to each barrier together. Shapes are those
+found in the whole kernel: a continuation alone knows less, as values come out of the frame.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ def vectorize_at_barriers(
     called: FunctionVectorizer,
     observe: Observer = lambda stage, module: None,
     linear: bool = False,
+    whole_rows: bool = False,
 ) -> tuple[GroupContinuations, VectorizationSummary]:
     """Replace `kernel` in `module` by SIMD continuations.
 
@@ -46,6 +48,8 @@ def vectorize_at_barriers(
         The versions of called functions, which gives the lane group too.
     linear
         Whether lane groups are of consecutive linear numbers.
+    whole_rows
+        Whether rows of work-groups are whole lane groups.
 
     Raises
     ------
@@ -61,14 +65,15 @@ def vectorize_at_barriers(
     whole = analyze_divergence(
         kernel, domain=domain_named("product", lanes.extents), initial=shapes, width=width
     )
-    chain = _Widener(module, called, whole, shapes, summary)
+    in_parts = not (whole_rows and split.arrives_whole)
+    chain = _Widener(module, called, whole, shapes, summary, in_parts)
     common = _common_values(split, analyze_group(kernel, linear)) if split.arrives_whole else set()
     program, parts = chain.widen(split, common)
     settle = None
     if not program.arrives_whole:
         settle = build_settle(module, f"{kernel.name}.settle", parts, program.frame_bytes)
     del module.functions[kernel.name]
-    return GroupContinuations(width, parts, program, settle, linear), summary
+    return GroupContinuations(width, parts, program, settle, linear, 1 if in_parts else width), summary
 
 
 def _common_values(split: KernelAtBarriers, group: Divergence) -> set[Value]:
@@ -93,6 +98,7 @@ class _Widener:
         whole: Divergence,
         shapes: Shapes,
         summary: VectorizationSummary,
+        in_parts: bool,
     ) -> None:
         self.module = module
         self.called = called
@@ -100,11 +106,12 @@ class _Widener:
         self.whole = whole
         self.shapes = shapes
         self.summary = summary
+        self.in_parts = in_parts
 
     def widen(
         self, split: KernelAtBarriers, common: Collection[Value]
     ) -> tuple[BarrierProgram, tuple[LaneContinuation, ...]]:
-        """The continuations, each in its two versions; `common` are the same in the whole work-group."""
+        """The continuations, each in its versions; `common` are the same in the whole work-group."""
         strides = self._strides(split.kernel)
         while True:
             program = split.split(strides, {v for v in common if strides.get(v) == 0})
@@ -158,19 +165,21 @@ class _Widener:
         )
 
     def _part(self, continuation: Continuation, shapes: Shapes, found: Divergence) -> LaneContinuation:
-        function, width = continuation.function, self.lanes.width
-        copies: dict[Value, Value] = {}
-        some = clone_function(function, f"{function.name}.some", copies)
-        full, notes = self._widened(function, found, f"{function.name}.w{width}")
+        function = continuation.function
+        masked = self._masked(function, shapes) if self.in_parts else None
+        full, notes = self._widened(function, found, f"{function.name}.w{self.lanes.width}")
         self.summary.notes.notes += notes.notes
         self.summary.notes.scalar += notes.scalar
         self.summary.notes.vector += notes.vector
-        run_for_lanes(self.module, some, width)
-        divergence = self._analyze(some, {copies[v]: s for v, s in shapes.items() if v in copies})
-        masked, _ = self._widened(some, divergence, f"{function.name}.w{width}.some")
-        for source in (function, some):
-            del self.module.functions[source.name]
         return LaneContinuation(full, masked)
+
+    def _masked(self, function: Function, shapes: Shapes) -> Function:
+        """The version of a continuation for some lanes."""
+        copies: dict[Value, Value] = {}
+        some = clone_function(function, f"{function.name}.some", copies)
+        run_for_lanes(self.module, some, self.lanes.width)
+        divergence = self._analyze(some, {copies[v]: s for v, s in shapes.items() if v in copies})
+        return self._widened(some, divergence, f"{function.name}.w{self.lanes.width}.some")[0]
 
     def _widened(self, function: Function, found: Divergence, name: str) -> tuple[Function, WideningNotes]:
         called = self.called
@@ -178,6 +187,7 @@ class _Widener:
             self.module, function, found, self.lanes, name, called.find_math, called.isa, called.version
         )
         called.finish()
+        del self.module.functions[function.name]
         return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,8 @@ class CompiledKernel:
         Whether it did.
     barrier_width
         Threads of a lane group if there are versions for smaller work-groups, else 0.
+    row_multiple
+        It serves work-groups whose rows have a multiple of so many threads.
     """
 
     __slots__ = (
@@ -67,6 +69,7 @@ class CompiledKernel:
         "from_cache",
         "launcher",
         "remarks",
+        "row_multiple",
         "source",
         "timings",
         "types",
@@ -81,6 +84,7 @@ class CompiledKernel:
         code, metadata, self.from_cache = self._code()
         arena = ArenaNeeds(**metadata["arena"])
         self.barrier_width: int = metadata["barrier_width"]
+        self.row_multiple: int = metadata["row_multiple"]
         packer = packer_for(source.name, source.parameters, types)
         explain = functools.partial(_explain, source.name, tuple(metadata["barrier_lines"]))
         self.launcher: Launcher | CheckedLauncher = Launcher(
@@ -112,6 +116,7 @@ class CompiledKernel:
             "arena": asdict(lowered.arena),
             "run_unit": asdict(lowered.run_unit),
             "barrier_width": 0 if self.source.options.width else lowered.barrier_width,
+            "row_multiple": lowered.row_multiple,
             "barrier_lines": list(lowered.barrier_lines),
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
         }
@@ -141,10 +146,6 @@ class CompiledKernel:
         from weft.cuda.build import assembly
 
         return assembly(self.lowered())
-
-    def launch(self, shape: LaunchShape, args: Sequence[Any]) -> None:
-        """Run the kernel on arguments of exactly the compiled types."""
-        self.launcher.launch(shape, args, checked=True)
 
 
 def _load(entry: CacheEntry) -> LoadedCode | None:

@@ -59,7 +59,8 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.debug = debug
-        self._source = KernelSource(function, options or CompileOptions())
+        # Rows of most launches are whole lane groups, and code for these alone is made in half the time.
+        self._source = KernelSource(function, replace(options or CompileOptions(), whole_rows=True))
         self.overloads: dict[Types, CompiledKernel] = {}
         self._versions: dict[tuple[Types, CompileOptions], CompiledKernel] = {}
         self._fixed = bool(signatures)
@@ -137,23 +138,30 @@ class Kernel:
             self._serving(compiled, shape, args).launcher.launch(shape, args, checked=True)
 
     def _serving(self, compiled: CompiledKernel, shape: LaunchShape, args: tuple[Any, ...]) -> CompiledKernel:
-        """The compiled kernel, or its version for large arrays or for small work-groups.
+        """The compiled kernel, or its version for large arrays, for small work-groups, or for rows of any length.
 
         Lane groups have as few threads as a row, so that none are wasted; a work-group that is one lane group needs
         no barriers.
         """
         large, row = has_large_array(args), shape.block[0]
-        if not large and row > compiled.barrier_width:
+        if not large and row > compiled.barrier_width and row % compiled.row_multiple == 0:
             return compiled
         options = self._source.options
         if large:
             options = replace(options, small_arrays=False)
+            compiled = self._version(compiled, options)
         width = 1 << (row - 1).bit_length()
         if row == shape.group_threads and 1 < width <= compiled.barrier_width:
             options = replace(options, width=width, lock_step=True)
         elif width < compiled.barrier_width:
-            options = replace(options, width=width)
-        if options == self._source.options:
+            options = replace(options, width=width, whole_rows=row == width)
+        elif row % compiled.row_multiple:
+            options = replace(options, whole_rows=False)
+        return self._version(compiled, options)
+
+    def _version(self, compiled: CompiledKernel, options: CompileOptions) -> CompiledKernel:
+        """The kernel for the same types under these options."""
+        if options == compiled.source.options:
             return compiled
         return made_once(
             self._versions,
