@@ -2,12 +2,14 @@
 
 from weft.diag.errors import (
     ArgumentError,
+    ArrayShapeError,
     BarrierDivergence,
     CompileError,
     InterpError,
     IRSyntaxError,
     LaunchError,
     MiscompilationError,
+    OutOfMemoryError,
     SanitizerError,
     SettingError,
     SignatureError,
@@ -19,12 +21,14 @@ from weft.diag.errors import (
 
 __all__ = [
     "ArgumentError",
+    "ArrayShapeError",
     "BarrierDivergence",
     "CompileError",
     "IRSyntaxError",
     "InterpError",
     "LaunchError",
     "MiscompilationError",
+    "OutOfMemoryError",
     "SanitizerError",
     "SettingError",
     "SignatureError",

@@ -19,12 +19,13 @@ from weft.analysis.loop_promises import loop_promises
 from weft.analysis.parallel_loops import Obstacle, parallel_loop
 from weft.codegen.parallel_launch import run_in_parallel
 from weft.codegen.parallel_loops import vectorize_loop
-from weft.codegen.slots import build_slot_entry
+from weft.codegen.slots import SlotInterface, build_slot_entry
 from weft.diag.errors import UnsupportedError
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Function, Module
 from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
 from weft.ir.layout import parse_datalayout
 from weft.ir.locations import span_of
@@ -50,11 +51,14 @@ class LoweredFunction:
         The module, and the function that the runtime calls.
     parallel
         Whether it has jobs for the thread pool.
+    heap
+        Whether it allocates.
     """
 
     text: str
     entry: str
     parallel: bool
+    heap: bool
     timings: Timings
     math: dict[str, MathSymbol] = field(default_factory=dict)
     remarks: RemarkLog = field(default_factory=RemarkLog)
@@ -63,14 +67,14 @@ class LoweredFunction:
 def lower_function(
     module: Module,
     name: str,
-    result_pointers: int,
+    interface: SlotInterface,
     options: JitOptions,
     spec: TargetSpec,
     timings: Timings | None = None,
 ) -> LoweredFunction:
     """Run all stages before the final one; `module` is used up.
 
-    `result_pointers` of the last parameters are where results go.
+    `interface` says what its last parameters are.
 
     Raises
     ------
@@ -87,10 +91,10 @@ def lower_function(
         text = optimize(text, CANONICAL, spec.machine)
     with timings.measure("passes"):
         module = read_module(text)
-        lowered = LoweredFunction("", "", False, timings)
+        lowered = LoweredFunction("", "", False, uses_heap(module), timings)
         for function in list(module.definitions()):
             lowered.parallel |= _parallelize(module, function, options, spec, lowered)
-        entry = build_slot_entry(module, module.functions[name], result_pointers)
+        entry = build_slot_entry(module, module.functions[name], interface)
         lowered.entry = entry.name
         for function in module.definitions():
             if function is not entry:

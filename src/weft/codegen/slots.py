@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, IntType, Type
 
 
-def build_slot_entry(module: Module, function: Function, result_pointers: int = 0) -> Function:
+@dataclass(frozen=True, slots=True)
+class SlotInterface:
+    """What a function does with its last parameters.
+
+    Parameters
+    ----------
+    results
+        Scalars in its result. One is returned; several are stored through as many parameters, the last ones.
+    has_frame
+        Whether the parameter before these is a frame that blocks are handed over to (`weft.ir.heap`).
+    """
+
+    results: int
+    has_frame: bool = False
+
+
+def build_slot_entry(module: Module, function: Function, interface: SlotInterface) -> Function:
     """Add ``void NAME.call(ptr slots, ptr results)`` to `module`.
 
-    A result that the function gives back goes into the first slot of `results`; its last `result_pointers`
-    parameters, which it stores results through, point to one slot each.
+    Each scalar of the result goes into a slot of `results`; the frame is behind them.
     """
+    pointers = interface.results if interface.results > 1 else 0
     entry = Function(f"{function.name}.call", FunctionType(VOID, (PTR, PTR)), ("slots", "results"))
     entry.attributes = ("nounwind",)
     module.add_function(entry)
     slots, results = entry.args
     builder = Builder(entry.add_block("entry"))
-    own = len(function.args) - result_pointers
+    own = len(function.args) - pointers - interface.has_frame
 
     def slot(base: Value, index: int) -> Value:
         return builder.gep(I64, base, (const_int(index),), ("inbounds",))
@@ -26,7 +44,9 @@ def build_slot_entry(module: Module, function: Function, result_pointers: int = 
     arguments: list[Value] = [
         _load(builder, slot(slots, i), a.type) for i, a in enumerate(function.args[:own])
     ]
-    arguments += [slot(results, i) for i in range(result_pointers)]
+    if interface.has_frame:
+        arguments.append(slot(results, interface.results))
+    arguments += [slot(results, i) for i in range(pointers)]
     value = builder.call(function, arguments)
     if not function.fn_type.result.is_void:
         stored = builder.cast("zext", value, I8) if value.type is I1 else value

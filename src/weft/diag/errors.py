@@ -9,6 +9,8 @@ exception              also a        raised when
 `SignatureError`       TypeError     a signature cannot be read, or does not fit the function
 `ArgumentError`        both          arguments of a launch do not fit: number, kind, dtype, read-only array
 `LaunchError`          ValueError    grid, block or shared memory of a launch are missing or out of range
+`ArrayShapeError`      ValueError    a compiled function makes an array of a negative extent
+`OutOfMemoryError`     MemoryError   there is no memory for an array that a compiled function makes
 `SettingError`         ValueError    a setting or an environment variable of weft has a senseless value
 `IRSyntaxError`        ValueError    LLVM text is malformed, or holds something the reader does not know
 `VerifyError`                        a P-LLVM function breaks a rule of the representation
@@ -81,6 +83,14 @@ class ArgumentError(SignatureError, ValueError):
 
 class LaunchError(WeftError, ValueError):
     """The configuration of a launch (grid, block, shared memory) is missing or out of range."""
+
+
+class ArrayShapeError(WeftError, ValueError):
+    """A compiled function was to make an array of a negative extent."""
+
+
+class OutOfMemoryError(WeftError, MemoryError):
+    """There was no memory for an array that a compiled function was to make."""
 
 
 class SettingError(WeftError, ValueError):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import FunctionType
+from typing import Any
 
+from weft.codegen.slots import SlotInterface
 from weft.diag.remarks import Remark
 from weft.frontend.python.compile import compile_python
 from weft.frontend.python.components import components
@@ -16,17 +19,25 @@ from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import WHOLE, optimize
 
 
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What a call gives: what the function returns, and the errors it may raise, by number from 1."""
+
+    description: Description
+    errors: list[list[Any]]
+
+
 def lower(
     function: FunctionType, types: tuple[KernelType, ...], options: JitOptions, timings: Timings
-) -> tuple[LoweredFunction, Description, tuple[Remark, ...]]:
-    """Take a function through front end and pipeline; with what it returns, and what was remarked."""
+) -> tuple[LoweredFunction, Results, tuple[Remark, ...]]:
+    """Take a function through front end and pipeline; with what a call gives, and what was remarked."""
     with timings.measure("frontend"):
         made = compile_python(function, types, fastmath=options.fastmath, device=True)
         result = describe_result(made.result)
-    parts = len(components(made.result))
-    pointers = parts if parts > 1 else 0
-    lowered = lower_function(made.module, made.kernel.name, pointers, options, TargetSpec.host(), timings)
-    return lowered, result, (*made.remarks, *lowered.remarks)
+    interface = SlotInterface(len(components(made.result)), made.allocates)
+    lowered = lower_function(made.module, made.kernel.name, interface, options, TargetSpec.host(), timings)
+    errors = [[kind, message, at.file, at.line, at.column] for kind, message, at in made.errors]
+    return lowered, Results(result, errors), (*made.remarks, *lowered.remarks)
 
 
 def emit(lowered: LoweredFunction) -> bytes:

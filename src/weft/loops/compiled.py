@@ -14,15 +14,19 @@ from weft.frontend.python.types import KernelType
 from weft.jit_options import JitOptions
 from weft.options import Timings
 from weft.runtime.cache import CacheEntry, cache_key, default_cache
+from weft.runtime.heap import Block, heap_symbols
 from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
-from weft.runtime.results import result_memory, result_reader
+from weft.runtime.results import handed_over, result_memory, result_reader, slots_of
 from weft.runtime.symbols import called_symbols
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec
 
 if TYPE_CHECKING:
     from weft.jit_pipeline import LoweredFunction
+    from weft.loops.build import Results
+
+NO_BLOCKS: Sequence[Block] = ()
 
 
 class CompiledFunction:
@@ -37,8 +41,8 @@ class CompiledFunction:
     """
 
     __slots__ = (
-        "_code", "_entry", "_format", "_lowered", "_packer", "_parallel", "_read", "_remarks", "_result",
-        "function", "options", "timings", "types",
+        "_code", "_entry", "_errors", "_format", "_heap", "_lowered", "_memory", "_packer", "_parallel", "_read",
+        "_remarks", "_results", "_slots", "function", "options", "timings", "types",
     )  # fmt: skip
 
     def __init__(self, function: FunctionType, types: tuple[KernelType, ...], options: JitOptions) -> None:
@@ -48,14 +52,17 @@ class CompiledFunction:
         self.timings = Timings()
         self._lowered: LoweredFunction | None = None
         self._remarks: tuple[Remark, ...] = ()
-        self._result: list[Any] = []
+        self._results: Results | None = None
         code = function.__code__
         self._packer = packer_for(function.__name__, code.co_varnames[: code.co_argcount], types)
         self._format = struct.Struct("@" + self._packer.formats)
         self._code, metadata = self._load()
         self._parallel: bool = metadata["parallel"]
-        self._result = metadata["result"]
-        self._read = result_reader(self._result)
+        self._heap: bool = metadata["heap"]
+        self._errors: list[Any] = metadata["errors"]
+        result = metadata["result"]
+        self._slots = slots_of(result)
+        self._memory, self._read = result_memory(result), result_reader(result)
         signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
         self._entry = signature(self._code.address(metadata["entry"]))
 
@@ -73,10 +80,13 @@ class CompiledFunction:
         from weft.loops.build import emit
 
         lowered = self.lowered()
+        assert self._results is not None
         metadata: dict[str, Any] = {
             "entry": lowered.entry,
             "parallel": lowered.parallel,
-            "result": self._result,
+            "heap": lowered.heap,
+            "result": self._results.description,
+            "errors": self._results.errors,
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
         }
         entry = CacheEntry(emit(lowered), metadata)
@@ -93,14 +103,18 @@ class CompiledFunction:
         ------
         ArgumentError
             A number does not fit its type; nothing has run.
+        ArrayShapeError, OutOfMemoryError
+            An array could not be made.
         """
         try:
-            return self.run(self._packer.pack(args, checked=True))
+            return self.run(self._packer.pack(args, checked=True), args)
         except (struct.error, OverflowError):
             raise self._packer.blame(args) from None
 
-    def run(self, values: Sequence[Any]) -> Any:
+    def run(self, values: Sequence[Any], args: Sequence[Any] = ()) -> Any:
         """Run the function on the values of its slots, which are those of its arguments one after the other.
+
+        A result that leads into an array needs the arguments too.
 
         Raises
         ------
@@ -110,16 +124,17 @@ class CompiledFunction:
         slots = self._format.pack(*values)
         if self._parallel:
             prepare_pool()
-        memory = result_memory(self._result)
+        memory = self._memory()
         self._entry(slots, memory)
-        return self._read(memory)
+        blocks = handed_over(memory, self._slots, self._errors) if self._heap else NO_BLOCKS
+        return self._read(memory, args, blocks)
 
     def lowered(self) -> LoweredFunction:
         """The function as LLVM text before the final pipeline; compiled again when the code was cached."""
         if self._lowered is None:
             from weft.loops.build import lower
 
-            self._lowered, self._result, self._remarks = lower(
+            self._lowered, self._results, self._remarks = lower(
                 self.function, self.types, self.options, self.timings
             )
         return self._lowered
@@ -145,4 +160,6 @@ def _symbols(metadata: Mapping[str, Any]) -> dict[str, int] | None:
     symbols = called_symbols(metadata["math"])
     if symbols is not None and metadata["parallel"]:
         symbols |= parallel_symbols()
+    if symbols is not None and metadata["heap"]:
+        symbols |= heap_symbols()
     return symbols

@@ -17,6 +17,15 @@ def byte_extent(array: np.ndarray[Any, Any]) -> int:
     return sum(spans) + array.itemsize
 
 
+def byte_bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """Return the address of an array's lowest byte, and that behind its highest."""
+    if not array.size:
+        return data_pointer(array), data_pointer(array)
+    spans = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    low = data_pointer(array) + sum(span for span in spans if span < 0)
+    return low, low + sum(map(abs, spans)) + array.itemsize
+
+
 LARGE = 1 << 31
 """Bytes of arrays in which 32 bits are not enough for all places."""
 

@@ -1,19 +1,35 @@
-"""Results of compiled functions: read from 8-byte slots, as Python values."""
+"""Results of compiled functions: read from 8-byte slots, as Python values.
+
+An array comes as its components (`weft.frontend.python.components`). It is the argument itself where it leads to the
+same elements, a view of an argument where it leads into one, and else an array of memory that the function has
+allocated. Behind the slots of a function that allocates is the frame that it leaves to (`weft.ir.heap`).
+"""
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from weft.diag.errors import UnsupportedError
-from weft.frontend.python.types import KernelType, NoneType, Scalar, Tuple
+import numpy as np
+
+from weft.diag.errors import ArrayShapeError, OutOfMemoryError, UnsupportedError, WeftError
+from weft.diag.source import SourceSpan
+from weft.frontend.python.types import Array, KernelType, NoneType, Scalar, Tuple
+from weft.runtime.array_memory import byte_bounds, data_pointer
+from weft.runtime.heap import Block, array_at, blocks_of
 
 Description = list[Any]
-"""A type of results as JSON: ``["none"]``, ``["scalar", kind, bits]`` or ``["tuple", [...]]``."""
+"""A type of results as JSON: ``["none"]``, ``["scalar", kind, bits]``, ``["tuple", [...]]`` or
+``["array", dtype, dimensions, contiguous, readonly, shape or None]``."""
+
+Reader = Callable[[Any, Sequence[Any], Sequence[Block]], Any]
+"""From a result's memory, the arguments, and the blocks that were handed over, to its value."""
 
 _FORMATS = {"f2": "e", "f4": "f", "f8": "d"}
+_ERRORS: dict[str, type[WeftError]] = {"shape": ArrayShapeError, "memory": OutOfMemoryError}
 
 
 def describe_result(type: KernelType) -> Description:
@@ -30,9 +46,12 @@ def describe_result(type: KernelType) -> Description:
         return ["scalar", type.kind, type.bits]
     if isinstance(type, Tuple):
         return ["tuple", [describe_result(item) for item in type.items]]
+    if isinstance(type, Array) and type.space == 0 and (type.shape is None or type.readonly):
+        dtype = repr(np.lib.format.dtype_to_descr(type.dtype.dtype))
+        return ["array", dtype, type.ndim, type.layout == "C", type.readonly, type.shape]
     raise UnsupportedError(
         f"a compiled function cannot return {type}",
-        hint="return numbers and tuples; write arrays that are passed",
+        hint="return numbers, arrays made by np.empty() and the like, and tuples of these",
     )
 
 
@@ -43,26 +62,32 @@ def slots_of(description: Description) -> int:
             return 0
         case "scalar":
             return 2 if description[1] == "c" else 1
+        case "array":
+            _, _, ndim, contiguous, _, shape = description
+            return 1 + (ndim if shape is None else 0) + (0 if contiguous else ndim)
         case _:
             return sum(map(slots_of, description[1]))
 
 
-def result_reader(description: Description) -> Callable[[Any], Any]:
-    """A function of a result's memory that gives its value: int, float, complex, bool, None, or a tuple of such."""
+def result_reader(description: Description) -> Reader:
+    """What gives a result's value: int, float, complex, bool, None, an array, or a tuple of such."""
     return _reader(description, iter(range(0, 8 * slots_of(description), 8)))
 
 
-def _reader(description: Description, offsets: Iterator[int]) -> Callable[[Any], Any]:
+def _reader(description: Description, offsets: Iterator[int]) -> Reader:
     if description[0] == "none":
-        return lambda memory: None
+        return lambda memory, args, blocks: None
     if description[0] == "tuple":
         items = [_reader(item, offsets) for item in description[1]]
-        return lambda memory: tuple(item(memory) for item in items)
+        return lambda memory, args, blocks: tuple([item(memory, args, blocks) for item in items])
+    if description[0] == "array":
+        return _array_reader(description, offsets)
     _, kind, bits = description
     if kind == "c":
         real, imaginary = (_number("f", bits // 2, next(offsets)) for _ in range(2))
-        return lambda memory: complex(real(memory), imaginary(memory))
-    return _number(kind, bits, next(offsets))
+        return lambda memory, args, blocks: complex(real(memory), imaginary(memory))
+    number = _number(kind, bits, next(offsets))
+    return lambda memory, args, blocks: number(memory)
 
 
 def _number(kind: str, bits: int, offset: int) -> Callable[[Any], Any]:
@@ -76,6 +101,89 @@ def _number(kind: str, bits: int, offset: int) -> Callable[[Any], Any]:
     return lambda memory: unpack(memory, offset)[0]
 
 
+def _array_reader(description: Description, offsets: Iterator[int]) -> Reader:
+    _, descr, ndim, contiguous, readonly, known = description
+    dtype = np.lib.format.descr_to_dtype(ast.literal_eval(descr))
+    count = slots_of(description)
+    first, *_ = [next(offsets) for _ in range(count)]
+    unpack = struct.Struct(f"=Q{count - 1}q").unpack_from
+
+    def read(memory: Any, args: Sequence[Any], blocks: Sequence[Block]) -> Any:
+        address, *rest = unpack(memory, first)
+        shape = tuple(rest[:ndim] if known is None else known)
+        strides = _strides(shape, dtype.itemsize) if contiguous else tuple(rest[-ndim:])
+        return _find_array(address, dtype, shape, strides, readonly, args, blocks)
+
+    return read
+
+
+def _strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    strides: list[int] = []
+    for extent in reversed(shape):
+        strides.insert(0, size)
+        size *= extent
+    return tuple(strides)
+
+
+def _find_array(
+    address: int,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    readonly: bool,
+    args: Sequence[Any],
+    blocks: Sequence[Block],
+) -> np.ndarray[Any, Any]:
+    arrays = [a for a in _flat(args) if isinstance(a, np.ndarray)]
+    for array in arrays:
+        same = data_pointer(array) == address and array.dtype == dtype and array.shape == shape
+        # Strides along dimensions of one element or none mean nothing.
+        if same and (array.strides == strides or array.size <= 1 or array.flags.c_contiguous):
+            return array
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    for block in blocks:
+        if block.begin <= address < block.end:
+            return array_at(block, address, dtype, shape, strides, readonly)
+    for array in arrays:
+        low, high = byte_bounds(array)
+        if low <= address < high:
+            return array_at(array, address, dtype, shape, strides, readonly or not array.flags.writeable)
+    # What is left is an array from outside the function, of which its code has a copy.
+    found = np.array(array_at(None, address, dtype, shape, strides, readonly))
+    found.flags.writeable = False
+    return found
+
+
+def _flat(values: Sequence[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _flat(value)
+        else:
+            yield value
+
+
 def result_memory(description: Description) -> Any:
-    """Memory for a result's slots."""
-    return (ctypes.c_int64 * max(1, slots_of(description)))()
+    """The type of memory for a result's slots and, behind them, a frame."""
+    return ctypes.c_int64 * (slots_of(description) + 2)
+
+
+def handed_over(memory: Any, slots: int, errors: Sequence[Sequence[Any]]) -> list[Block]:
+    """The blocks in the frame behind the slots.
+
+    Parameters
+    ----------
+    errors
+        Kind, message, file, line and column of each error, from number 1.
+
+    Raises
+    ------
+    ArrayShapeError, OutOfMemoryError
+        The function has told an error.
+    """
+    blocks = list(blocks_of(memory[slots]))
+    error = memory[slots + 1]
+    if error:
+        kind, message, *place = errors[error - 1]
+        raise _ERRORS[kind](message, SourceSpan(*place))
+    return blocks

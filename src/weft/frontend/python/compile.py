@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.diag.errors import SignatureError, UnsupportedError
 from weft.diag.remarks import RemarkLog
+from weft.diag.source import SourceSpan
 from weft.frontend.python.components import Component, parameter_components
 from weft.frontend.python.lowering.instances import lower_function, make_instance
 from weft.frontend.python.lowering.unit import Options, Unit
@@ -65,6 +66,11 @@ class FrontendResult:
         What is worth telling the user.
     functions
         Every Python function compiled, the first being the one asked for (`fingerprint` makes a key of them).
+    errors
+        What a call may raise: kind (``shape``, ``memory``), message and place; compiled code numbers them from 1.
+    allocates
+        Whether the function makes arrays: it has a parameter more, behind all others but pointers to results, a
+        frame (`weft.ir.heap`) that gets what the result leads into.
     features
         ``barrier``, ``horizontal`` (lane groups matter), ``dynamic_shared``, ``atomic``, ``print``, as used.
     """
@@ -76,6 +82,8 @@ class FrontendResult:
     shared: tuple[SharedObject, ...]
     remarks: RemarkLog
     functions: tuple[FunctionType, ...]
+    errors: tuple[tuple[str, str, SourceSpan], ...]
+    allocates: bool
     features: frozenset[str]
 
     @property
@@ -169,6 +177,8 @@ def compile_python(
         shared,
         unit.remarks,
         tuple(unit.sources),
+        tuple(unit.errors),
+        instance.allocates,
         frozenset(unit.features),
     )
 

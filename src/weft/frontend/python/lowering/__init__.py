@@ -5,6 +5,7 @@ syntax) and `registry` (by object called).
 """
 
 from weft.frontend.python.lowering import (
+    allocation,
     atomics,
     attributes,
     barriers,
@@ -26,6 +27,7 @@ from weft.frontend.python.lowering import (
 )
 
 __all__ = [
+    "allocation",
     "atomics",
     "attributes",
     "barriers",

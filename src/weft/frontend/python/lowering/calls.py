@@ -134,7 +134,12 @@ def call_function(low: Lowering, function: FunctionType, args: Arguments) -> Typ
     for value, type in zip(values, params, strict=True):
         parts = convert(low, value, type)
         passed += [low.builder.cast("zext", p, I8) if p.type is I1 else p for p in parts]
-    return _emit_call(low, instance.function, passed, result_info(instance))
+    result = result_info(instance)
+    if not instance.allocates:
+        return _emit_call(low, instance.function, passed, result)
+    value = _emit_call(low, instance.function, [*passed, low.frame.use(low)], result)
+    low.frame.fail_if_called_failed(low)
+    return value
 
 
 def _emit_call(low: Lowering, function: Any, passed: list[Value], result: KernelType) -> Typed:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.diag.errors import UnsupportedError, WeftError
 from weft.frontend.python.lowering.facts import facts_for
+from weft.frontend.python.lowering.heap import Frame
 from weft.frontend.python.scope import scope_of
 from weft.ir.block import BasicBlock
 from weft.ir.builder import Builder
@@ -90,6 +91,8 @@ class Lowering:
         Targets of ``break`` and ``continue``, innermost last.
     facts
         Lower bounds of variables that hold in the code being lowered because of the conditions around it.
+    frame
+        What it allocates.
     stack
         The functions being lowered, from the kernel to this one.
     unrolled
@@ -99,8 +102,8 @@ class Lowering:
     """
 
     __slots__ = (
-        "builder", "debug_records", "entry", "entry_builder", "exit", "facts", "function", "instance", "loops",
-        "scope", "source", "stack", "subprogram", "unit", "unrolled", "variables", "waiting",
+        "builder", "debug_records", "entry", "entry_builder", "exit", "facts", "frame", "function", "instance",
+        "loops", "scope", "source", "stack", "subprogram", "unit", "unrolled", "variables", "waiting",
     )  # fmt: skip
 
     def __init__(
@@ -126,6 +129,7 @@ class Lowering:
         self.stack = stack
         self.loops: list[tuple[BasicBlock, BasicBlock]] = []
         self.facts: dict[str, int] = {}
+        self.frame = Frame()
         self.unrolled = 0
         self.waiting: NotYetTyped | None = None
         line = source.node.lineno + source.line_offset

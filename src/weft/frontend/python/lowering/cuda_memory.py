@@ -52,7 +52,8 @@ def _is_constant_int(value: Typed) -> bool:
     return len(value.parts) == 1 and isinstance(value.parts[0], ConstInt) and isinstance(value.type, Scalar)
 
 
-def _dtype(value: Typed, name: str) -> Scalar | Record:
+def dtype_of(value: Typed, name: str) -> Scalar | Record:
+    """The type that the argument `dtype` of the function `name` stands for."""
     try:
         found = as_type(value.type.value) if isinstance(value.type, Static) else None
     except SignatureError as error:
@@ -64,7 +65,7 @@ def _dtype(value: Typed, name: str) -> Scalar | Record:
 
 def _arguments(args: Arguments) -> tuple[tuple[int, ...], Scalar | Record]:
     shape, dtype = args.bind("shape", "dtype")
-    return _shape(shape, args.name), _dtype(dtype, args.name)
+    return _shape(shape, args.name), dtype_of(dtype, args.name)
 
 
 def _bytes(shape: tuple[int, ...], dtype: Scalar | Record, name: str, limit: int) -> int:

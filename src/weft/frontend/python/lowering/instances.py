@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from weft.diag.errors import TypingError
 from weft.frontend.python.components import components, parameter_components
 from weft.frontend.python.lowering.context import Lowering, NotYetTyped
+from weft.frontend.python.lowering.heap import keep_variables, leave, zero
 from weft.frontend.python.lowering.joins import Info
-from weft.frontend.python.lowering.typed import Typed, static
+from weft.frontend.python.lowering.typed import NONE, Typed, static
 from weft.frontend.python.lowering.variables import RESULT, VariableTable
 from weft.frontend.python.source import FunctionSource, get_source
 from weft.frontend.python.types import Array, KernelType, Scalar, Static, none
@@ -51,6 +52,8 @@ class Instance:
         Functions being lowered whose result this instance relies on: when they are walked again, so is this.
     recursive
         Whether it calls itself, perhaps through others.
+    allocates
+        Whether it has a parameter more, the frame of its caller (`weft.frontend.python.lowering.heap`).
     """
 
     source: FunctionSource
@@ -62,6 +65,7 @@ class Instance:
     table: VariableTable | None = None
     waits_for: set[Instance] = field(default_factory=set)
     recursive: bool = False
+    allocates: bool = False
 
 
 def type_key(type: KernelType) -> object:
@@ -121,6 +125,10 @@ def lower_function(unit: Unit, instance: Instance, stack: list[Instance]) -> Non
         table = instance.table = VariableTable(assumed)
         low = _walk(unit, instance, table, stack)
         stable = table.finish()
+        if low.frame.value is not None and not instance.allocates:
+            instance.allocates = True
+            # Calls of it in this walk did not give the frame.
+            stable = stable and not instance.recursive
         if stable and low.waiting is None:
             break
         for key in [k for k, other in unit.instances.items() if instance in other.waits_for]:
@@ -158,9 +166,18 @@ def _walk(unit: Unit, instance: Instance, table: VariableTable, stack: list[Inst
     low.start_body()
     _bind_parameters(low, instance)
     _lower_body(low)
+    keep_variables(low)
+    parent: Argument | None = None
+    if low.frame.value is not None:
+        parent = Argument(PTR, "parent", len(function.args), ("noundef",))
+        function.args.append(parent)
     low.start(low.exit)
     if not low.is_dead:
-        _return(low, instance)
+        _return(low, instance, parent)
+    if parent is not None and low.frame.failed is not None:
+        low.start(low.frame.failed)
+        if not low.is_dead:
+            _return_failed(low, parent)
     _finish_entry(low)
     params = tuple(a.type for a in function.args)
     result = function.fn_type.result
@@ -234,16 +251,18 @@ def _pointer_attributes(type: KernelType, path: tuple[int, ...]) -> tuple[str, .
     return ("noundef", align, "readonly") if type.readonly else ("noundef", align)
 
 
-def _return(low: Lowering, instance: Instance) -> None:
+def _return(low: Lowering, instance: Instance, parent: Value | None) -> None:
     """Return the result: one value directly, several through pointers that the caller gives."""
     info = None if instance.is_kernel else low.variables.info(RESULT)
     result = instance.result = none if info is None else info.type
     parts = components(result)
     low.builder.loc = DebugLoc(low.source.node.lineno + low.source.line_offset, 0, low.subprogram)
+    value = low.variables.load(low, RESULT) if parts else NONE
+    if parent is not None:
+        leave(low, parent, value)
     if not parts:
         low.builder.ret()
         return
-    value = low.variables.load(low, RESULT)
     if len(parts) == 1:
         low.function.fn_type = IRFunctionType(parts[0].type, ())
         low.builder.ret(value.value)
@@ -253,6 +272,13 @@ def _return(low: Lowering, instance: Instance) -> None:
         low.function.args.append(argument)
         low.builder.store(part, argument)
     low.builder.ret()
+
+
+def _return_failed(low: Lowering, parent: Value) -> None:
+    """Return no result."""
+    leave(low, parent, NONE)
+    result = low.function.fn_type.result
+    low.builder.ret(None if result.is_void else zero(result))
 
 
 def _finish_entry(low: Lowering) -> None:

@@ -13,6 +13,7 @@ from weft.frontend.python.lowering.casts import to_int64
 from weft.frontend.python.lowering.conditions import jump
 from weft.frontend.python.lowering.context import statement
 from weft.frontend.python.lowering.facts import facts_for
+from weft.frontend.python.lowering.heap import LoopFrame, holding
 from weft.frontend.python.lowering.memory import load_element
 from weft.frontend.python.lowering.registry import Arguments, call
 from weft.frontend.python.lowering.statements import assign
@@ -90,6 +91,7 @@ def _lower_zip(low: Lowering, args: Arguments) -> Typed:
 @statement(ast.While)
 def _lower_while(low: Lowering, node: ast.While) -> None:
     head, body, orelse, end = _blocks(low, "while")
+    frame = LoopFrame(low, low.builder.block)
     low.branch(head)
     low.start(head)
     low.at(node)
@@ -104,6 +106,7 @@ def _lower_while(low: Lowering, node: ast.While) -> None:
         low.branch(latch)
         low.start(latch)
         if not low.is_dead:
+            frame.end_iteration(low)
             low.branch(head)
     _else_and_end(low, node.orelse, orelse, end)
 
@@ -142,17 +145,25 @@ def _lower_continue(low: Lowering, node: ast.Continue) -> None:
 def _lower_for(low: Lowering, node: ast.For) -> None:
     iterable = low.expr(node.iter)
     low.at(node)
-    items = _constant_items(iterable)
-    if items is not None:
-        _unrolled(low, node, items)
-        return
     source = iterable.static
     if isinstance(source, Range):
         _counted(low, node, source, lambda counter: counter)
         return
-    length, item = _indexed(low, iterable, node)
-    counts = Range(literal(0), length, literal(1))
-    _counted(low, node, counts, item)
+    with holding(low, _looped_over(iterable)):
+        items = _constant_items(iterable)
+        if items is not None:
+            _unrolled(low, node, items)
+            return
+        length, item = _indexed(low, iterable, node)
+        counts = Range(literal(0), length, literal(1))
+        _counted(low, node, counts, item)
+
+
+def _looped_over(iterable: Typed) -> list[Typed]:
+    source = iterable.static
+    if isinstance(source, Zipped):
+        return [value for part in source.sources for value in _looped_over(part)]
+    return [iterable]
 
 
 def _constant_items(iterable: Typed) -> tuple[Typed, ...] | None:
@@ -254,6 +265,7 @@ def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed]
     counter = low.alloca(I64, "counter")
     low.builder.store(start, counter)
     head, body, orelse, end = _blocks(low, "for")
+    frame = LoopFrame(low, low.builder.block)
     low.branch(head)
     low.start(head)
     value = low.builder.load(I64, counter)
@@ -261,12 +273,18 @@ def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed]
     low.branch_if(test, body, orelse if node.orelse else end)
     low.start(body)
     increment = low.new_block("for.inc")
+    if source.parallel:
+        low.frame.failing.append(increment)
     assign(low, node.target, item(Typed(pyint, (value,), low=bound, sure=sure)))
     _loop_body(low, node.body, end, increment)
     low.branch(increment)
+    if source.parallel:
+        low.frame.failing.pop()
+        frame.skip_after_error(low, head, body, increment)
     low.start(increment)
     if not low.is_dead:
         low.at(node)
+        frame.end_iteration(low)
         flags = ("nuw", "nsw") if upwards and sure and bound is not None and bound >= 0 else ("nsw",)
         # The counter is loaded again: SSA construction makes one value of it.
         following = low.builder.binary("add", low.builder.load(I64, counter), step, flags)
@@ -276,6 +294,8 @@ def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed]
             mark_parallel(back)
         low.builder.block = None
     _else_and_end(low, node.orelse, orelse, end)
+    if source.parallel and frame.allocates(low) and not low.is_dead:
+        low.frame.fail_if_called_failed(low)
 
 
 def _continues(

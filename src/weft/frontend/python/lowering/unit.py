@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.diag.remarks import RemarkLog
+from weft.diag.source import SourceSpan
 from weft.frontend.python.lowering.debug_info import DebugInfo
 from weft.frontend.python.source import FunctionSource
 from weft.ir.constants import ConstBytes
@@ -47,6 +48,8 @@ class Unit:
         Functions compiled so far, by function and argument types.
     shared
         Size and alignment of each static shared array, by the call that makes it.
+    errors
+        What compiled code may raise, numbered from 1: kind (``shape``, ``memory``), message, place.
     features
         What the program uses: ``barrier``, ``horizontal``, ``dynamic_shared``, ``print``, ``atomic``.
     """
@@ -56,6 +59,7 @@ class Unit:
     remarks: RemarkLog = field(default_factory=RemarkLog)
     instances: dict[tuple[object, ...], Instance] = field(default_factory=dict)
     shared: dict[tuple[object, ...], tuple[int, int, int]] = field(default_factory=dict)
+    errors: dict[tuple[str, str, SourceSpan], int] = field(default_factory=dict)
     features: set[str] = field(default_factory=set)
     sources: dict[PythonFunction, FunctionSource] = field(default_factory=dict)
     debug_info: DebugInfo = field(default_factory=DebugInfo)

@@ -10,6 +10,7 @@ from weft.diag.source import SourceSpan
 from weft.frontend.python.components import components
 from weft.frontend.python.lowering.casts import convert
 from weft.frontend.python.lowering.context import NotYetTyped
+from weft.frontend.python.lowering.heap import is_pointer
 from weft.frontend.python.lowering.joins import Info, info_of, join_infos
 from weft.frontend.python.lowering.typed import TupleValue, Typed
 from weft.frontend.python.types import NoneType, Static
@@ -155,6 +156,16 @@ class VariableTable:
                     if c.role in _NAMED_ROLES
                 ]
         return variable.slots
+
+    def pointer_slots(self) -> list[Value]:
+        """Where variables hold addresses, the result not counted."""
+        return [
+            slot
+            for name, variable in self._variables.items()
+            if name != RESULT and variable.info is not None and variable.slots is not None
+            for component, slot in zip(components(variable.info.type), variable.slots, strict=True)
+            if is_pointer(component)
+        ]
 
     def finish(self) -> bool:
         """Whether the assumptions of the walk held to its end."""

@@ -1,0 +1,204 @@
+"""NumPy's functions that make arrays: memory of the function's frame (`weft.ir.heap`), in C order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from weft.diag.errors import TypingError, UnsupportedError
+from weft.diag.source import SourceSpan
+from weft.frontend.python.lowering.array_parts import (
+    array_type_of,
+    data_of,
+    element_type,
+    extents_of,
+    make_array,
+)
+from weft.frontend.python.lowering.attributes import total_size
+from weft.frontend.python.lowering.casts import cast, to_int64
+from weft.frontend.python.lowering.cuda_memory import dtype_of
+from weft.frontend.python.lowering.heap import NO_POINTER, error_code
+from weft.frontend.python.lowering.memory import scalar_align, store_element
+from weft.frontend.python.lowering.registry import Arguments, call
+from weft.frontend.python.lowering.typed import Typed, items_of, literal
+from weft.frontend.python.types import (
+    Array,
+    NoneType,
+    Record,
+    Scalar,
+    Tuple,
+    array_type,
+    complex128,
+    float64,
+    int64,
+    pycomplex,
+    pyfloat,
+    pyint,
+)
+from weft.ir import heap
+from weft.ir.builder import const_int
+from weft.ir.constants import ConstInt
+from weft.ir.types import I64
+from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+_STRONG = {pyint: int64, pyfloat: float64, pycomplex: complex128}
+"""What NumPy makes of Python's types."""
+
+
+@call(np.empty)
+def _empty(low: Lowering, args: Arguments) -> Typed:
+    given = _named(args, "shape", "dtype", "order")
+    return _allocate(low, args, _extents(low, given["shape"]), _dtype(given, args.name), zeroed=False)
+
+
+@call(np.zeros)
+def _zeros(low: Lowering, args: Arguments) -> Typed:
+    given = _named(args, "shape", "dtype", "order")
+    return _allocate(low, args, _extents(low, given["shape"]), _dtype(given, args.name), zeroed=True)
+
+
+@call(np.ones)
+def _ones(low: Lowering, args: Arguments) -> Typed:
+    given = _named(args, "shape", "dtype", "order")
+    made = _allocate(low, args, _extents(low, given["shape"]), _dtype(given, args.name), zeroed=False)
+    return _filled(low, made, literal(1))
+
+
+@call(np.full)
+def _full(low: Lowering, args: Arguments) -> Typed:
+    given = _named(args, "shape", "fill_value", "dtype", "order")
+    value = given["fill_value"]
+    default = _STRONG.get(value.type, value.type)  # type: ignore[call-overload]
+    if not isinstance(default, Scalar):
+        raise TypingError(f"an array cannot be filled with {value.type}")
+    dtype = _dtype(given, args.name, default)
+    return _filled(low, _allocate(low, args, _extents(low, given["shape"]), dtype, zeroed=False), value)
+
+
+@call(np.empty_like)
+def _empty_like(low: Lowering, args: Arguments) -> Typed:
+    return _like(low, args, _named(args, "prototype", "dtype", "order"), zeroed=False)
+
+
+@call(np.zeros_like)
+def _zeros_like(low: Lowering, args: Arguments) -> Typed:
+    return _like(low, args, _named(args, "a", "dtype", "order"), zeroed=True)
+
+
+@call(np.ones_like)
+def _ones_like(low: Lowering, args: Arguments) -> Typed:
+    return _filled(low, _like(low, args, _named(args, "a", "dtype", "order"), zeroed=False), literal(1))
+
+
+@call(np.full_like)
+def _full_like(low: Lowering, args: Arguments) -> Typed:
+    given = _named(args, "a", "fill_value", "dtype", "order")
+    return _filled(low, _like(low, args, given, zeroed=False), given["fill_value"])
+
+
+def _like(low: Lowering, args: Arguments, given: dict[str, Typed], zeroed: bool) -> Typed:
+    array = next(iter(given.values()))
+    if not isinstance(array.type, Array):
+        raise TypingError(f"{args.name}() takes an array, not {array.type}", hint="give a shape and a dtype")
+    extents = [Typed(pyint, (extent,), low=0) for extent in extents_of(low, array)]
+    return _allocate(low, args, extents, _dtype(given, args.name, array.type.dtype), zeroed=zeroed)
+
+
+def _named(args: Arguments, *names: str) -> dict[str, Typed]:
+    """The arguments by the names of their parameters; arrays come in C order only."""
+    if len(args.values) > len(names):
+        raise TypingError(f"{args.name}() takes at most {len(names)} arguments here ({', '.join(names)})")
+    given = dict(zip(names, args.values, strict=False)) | args.keywords
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise UnsupportedError(f"{args.name}() takes no argument '{unknown[0]}' here")
+    for name in names:
+        if name not in given and name not in ("dtype", "order"):
+            raise TypingError(f"{args.name}() needs the argument '{name}'")
+    order = given.pop("order", None)
+    if order is not None and order.static not in ("C", "K", "A"):
+        raise UnsupportedError(f"{args.name}() makes arrays in C order only", hint='leave out order="F"')
+    return given
+
+
+def _dtype(given: dict[str, Typed], name: str, default: Scalar | Record = float64) -> Scalar | Record:
+    value = given.get("dtype")
+    if value is None or isinstance(value.type, NoneType):
+        return default
+    found = dtype_of(value, name)
+    return _STRONG.get(found, found)  # type: ignore[call-overload]
+
+
+def _extents(low: Lowering, shape: Typed) -> list[Typed]:
+    items = items_of(shape) if isinstance(shape.type, Tuple) else (shape,)
+    for item in items:
+        if item.int_literal is not None and item.int_literal < 0:
+            raise TypingError(f"an array cannot have the extent {item.int_literal}")
+    return [
+        item
+        if item.least is not None and item.least >= 0
+        else Typed(pyint, (to_int64(low, item, "an extent"),))
+        for item in items
+    ]
+
+
+def _allocate(
+    low: Lowering, args: Arguments, shape: list[Typed], dtype: Scalar | Record, zeroed: bool
+) -> Typed:
+    """An array of new memory; an error at run time when an extent is negative, or there is no memory."""
+    frame = low.frame.use(low)
+    extents = [to_int64(low, extent, "an extent") for extent in shape]
+    place = low.builder.loc
+    assert place is not None
+    at = SourceSpan(low.source.file, place.line, place.column)
+    negative: Value | None = None
+    for extent, item in zip(extents, shape, strict=True):
+        if item.least is None:
+            below = low.builder.icmp("slt", extent, const_int(0))
+            negative = below if negative is None else low.builder.binary("or", negative, below)
+    if negative is not None:
+        message = f"{args.name}() of a negative extent"
+        low.frame.fail_if(low, negative, error_code(low, "shape", message, at))
+    size: Value = const_int(dtype.size)
+    for extent in extents:
+        size = _bytes(low, size, extent)
+    call = heap.declare(low.unit.module, "allocate")
+    data = low.builder.call(call, (frame, size, const_int(int(zeroed))))
+    code = error_code(low, "memory", f"there is no memory for this array of {dtype}", at)
+    low.frame.fail_if(low, low.builder.icmp("eq", data, NO_POINTER), code)
+    return make_array(array_type(dtype, len(extents), "C"), data, extents, ())
+
+
+def _bytes(low: Lowering, size: Value, extent: Value) -> Value:
+    if isinstance(size, ConstInt) and isinstance(extent, ConstInt):
+        return const_int(min(size.signed * extent.signed, (1 << 63) - 1))
+    return low.builder.call(heap.declare(low.unit.module, "bytes"), (size, extent))
+
+
+def _filled(low: Lowering, array: Typed, value: Typed) -> Typed:
+    """Store one value to all elements of a new array."""
+    dtype = array_type_of(array).dtype
+    if not isinstance(dtype, Scalar):
+        raise UnsupportedError(f"an array of {dtype} cannot be filled", hint="assign the fields in a loop")
+    if not isinstance(value.type, Scalar):
+        raise TypingError(f"an array cannot be filled with {value.type}")
+    element = cast(low, value, dtype)
+    count = total_size(low, array)
+    counter = low.alloca(I64, "fill")
+    low.builder.store(const_int(0), counter)
+    head, body, end = (low.new_block(f"fill.{part}") for part in ("cond", "body", "end"))
+    low.branch(head)
+    low.start(head)
+    index = low.builder.load(I64, counter)
+    low.branch_if(low.builder.icmp("slt", index, count), body, end)
+    low.start(body)
+    address = low.builder.gep(element_type(dtype), data_of(array), (index,), ("inbounds",))
+    store_element(low, element, address, dtype, scalar_align(dtype))
+    low.builder.store(low.builder.binary("add", index, const_int(1), ("nuw", "nsw")), counter)
+    low.branch(head)
+    low.start(end)
+    return array

@@ -1,0 +1,107 @@
+"""The heap of compiled functions in this process (`weft.ir.heap`), and the blocks that results lead into."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.ir.heap import SYMBOLS
+from weft.runtime.cache import CacheEntry, cache_key, default_cache
+from weft.target.jit import LoadedCode, load_object
+from weft.target.machine import TargetSpec, emit_object
+
+HEADER = struct.Struct("@PqqP")
+"""What precedes a block's data by `HEADER_BYTES`: the next block, its size, whether it is kept, what to free."""
+
+HEADER_BYTES = 64
+
+_free = ctypes.CDLL(None).free
+_free.argtypes = [ctypes.c_void_p]
+_free.restype = None
+
+
+class Block:
+    """Memory that a compiled function has handed over; freed with the last array that leads into it.
+
+    Parameters
+    ----------
+    begin, end
+        Its bytes.
+    raw
+        What ``malloc`` gave.
+    """
+
+    __slots__ = ("_raw", "begin", "end")
+
+    def __init__(self, begin: int, end: int, raw: int) -> None:
+        self.begin = begin
+        self.end = end
+        self._raw = raw
+
+    def __del__(self, free: Any = _free) -> None:
+        free(self._raw)
+
+
+def blocks_of(head: int) -> Iterator[Block]:
+    """The blocks of a frame, from its first."""
+    while head:
+        following, size, _, raw = HEADER.unpack(ctypes.string_at(head, HEADER.size))
+        yield Block(head + HEADER_BYTES, head + HEADER_BYTES + size, raw)
+        head = following
+
+
+class _View:
+    """What NumPy makes an array of: a place in memory that belongs to `owner`."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, owner: object, interface: dict[str, Any]) -> None:
+        self.owner = owner
+        self.__array_interface__ = interface
+
+
+def array_at(
+    owner: object,
+    address: int,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    readonly: bool,
+) -> np.ndarray[Any, Any]:
+    """An array of memory that lives as long as `owner`."""
+    interface = {
+        "version": 3,
+        "shape": shape,
+        "typestr": dtype.str,
+        "strides": strides,
+        "data": (address, readonly),
+    }
+    made = np.asarray(_View(owner, interface))
+    return made if made.dtype == dtype else made.view(dtype)
+
+
+@functools.cache
+def heap_symbols() -> dict[str, int]:
+    """The addresses of what compiled code calls."""
+    code = _code(TargetSpec.host())
+    return {symbol: code.address(symbol) for symbol in SYMBOLS}
+
+
+def _code(spec: TargetSpec) -> LoadedCode:
+    text = Path(__file__).with_name("heap.ll").read_text()
+    cache = default_cache()
+    key = cache_key("heap", text, *spec.key)
+    entry = cache.get(key) if cache else None
+    if entry is None:
+        entry = CacheEntry(emit_object(text, spec))
+        if cache:
+            cache.put(key, entry)
+    code = load_object(entry.code, SYMBOLS)
+    code.keep_forever()
+    return code

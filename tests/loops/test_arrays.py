@@ -1,0 +1,284 @@
+"""Arrays that `weft.jit` functions make and return: against the same function as plain Python, and their lifetime."""
+
+import gc
+import resource
+
+import numpy as np
+import pytest
+
+import weft
+from weft.errors import ArrayShapeError, OutOfMemoryError, TypingError, UnsupportedError
+
+
+def check(result, wanted) -> None:
+    """Assert that a result is what Python gives, dtypes and shapes included."""
+    if isinstance(wanted, tuple):
+        assert isinstance(result, tuple) and len(result) == len(wanted)
+        for one, other in zip(result, wanted, strict=True):
+            check(one, other)
+    elif isinstance(wanted, np.ndarray):
+        assert isinstance(result, np.ndarray)
+        assert result.dtype == wanted.dtype and np.array_equal(result, wanted), (result, wanted)
+    else:
+        assert result == wanted
+
+
+def compare(function, *args) -> None:
+    check(function(*args), function.py_func(*args))
+
+
+@weft.jit
+def makers(n, a):
+    whole = np.full((n, 2), 7)
+    return (
+        np.zeros(n), np.ones((n, 3), np.float32), whole, np.full(3, 2.5, dtype=np.int16), np.zeros(()),
+        np.zeros_like(a), np.ones_like(a, dtype=np.int8), np.full_like(a, 3), np.zeros((2, n), dtype=bool),
+        np.full(2, 1j), whole.shape, np.empty_like(a).size, np.ones(n, dtype="u2"), np.full(n, True),
+    )  # fmt: skip
+
+
+def test_functions_that_make_arrays() -> None:
+    for n in (0, 1, 5):
+        compare(makers, n, np.arange(6, dtype=np.float32).reshape(2, 3)[:, ::2])
+
+
+@weft.jit
+def views(a, n):
+    b = np.zeros((n, 4))
+    for i in range(n):
+        for j in range(4):
+            b[i, j] = 10 * i + j
+    return b[1:], b[::-1, 2], b.T, b[n:], a[1:, ::-1], a.T, a[0]
+
+
+def test_views_of_new_arrays_and_of_arguments() -> None:
+    a = np.arange(12.0).reshape(3, 4)
+    compare(views, a, 3)
+    *new, mirrored, turned, row = views(a, 3)
+    assert all(np.shares_memory(part, a) for part in (mirrored, turned, row))
+    assert not any(np.shares_memory(part, a) for part in new)
+    mirrored[0, 0] = 99
+    assert a[1, 3] == 99
+
+
+@weft.jit
+def given(a, pair):
+    return a, pair[1], pair
+
+
+def test_an_argument_comes_back_as_itself() -> None:
+    a, b = np.arange(4.0)[::2], np.zeros((0, 3), np.int8)
+    first, second, (third, fourth) = given(a, (b, a))
+    assert first is a and second is a and third is b and fourth is a
+    c = np.arange(3)
+    c.flags.writeable = False
+    assert given(c, (c, c))[0] is c
+
+
+TABLE = np.arange(4)
+
+
+@weft.jit
+def outside():
+    return TABLE[1:]
+
+
+def test_an_array_from_outside_comes_back_as_a_copy_that_is_read_only() -> None:
+    compare(outside)
+    assert not outside().flags.writeable
+
+
+def test_memory_lives_as_long_as_an_array_that_leads_into_it() -> None:
+    part = views(np.zeros((2, 2)), 100)[1]
+    gc.collect()
+    others = [views(np.zeros((2, 2)), 100) for _ in range(50)]
+    assert np.array_equal(part, 10 * np.arange(99, -1, -1) + 2.0) and len(others) == 50
+    assert makers(3, part)[0].ctypes.data % 64 == 0
+
+
+@weft.jit
+def row_sums(a):
+    sums = np.empty(a.shape[0])
+    for i in range(a.shape[0]):
+        sums[i] = 0.0
+        for j in range(a.shape[1]):
+            sums[i] += a[i, j]
+    return sums
+
+
+@weft.jit
+def pair_of_sums(a):
+    return row_sums(a), row_sums(a.T)
+
+
+@weft.jit
+def centred(a):
+    rows, columns = pair_of_sums(a)
+    scaled = np.empty_like(a)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            scaled[i, j] = a[i, j] - rows[i] / a.shape[1] - columns[j] / a.shape[0]
+    return scaled, pair_of_sums(scaled)[1]
+
+
+def test_functions_pass_arrays_on() -> None:
+    compare(centred, np.arange(20.0).reshape(4, 5))
+
+
+@weft.jit
+def halves(a, depth):
+    if depth == 0 or a.shape[0] < 2:
+        return a
+    middle = a.shape[0] // 2
+    left, right = halves(a[:middle], depth - 1), halves(a[middle:], depth - 1)
+    merged = np.empty(a.shape[0], a.dtype)
+    i, j = 0, 0
+    while i + j < a.shape[0]:
+        if j == right.shape[0] or (i < left.shape[0] and left[i] <= right[j]):
+            merged[i + j] = left[i]
+            i += 1
+        else:
+            merged[i + j] = right[j]
+            j += 1
+    return merged
+
+
+def test_recursive_functions_return_arrays() -> None:
+    a = np.random.default_rng(1).integers(0, 100, 50)
+    check(halves(a, 10), np.sort(a))
+    assert halves(a, 0) is a
+
+
+@weft.jit
+def relaxed(steps, n):
+    old = np.zeros(n)
+    best = old
+    for step in range(steps):
+        new = np.empty_like(old)
+        for i in range(n):
+            new[i] = old[i] + i
+        if step % 3 == 0:
+            best = new[1:]
+        spare = np.empty(n)
+        spare[0] = step
+        old = new
+        for k in range(2):
+            scratch = np.full(n, float(k))
+            new[0] += scratch[0] + spare[0] * 0
+    return old, best
+
+
+def test_what_variables_lead_into_survives_iterations() -> None:
+    for steps in (0, 1, 2, 7, 30):
+        compare(relaxed, steps, 5)
+
+
+@weft.jit
+def late(n):
+    total = 0.0
+    for t in range(n):
+        for k in range(2):
+            scratch = np.full(8, float(k))
+            total += scratch[3]
+        if t % 4 == 1:
+            kept = np.full(8, float(t))
+        if t > 1:
+            total += kept[5]  # pyright: ignore[reportPossiblyUnbound]
+    return total
+
+
+@weft.jit
+def running(n):
+    total = 0
+    for x in np.ones(n, np.int64):
+        for row in (np.full(3, 1), np.full(3, 2)):
+            for _ in range(2):
+                other = np.full(3, 50)
+                total += row[1] + x + other[0] * 0
+    for i, y in enumerate(np.full(n, 2)):
+        total += np.full(9, y)[i]
+    while np.full(4, total)[2] < 1000:
+        total += 100
+    return total
+
+
+def test_loops_over_new_arrays_and_variables_assigned_further_down() -> None:
+    compare(late, 20)
+    compare(running, 7)
+
+
+@weft.jit
+def many(count, n):
+    total = 0.0
+    for i in range(count):
+        a = np.empty(n)
+        b = a[1:]
+        b[0] = i
+        total += b[0] - centred(np.ones((2, 2)))[0][0, 0] * 0
+    return total
+
+
+def test_a_loop_of_many_allocations_needs_the_memory_of_one() -> None:
+    many(1, 1000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert many(100_000, 1000) == sum(range(100_000))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
+
+
+@weft.jit
+def left_early(n):
+    for i in range(n):
+        a = np.full(1000, i)
+        if a[3] == 5:
+            return a
+    return np.zeros(1, np.int64)
+
+
+@weft.jit
+def outer(n, m):
+    a = np.zeros(n)
+    return left_early(n)[0] + row_sums(np.zeros((m, 1)))[0] + a[0]
+
+
+def test_early_returns() -> None:
+    compare(left_early, 3)
+    compare(left_early, 9)
+
+
+def test_errors_name_the_line() -> None:
+    with pytest.raises(ArrayShapeError) as caught:
+        outer(-1, 3)
+    line = outer.py_func.__code__.co_firstlineno
+    assert isinstance(caught.value, ValueError) and caught.value.span and caught.value.span.line == line + 2
+    assert "zeros() of a negative extent" in str(caught.value)
+    with pytest.raises(ArrayShapeError, match="zeros"):
+        outer(8, -1)
+    with pytest.raises(OutOfMemoryError) as caught:
+        outer(1 << 60, 2)
+    assert isinstance(caught.value, MemoryError)
+    with pytest.raises(OutOfMemoryError):
+        makers(1 << 62, np.zeros((1, 1)))
+    assert outer(8, 2) == 5
+
+
+def test_what_is_refused() -> None:
+    @weft.jit
+    def fortran(n):
+        return np.zeros((n, n), order="F")
+
+    @weft.jit
+    def literal():
+        return np.empty((3, -2))
+
+    with pytest.raises(UnsupportedError, match="C order only"):
+        fortran(3)
+    with pytest.raises(TypingError, match="the extent -2"):
+        literal()
+
+    @weft.cuda.jit
+    def kernel(a):
+        scratch = np.zeros(3)
+        a[0] = scratch[1]
+
+    with pytest.raises(UnsupportedError, match="a kernel cannot allocate arrays"):
+        kernel[1, 1](np.zeros(1))
