@@ -35,6 +35,9 @@ class CompileOptions:
     whole_rows
         Whether the rows of work-groups are whole lane groups, if the kernel has barriers and that makes for less code.
         `LoweredKernel.row_multiple` says of how many threads rows are to be multiples then; the launcher sees to that.
+    block
+        How many threads each work-group has along x, y and z, where lane groups may be boxes of them; the launcher sees
+        to that. None for work-groups of any size.
     """
 
     fastmath: FastMath = False
@@ -44,6 +47,7 @@ class CompileOptions:
     small_arrays: bool = True
     lock_step: bool = False
     whole_rows: bool = False
+    block: tuple[int, int, int] | None = None
 
     @property
     def key(self) -> str:
@@ -51,7 +55,7 @@ class CompileOptions:
         return (
             f"fastmath={self.fastmath} width={self.width} warp={self.warp} boscc={self.boscc} "
             f"small_arrays={self.small_arrays} lock_step={self.lock_step} "
-            f"whole_rows={self.whole_rows}"
+            f"whole_rows={self.whole_rows} block={self.block}"
         )
 
 

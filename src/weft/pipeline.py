@@ -31,6 +31,8 @@ from dataclasses import dataclass, field, replace
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
+from weft.codegen.box_kernel import BoxKernel
+from weft.codegen.boxes import Block, box_of, box_shapes, choose_box, covers, is_whole
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.dimension import analyze_along, choose_dimension
 from weft.codegen.functions import FunctionVectorizer
@@ -42,6 +44,7 @@ from weft.codegen.run_unit import RunUnit
 from weft.codegen.stack import lanes_with_room, require_room
 from weft.codegen.vectorize import (
     VectorizationSummary,
+    guard_by_bits,
     guard_by_lane,
     vectorize_function,
     why_not_vectorized,
@@ -68,6 +71,7 @@ from weft.transform.boscc import Boscc
 from weft.transform.boscc_costs import BosccMode
 from weft.transform.components import take_module_apart
 from weft.transform.guard_splitting import split_guards
+from weft.transform.known_block import know_block
 from weft.transform.lane_range import guard_by_lane_range
 from weft.transform.linear_ids import number_linearly
 from weft.transform.lock_step import run_in_lock_step
@@ -104,6 +108,8 @@ class LoweredKernel:
         Threads of a lane group of a kernel with barriers that has versions for smaller work-groups; 0 for others.
     row_multiple
         It is for work-groups whose rows have a multiple of so many threads.
+    box_width
+        Threads of a lane group if there are versions for work-groups with rows that are shorter, and several; else 0.
     summary
         What vectorization did; None where it was not.
     """
@@ -119,6 +125,7 @@ class LoweredKernel:
     run_unit: RunUnit = field(default_factory=RunUnit)
     barrier_width: int = 0
     row_multiple: int = 1
+    box_width: int = 0
     summary: VectorizationSummary | None = None
 
 
@@ -155,6 +162,9 @@ def lower_kernel(
         lower_work_items(module, kernel)
         stages.linear = asks_for_lanes(module)
         warp = options.warp if stages.linear else None
+        block = None if stages.linear else options.block
+        if block is not None:
+            know_block(kernel, block)
         stages.add("work items", module, Version(kernel_name, Form.THREADS), warp or 0)
         if sum(map(narrow_phis, module.definitions())):
             stages.add("narrow φs", module, Version(kernel_name, Form.THREADS), warp or 0)
@@ -162,6 +172,7 @@ def lower_kernel(
         remarks = RemarkLog()
         program: GroupProgram = None
         summary: VectorizationSummary | None = None
+        together = False
         if barriers_of(kernel):
             together = check_barriers(kernel, remarks)
             stages.add("barriers", module, Version(kernel_name, Form.THREADS), warp or 0)
@@ -172,15 +183,18 @@ def lower_kernel(
         if warp is not None:
             require_warps(module, kernel, warp, options.width, most_lanes, remarks)
             choice = WidthChoice(warp, "as many as a warp")
-        elif _can_widen(kernel, options.width, most_lanes, remarks):
+        elif not _can_widen(kernel, options.width, most_lanes, remarks):
+            choice = WidthChoice(1, "")
+        elif block is not None:
+            choice = _plan_box(module, kernel, block, options.width, spec.isa, most_lanes, together, stages)
+        else:
             choice = _plan_lanes(module, kernel, options.width, spec.isa, remarks, stages)
             if choice.width > most_lanes:
                 choice = WidthChoice(most_lanes, "whose local arrays there is room for")
-        else:
-            choice = WidthChoice(1, "")
         width = choice.width
         find = math_finder(math, spec)
-        called = FunctionVectorizer(module, LaneSpace((width,)), find, spec.isa, _boscc(options, spec.isa))
+        lanes = LaneSpace(stages.box or (width,))
+        called = FunctionVectorizer(module, lanes, find, spec.isa, _boscc(options, spec.isa))
         if width > 1:
             make = _split if barriers_of(kernel) else _widen
             program, summary = make(module, kernel, width, options, called, stages)
@@ -193,18 +207,28 @@ def lower_kernel(
             program = thread_by_thread(split_at_barriers(module, kernel))
         for function in module.definitions():
             run_single_lane(function)
-        entry, arena = build_group_entry(module, kernel, program)
+        entry, arena = build_group_entry(module, kernel, program, block)
         _restrict_to(module, entry)
         stages.add("group loops", module, Version(entry.name, Form.ENTRY))
         text = write_module(module, plain=True)
     lines = program.lines if isinstance(program, (GroupContinuations, WarpContinuations)) else ()
     unit = program.run_unit if isinstance(program, RowKernel) else RunUnit()
+    box_width = 0
+    if warp is None and options.width is None and block is None:
+        box_width = _box_width(program)
     barrier_width = program.width if isinstance(program, GroupContinuations) and warp is None else 0
     row_multiple = program.row_multiple if isinstance(program, GroupContinuations) else 1
     return LoweredKernel(
         text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit,
-        barrier_width, row_multiple, summary,
+        barrier_width, row_multiple, box_width, summary,
     )  # fmt: skip
+
+
+def _box_width(program: GroupProgram) -> int:
+    """Threads of a lane group of a kernel in which boxes of threads may be better for short rows; 0 for others."""
+    if isinstance(program, GroupContinuations) or (isinstance(program, RowKernel) and program.merge is None):
+        return program.width
+    return 0
 
 
 def _split(
@@ -216,11 +240,14 @@ def _split(
     stages: StageLog,
 ) -> tuple[GroupContinuations | WarpContinuations, VectorizationSummary]:
     """Replace a kernel with barriers by its continuations."""
-    domain = domain_named("product", called.lanes.extents)
+    lanes = called.lanes
+    domain = domain_named("product", lanes.extents)
     any_rows = stages.linear and not options.whole_rows
     by_number = clone_function(kernel, f"{kernel.name}.by_number") if any_rows else None
 
     def shapes(function: Function) -> dict[Value, Shape]:
+        if stages.box is not None:
+            return box_shapes(function, lanes, options.block)
         return {a: domain.strided(1, 64, width) for a in function.args if a.name == "tid.x"}
 
     def observe(stage: str, module: Module) -> None:
@@ -228,8 +255,11 @@ def _split(
         if not stages.linear:
             stages.add(stage, module, Version(kernel.name, Form.THREADS, oblivious=True), width)
 
+    whole = options.whole_rows
+    if stages.box is not None and options.block is not None:
+        whole = is_whole(lanes, options.block)
     program, summary = vectorize_at_barriers(
-        module, kernel, shapes(kernel), called, observe, whole_rows=options.whole_rows
+        module, kernel, shapes(kernel), called, observe, whole_rows=whole
     )
     if by_number is None:
         return (replace(program, row_multiple=width) if stages.linear else program), summary
@@ -245,7 +275,7 @@ def _widen(
     options: CompileOptions,
     called: FunctionVectorizer,
     stages: StageLog,
-) -> tuple[LaneKernel | RowKernel, VectorizationSummary]:
+) -> tuple[LaneKernel | RowKernel | BoxKernel, VectorizationSummary]:
     """Replace `kernel` by its versions for whole and for partial lane groups."""
     lanes = called.lanes
     domain = domain_named("product", lanes.extents)
@@ -254,6 +284,8 @@ def _widen(
     if stages.linear:
         number_linearly(partial)
         guard_by_lane(module, partial)
+    elif stages.box is not None:
+        guard_by_bits(module, partial, width)
     else:
         guard_by_lane_range(module, partial)
     versions = [Version(kernel.name, Form.THREADS), Version(partial.name, Form.THREADS)]
@@ -266,6 +298,8 @@ def _widen(
         shapes: dict[Value, Shape] = {
             a: domain.strided(1, 64, width) for a in function.args if a.name == position
         }
+        if stages.box is not None:
+            shapes = box_shapes(function, lanes, options.block)
         observe = functools.partial(_lanes_arrive, stages, versions, i, width)
         vector, summary = vectorize_function(
             module, function, lanes, name, shapes, called.find_math, observe, called.boscc,
@@ -276,6 +310,8 @@ def _widen(
         summaries.append(summary)
         versions[i] = Version(name, Form.LANES)
         stages.add_lanes("widening", module, versions, i, width)
+    if stages.box is not None:
+        return BoxKernel(lanes, vectors[0], vectors[1], summaries[0]), summaries[0]
     if stages.rows is None:
         return LaneKernel(width, vectors[0], vectors[1], summaries[0]), summaries[0]
     rows = stages.rows
@@ -303,6 +339,28 @@ def _plan_lanes(
             choice = choose_width(along(dimension), isa)
         stages.rows = _cut_rows(module, kernel, dimension, remarks)
     return choice if wanted is None else WidthChoice(wanted, "as asked for")
+
+
+def _plan_box(
+    module: Module,
+    kernel: Function,
+    block: Block,
+    wanted: int | None,
+    isa: Isa,
+    most_lanes: int,
+    together: bool,
+    stages: StageLog,
+) -> WidthChoice:
+    """Choose which threads of a work-group form a lane group; if they all do, no barrier is left."""
+    if wanted is None:
+        lanes = choose_box(kernel, block, isa, most_lanes, together)
+    else:
+        lanes = box_of(block, min(wanted, most_lanes))
+    stages.box = lanes.extents
+    if together and lanes.width > 1 and covers(lanes, block):
+        run_in_lock_step(module, kernel)
+    sides = " by ".join(map(str, lanes.extents))
+    return WidthChoice(lanes.width, f"{sides} of a work-group of {' by '.join(map(str, block))}")
 
 
 def _cut_rows(module: Module, kernel: Function, dimension: int, remarks: RemarkLog) -> Rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from weft.ir import Module
@@ -94,6 +94,9 @@ class Stage:
     rows
         How lane groups are cut out of rows, where they are; `partial` then has two parameters more, the first lane
         that runs and how many do.
+    box
+        How many threads of a lane group are neighbours along x, y and z, where they are so along several dimensions
+        (`weft.codegen.boxes`); `partial` then has a parameter more, a bit for each lane that runs.
     """
 
     name: str
@@ -104,19 +107,21 @@ class Stage:
     width: int = 0
     linear: bool = False
     rows: Rows | None = None
+    box: tuple[int, ...] | None = None
 
 
 @dataclass(slots=True)
 class StageLog:
     """Verifies and keeps the program after each pass; does nothing unless `active`.
 
-    `linear` and `rows` say of which threads lane groups are (`Stage`).
+    `linear`, `rows` and `box` say of which threads lane groups are (`Stage`).
     """
 
     active: bool
     stages: list[Stage] = field(default_factory=list)
     linear: bool = False
     rows: Rows | None = None
+    box: tuple[int, ...] | None = None
 
     def add(self, name: str, module: Module, kernel: Version, width: int = 0) -> None:
         """Note that the pass `name` has produced `module`, in which `kernel` runs all threads.
@@ -129,7 +134,8 @@ class StageLog:
         if self.active:
             verify(module)
             text = write_module(module)
-            self.stages.append(Stage(name, text, kernel, kernel.function, None, width, self.linear))
+            stage = Stage(name, text, kernel, kernel.function, None, width, self.linear)
+            self.stages.append(replace(stage, box=self.box if width else None))
 
     def add_lanes(
         self, name: str, module: Module, versions: Sequence[Version], changed: int, width: int
@@ -148,4 +154,6 @@ class StageLog:
                 name += " (partial lane groups)"
             function = versions[changed].function
             text = write_module(module)
-            self.stages.append(Stage(name, text, full, function, partial, width, self.linear, self.rows))
+            self.stages.append(
+                Stage(name, text, full, function, partial, width, self.linear, self.rows, self.box)
+            )

@@ -7,7 +7,7 @@ from weft import cuda
 from weft import errors as errors
 from weft.cuda.kernel import Kernel
 
-THREADS = 64
+THREADS = 128
 
 
 def exchanged(out, votes):
@@ -49,22 +49,23 @@ def test_each_shape_gives_the_same(block: int | tuple[int, int]) -> None:
 KERNEL = Kernel(exchanged)
 
 
-def test_a_row_that_fits_in_a_lane_group_has_no_barrier_left() -> None:
+def test_a_work_group_that_fits_in_a_lane_group_has_no_barrier_left() -> None:
     kernel = Kernel(exchanged)
-    out, votes = np.zeros(64, np.int64), np.zeros(8, np.int64)
+    out, votes = np.zeros(THREADS, np.int64), np.zeros(8, np.int64)
     kernel[8, 8](out, votes)
-    (version,) = kernel._versions.values()
-    assert version.lowered().barrier_lines == ()
-    assert "switch i32 %barrier" not in version.lowered().text
-    kernel[1, (8, 8)](out, votes)
-    other = list(kernel._versions.values())[1]
+    kernel[1, (4, 4)](out, votes)
+    for version in kernel._versions.values():
+        assert version.lowered().barrier_lines == ()
+        assert "switch i32 %barrier" not in version.lowered().text
+    kernel[1, (8, 16)](out, votes)
+    other = list(kernel._versions.values())[2]
     assert len(other.lowered().barrier_lines) == 5
     assert "switch i32 %barrier" in other.lowered().text
 
 
 def test_only_rows_that_are_no_whole_lane_groups_have_code_for_some_lanes() -> None:
     kernel = cuda.jit(width=4)(exchanged)
-    out, votes = np.zeros(24, np.int64), np.zeros(3, np.int64)
+    out, votes = np.zeros(24, np.int64), np.zeros(4, np.int64)
     kernel[3, 8](out, votes)
     (code,) = kernel.overloads.values()
     assert code.row_multiple == 4

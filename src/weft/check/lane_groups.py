@@ -1,9 +1,10 @@
-"""The lane groups of a launch, as arrays: consecutive threads, along x or by number, whole work-groups at a time."""
+"""The lane groups of a launch, as arrays: threads along x, by number or in boxes, whole work-groups at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,8 @@ class LaneGroups:
 
     Parameters
     ----------
-    width
-        Threads of a lane group.
+    extents
+        Threads of a lane group along x, y and z; of one that is `linear`, how many there are.
     groups
         Work-groups they belong to; `group` numbers them from 0 for each lane group.
     linear
@@ -34,11 +35,9 @@ class LaneGroups:
         Threads of a work-group along x, y and z.
     block_x, block_y, block_z
         Index of its work-group in the grid.
-    count
-        How many of its threads exist.
     """
 
-    width: int
+    extents: tuple[int, ...]
     groups: int
     linear: bool
     group: Array
@@ -47,11 +46,15 @@ class LaneGroups:
     block_x: Array
     block_y: Array
     block_z: Array
-    count: Array
+
+    @property
+    def width(self) -> int:
+        """Threads of a lane group."""
+        return prod(self.extents)
 
     def where(self, chosen: NDArray[np.bool_]) -> LaneGroups:
         """Those that are chosen."""
-        arrays = ("group", "first", "block_x", "block_y", "block_z", "count")
+        arrays = ("group", "first", "block_x", "block_y", "block_z")
         return replace(self, **{name: getattr(self, name)[chosen] for name in arrays})
 
     def numbers(self, lanes: int) -> Array:
@@ -59,44 +62,60 @@ class LaneGroups:
         return (self.first[:, None] + np.arange(lanes)).reshape(-1)
 
     def positions(self, lanes: int) -> tuple[Array, Array, Array]:
-        """Index along x, y and z of the same threads; in a row x goes on beyond its end."""
+        """Index along x, y and z of the same threads, some of which may be beyond the ends of the work-group."""
         bx, by, _ = self.block
         if self.linear:
             numbers = self.numbers(lanes)
             return numbers % bx, numbers // bx % by, numbers // (bx * by)
-        rows = np.repeat(self.first // bx, lanes)
-        return ((self.first % bx)[:, None] + np.arange(lanes)).reshape(-1), rows % by, rows // by
+        ex, ey, _ = (*self.extents, 1, 1)[:3]
+        lane = np.arange(lanes)
+        x = (self.first % bx)[:, None] + lane % ex
+        y = (self.first // bx % by)[:, None] + lane // ex % ey
+        z = (self.first // (bx * by))[:, None] + lane // (ex * ey)
+        return x.reshape(-1), y.reshape(-1), z.reshape(-1)
 
     def exists(self) -> NDArray[np.bool_]:
         """Whether each lane is a thread."""
-        return (np.arange(self.width) < self.count[:, None]).reshape(-1)
+        bounds = zip(self.positions(self.width), self.block, strict=True)
+        return np.logical_and.reduce([position < size for position, size in bounds])
+
+    @property
+    def count(self) -> Array:
+        """How many threads of each lane group exist."""
+        return self.exists().reshape(-1, self.width).sum(axis=1)
+
+    @property
+    def bits(self) -> Array:
+        """A bit for each thread of a lane group that exists."""
+        exists = self.exists().reshape(-1, self.width).astype(np.uint64)
+        return (exists << np.arange(self.width, dtype=np.uint64)).sum(axis=1).astype(np.int64)
 
 
-def lane_groups(shape: LaunchShape, width: int, linear: bool) -> Iterator[LaneGroups]:
+def lane_groups(
+    shape: LaunchShape, width: int, linear: bool, box: tuple[int, ...] | None = None
+) -> Iterator[LaneGroups]:
     """All lane groups of a launch, in batches of whole work-groups; without a width, a row of threads is one.
 
-    They do not go beyond a row of threads, unless they are `linear`.
+    They do not go beyond a row of threads, unless they are `linear` or boxes.
     """
-    row = shape.group_threads if linear else shape.block[0]
-    rows = shape.group_threads // row
-    width = width or row
-    each = -(-row // width)
-    batch = max(1, MAX_LANES // (each * width * rows))
+    extents = box or (width or (shape.group_threads if linear else shape.block[0]),)
+    sizes = (shape.group_threads, 1, 1) if linear else shape.block
+    steps = (*extents, 1, 1)[:3]
+    each = prod(-(-size // step) for size, step in zip(sizes, steps, strict=True))
+    batch = max(1, MAX_LANES // (each * prod(extents)))
     for start in range(0, shape.groups, batch):
         groups = np.arange(start, min(start + batch, shape.groups))
-        number, y, k = (
-            n.reshape(-1) for n in np.meshgrid(groups, *map(np.arange, (rows, each)), indexing="ij")
-        )
+        begins = [np.arange(0, size, step) for size, step in zip(sizes, steps, strict=True)]
+        number, z, y, x = (n.reshape(-1) for n in np.meshgrid(groups, *begins[::-1], indexing="ij"))
         gx, gy, _ = shape.grid
         yield LaneGroups(
-            width,
+            extents,
             groups.size,
             linear,
             group=number - start,
-            first=y * row + k * width,
+            first=x + sizes[0] * (y + sizes[1] * z),
             block=shape.block,
             block_x=number % gx,
             block_y=number // gx % gy,
             block_z=number // (gx * gy),
-            count=np.minimum(width, row - k * width),
         )

@@ -91,7 +91,7 @@ class StageProgram:
     def versions_used(self, shape: LaunchShape) -> tuple[Version, ...]:
         """The functions that a launch of this shape runs."""
         stage = self.stage
-        if stage.rows is not None and stage.partial is not None:
+        if (stage.rows is not None or stage.box is not None) and stage.partial is not None:
             return (stage.full, stage.partial)
         if stage.partial is None or shape.block[0] % stage.width == 0:
             return (stage.full,)
@@ -129,7 +129,7 @@ class StageProgram:
             return False
         image = Image(self.program, workspace.memory)
         budget = _Budget()
-        for batch in lane_groups(shape, self.stage.width, self.stage.linear):
+        for batch in lane_groups(shape, self.stage.width, self.stage.linear, self.stage.box):
             shared = _PerGroup(workspace.memory, self._facts.shared_bytes, batch.groups)
             dynamic = _PerGroup(workspace.memory, shape.dynamic_bytes, batch.groups)
             for version in used:
@@ -137,6 +137,8 @@ class StageProgram:
                 if len(used) > 1:
                     whole = batch.count == batch.width
                     chosen = batch.where(whole if version is self.stage.full else ~whole)
+                if not chosen.first.size:
+                    continue
                 partial = version is self.stage.partial
                 self._run_version(
                     version, partial, image, workspace.slots, shape, chosen, (shared, dynamic), budget
@@ -157,6 +159,7 @@ class StageProgram:
         position = lanes.positions(each)
         if partial and lanes.linear:
             position = (lanes.numbers(each), *(np.zeros_like(p) for p in position[1:]))
+        some = [lanes.bits if self.stage.box is not None else lanes.count] if partial else []
         work_items = [
             *position,
             *(spread(v) for v in (lanes.block_x, lanes.block_y, lanes.block_z)),
@@ -165,14 +168,15 @@ class StageProgram:
             *(spread(memory.addresses(lanes.group)) for memory in shared),
         ]
         # Work-groups matter to barriers only; their lane groups stand side by side.
-        rows = lanes.count.size // lanes.groups if self._has_barriers else 1
+        count = lanes.first.size
+        rows = count // lanes.groups if self._has_barriers else 1
         run_function(
-            image, version.function, [*slots, *work_items, *([spread(lanes.count)] if partial else ())], each,
+            image, version.function, [*slots, *work_items, *map(spread, some)], each,
             semantics="OBL" if version.oblivious else "FR",
             hooks=[budget],
             active=None if partial or each == 1 else lanes.exists(),
             geometry=Geometry(
-                (lanes.count.size // rows, 1, 1), (rows * each, 1, 1), 0, lanes.count.size // rows, each
+                (count // rows, 1, 1), (rows * each, 1, 1), 0, count // rows, each
             ),
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ from weft.codegen.arena import ArenaNeeds
 from weft.codegen.group_values import GroupValues
 from weft.codegen.lane_order import LaneGroupValues, all_lanes, count_lane_groups, each_lane_group
 from weft.codegen.launch_record import CLAIMED, STATE_BYTES, ErrorCode
+from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I8, I32, I64, Type, pointer
 from weft.transform.barriers import FINISHED, BarrierProgram
@@ -40,10 +41,12 @@ class LaneContinuation:
 
 @dataclass(frozen=True, slots=True)
 class GroupContinuations:
-    """A kernel with barriers as code for lane groups of `width` threads.
+    """A kernel with barriers as code for lane groups.
 
     Parameters
     ----------
+    lanes
+        The lanes of a lane group: so many threads along x, y and z, unless they are `linear`.
     parts
         The continuations by the number of the barrier that they follow.
     split
@@ -56,12 +59,17 @@ class GroupContinuations:
         Rows of work-groups have a multiple of so many threads.
     """
 
-    width: int
+    lanes: LaneSpace
     parts: tuple[LaneContinuation, ...]
     split: BarrierProgram
     settle: Function | None = None
     linear: bool = False
     row_multiple: int = 1
+
+    @property
+    def width(self) -> int:
+        """Threads of a lane group."""
+        return self.lanes.width
 
     @property
     def lines(self) -> tuple[int, ...]:
@@ -77,13 +85,13 @@ class GroupContinuations:
         """What a work-group needs beside `fixed` bytes: frames, live lanes, and what is kept once for all."""
         frame, common = self.split.frame_bytes, self.split.common_bytes
         aside = frame if self.settle is not None else 0
-        return ArenaNeeds(fixed + aside + 2 * common, frame + 8, self.width)
+        return ArenaNeeds(fixed + aside + 2 * common, frame + 8, self.lanes.extents)
 
 
 def thread_by_thread(program: BarrierProgram) -> GroupContinuations:
     """The continuations as they are, for lane groups of one thread."""
     parts = tuple(LaneContinuation(c.function) for c in program.continuations)
-    return GroupContinuations(1, parts, program)
+    return GroupContinuations(LaneSpace((1,)), parts, program)
 
 
 def run_continuations(
@@ -94,7 +102,7 @@ def run_continuations(
     `arena` begins with the votes record, and frames are put at `scratch`; `number` is the group's linear index.
     """
     builder, function = group.builder, group.function
-    lane_groups = count_lane_groups(group, program.width, program.linear)
+    lane_groups = count_lane_groups(group, program.lanes, program.linear)
     common = builder.gep(I8, scratch, (_i64(program.split.common_bytes),))
     frames = builder.gep(I8, common, (_i64(program.split.common_bytes),))
     live = builder.gep(I8, frames, (builder.binary("mul", lane_groups, _i64(program.split.frame_bytes)),))
@@ -158,7 +166,7 @@ class _Rounds:
             0, Instruction("alloca", pointer(), (ConstInt(I32, 1),), attrs={"allocated_type": I32})
         )
         builder.store(finished, seen, align=4)
-        with each_lane_group(self.group, self.program.width, self.program.linear) as lanes:
+        with each_lane_group(self.group, self.program.lanes, self.program.linear) as lanes:
             state = builder.gep(I64, self.live, (lanes.index,))
             skip = function.add_block("next.lanes")
             live = lanes.lanes if self.program.parts[k].masked else all_lanes(self.program.width)

@@ -11,6 +11,7 @@ and Fig. 4).
 from __future__ import annotations
 
 from weft.codegen.arena import ArenaNeeds
+from weft.codegen.box_kernel import BoxKernel, run_boxes
 from weft.codegen.continuations import GroupContinuations, run_continuations
 from weft.codegen.group_values import GroupValues
 from weft.codegen.lane_groups import LaneKernel, run_lane_groups, run_threads
@@ -34,11 +35,13 @@ from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type
 from weft.transform.barriers import FRAME_PARAMETERS
 from weft.transform.work_items import WORK_ITEM_PARAMETERS, shared_layout
 
-GroupProgram = GroupContinuations | WarpContinuations | LaneKernel | RowKernel | None
+GroupProgram = GroupContinuations | WarpContinuations | LaneKernel | RowKernel | BoxKernel | None
 """What a kernel has become: continuations if it has barriers, SIMD versions if it is widened, else None."""
 
 
-def build_group_entry(module: Module, kernel: Function, program: GroupProgram) -> tuple[Function, ArenaNeeds]:
+def build_group_entry(
+    module: Module, kernel: Function, program: GroupProgram, block: tuple[int, int, int] | None = None
+) -> tuple[Function, ArenaNeeds]:
     """Add ``<kernel>.groups`` to `module`.
 
     Parameters
@@ -49,6 +52,8 @@ def build_group_entry(module: Module, kernel: Function, program: GroupProgram) -
         The kernel, whose name, parameters and shared objects are used.
     program
         Its continuations when it has barriers, its SIMD versions when it is widened, else None.
+    block
+        Threads of a work-group along x, y and z; None when only the launch says so.
     """
     for part in _parts(kernel, program):
         part.linkage.linkage = "internal"
@@ -66,7 +71,9 @@ def build_group_entry(module: Module, kernel: Function, program: GroupProgram) -
         return builder.load(type, address, align=8)
 
     groups = [field(GRID + 8 * d, I64) for d in range(3)]
-    local_size = [field(BLOCK + 8 * d, I64) for d in range(3)]
+    local_size: list[Value] = [field(BLOCK + 8 * d, I64) for d in range(3)]
+    if block is not None:
+        local_size = [ConstInt(I64, n) for n in block]
     args = field(ARGS, pointer())
     appended = len(WORK_ITEM_PARAMETERS)
     if isinstance(program, (GroupContinuations, WarpContinuations)):
@@ -106,6 +113,8 @@ def build_group_entry(module: Module, kernel: Function, program: GroupProgram) -
             run_threads(group, kernel)
         elif isinstance(program, LaneKernel):
             run_lane_groups(group, program)
+        elif isinstance(program, BoxKernel):
+            run_boxes(group, program)
         elif isinstance(program, WarpContinuations):
             run_warps(group, program, arena, frames, error, index)
         else:

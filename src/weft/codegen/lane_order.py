@@ -1,18 +1,19 @@
 """Which threads of a work-group form its lane groups, as loops over them.
 
-Either `width` neighbours along x in each row, or `width` consecutive linear numbers ``x + bx*(y + by*z)``, which then
-are what the kernel takes as ``tid.x`` (`weft.transform.linear_ids`). The last lane group of a row, or of the
-work-group, may have fewer threads.
+Either a box of neighbours, of so many along x, y and z as the lane space has, or as many consecutive linear numbers
+``x + bx*(y + by*z)``, which then are what the kernel takes as ``tid.x`` (`weft.transform.linear_ids`). Along the
+edges of the work-group lane groups may have fewer threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop
+from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Builder, ConstInt, Value
 from weft.ir.types import I64
 
@@ -32,35 +33,60 @@ def all_lanes(width: int) -> ConstInt:
 
 
 @contextmanager
-def each_lane_group(group: GroupValues, width: int, linear: bool) -> Iterator[LaneGroupValues]:
+def each_lane_group(group: GroupValues, lanes: LaneSpace, linear: bool) -> Iterator[LaneGroupValues]:
     """Build the loops over the lane groups; the builder stands in the innermost body."""
-    with (_each_by_number if linear else _each_along_rows)(group, width) as values:
+    with _each_by_number(group, lanes.width) if linear else _each_box(group, lanes) as values:
         yield values
 
 
-def count_lane_groups(group: GroupValues, width: int, linear: bool) -> Value:
+def count_lane_groups(group: GroupValues, lanes: LaneSpace, linear: bool) -> Value:
     """How many lane groups the work-group has."""
     builder, size = group.builder, group.local_size
-    plane = builder.binary("mul", size[1], size[2])
     if linear:
-        return _rounded_up(builder, builder.binary("mul", plane, size[0]), width)
-    return builder.binary("mul", plane, _rounded_up(builder, size[0], width))
+        plane = builder.binary("mul", size[1], size[2])
+        return _rounded_up(builder, builder.binary("mul", plane, size[0]), lanes.width)
+    x, y, z = (_rounded_up(builder, n, m) for n, m in zip(size, _three(lanes), strict=True))
+    return builder.binary("mul", builder.binary("mul", y, z), x)
+
+
+def _three(lanes: LaneSpace) -> list[int]:
+    """Extents along x, y and z."""
+    return [*lanes.extents, 1, 1][:3]
 
 
 @contextmanager
-def _each_along_rows(group: GroupValues, width: int) -> Iterator[LaneGroupValues]:
+def _each_box(group: GroupValues, lanes: LaneSpace) -> Iterator[LaneGroupValues]:
     builder, function, size = group.builder, group.function, group.local_size
-    zero = ConstInt(I64, 0)
-    in_row = _rounded_up(builder, size[0], width)
+    zero, (ex, ey, ez) = ConstInt(I64, 0), _three(lanes)
     with (
-        counted_loop(builder, function, zero, size[2], "tz") as z,
-        counted_loop(builder, function, zero, size[1], "ty") as y,
-        counted_loop(builder, function, zero, size[0], "tx", width) as x,
+        counted_loop(builder, function, zero, size[2], "tz", ez) as z,
+        counted_loop(builder, function, zero, size[1], "ty", ey) as y,
+        counted_loop(builder, function, zero, size[0], "tx", ex) as x,
     ):
-        row = builder.binary("add", builder.binary("mul", z, size[1]), y)
-        number = builder.binary("add", builder.binary("mul", row, in_row), _divided(builder, x, width))
-        lanes = _first_lanes(builder, builder.binary("sub", size[0], x), width)
-        yield LaneGroupValues(number, (x, y, z), lanes)
+        number: Value = _divided(builder, z, ez)
+        for along, extent, position in ((size[1], ey, y), (size[0], ex, x)):
+            before = builder.binary("mul", number, _rounded_up(builder, along, extent))
+            number = builder.binary("add", before, _divided(builder, position, extent))
+        left = [builder.binary("sub", n, p) for n, p in zip(size, (x, y, z), strict=True)]
+        yield LaneGroupValues(number, (x, y, z), _lanes_inside(builder, left, lanes))
+
+
+def _lanes_inside(builder: Builder, left: Sequence[Value], lanes: LaneSpace) -> Value:
+    """The bits of the lanes whose coordinates are below the numbers of `left`."""
+    bits: Value = _first_lanes(builder, left[0], lanes.extents[0])
+    below = lanes.extents[0]
+    for extent, count in zip(lanes.extents[1:], left[1:], strict=False):
+        if extent > 1:
+            # The lanes of a row again in each row, and the first rows of these.
+            rows = ConstInt(I64, sum(1 << below * row for row in range(extent)))
+            bits = builder.binary("mul", bits, rows)
+            few = builder.select(
+                builder.icmp("ult", count, ConstInt(I64, extent)), count, ConstInt(I64, extent)
+            )
+            inside = _first_lanes(builder, builder.binary("mul", few, ConstInt(I64, below)), below * extent)
+            bits = builder.binary("and", bits, inside)
+        below *= extent
+    return bits
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
+from weft.analysis.shapes.lattice import linear_stride
 from weft.codegen.barrier_checks import analyze_group
 from weft.codegen.continuations import GroupContinuations, LaneContinuation
 from weft.codegen.functions import FunctionVectorizer
@@ -73,7 +74,7 @@ def vectorize_at_barriers(
     if not program.arrives_whole:
         settle = build_settle(module, f"{kernel.name}.settle", parts, program.frame_bytes)
     del module.functions[kernel.name]
-    return GroupContinuations(width, parts, program, settle, linear, 1 if in_parts else width), summary
+    return GroupContinuations(lanes, parts, program, settle, linear, 1 if in_parts else width), summary
 
 
 def _common_values(split: KernelAtBarriers, group: Divergence) -> set[Value]:
@@ -141,8 +142,8 @@ class _Widener:
             shape = self.whole.shape(value)
             if shape.is_uniform:
                 strides[value] = 0
-            elif len(shape.strides) == 1 and isinstance(shape.stride, int) and value.type != I1:
-                strides[value] = shape.stride
+            elif value.type != I1 and (step := linear_stride(self.lanes.extents, shape.strides)) is not None:
+                strides[value] = step
         return strides
 
     def _shapes_in(self, continuation: Continuation) -> dict[Value, Shape]:

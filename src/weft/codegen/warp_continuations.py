@@ -35,7 +35,7 @@ class WarpContinuations:
     def arena(self, fixed: int) -> ArenaNeeds:
         """What a work-group needs beside `fixed` bytes, for whichever continuations it runs."""
         a, b = self.along_rows.arena(fixed), self.by_number.arena(fixed)
-        return ArenaNeeds(max(a.fixed, b.fixed), max(a.per_lane_group, b.per_lane_group), a.width)
+        return ArenaNeeds(max(a.fixed, b.fixed), max(a.per_lane_group, b.per_lane_group), a.lanes)
 
 
 def run_warps(

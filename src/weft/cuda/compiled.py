@@ -59,6 +59,8 @@ class CompiledKernel:
         Whether it did.
     barrier_width
         Threads of a lane group if there are versions for smaller work-groups, else 0.
+    box_width
+        Threads of a lane group if there are versions for work-groups with rows that are shorter, and several; else 0.
     row_multiple
         It serves work-groups whose rows have a multiple of so many threads.
     """
@@ -66,6 +68,7 @@ class CompiledKernel:
     __slots__ = (
         "_lowered",
         "barrier_width",
+        "box_width",
         "from_cache",
         "launcher",
         "remarks",
@@ -84,6 +87,7 @@ class CompiledKernel:
         code, metadata, self.from_cache = self._code()
         arena = ArenaNeeds(**metadata["arena"])
         self.barrier_width: int = metadata["barrier_width"]
+        self.box_width: int = metadata["box_width"]
         self.row_multiple: int = metadata["row_multiple"]
         packer = packer_for(source.name, source.parameters, types)
         explain = functools.partial(_explain, source.name, tuple(metadata["barrier_lines"]))
@@ -116,6 +120,7 @@ class CompiledKernel:
             "arena": asdict(lowered.arena),
             "run_unit": asdict(lowered.run_unit),
             "barrier_width": 0 if self.source.options.width else lowered.barrier_width,
+            "box_width": lowered.box_width,
             "row_multiple": lowered.row_multiple,
             "barrier_lines": list(lowered.barrier_lines),
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},

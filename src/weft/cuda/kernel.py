@@ -140,18 +140,21 @@ class Kernel:
     def _serving(self, compiled: CompiledKernel, shape: LaunchShape, args: tuple[Any, ...]) -> CompiledKernel:
         """The compiled kernel, or its version for large arrays, for small work-groups, or for rows of any length.
 
-        Lane groups have as few threads as a row, so that none are wasted; a work-group that is one lane group needs
-        no barriers.
+        Lane groups are boxes of threads where rows are short, so that few lanes are wasted; a work-group that is one
+        lane group needs no barriers.
         """
         large, row = has_large_array(args), shape.block[0]
-        if not large and row > compiled.barrier_width and row % compiled.row_multiple == 0:
+        boxed = row < compiled.box_width and row < shape.group_threads
+        if not (large or boxed or row <= compiled.barrier_width or row % compiled.row_multiple):
             return compiled
         options = self._source.options
         if large:
             options = replace(options, small_arrays=False)
             compiled = self._version(compiled, options)
         width = 1 << (row - 1).bit_length()
-        if row == shape.group_threads and 1 < width <= compiled.barrier_width:
+        if boxed:
+            options = replace(options, block=shape.block, whole_rows=False)
+        elif row == shape.group_threads and 1 < width <= compiled.barrier_width:
             options = replace(options, width=width, lock_step=True)
         elif width < compiled.barrier_width:
             options = replace(options, width=width, whole_rows=row == width)

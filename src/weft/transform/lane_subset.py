@@ -26,7 +26,7 @@ def run_for_lanes(module: Module, function: Function, width: int) -> Argument:
     function.args.append(argument)
     builder = Builder(before=function.entry.instructions[0])
     builder.total = True
-    here = _lane_bit(module, builder, argument, width)
+    here = lane_bit(module, builder, argument, width)
     restricted: dict[Value, Value] = {}
     for block in function.blocks:
         if block.predicate is None:
@@ -44,8 +44,8 @@ def run_for_lanes(module: Module, function: Function, width: int) -> Argument:
     return argument
 
 
-def _lane_bit(module: Module, builder: Builder, lanes: Value, width: int) -> Value:
-    """Whether the thread's own bit is set, of an integer that has as few bits as it may."""
+def lane_bit(module: Module, builder: Builder, lanes: Value, width: int) -> Value:
+    """Whether the thread's own bit of `lanes` is set, of an integer that has as few bits as it may."""
     lane: Value = builder.call(declare(module, "weft.lane.id"), ())
     if width <= 32:
         lanes = builder.cast("trunc", lanes, I32)

@@ -1,0 +1,42 @@
+"""Work-group loops of kernels without barriers whose lane groups are boxes of threads (`weft.codegen.boxes`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.codegen.group_values import GroupValues
+from weft.codegen.lane_order import all_lanes, each_lane_group
+from weft.codegen.vectorize import VectorizationSummary
+from weft.codegen.widen.lanes import LaneSpace
+from weft.ir import Function
+
+
+@dataclass(frozen=True, slots=True)
+class BoxKernel:
+    """A kernel widened for boxes of threads.
+
+    `full` runs all lanes; `partial` has a parameter more, a bit for each lane that runs. `summary` says what became of
+    the full version.
+    """
+
+    lanes: LaneSpace
+    full: Function
+    partial: Function
+    summary: VectorizationSummary
+
+
+def run_boxes(group: GroupValues, kernel: BoxKernel) -> None:
+    """Call the SIMD kernel for each lane group of the work-group."""
+    builder, function = group.builder, group.function
+    with each_lane_group(group, kernel.lanes, False) as box:
+        arguments = group.thread_args(box.tid)
+        whole, some, after = (function.add_block(f"box.{n}") for n in ("whole", "some", "done"))
+        everyone = builder.icmp("eq", box.lanes, all_lanes(kernel.lanes.width))
+        builder.cond_br(everyone, whole, some)
+        builder.at_end(whole)
+        builder.call(kernel.full, arguments)
+        builder.br(after)
+        builder.at_end(some)
+        builder.call(kernel.partial, [*arguments, box.lanes])
+        builder.br(after)
+        builder.at_end(after)

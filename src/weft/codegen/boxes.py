@@ -1,0 +1,110 @@
+"""Lane groups of work-groups with short rows: boxes of threads, neighbours along x, y and z.
+
+Where a row of a work-group has fewer threads than a register has lanes, several rows share a lane group: of a
+work-group of 8 by 8 threads the lanes of 16 are 8 by 2. The lane space is then two-dimensional (or three-dimensional),
+and `weft.analysis.shapes` keeps a stride for each dimension, so that it is still known what neighbours along x and
+along y have to do with each other. Which box is best is a matter of cost: more lanes share what is the same for all
+and pass fewer barriers (none at all where the box is the whole work-group), fewer lanes have more accesses that are
+contiguous or uniform, and waste fewer lanes beyond the edges of the work-group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from weft.analysis.branch_probability import BranchProbability
+from weft.analysis.divergence import Divergence, analyze_divergence
+from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.width import MAX_WIDTH
+from weft.codegen.width_model import LOOP_WEIGHT, WidthModel
+from weft.ir import Function, Value
+from weft.machine.targets import Isa
+from weft.transform.barriers import barriers_of
+
+Block = tuple[int, int, int]
+
+ROUND = 20.0
+"""Cycles of a lane group to begin and end what is between two barriers."""
+
+
+def is_whole(lanes: LaneSpace, block: Block) -> bool:
+    """Whether all lanes of all lane groups of the work-group are threads."""
+    return all(n % m == 0 for n, m in zip(block, lanes.extents, strict=False))
+
+
+def covers(lanes: LaneSpace, block: Block) -> bool:
+    """Whether the work-group is one lane group."""
+    return _count(lanes, block) == 1
+
+
+def box_shapes(function: Function, lanes: LaneSpace, block: Block | None = None) -> dict[Value, Shape]:
+    """The shapes of a kernel's positions in lane groups that are boxes; of work-groups of `block` threads, if given."""
+    domain = domain_named("product", lanes.extents)
+    named = {a.name: a for a in function.args}
+    shapes: dict[Value, Shape] = {}
+    for d, extent in enumerate(lanes.extents):
+        unit = tuple(int(d == other) for other in range(len(lanes.extents)))
+        only_one = block is not None and block[d] <= extent
+        shapes[named[f"tid.{'xyz'[d]}"]] = domain.strided(unit, 64, 0 if only_one else extent)
+    return shapes
+
+
+def choose_box(kernel: Function, block: Block, isa: Isa, most_lanes: int, lock_step: bool) -> LaneSpace:
+    """Return the lane space in which a thread of `kernel`, in work-groups of `block`, is expected to take least time.
+
+    With `lock_step`, a work-group that is one lane group needs no barrier.
+    """
+    weights = _barrier_weights(kernel)
+
+    def cost(lanes: LaneSpace) -> float:
+        groups = _count(lanes, block)
+        rounds = 1.0 if lock_step and groups == 1 else 1.0 + weights
+        model = WidthModel(_analyze(kernel, box_shapes(kernel, lanes, block), lanes), isa)
+        cycles = lanes.width * model.cycles_of_thread(lanes.width) + ROUND * rounds
+        return groups * cycles
+
+    return min(_candidates(block, isa, most_lanes), key=cost)
+
+
+def _candidates(block: Block, isa: Isa, most_lanes: int) -> list[LaneSpace]:
+    """Boxes of one row, of a register of 32-bit values, and as large as they may be."""
+    most = min(MAX_WIDTH, most_lanes)
+    row = min(_up(block[0]), most)
+    sizes = (row, max(row, min(isa.vector_bits // 32, most)), most)
+    return list(dict.fromkeys(box_of(block, size) for size in sizes))
+
+
+def _up(number: int) -> int:
+    """The least power of two that is not below."""
+    return 1 << (number - 1).bit_length()
+
+
+def box_of(block: Block, size: int) -> LaneSpace:
+    """As many threads of a work-group as `size`, a power of two, of as few dimensions as can be."""
+    extents: list[int] = []
+    for n in block:
+        extents.append(min(_up(n), size // prod(extents)))
+    while len(extents) > 1 and extents[-1] == 1:
+        extents.pop()
+    return LaneSpace(tuple(extents))
+
+
+def _count(lanes: LaneSpace, block: Block) -> int:
+    """How many lane groups the work-group has."""
+    extents = [*lanes.extents, 1, 1][:3]
+    return prod(-(-n // m) for n, m in zip(block, extents, strict=True))
+
+
+def _analyze(kernel: Function, shapes: Mapping[Value, Shape], lanes: LaneSpace) -> Divergence:
+    domain = domain_named("product", lanes.extents)
+    return analyze_divergence(kernel, domain=domain, initial=shapes, width=lanes.width)
+
+
+def _barrier_weights(kernel: Function) -> float:
+    """How many barriers a thread passes."""
+    probability = BranchProbability.of(kernel)
+    number = {block: k for k, block in enumerate(probability.view.blocks)}
+    depths = [probability.loops.depth(number[b.block]) for b in barriers_of(kernel) if b.block is not None]
+    return sum(LOOP_WEIGHT**depth for depth in depths)

@@ -1,0 +1,71 @@
+"""Work-groups with short rows: lane groups are boxes of threads, and do what the interpreter does."""
+
+import numpy as np
+import pytest
+
+from weft import cuda
+from weft.cuda.kernel import Kernel
+
+BLOCKS = [(8, 8), (4, 16), (2, 3, 8), (4, 4, 4), (1, 64), (3, 5), (4, 4), (8, 3)]
+N = 100
+
+
+def exchange(a, out, votes, m):
+    """Rows, columns, tiles and scalars of each row, across barriers."""
+    tile = cuda.shared.array((8, 64, 8), dtype=np.float32)
+    x, y, z = cuda.threadIdx.x, cuda.threadIdx.y, cuda.threadIdx.z
+    bx, by = cuda.blockDim.x, cuda.blockDim.y
+    row = y + by * z
+    v = a[cuda.blockIdx.x + row, x] + a[0, x] * a[row, 3]
+    tile[z, y, x] = v
+    cuda.syncthreads()
+    w = tile[z, by - 1 - y, x] + tile[z, y, bx - 1 - x]
+    total = np.float32(0)
+    for k in range(y, m, by):
+        total += a[k, x] * tile[z, y, 0]
+    cuda.syncthreads()
+    tile[z, y, x] = w + total
+    count = cuda.syncthreads_count(w > total)
+    if y & 1:
+        w += tile[z, y - 1, x]
+    else:
+        w -= a[m - 1, row]
+    out[cuda.blockIdx.x, row * bx + x] = w + v
+    if row == 0 and x == 0:
+        votes[cuda.blockIdx.x] = count
+
+
+def alone(a, out, votes, m):
+    """As much without a barrier, in groups that cannot be merged."""
+    x, y, z = cuda.threadIdx.x, cuda.threadIdx.y, cuda.threadIdx.z
+    bx, by = cuda.blockDim.x, cuda.blockDim.y
+    row = y + by * z
+    own = cuda.local.array(4, dtype=np.float32)
+    for k in range(4):
+        own[k] = a[row, x + k]
+    total = own[y & 3] + a[0, x] * a[row, 3]
+    if y < m - 16:
+        total += a[y, x] * own[1]
+        for k in range(y):
+            total += a[k, z]
+    i = cuda.blockIdx.x
+    if x + row * bx < m * m:
+        out[i, row * bx + x] = total
+    if row == 0 and x == 0:
+        votes[i] = bx
+
+
+KERNELS = {k.__name__: (Kernel(k), Kernel(k, debug=True)) for k in (exchange, alone)}
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=str)
+@pytest.mark.parametrize("name", KERNELS)
+def test_each_shape_gives_what_the_interpreter_does(name: str, block: tuple[int, ...]) -> None:
+    fast, judge = KERNELS[name]
+    threads = int(np.prod(block))
+    a = np.random.default_rng(threads).integers(0, 9, (N, N)).astype(np.float32)
+    got, wanted = ((np.zeros((2, threads), np.float32), np.zeros(2, np.int64)) for _ in range(2))
+    fast[2, block](a, *got, 20)
+    judge[2, block](a, *wanted, 20)
+    for g, w in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(g, w)
