@@ -12,7 +12,7 @@ WORKERS ?= auto
 FUZZ ?= 5000
 
 EXAMPLES := mandelbrot bilateral
-BENCHES := latency analysis precision speed
+BENCHES := latency analysis precision speed groups
 
 .PHONY: run test fuzz search bench lint format clean
 

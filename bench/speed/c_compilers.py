@@ -45,13 +45,12 @@ def clang() -> list[str]:
     return [*command, "-fveclib=libmvec"]
 
 
-def build(command: Sequence[str], name: str, threads: int, folder: Path) -> tuple[ctypes.CDLL, float]:
+def build(command: Sequence[str], source: Path, threads: int, folder: Path) -> tuple[ctypes.CDLL, float]:
     """Compile the C version of a kernel; return the library and how many seconds that took."""
-    code, library = folder / f"{name}.o", folder / f"{name}.so"
+    code, library = folder / f"{source.stem}.o", folder / f"{source.stem}.so"
     parallel = ["-fopenmp", ON_THREADS.format(threads)] if threads > 1 else ["-DPARALLEL_FOR="]
-    source = str(SOURCES / f"{name}.c")
     begin = time.perf_counter()
-    _run([*command, *FLAGS, *parallel, "-c", source, "-o", str(code)])
+    _run([*command, *FLAGS, *parallel, "-c", str(source), "-o", str(code)])
     # Linked under -ffast-math, gcc's libraries make the whole process flush denormal numbers when they are loaded.
     threading = ["-fopenmp"] if threads > 1 else []
     _run([*command, "-shared", *threading, str(code), "-o", str(library), "-lm", *_vector_math()])

@@ -13,7 +13,7 @@ import numpy as np
 
 import weft
 from bench.harness import Peer, Prepared
-from bench.speed.c_compilers import build, build_ispc, caller, clang, gcc
+from bench.speed.c_compilers import SOURCES, build, build_ispc, caller, clang, gcc
 from bench.speed.rows import Row
 from examples.irregular.problem import Problem
 from weft import cuda, set_num_threads
@@ -49,23 +49,37 @@ class Task:
         ]
         return dataclasses.replace(self.problem, arguments=tuple(arguments))
 
-    def prepared(self, problem: Problem, run: Run, compile_seconds: float) -> Prepared:
-        """Return a peer ready to be timed: what it writes is put back as it was before each run, unmeasured."""
+    def prepared(
+        self,
+        problem: Problem,
+        run: Run,
+        compile_seconds: float,
+        upload: Run = lambda: None,
+        download: Run = lambda: None,
+    ) -> Prepared:
+        """Return a peer ready to be timed: what it writes is put back as it was before each run, unmeasured.
+
+        A peer that has to be given the arrays for a run brings what moves them there and back.
+        """
         kept = [(problem.arguments[i], problem.arguments[i].copy()) for i in problem.outputs]
 
         def restore() -> None:
             for array, before in kept:
                 array[...] = before
+            upload()
 
         def sample() -> float:
             restore()
             begin = self.clock()
             run()
-            return self.clock() - begin
+            seconds = self.clock() - begin
+            download()
+            return seconds
 
         def check() -> str | None:
             restore()
             run()
+            download()
             return problem.complaint(self.expected)
 
         return Prepared(sample, check, compile_seconds)
@@ -87,7 +101,7 @@ def peers_of(task: Task, threads: int, folder: Path) -> list[Peer]:
         Peer("weft.jit", lambda: _weft_jit(task, threads, folder)),
         Peer("gcc", lambda: _c(task, gcc, threads, folder)),
         Peer("clang", lambda: _c(task, clang, threads, folder)),
-        Peer("numba", lambda: _numba(task, threads)),
+        Peer("numba", lambda: by_numba(task, _loops(task), threads)),
         Peer("ispc", lambda: _ispc(task, threads, folder)),
     ]
 
@@ -129,16 +143,17 @@ def _loops(task: Task) -> Callable:
 def _c(task: Task, command: Callable[[], list[str]], threads: int, folder: Path) -> Prepared:
     problem = task.own_problem()
     place = Path(tempfile.mkdtemp(dir=folder))
-    library, compile_seconds = build(command(), task.row.peer, threads, place)
+    library, compile_seconds = build(command(), SOURCES / f"{task.row.peer}.c", threads, place)
     run = caller(getattr(library, task.row.peer), problem.arguments)
     return task.prepared(problem, run, compile_seconds)
 
 
-def _numba(task: Task, threads: int) -> Prepared:
+def by_numba(task: Task, loops: Callable, threads: int) -> Prepared:
+    """Return numba with a function of loops, parallel where there are threads for it."""
     import numba
 
     numba.set_num_threads(threads)
-    compiled = numba.njit(_loops(task), fastmath=True, parallel=threads > 1)
+    compiled = numba.njit(loops, fastmath=True, parallel=threads > 1)
     problem = task.own_problem()
     arguments = problem.arguments
     begin = time.perf_counter()

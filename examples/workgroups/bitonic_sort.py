@@ -8,7 +8,7 @@ from examples.workgroups.checking import agree, timed
 from weft import cuda
 
 SIZE = 1 << 20
-STRETCH = 512
+STRETCH = 1024
 THREADS = STRETCH // 2
 
 

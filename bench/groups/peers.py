@@ -1,0 +1,75 @@
+"""The peers of a row, as functions that prepare them in the process that they are called in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.groups import opencl_runtimes
+from bench.groups.rows import GroupRow
+from bench.harness import Prepared
+from bench.speed.c_compilers import build, caller, clang, gcc
+from bench.speed.peers import Run, Task, by_numba
+from examples.irregular.problem import Problem
+from weft import cuda, set_num_threads
+
+SOURCES = Path(__file__).parent / "c"
+
+
+def _weft(task: Task, threads: int, folder: Path) -> Prepared:
+    set_num_threads(threads)
+    os.environ["WEFT_CACHE_DIR"] = str(folder)
+    kernels: dict[str, cuda.Kernel] = {}
+    _launcher(task, task.own_problem(), kernels)()
+    compile_seconds = sum(sum(kernel.timings.values()) for kernel in kernels.values())
+    problem = task.own_problem()
+    return task.prepared(problem, _launcher(task, problem, kernels), compile_seconds)
+
+
+def _launcher(task: Task, problem: Problem, kernels: dict[str, cuda.Kernel]) -> Run:
+    """Return the launches of a row one after the other, by kernels that are made where they are not there yet."""
+    assert isinstance(task.row, GroupRow)
+    launches = []
+    for launch in task.row.launches(problem):
+        if launch.name not in kernels:
+            kernels[launch.name] = cuda.jit(launch.kernel.py_func, fastmath=True, width=task.width)
+        launches.append((kernels[launch.name][launch.grid, launch.block], launch.arguments))
+
+    def run() -> None:
+        for configured, arguments in launches:
+            configured(*arguments)
+
+    return run
+
+
+def _c(command: Callable[[], list[str]], version: str) -> Callable[[Task, int, Path], Prepared]:
+    def prepare(task: Task, threads: int, folder: Path) -> Prepared:
+        if threads > 1:
+            raise ImportError("its loops are for one thread")
+        library, compile_seconds = build(command(), SOURCES / f"{task.row.peer}.c", threads, folder)
+        function = getattr(library, task.row.peer + version, None)
+        if function is None:
+            raise ImportError("blocks would change nothing")
+        problem = task.own_problem()
+        return task.prepared(problem, caller(function, problem.arguments), compile_seconds)
+
+    return prepare
+
+
+def _numba(task: Task, threads: int, folder: Path) -> Prepared:
+    from bench.groups import loops
+
+    return by_numba(task, vars(loops)[task.row.peer], threads)
+
+
+PEERS: dict[str, Callable[[Task, int, Path], Prepared]] = {
+    "weft": _weft,
+    "PoCL": opencl_runtimes.pocl,
+    "Intel": opencl_runtimes.intel,
+    "numba": _numba,
+    "gcc": _c(gcc, ""),
+    "gcc blocked": _c(gcc, "_blocked"),
+    "clang": _c(clang, ""),
+    "clang blocked": _c(clang, "_blocked"),
+}
