@@ -88,11 +88,21 @@ def test_one_test_for_active_lanes_serves_a_block() -> None:
 
 
 def test_passive_lanes_divide_by_one() -> None:
-    body = LOAD + "  %d = sdiv i32 %t32, %v\n" + stored("%d")
+    body = (
+        LOAD
+        + "  %l = sext i32 %v to i64\n  %d = sdiv i64 %tid, %l\n  %r = trunc i64 %d to i32\n"
+        + stored("%r")
+    )
     text = widened(kernel_text(guarded(body)))
-    (chosen,) = lines(text, r"select <8 x i1> %c, <8 x i32> .*, <8 x i32> splat \(i32 1\)")
-    assert lines(text, f"sdiv <8 x i32> .*, {chosen.split()[0]}")
+    (chosen,) = lines(text, r"select <8 x i1> %c, <8 x i64> .*, <8 x i64> splat \(i64 1\)")
+    assert lines(text, f"sdiv <8 x i64> .*, {chosen.split()[0]}")
     assert "select" not in widened(kernel_text(body))
+
+
+def test_short_integers_are_divided_as_floats_which_passive_lanes_cannot_disturb() -> None:
+    text = widened(kernel_text(guarded(LOAD + "  %d = urem i32 %t32, %v\n" + stored("%d"))))
+    assert lines(text, "fdiv <8 x double>") and lines(text, "fptoui <8 x double>.* to <8 x i32>")
+    assert not lines(text, "urem") and not lines(text, "select <8")
 
 
 def test_division_by_a_harmless_constant_needs_no_guard() -> None:

@@ -18,8 +18,9 @@ def test_cost_grows_with_the_registers_that_the_lanes_fill() -> None:
 
 
 def test_what_has_no_vector_form_costs_more_than_as_many_scalars() -> None:
-    scalar = instruction_cost("sdiv", 32, 1, AVX512)
-    assert instruction_cost("sdiv", 32, 16, AVX512).cycles > 16 * scalar.cycles
+    scalar = instruction_cost("sdiv", 64, 1, AVX512)
+    assert instruction_cost("sdiv", 64, 16, AVX512).cycles > 16 * scalar.cycles
+    assert instruction_cost("sdiv", 32, 16, AVX512).cycles < 8 * scalar.cycles
     assert instruction_cost("no such opcode", 32, 1, AVX512).cycles == UNKNOWN.cycles
 
 

@@ -60,6 +60,9 @@ INSTRUCTION_COSTS: dict[str, Cost] = {
 }
 """By opcode, and by intrinsic without its type suffix."""
 
+NARROW_DIVISIONS: dict[str, Cost] = {op: Cost(40, 26) for op in ("udiv", "sdiv", "urem", "srem")}
+"""Of integers of 32 bits or less, in lanes: two registers of doubles are divided for one of theirs."""
+
 MATH_CALL = Cost(40, 12)
 """One call of a vector math library, a register."""
 
@@ -74,7 +77,10 @@ _SCALAR_STORE = Cost(1, 1, per_lane=True)
 
 def instruction_cost(op: str, element_bits: int, lanes: int, isa: Isa) -> Cost:
     """Return what an instruction, or an intrinsic, costs for all lanes together; memory has `memory_cost`."""
-    return _scale(INSTRUCTION_COSTS.get(op, UNKNOWN), element_bits, lanes, isa)
+    cost = INSTRUCTION_COSTS.get(op, UNKNOWN)
+    if lanes > 1 and element_bits <= 32 and isa.divides_as_floats:
+        cost = NARROW_DIVISIONS.get(op, cost)
+    return _scale(cost, element_bits, lanes, isa)
 
 
 def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> Cost:

@@ -49,6 +49,11 @@ class Isa:
         return max(1, self.vector_bits // element_bits)
 
     @property
+    def divides_as_floats(self) -> bool:
+        """Whether lanes of integers are divided faster as floats: two doubles at a time are no faster than one."""
+        return self.vector_bits >= 256
+
+    @property
     def feature_string(self) -> str:
         """The features as LLVM's target machine takes them."""
         return ",".join(f"+{feature}" for feature in sorted(self.features))

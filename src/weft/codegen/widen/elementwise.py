@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from weft.codegen.widen.context import Widening
+from weft.codegen.widen.division import DIVISIONS, divides_as_floats, widen_division
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.constants import Constant
 from weft.ir.opcodes import OPCODES
 from weft.ir.types import IntType, PointerType
 
-_DIVISIONS = ("udiv", "sdiv", "urem", "srem")
 _POISON_FLAGS = frozenset({"nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign"})
 
 
@@ -29,7 +29,7 @@ def widen_scalar(w: Widening, instruction: Instruction) -> None:
     )
     if w.mask is not None or instruction.total:
         copy.flags = tuple(f for f in copy.flags if f not in _POISON_FLAGS)
-        if copy.op in _DIVISIONS:
+        if copy.op in DIVISIONS:
             _guard_scalar_divisor(w, copy)
     w.set_scalar(instruction, w.builder.insert(copy))
 
@@ -48,13 +48,16 @@ def _guard_scalar_divisor(w: Widening, copy: Instruction) -> None:
 
 def widen_vector(w: Widening, instruction: Instruction) -> None:
     """Compute the values of all lanes with one vector instruction."""
+    result: Value
     if instruction.op == "getelementptr":
         result = _vector_gep(w, instruction)
+    elif divides_as_floats(w, instruction):
+        result = widen_division(w, instruction)
     elif instruction.op == "select":
         result = _vector_select(w, instruction)
     else:
         operands = [w.vector(v) for v in instruction.operands]
-        if instruction.op in _DIVISIONS and w.mask is not None:
+        if instruction.op in DIVISIONS and w.mask is not None:
             operands[1] = _harmless_divisor(w, instruction.operands[1], operands[1])
         result = w.builder.insert(
             Instruction(

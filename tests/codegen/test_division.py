@@ -1,0 +1,29 @@
+"""Integer division in lanes against NumPy's, at the ends of every type."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft import prange
+
+
+@weft.jit(width=8)
+def divide(a, b, quotients, remainders):
+    for i in prange(a.shape[0]):
+        quotients[i] = a[i] // b[i]
+        remainders[i] = a[i] % b[i]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_quotients_are_exact_at_the_ends_of_every_type(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    near = [limits.min + k for k in range(4)] + [limits.max - k for k in range(4)] + list(range(5))
+    drawn = np.random.default_rng(3).integers(limits.min, limits.max, 50, dtype, endpoint=True)
+    values = np.concatenate([np.array(near, dtype), np.array(-1).astype(dtype)[None], drawn])
+    a, b = (v.ravel().copy() for v in np.meshgrid(values, values))
+    quotients, remainders = np.empty_like(a), np.empty_like(a)
+    divide(a, b, quotients, remainders)
+    with np.errstate(all="ignore"):
+        assert np.array_equal(quotients, a // b)
+        assert np.array_equal(remainders, a % b)
+    assert any("8 iterations at a time" in remark.message for remark in divide.remarks)
