@@ -53,6 +53,21 @@ def test_blocks_of_several_dimensions(grid, block):
     assert "machine code" in checked(kernel)
 
 
+def test_boxes_of_threads():
+    def tilted(a, out):
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        tile = cuda.shared.array((3, 2), dtype=np.int64)
+        tile[y, x] = a[y, x] + a[0, y]
+        out[cuda.blockIdx.x, y, x] = tile[y, x] * a[y, 0]
+
+    a, out = np.arange(1, 10).reshape(3, 3), np.zeros((2, 3, 2), np.int64)
+    kernel = cuda.jit(tilted)
+    kernel[2, (2, 3)](a, out)
+    np.testing.assert_array_equal(out, [(a + a[0, :, None])[:, :2] * a[:, :1]] * 2)
+    (version,) = kernel._versions.values()
+    assert version.launcher.checked == [*SCALAR[:3], *WHOLE, *PARTIAL, *SCALAR[3:]]
+
+
 def test_divergent_loops_are_followed():
     start = np.arange(1, 60, dtype=np.int64)
     steps = np.zeros_like(start)

@@ -20,9 +20,13 @@ from weft.target.passes import FINAL_FAST
 Block = tuple[int, int, int]
 
 WIDTHS = (1, 2, 4, 8, 8, 16, 16, 32)
+BOXED: tuple[Block, ...] = (
+    (8, 8, 1), (4, 16, 1), (4, 4, 4), (2, 3, 8), (1, 64, 1), (3, 5, 1), (5, 7, 1), (16, 3, 1), (2, 9, 1), (4, 2, 3),
+    (3, 3, 5), (9, 2, 2), (1, 1, 12),
+)  # fmt: skip
 SMALL: tuple[Block, ...] = (
     (1, 1, 1), (2, 1, 1), (5, 1, 1), (8, 1, 1), (16, 1, 1), (17, 1, 1), (31, 1, 1), (32, 1, 1), (40, 1, 1), (64, 1, 1),
-    (100, 1, 1), (8, 8, 1), (5, 7, 1), (16, 3, 1), (2, 9, 1), (4, 2, 3), (3, 3, 5), (9, 2, 2), (1, 1, 12),
+    (100, 1, 1), *BOXED,
 )  # fmt: skip
 LARGE: tuple[Block, ...] = (
     *((n, 1, 1) for n in (128, 200, 255, 256, 257, 500, 512, 1000, 1024)),
@@ -32,19 +36,21 @@ LARGE: tuple[Block, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How the program of a seed is run."""
+    """How the program of a seed is run; if `boxed`, by code for the one shape of work-groups."""
 
     seed: int
     width: int
     isa: Isa
     blocks: tuple[Block, ...]
     text: str
+    boxed: bool = False
 
 
 def choice_of(seed: int, large: bool = False) -> Choice:
     """One width and one instruction set for each seed, and two shapes of work-groups.
 
-    In a third of the choices their rows are whole lane groups, for which there is code of its own.
+    In a third of the choices their rows are whole lane groups, for which there is code of its own. In another third
+    lane groups are boxes of threads, and there is one shape.
     """
     rng = random.Random(f"groups {seed}")
     shapes = (*SMALL, *LARGE) if large else SMALL
@@ -55,13 +61,18 @@ def choice_of(seed: int, large: bool = False) -> Choice:
     width = rng.choice(WIDTHS)
     if seed % 3 == 0:
         shapes = tuple(shape for shape in shapes if shape[0] % width == 0)
+    if seed % 3 == 1:
+        return Choice(seed, max(2, width), rng.choice(ISAS), (rng.choice(BOXED),), text, True)
     return Choice(seed, width, rng.choice(ISAS), tuple(rng.sample(shapes, 2)), text)
 
 
 def check(choice: Choice) -> str | None:
     """What differs, None when nothing does."""
     whole = all(block[0] % choice.width == 0 for block in choice.blocks)
-    code = compile_kernel(choice.text, choice.width, choice.isa, level=0, passes=FINAL_FAST, whole_rows=whole)
+    code = compile_kernel(
+        choice.text, choice.width, choice.isa, level=0, passes=FINAL_FAST, whole_rows=whole and not choice.boxed,
+        block=choice.blocks[0] if choice.boxed else None,
+    )  # fmt: skip
     judged = Program(read_module(choice.text))
     for run, block in enumerate(choice.blocks):
         rng = np.random.default_rng((choice.seed, run))

@@ -187,13 +187,30 @@ def _guard_of(condition: Value, divergence: Divergence) -> _Guard | None:
     if condition.op == "select" and condition.operands[2] == FALSE:
         parts = {_guard_of(v, divergence) for v in condition.operands[:2] if not divergence.is_uniform(v)}
         return parts.pop() if len(parts) == 1 else None
-    if condition.op != "icmp" or condition.attrs["predicate"] in ("eq", "ne"):
+    if condition.op != "icmp":
         return None
     a, b = condition.operands
-    if isinstance(a, Instruction) and a.callee_name == "weft.lane.id":
+    if _is_lane(a) or _is_bit_of_lane(a):
         return _Guard.LANE
+    if condition.attrs["predicate"] in ("eq", "ne"):
+        return None
     shapes = [divergence.shape(a), divergence.shape(b)]
     if not all(s.is_strided for s in shapes) or shapes[0].is_uniform == shapes[1].is_uniform:
         return None
     is_below = condition.attrs["predicate"] in ("slt", "sle", "ult", "ule")
     return _Guard.TRUE_INSIDE if is_below == shapes[1].is_uniform else _Guard.FALSE_INSIDE
+
+
+def _is_lane(value: Value) -> bool:
+    return isinstance(value, Instruction) and value.callee_name == "weft.lane.id"
+
+
+def _is_bit_of_lane(value: Value) -> bool:
+    """Whether it is the thread's bit of a number that has one for each lane."""
+    if not isinstance(value, Instruction) or value.op != "and":
+        return False
+    shifted = value.operands[1]
+    if not isinstance(shifted, Instruction) or shifted.op != "shl":
+        return False
+    lane = shifted.operands[1]
+    return _is_lane(lane.operands[0] if isinstance(lane, Instruction) and lane.op == "zext" else lane)
