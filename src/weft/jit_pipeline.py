@@ -13,7 +13,7 @@ final                  LLVM's pipeline
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.loop_promises import loop_promises
 from weft.analysis.parallel_loops import Obstacle, parallel_loop
@@ -38,7 +38,10 @@ from weft.options import Timings
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
 from weft.target.vector_math import MathSymbol, math_finder
+from weft.transform.heap_lifetimes import settle_heap
 from weft.transform.hoist_invariants import hoist_invariants
+from weft.transform.private_frames import privatize_frames
+from weft.transform.stack_addresses import sink_stack_addresses
 
 
 @dataclass(slots=True)
@@ -91,6 +94,9 @@ def lower_function(
         text = optimize(text, CANONICAL, spec.machine)
     with timings.measure("passes"):
         module = read_module(text)
+        if uses_heap(module):
+            settle_heap(module)
+            module = read_module(optimize(write_module(module, plain=True), CANONICAL, spec.machine))
         lowered = LoweredFunction("", "", False, uses_heap(module), timings)
         for function in list(module.definitions()):
             lowered.parallel |= _parallelize(module, function, options, spec, lowered)
@@ -122,6 +128,7 @@ def _parallelize(
     """Turn the function's outermost loops over `prange` into jobs; whether there are any."""
     find_math = math_finder(lowered.math, spec)
     hoist_invariants(function)
+    sink_stack_addresses(function)
     refused: set[str] = set()
     count = 0
     while (found := _next_loop(function, refused)) is not None:
@@ -144,6 +151,8 @@ def _parallelize(
             lowered.remarks.add(RemarkKind.MISSED, message, at, plan.hint, "parallel loops")
             refused.add(header.name)
             continue
+        own = privatize_frames(module, plan)
+        plan = replace(plan, private=(*plan.private, *own))
         count += 1
         name = f"{function.name}.loop{count}"
         vectorized = vectorize_loop(module, plan, name, options.width, find_math, host().isa)
@@ -152,7 +161,8 @@ def _parallelize(
             message = f"this loop runs {vectorized.width} iterations at a time on all cores"
             lowered.remarks.add(RemarkKind.VECTORIZED, message, span, pass_name="parallel loops")
         else:
-            message = f"this loop runs iteration after iteration, on all cores, because {vectorized.obstacle}"
+            because = f", because {vectorized.obstacle}" if vectorized.obstacle else ""
+            message = f"this loop runs iteration after iteration, on all cores{because}"
             lowered.remarks.add(RemarkKind.LANE_BY_LANE, message, span, pass_name="parallel loops")
     return count > 0
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft import prange
 from weft.errors import ArrayShapeError, OutOfMemoryError, TypingError, UnsupportedError
 
 
@@ -183,7 +184,7 @@ def late(n):
         if t % 4 == 1:
             kept = np.full(8, float(t))
         if t > 1:
-            total += kept[5]  # pyright: ignore[reportPossiblyUnbound]
+            total += kept[5]  # pyright: ignore[reportPossiblyUnboundVariable]
     return total
 
 
@@ -282,3 +283,91 @@ def test_what_is_refused() -> None:
 
     with pytest.raises(UnsupportedError, match="a kernel cannot allocate arrays"):
         kernel[1, 1](np.zeros(1))
+
+
+@weft.jit
+def three(x, first):
+    values = np.empty(3)
+    for k in range(3):
+        values[k] = x + k
+    return values[first:]
+
+
+@weft.jit
+def small_scratch(a, out):
+    total = 0.0
+    for i in prange(a.shape[0]):
+        scratch = np.zeros((2, 2))
+        for k in range(4):
+            scratch[k // 2, k % 2] = a[i] * k
+        out[i] = scratch[1, 0] + scratch[int(a[i]) % 2, 1]
+        total += three(a[i], 1)[1]
+    return total
+
+
+@weft.jit
+def large_scratch(a, n, out):
+    total = 0.0
+    for i in prange(a.shape[0]):
+        scratch = np.zeros(n)
+        previous = scratch
+        for t in range(4):
+            following = np.full(n, a[i] + t)
+            if t % 2:
+                spare = np.ones(n)
+                scratch[0] += spare[n - 1]
+            scratch[n - 1] += previous[0] + following[0]
+            previous = following
+        out[i] = scratch[n - 1] + scratch[0]
+        total += previous[n - 1]
+    return total
+
+
+def test_arrays_of_one_iteration_of_a_parallel_loop() -> None:
+    before = weft.get_num_threads()
+    try:
+        for threads in (1, 2):
+            weft.set_num_threads(threads)
+            for n in (0, 1, 37, 1000):
+                a = np.arange(n, dtype=np.float64) % 11
+                out, wanted = np.zeros(n), np.zeros(n)
+                assert small_scratch(a, out) == small_scratch.py_func(a, wanted)
+                assert np.array_equal(out, wanted)
+                assert large_scratch(a, 5, out) == large_scratch.py_func(a, 5, wanted)
+                assert np.array_equal(out, wanted)
+    finally:
+        weft.set_num_threads(before)
+    assert "iterations at a time" in small_scratch.remarks[0].message
+    assert "because it allocates arrays" in large_scratch.remarks[0].message
+
+
+@weft.jit
+def sized(sizes, out):
+    for i in prange(sizes.shape[0]):
+        out[i] = np.ones(sizes[i])[0]
+
+
+def test_an_error_in_a_parallel_loop_names_the_line() -> None:
+    out = np.zeros(100)
+    sized(np.full(100, 3), out)
+    assert out.sum() == 100
+    with pytest.raises(ArrayShapeError, match=r"ones\(\) of a negative extent"):
+        sized(np.arange(99, -1, -1) - 50, out)
+
+
+@weft.jit(parallel="if-legal")
+def filled(x, n):
+    a, b = np.empty(n), np.empty(n)
+    for i in prange(n):
+        a[i] = x[i] + 1
+        b[i] = a[i]
+    for i in prange(1, n):
+        last = np.full(3, a[i - 1])
+        a[i] = last[2] + 1
+    return a, b
+
+
+def test_new_arrays_overlap_nothing() -> None:
+    compare(filled, np.arange(50.0), 50)
+    first, second = [remark.message for remark in filled.remarks]
+    assert "iterations at a time" in first and "cannot run in parallel" in second

@@ -17,6 +17,7 @@ from enum import Enum
 from weft.analysis.addresses import decompose
 from weft.analysis.stack_objects import StackObjects
 from weft.ir import Argument, ConstExpr, GlobalVariable, Instruction, Value
+from weft.ir.heap import is_allocation
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.layout import DataLayout
 
@@ -82,15 +83,22 @@ def is_identified(value: Value) -> bool:
     if isinstance(value, Argument):
         return "noalias" in value.attributes or any(text.startswith("byval") for text in value.attributes)
     if isinstance(value, Instruction):
-        return value.op == "alloca" or kind_of(value.callee_name) is IntrinsicKind.SHARED
+        shared = kind_of(value.callee_name) is IntrinsicKind.SHARED
+        return value.op == "alloca" or shared or is_allocation(value)
     return False
+
+
+def are_apart(a: Value, b: Value) -> bool:
+    """Whether two pointers, not derived from others, lead to different objects: no argument leads into a new block."""
+    if is_identified(a) and is_identified(b):
+        return True
+    return (is_allocation(a) and isinstance(b, Argument)) or (is_allocation(b) and isinstance(a, Argument))
 
 
 def alias(a: Location, a_bytes: int, b: Location, b_bytes: int) -> Alias:
     """How accesses of so many bytes at two locations are related."""
     if a.base is not b.base and not _is_same_object(a.base, b.base):
-        both = is_identified(a.base) and is_identified(b.base)
-        return Alias.NO if both else Alias.MAY
+        return Alias.NO if are_apart(a.base, b.base) else Alias.MAY
     if a.terms != b.terms:
         return _by_common_factor(a, a_bytes, b, b_bytes)
     distance = b.offset - a.offset

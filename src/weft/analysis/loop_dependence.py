@@ -7,6 +7,8 @@ distance of the addresses in iterations ``n`` and ``n + m`` is ``c·m + k``, plu
 only the ranges are known. A dependence is *certain* when some ``m`` other than 0 makes the accesses overlap whenever
 both happen, *possible* when that cannot be excluded.
 
+Iterations allocate in frames of their own, where they run at the same time (`weft.transform.private_frames`).
+
 What this test does not see through counts as possible: different bases that are no objects of their own, calls that
 write, atomics.
 """
@@ -17,12 +19,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
-from weft.analysis.alias import is_identified
+from weft.analysis.alias import are_apart
 from weft.analysis.counted_loops import CountedLoop, Counter
 from weft.analysis.linear_locations import ADDRESS_BITS, linear_location
 from weft.analysis.ranges import Ranges
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_read, may_write
+from weft.ir.heap import heap_call
 from weft.ir.layout import DataLayout
 
 
@@ -84,7 +87,7 @@ def loop_dependences(
     inside = [i for block in loop.blocks for i in block.instructions if may_read(i) or may_write(i)]
     accesses: list[_Access] = []
     for instruction in inside:
-        if (instruction.callee_name or "").startswith("llvm.lifetime"):
+        if (instruction.callee_name or "").startswith("llvm.lifetime") or heap_call(instruction):
             continue
         if instruction.op not in ("load", "store") or instruction.attrs.get("ordering"):
             if may_write(instruction):
@@ -147,7 +150,7 @@ def _changes(value: Value, inside: set[BasicBlock]) -> bool:
 def _dependence(write: _Access, other: _Access) -> LoopDependence | None:
     pair = (write.instruction, other.instruction)
     if write.base is not other.base:
-        if is_identified(write.base) and is_identified(other.base):
+        if are_apart(write.base, other.base):
             return None
         return LoopDependence(*pair, certain=False)
     if write.spread is None or other.spread is None or write.fixed != other.fixed:

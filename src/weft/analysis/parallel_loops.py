@@ -89,9 +89,8 @@ def parallel_loop(
         found = reduction_of(counted, phi)
         if isinstance(found, str):
             what = "a value that iterations hand on"
-            return Obstacle(
-                f"{what} {found}", _where(counted, phi), "write it as a sum, product, minimum or maximum"
-            )
+            hint = "write it as a sum, product, minimum or maximum; assign what is one iteration's own at its begin"
+            return Obstacle(f"{what} {found}", _where(counted, phi), hint)
         if found.combination in _ROUNDED and not reassociate and not _may_be_reordered(counted, found):
             return Obstacle(
                 "a float sum or product would be formed in another order",

@@ -7,6 +7,7 @@ together, iteration after iteration is left to LLVM, whose vectorizer takes such
 
 from __future__ import annotations
 
+from weft.analysis.alias import locate
 from weft.analysis.divergence import Divergence
 from weft.graph.loops import loop_forest
 from weft.ir import Function, Instruction
@@ -28,10 +29,16 @@ def prefers_inner_loops(function: Function, divergence: Divergence) -> bool:
             continue
         for block in (view.blocks[b] for b in loop.blocks):
             for access in block.instructions:
-                if access.op in ("load", "store"):
+                if access.op in ("load", "store") and not _is_on_stack(access, layout):
                     together = _is_near(access, divergence, layout)
                     near, far = near + together, far + (not together)
     return far > near
+
+
+def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:
+    """Whether an access is one to an object of the iteration itself: of these lanes have theirs side by side."""
+    base = locate(access.operands[1 if access.op == "store" else 0], layout).base
+    return isinstance(base, Instruction) and base.op == "alloca"
 
 
 def _is_near(access: Instruction, divergence: Divergence, layout: DataLayout) -> bool:

@@ -20,6 +20,7 @@ from weft.codegen.width import choose_width, one_register
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.clone import clone_function
+from weft.ir.heap import heap_call
 from weft.ir.types import I1
 from weft.machine.targets import Isa
 from weft.transform.boscc import Boscc
@@ -62,11 +63,13 @@ def vectorize_loop(
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
-    obstacle = why_not_vectorized(body) if width != 1 else None
+    obstacle = _why_in_order(body) if width != 1 else None
     if width is None and obstacle is None:
         narrow_phis(body)
         divergence = _analyze(body, one_register(isa))
-        width = 1 if prefers_inner_loops(body, divergence) else choose_width(divergence, isa).width
+        if prefers_inner_loops(body, divergence):
+            obstacle = "its inner loops run along rows, and are vectorized instead"
+        width = choose_width(divergence, isa).width if obstacle is None else 1
     if width is None or width == 1 or obstacle is not None:
         run_single_lane(body)
         body.attributes = INLINED
@@ -78,6 +81,12 @@ def vectorize_loop(
     masked, _ = _widen(module, partial, width, find_math, isa)
     chunk = build_chunk(module, outlined, LoopVersions(width, full, masked), f"{name}.chunk")
     return VectorizedLoop(outlined, chunk, width, summary)
+
+
+def _why_in_order(body: Function) -> str | None:
+    if any(heap_call(i) for i in body.instructions()):
+        return "it allocates arrays, not all small and of constant shape: allocate before the loop"
+    return why_not_vectorized(body)
 
 
 def _analyze(function: Function, width: int) -> Divergence:

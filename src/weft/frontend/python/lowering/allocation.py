@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from weft.frontend.python.lowering.array_parts import (
     extents_of,
     make_array,
 )
-from weft.frontend.python.lowering.attributes import total_size
+from weft.frontend.python.lowering.attributes import size, total_size
 from weft.frontend.python.lowering.casts import cast, to_int64
 from weft.frontend.python.lowering.cuda_memory import dtype_of
 from weft.frontend.python.lowering.heap import NO_POINTER, error_code
@@ -45,6 +46,9 @@ from weft.ir.values import Value
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
 
+SMALL = 4096
+"""Bytes of an array that is filled in place."""
+
 _STRONG = {pyint: int64, pyfloat: float64, pycomplex: complex128}
 """What NumPy makes of Python's types."""
 
@@ -52,19 +56,19 @@ _STRONG = {pyint: int64, pyfloat: float64, pycomplex: complex128}
 @call(np.empty)
 def _empty(low: Lowering, args: Arguments) -> Typed:
     given = _named(args, "shape", "dtype", "order")
-    return _allocate(low, args, _extents(low, given["shape"]), _dtype(given, args.name), zeroed=False)
+    return _allocate(low, args, _extents(low, given["shape"]), _dtype(given, args.name))
 
 
 @call(np.zeros)
 def _zeros(low: Lowering, args: Arguments) -> Typed:
     given = _named(args, "shape", "dtype", "order")
-    return _allocate(low, args, _extents(low, given["shape"]), _dtype(given, args.name), zeroed=True)
+    return _zeroed(low, args, _extents(low, given["shape"]), _dtype(given, args.name))
 
 
 @call(np.ones)
 def _ones(low: Lowering, args: Arguments) -> Typed:
     given = _named(args, "shape", "dtype", "order")
-    made = _allocate(low, args, _extents(low, given["shape"]), _dtype(given, args.name), zeroed=False)
+    made = _allocate(low, args, _extents(low, given["shape"]), _dtype(given, args.name))
     return _filled(low, made, literal(1))
 
 
@@ -76,36 +80,53 @@ def _full(low: Lowering, args: Arguments) -> Typed:
     if not isinstance(default, Scalar):
         raise TypingError(f"an array cannot be filled with {value.type}")
     dtype = _dtype(given, args.name, default)
-    return _filled(low, _allocate(low, args, _extents(low, given["shape"]), dtype, zeroed=False), value)
+    return _filled(low, _allocate(low, args, _extents(low, given["shape"]), dtype), value)
 
 
 @call(np.empty_like)
 def _empty_like(low: Lowering, args: Arguments) -> Typed:
-    return _like(low, args, _named(args, "prototype", "dtype", "order"), zeroed=False)
+    return _like(low, args, _named(args, "prototype", "dtype", "order"))
 
 
 @call(np.zeros_like)
 def _zeros_like(low: Lowering, args: Arguments) -> Typed:
-    return _like(low, args, _named(args, "a", "dtype", "order"), zeroed=True)
+    given = _named(args, "a", "dtype", "order")
+    array = given["a"]
+    return _zeroed(
+        low, args, _extents_like(low, args, array), _dtype(given, args.name, array_type_of(array).dtype)
+    )
 
 
 @call(np.ones_like)
 def _ones_like(low: Lowering, args: Arguments) -> Typed:
-    return _filled(low, _like(low, args, _named(args, "a", "dtype", "order"), zeroed=False), literal(1))
+    return _filled(low, _like(low, args, _named(args, "a", "dtype", "order")), literal(1))
 
 
 @call(np.full_like)
 def _full_like(low: Lowering, args: Arguments) -> Typed:
     given = _named(args, "a", "fill_value", "dtype", "order")
-    return _filled(low, _like(low, args, given, zeroed=False), given["fill_value"])
+    return _filled(low, _like(low, args, given), given["fill_value"])
 
 
-def _like(low: Lowering, args: Arguments, given: dict[str, Typed], zeroed: bool) -> Typed:
+def _like(low: Lowering, args: Arguments, given: dict[str, Typed]) -> Typed:
     array = next(iter(given.values()))
+    extents = _extents_like(low, args, array)
+    return _allocate(low, args, extents, _dtype(given, args.name, array_type_of(array).dtype))
+
+
+def _extents_like(low: Lowering, args: Arguments, array: Typed) -> list[Typed]:
     if not isinstance(array.type, Array):
         raise TypingError(f"{args.name}() takes an array, not {array.type}", hint="give a shape and a dtype")
-    extents = [Typed(pyint, (extent,), low=0) for extent in extents_of(low, array)]
-    return _allocate(low, args, extents, _dtype(given, args.name, array.type.dtype), zeroed=zeroed)
+    return [size(extent) for extent in extents_of(low, array)]
+
+
+def _zeroed(low: Lowering, args: Arguments, shape: list[Typed], dtype: Scalar | Record) -> Typed:
+    """A large array by the system's means, of which there are fast ones; a small one may come to lie on the stack."""
+    known = [extent.int_literal for extent in shape]
+    small = math.prod(n for n in known if n is not None) * dtype.size <= SMALL if None not in known else False
+    if isinstance(dtype, Scalar) and small:
+        return _filled(low, _allocate(low, args, shape, dtype), literal(0))
+    return _allocate(low, args, shape, dtype, zeroed=True)
 
 
 def _named(args: Arguments, *names: str) -> dict[str, Typed]:
@@ -147,7 +168,7 @@ def _extents(low: Lowering, shape: Typed) -> list[Typed]:
 
 
 def _allocate(
-    low: Lowering, args: Arguments, shape: list[Typed], dtype: Scalar | Record, zeroed: bool
+    low: Lowering, args: Arguments, shape: list[Typed], dtype: Scalar | Record, zeroed: bool = False
 ) -> Typed:
     """An array of new memory; an error at run time when an extent is negative, or there is no memory."""
     frame = low.frame.use(low)
@@ -163,20 +184,20 @@ def _allocate(
     if negative is not None:
         message = f"{args.name}() of a negative extent"
         low.frame.fail_if(low, negative, error_code(low, "shape", message, at))
-    size: Value = const_int(dtype.size)
+    total: Value = const_int(dtype.size)
     for extent in extents:
-        size = _bytes(low, size, extent)
+        total = _bytes(low, total, extent)
     call = heap.declare(low.unit.module, "allocate")
-    data = low.builder.call(call, (frame, size, const_int(int(zeroed))))
+    data = low.builder.call(call, (frame, total, const_int(int(zeroed))))
     code = error_code(low, "memory", f"there is no memory for this array of {dtype}", at)
     low.frame.fail_if(low, low.builder.icmp("eq", data, NO_POINTER), code)
     return make_array(array_type(dtype, len(extents), "C"), data, extents, ())
 
 
-def _bytes(low: Lowering, size: Value, extent: Value) -> Value:
-    if isinstance(size, ConstInt) and isinstance(extent, ConstInt):
-        return const_int(min(size.signed * extent.signed, (1 << 63) - 1))
-    return low.builder.call(heap.declare(low.unit.module, "bytes"), (size, extent))
+def _bytes(low: Lowering, total: Value, extent: Value) -> Value:
+    if isinstance(total, ConstInt) and isinstance(extent, ConstInt):
+        return const_int(min(total.signed * extent.signed, (1 << 63) - 1))
+    return low.builder.call(heap.declare(low.unit.module, "bytes"), (total, extent))
 
 
 def _filled(low: Lowering, array: Typed, value: Typed) -> Typed:

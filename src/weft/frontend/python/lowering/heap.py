@@ -36,7 +36,7 @@ NO_POINTER = ConstNull(PTR)
 
 
 def zero(type: Type) -> Constant:
-    """What a function returns that has failed: nobody looks at it."""
+    """Zero of a type."""
     if isinstance(type, FloatType):
         return ConstFloat.of(type, 0.0)
     return ConstInt(type, 0) if isinstance(type, IntType) else ConstNull(type)

@@ -275,8 +275,12 @@ def _return(low: Lowering, instance: Instance, parent: Value | None) -> None:
 
 
 def _return_failed(low: Lowering, parent: Value) -> None:
-    """Return no result."""
+    """Return zeros, so that no value of another call remains where the caller looks."""
     leave(low, parent, NONE)
+    parts = components(low.instance.result or none)
+    if len(parts) > 1:
+        for component, place in zip(parts, low.function.args[-len(parts) :], strict=True):
+            low.builder.store(zero(component.type), place)
     result = low.function.fn_type.result
     low.builder.ret(None if result.is_void else zero(result))
 

@@ -1,0 +1,45 @@
+"""Iterations of a parallel loop that allocate do so in frames of their own (`weft.ir.heap`).
+
+A frame is one function's on one thread. Precondition: a loop that may run in parallel. Postcondition: what it does
+with a frame from outside it does with one that begins and ends in the iteration, and hands on only an error. Under FR.
+"""
+
+from __future__ import annotations
+
+from weft.analysis.parallel_loops import ParallelLoop, captured_by
+from weft.ir import Builder, Instruction, Module
+from weft.ir.heap import FRAME, declare, heap_call
+from weft.ir.types import PTR, VOID, FunctionType
+
+
+def privatize_frames(module: Module, parallel: ParallelLoop) -> tuple[Instruction, ...]:
+    """Give iterations their own frames; the new stack objects."""
+    loop = parallel.loop
+    function = loop.header.function
+    assert function is not None
+    inside = set(loop.blocks)
+    made: list[Instruction] = []
+    for frame in captured_by(loop):
+        if not isinstance(frame, Instruction) or frame.op != "alloca" or frame in parallel.private:
+            continue
+        calls = [u for u in frame.instruction_users() if u.block in inside and heap_call(u)]
+        if not calls:
+            continue
+        own = Builder(before=function.entry.instructions[0]).alloca(FRAME, align=8, name="frame.iteration")
+        for call in calls:
+            # What the loop itself keeps and sweeps is younger than a mark from before it.
+            mark = call.operands[1] if heap_call(call) in ("keep", "sweep") else None
+            if mark is not None and not (isinstance(mark, Instruction) and mark.block in inside):
+                call.erase()
+            else:
+                call.replace_operand(frame, own)
+        start = module.declare(
+            "llvm.lifetime.start.p0", FunctionType(VOID, (PTR,)), ("nounwind", "willreturn")
+        )
+        first = Builder.after_phis(loop.header)
+        first.call(start, (own,))
+        first.call(declare(module, "enter"), (own,))
+        last = Builder(before=loop.latch.terminator)
+        last.call(declare(module, "leave"), (own, frame))
+        made.append(own)
+    return tuple(made)

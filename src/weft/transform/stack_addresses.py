@@ -1,0 +1,29 @@
+"""Addresses in stack objects are computed where they are used.
+
+They cost nothing, and LLVM moves them out of loops, where they keep an object that is made anew in each iteration from
+being recognized as such (`weft.analysis.parallel_loops.private_objects`). Under FR.
+"""
+
+from __future__ import annotations
+
+from weft.ir import Builder, Function, Instruction
+
+
+def sink_stack_addresses(function: Function) -> None:
+    """Let each user of a place in a stack object have an address of its own."""
+    # Of an address that is computed from another one, the last first.
+    for address in reversed([i for i in function.instructions() if _is_place(i)]):
+        for user in list(address.instruction_users()):
+            if user.is_phi or user.block is address.block:
+                continue
+            user.replace_operand(address, Builder(before=user).insert(address.clone()))
+        if not address.users:
+            address.erase()
+
+
+def _is_place(value: Instruction) -> bool:
+    while value.op == "getelementptr" and isinstance(value.operands[0], Instruction):
+        value = value.operands[0]
+        if value.op == "alloca":
+            return True
+    return False
