@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from contextlib import ExitStack, closing
 
 from bench import output
@@ -10,25 +9,13 @@ from bench.groups import tables
 from bench.groups.peers import PEERS
 from bench.groups.processes import Child, Order
 from bench.groups.rows import ROWS
-from bench.harness import ROUNDS, compare
-from bench.speed.tables import Result, compile_times, summary
+from bench.harness import compare
+from bench.speed.command import arguments
+from bench.speed.tables import Result, compile_times, ratios, summary
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description="Measure work-group kernels beside OpenCL runtimes and loops."
-    )
-    parser.add_argument("rows", nargs="*", choices=[*(row.name for row in ROWS), []], help="default: all")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--width", type=int, help="lanes for weft; it chooses by default")
-    parser.add_argument(
-        "--cpu-time",
-        action="store_true",
-        help="on one thread, count the process's CPU time: for machines that are not idle",
-    )
-    options = parser.parse_args()
-
+    options = arguments("Measure work-group kernels beside OpenCL runtimes and loops.", ROWS)
     results: list[Result] = []
     for row in (row for row in ROWS if not options.rows or row.name in options.rows):
         expected = row.make().expected()
@@ -42,7 +29,7 @@ def main() -> None:
             results.append(Result(row, threads, comparison))
             print(output.table(comparison), end="\n\n", flush=True)
     print(summary(results))
-    print(f"\n{tables.ratios(results)}")
+    print(f"\n{ratios(results)}")
     print(f"\n{compile_times(results)}")
     goals = tables.goals(results, scaling=not options.cpu_time)
     print(f"\n{output.goals(goals)}")

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import math
-
 import numba
 import numpy as np
 from numba import prange
+
+from bench.elementwise import functions
+
+_steps_inside = numba.njit(inline="always")(functions.mandelbrot)
+_steps_to_one = numba.njit(inline="always")(functions.collatz)
+_payoff = numba.njit(inline="always")(functions.barrier_option)
 
 
 def mandelbrot(left, top, step, limit, counts):
     for y in prange(counts.shape[0]):
         for x in range(counts.shape[1]):
-            real = left + np.float32(x) * step
-            imag = top - np.float32(y) * step
-            zr = np.float32(0)
-            zi = np.float32(0)
-            n = 0
-            while n < limit and zr * zr + zi * zi <= np.float32(4):
-                zr, zi = zr * zr - zi * zi + real, (zr + zr) * zi + imag
-                n += 1
-            counts[y, x] = n
+            counts[y, x] = _steps_inside(left + np.float32(x) * step, top - np.float32(y) * step, limit)
 
 
 def collatz(steps):
     for i in prange(steps.size):
-        n = i + 1
-        count = 0
-        while n != 1:
-            n = 3 * n + 1 if n & 1 else n >> 1
-            count += 1
-        steps[i] = count
+        steps[i] = _steps_to_one(i + 1)
 
 
 def binary_search(values, keys, places):
@@ -47,38 +38,9 @@ def binary_search(values, keys, places):
         places[i] = low
 
 
-@numba.njit(inline="always")
-def _xorshift(state):
-    # numba's shifts of 32 bits give 64.
-    state ^= np.uint32(state << np.uint32(13))
-    state ^= np.uint32(state >> np.uint32(17))
-    state ^= np.uint32(state << np.uint32(5))
-    return state
-
-
-@numba.njit(inline="always")
-def _unit(state):
-    return (np.float32(state >> np.uint32(8)) + np.float32(0.5)) * np.float32(1 / 16777216)
-
-
 def barrier_option(seeds, start, strike, barrier, drift, volatility, steps, payoffs):
     for i in prange(payoffs.size):
-        state = seeds[i]
-        price = start
-        alive = True
-        step = 0
-        while alive and step < steps:
-            state = _xorshift(state)
-            radius = math.sqrt(np.float32(-2) * math.log(_unit(state)))
-            state = _xorshift(state)
-            angle = np.float32(2 * math.pi) * _unit(state)
-            price *= math.exp(drift + volatility * (radius * math.cos(angle)))
-            alive = price > barrier
-            if alive:
-                price *= math.exp(drift + volatility * (radius * math.sin(angle)))
-                alive = price > barrier
-            step += 2
-        payoffs[i] = max(price - strike, np.float32(0)) if alive else np.float32(0)
+        payoffs[i] = _payoff(seeds[i], start, strike, barrier, drift, volatility, steps)
 
 
 def kd_nearest(points, queries, distances):

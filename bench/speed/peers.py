@@ -15,7 +15,7 @@ import weft
 from bench.harness import Peer, Prepared
 from bench.speed.c_compilers import SOURCES, build, build_ispc, caller, clang, gcc
 from bench.speed.rows import Row
-from examples.irregular.problem import Problem
+from examples.irregular.problem import Checked
 from weft import cuda, set_num_threads
 
 Run = Callable[[], object]
@@ -31,7 +31,7 @@ class Task:
     """A row with its problem and the answer, computed once for all peers."""
 
     row: Row
-    problem: Problem
+    problem: Checked
     expected: Expected
     width: int | None = None
     clock: Callable[[], float] = time.perf_counter
@@ -41,7 +41,7 @@ class Task:
         problem = row.make()
         return cls(row, problem, problem.expected())
 
-    def own_problem(self) -> Problem:
+    def own_problem(self) -> Checked:
         """Return the problem with arrays of its own, which lie in their pages as every other peer's do."""
         arguments = [
             _placed(a, _APART * i % _PAGE) if isinstance(a, np.ndarray) else a
@@ -51,7 +51,7 @@ class Task:
 
     def prepared(
         self,
-        problem: Problem,
+        problem: Checked,
         run: Run,
         compile_seconds: float,
         upload: Run = lambda: None,
@@ -99,8 +99,8 @@ def peers_of(task: Task, threads: int, folder: Path) -> list[Peer]:
     return [
         Peer("weft", lambda: _weft(task, threads, folder)),
         Peer("weft.jit", lambda: _weft_jit(task, threads, folder)),
-        Peer("gcc", lambda: _c(task, gcc, threads, folder)),
-        Peer("clang", lambda: _c(task, clang, threads, folder)),
+        Peer("gcc", lambda: by_c(task, gcc, SOURCES, threads, folder)),
+        Peer("clang", lambda: by_c(task, clang, SOURCES, threads, folder)),
         Peer("numba", lambda: by_numba(task, _loops(task), threads)),
         Peer("ispc", lambda: _ispc(task, threads, folder)),
     ]
@@ -140,10 +140,11 @@ def _loops(task: Task) -> Callable:
     return next(vars(module)[task.row.peer] for module in modules if task.row.peer in vars(module))
 
 
-def _c(task: Task, command: Callable[[], list[str]], threads: int, folder: Path) -> Prepared:
+def by_c(task: Task, command: Callable[[], list[str]], sources: Path, threads: int, folder: Path) -> Prepared:
+    """Return a compiler with the row's function in C."""
     problem = task.own_problem()
     place = Path(tempfile.mkdtemp(dir=folder))
-    library, compile_seconds = build(command(), SOURCES / f"{task.row.peer}.c", threads, place)
+    library, compile_seconds = build(command(), sources / f"{task.row.peer}.c", threads, place)
     run = caller(getattr(library, task.row.peer), problem.arguments)
     return task.prepared(problem, run, compile_seconds)
 

@@ -12,6 +12,13 @@ from bench.speed.rows import Row
 
 DIVERGENT_MEAN = 5.0
 
+LOOPS_MEAN = 2.0
+"""How many times as fast as the faster of `COMPILERS` loops and elementwise functions are, over the divergent ones."""
+
+COMPILERS = ("numba", "clang")
+AS_FAST = 0.95
+"""What counts as another's speed: the memory's noise is no less."""
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -54,6 +61,24 @@ def summary(results: Sequence[Result]) -> str:
     return "\n".join([*lines, *(["", "Not measured: " + ", ".join(absent)] if absent else [])])
 
 
+def ratios(results: Sequence[Result]) -> str:
+    """Return how many times as fast as each peer weft is, one line a row, as a table in Markdown."""
+    peers = [m.peer for m in results[0].comparison.measurements[1:]]
+    title = f"{results[0].comparison.measurements[0].peer} is so many times as fast"
+    width = max(len(title), *(len(r.row.title) for r in results))
+    lines = [
+        f"| {title:{width}} | threads | {' | '.join(f'{p:>6}' for p in peers)} |",
+        f"|{'-' * (width + 2)}|---:|{'|'.join('---:' for _ in peers)}|",
+    ]
+    for r in results:
+        cells = (shown(r.comparison.ratio(peer)).rjust(max(6, len(peer))) for peer in peers)
+        lines.append(f"| {r.row.title:{width}} | {r.threads:7} | {' | '.join(cells)} |")
+    for threads in sorted({r.threads for r in results}):
+        means = (shown(mean_ratio(results, threads, peer)).rjust(max(6, len(peer))) for peer in peers)
+        lines.append(f"| {'geometric mean':{width}} | {threads:7} | {' | '.join(means)} |")
+    return "\n".join(lines)
+
+
 def compile_times(results: Sequence[Result]) -> str:
     """Return what compiling took each peer, a line a row; no time of `summary` has it in it."""
     single = [r for r in results if r.threads == results[0].threads]
@@ -83,6 +108,36 @@ def goals(results: Iterable[Result]) -> list[Goal]:
     return wanted
 
 
+def loops_goals(results: Sequence[Result], form: str) -> list[Goal]:
+    """Hold the first peer of a form of loops against numba and clang."""
+    wanted: list[Goal] = []
+    for threads in sorted({r.threads for r in results}):
+        chosen = [r for r in results if r.threads == threads]
+        for r in chosen:
+            ratio = r.comparison.ratio("numba")
+            text = f"{form}: {r.row.title}, {on_threads(threads)}: numba's speed (it is {shown(ratio)} of it)"
+            wanted.append(Goal(text, _reached(ratio, AS_FAST)))
+        fastest = (
+            min((x for peer in COMPILERS if (x := r.comparison.ratio(peer))), default=None)
+            for r in chosen
+            if r.row.divergent
+        )
+        mean = geometric_mean([ratio for ratio in fastest if ratio])
+        text = f"{form}, {on_threads(threads)}: geometric mean of {LOOPS_MEAN:g} over the divergent ones"
+        wanted.append(Goal(f"{text} (it is {shown(mean)})", _reached(mean, LOOPS_MEAN)))
+    return wanted
+
+
+def of_loops(results: Iterable[Result]) -> list[Result]:
+    """Return the results with the loops over `prange` in the place of the kernels, where they were measured."""
+    found: list[Result] = []
+    for r in results:
+        own, *others = (m for m in r.comparison.measurements if m.peer != "weft")
+        if own.status is Status.MEASURED:
+            found.append(Result(r.row, r.threads, Comparison(r.comparison.title, [own, *others])))
+    return found
+
+
 def geometric_mean(values: Sequence[float]) -> float | None:
     """Return the geometric mean, None of nothing.
 
@@ -90,6 +145,20 @@ def geometric_mean(values: Sequence[float]) -> float | None:
     4.0
     """
     return math.prod(values) ** (1 / len(values)) if values else None
+
+
+def mean_ratio(results: Iterable[Result], threads: int, peer: str) -> float | None:
+    """Return the geometric mean of how many times as long as the first peer another takes, where it was measured."""
+    found = (r.comparison.ratio(peer) for r in results if r.threads == threads)
+    return geometric_mean([ratio for ratio in found if ratio])
+
+
+def on_threads(count: int) -> str:
+    return "one thread" if count == 1 else f"{count} threads"
+
+
+def shown(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f}"
 
 
 def _reached(value: float | None, wanted: float) -> bool | None:

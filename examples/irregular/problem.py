@@ -11,8 +11,34 @@ import numpy as np
 from weft.cuda.kernel import Kernel
 
 
+class Checked:
+    """Arguments, some of which are outputs that can be compared with what they should hold."""
+
+    __slots__ = ()
+    arguments: tuple[Any, ...]
+    outputs: tuple[int, ...]
+    rtol: float
+    atol: float
+    mismatches: float
+
+    def complaint(self, expected: tuple[np.ndarray, ...]) -> str | None:
+        """Say which output differs from the expected one, None when none does."""
+        for position, wanted in zip(self.outputs, expected, strict=True):
+            got = self.arguments[position]
+            right = np.isclose(got, wanted, rtol=self.rtol, atol=self.atol, equal_nan=True)
+            wrong = int(right.size - np.count_nonzero(right))
+            if wrong > self.mismatches * right.size:
+                first = np.unravel_index(int(np.argmin(right)), right.shape)
+                place = ", ".join(map(str, first))
+                return (
+                    f"{wrong} of {right.size} elements of output {position} are wrong: "
+                    f"[{place}] is {got[first]}, not {wanted[first]}"
+                )
+        return None
+
+
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Checked):
     """A kernel and what to launch it on.
 
     Parameters
@@ -45,21 +71,6 @@ class Problem:
 
     def launch(self) -> None:
         self.kernel[self.grid, self.block](*self.arguments)
-
-    def complaint(self, expected: tuple[np.ndarray, ...]) -> str | None:
-        """Say which output differs from the expected one, None when none does."""
-        for position, wanted in zip(self.outputs, expected, strict=True):
-            got = self.arguments[position]
-            right = np.isclose(got, wanted, rtol=self.rtol, atol=self.atol, equal_nan=True)
-            wrong = int(right.size - np.count_nonzero(right))
-            if wrong > self.mismatches * right.size:
-                first = np.unravel_index(int(np.argmin(right)), right.shape)
-                place = ", ".join(map(str, first))
-                return (
-                    f"{wrong} of {right.size} elements of output {position} are wrong: "
-                    f"[{place}] is {got[first]}, not {wanted[first]}"
-                )
-        return None
 
 
 def blocks_for(count: int, threads: int) -> int:

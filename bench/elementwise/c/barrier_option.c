@@ -1,0 +1,1 @@
+#include "../../speed/c/barrier_option.c"
