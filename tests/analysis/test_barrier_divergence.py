@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.analysis.barrier_divergence import divergent_barriers
+from weft.analysis.barrier_divergence import divergent_barriers, passes_barriers_in_step
 from weft.analysis.divergence import analyze_divergence
 from weft.ir.reader import read_module
 
@@ -16,6 +16,12 @@ entry:
   %inside = icmp slt i64 %t, %n
   %any = icmp sgt i64 %n, 5
 """
+
+
+def in_step(body: str) -> bool:
+    """Whether all threads of a work-group pass the same barriers and return together."""
+    module = read_module(_HEAD + body + "\n}\n")
+    return passes_barriers_in_step(analyze_divergence(module.functions["f"], scope="group"))
 
 
 def barriers(body: str) -> list[tuple[str, str, bool]]:
@@ -174,3 +180,70 @@ def test_barriers_of_other_compilers_count() -> None:
     )
     function = read_module(text).functions["f"]
     assert len(divergent_barriers(analyze_divergence(function, scope="group"))) == 1
+
+
+@pytest.mark.parametrize(("condition", "expected"), [("%any", True), ("%inside", False)])
+def test_threads_that_part_at_a_choice_of_barriers_are_not_in_step(condition: str, expected: bool) -> None:
+    assert in_step(THEN_BARRIER.format(condition=condition)) is expected
+
+
+def test_threads_that_return_earlier_are_not_in_step() -> None:
+    body = """
+  br i1 %inside, label %body, label %exit
+body:
+  call void @weft.barrier()
+  br label %exit
+exit:
+  ret void
+"""
+    assert barriers(body) == []
+    assert not in_step(body)
+
+
+def test_threads_that_part_and_meet_before_the_next_barrier_are_in_step() -> None:
+    body = """
+  br label %head
+head:
+  %i = phi i64 [ %t, %entry ], [ %next, %latch ]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %latch, label %join
+latch:
+  %next = add i64 %i, 1
+  br label %head
+join:
+  call void @weft.barrier()
+  br i1 %first, label %then, label %exit
+then:
+  store i64 1, ptr %p
+  br label %exit
+exit:
+  ret void
+"""
+    assert in_step(body)
+
+
+#   entry     head <---+       threads agree on %any each time, but some leave the loop earlier than others
+#     +-------> | \    |
+#               | any  |
+#               |  | \ |
+#               | latch|
+#               |   BARRIER, back to head
+#              exit
+def test_a_barrier_in_some_iterations_of_a_loop_left_apart_is_not_in_step() -> None:
+    body = """
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %latch ], [ %next, %meet ]
+  %more = icmp slt i64 %i, %t
+  br i1 %more, label %latch, label %exit
+latch:
+  %next = add i64 %i, 1
+  %third = icmp eq i64 %next, 3
+  br i1 %third, label %meet, label %head
+meet:
+  call void @weft.barrier()
+  br label %head
+exit:
+  ret void
+"""
+    assert not in_step(body)

@@ -78,6 +78,33 @@ def test_only_rows_that_are_no_whole_lane_groups_have_code_for_some_lanes() -> N
     assert ".some" in version.lowered().text
 
 
+def returns_by_rows(out, rows):
+    s = cuda.shared.array(THREADS, dtype=np.int64)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    s[x + 8 * y] = x
+    if y >= rows[cuda.blockIdx.x]:
+        return
+    cuda.syncthreads()
+    out[cuda.blockIdx.x, y, x] = s[7 - x + 8 * y] + 1
+
+
+def test_lane_groups_may_return_before_others() -> None:
+    kernel = cuda.jit(width=4)(returns_by_rows)
+    out, rows = np.zeros((3, 4, 8), np.int64), np.array([4, 1, 0])
+    kernel[3, (8, 4)](out, rows)
+    wanted = [[[8 - x if y < n else 0 for x in range(8)] for y in range(4)] for n in rows]
+    assert out.tolist() == wanted
+    (code,) = kernel.overloads.values()
+    assert code.row_multiple == 4
+
+
+def test_threads_in_step_leave_no_notes() -> None:
+    compiled = cuda.jit(width=4)(exchanged).compile("void(int64[::1], int64[::1])")
+    apart = cuda.jit(width=4)(returns_by_rows).compile("void(int64[:, :, ::1], int64[::1])")
+    assert "next.lanes" not in compiled.lowered().text
+    assert "next.lanes" in apart.lowered().text
+
+
 @cuda.jit
 def with_large_local_arrays(out):
     mine = cuda.local.array(40000, dtype=np.int64)

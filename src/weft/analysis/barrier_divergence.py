@@ -68,6 +68,20 @@ def divergent_barriers(group: Divergence) -> tuple[DivergentBarrier, ...]:
     return tuple(found)
 
 
+def passes_barriers_in_step(group: Divergence) -> bool:
+    """Whether all threads of a work-group come to the same barriers in the same order, and then all return.
+
+    So it is if no branch at which they part has a say in which barrier is next.
+    """
+    graph = _Graph(group.function)
+
+    def next_barriers(branch: BasicBlock) -> set[Instruction | None]:
+        targets = graph.cfg.succs[graph.number[branch]]
+        return set().union(*(graph.first_barriers(target) for target in targets))
+
+    return all(len(next_barriers(branch)) == 1 for branch in group.divergent_branches)
+
+
 class _Graph:
     """The control flow of a function, with threads that are about to return left out of account."""
 

@@ -3,7 +3,7 @@
 A work-group runs in rounds. Each round runs one continuation for all lane groups that are not finished; they all must
 report the same barrier, and its continuation is what the next round runs. ``live`` holds for each lane group a bit for
 each of its threads that has not returned. Where only a part of these arrives at a barrier, or none, `settling` runs
-the others on.
+the others on. If it is known that all threads pass the same barriers and return together, nothing is noted or compared.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ class GroupContinuations:
         Whether lane groups are of consecutive linear numbers (`weft.codegen.lane_order`).
     row_multiple
         Rows of work-groups have a multiple of so many threads.
+    in_step
+        Whether all threads of a work-group pass the same barriers, and return in the same round.
     """
 
     lanes: LaneSpace
@@ -65,6 +67,7 @@ class GroupContinuations:
     settle: Function | None = None
     linear: bool = False
     row_multiple: int = 1
+    in_step: bool = False
 
     @property
     def width(self) -> int:
@@ -85,7 +88,8 @@ class GroupContinuations:
         """What a work-group needs beside `fixed` bytes: frames, live lanes, and what is kept once for all."""
         frame, common = self.split.frame_bytes, self.split.common_bytes
         aside = frame if self.settle is not None else 0
-        return ArenaNeeds(fixed + aside + 2 * common, frame + 8, self.lanes.extents)
+        state = 0 if self.in_step else 8
+        return ArenaNeeds(fixed + aside + 2 * common, frame + state, self.lanes.extents)
 
 
 def thread_by_thread(program: BarrierProgram) -> GroupContinuations:
@@ -160,11 +164,11 @@ class _Rounds:
 
     def run(self, k: int, common: Value, common_next: Value) -> Value:
         """Run continuation `k` for each unfinished lane group; the barrier they reached, or `FINISHED`."""
+        if self.program.in_step:
+            return self._run_in_step(k, common, common_next)
         builder, function = self.group.builder, self.group.function
         finished = ConstInt(I32, FINISHED)
-        seen = function.entry.insert(
-            0, Instruction("alloca", pointer(), (ConstInt(I32, 1),), attrs={"allocated_type": I32})
-        )
+        seen = self._variable()
         builder.store(finished, seen, align=4)
         with each_lane_group(self.group, self.program.lanes, self.program.linear) as lanes:
             state = builder.gep(I64, self.live, (lanes.index,))
@@ -175,9 +179,7 @@ class _Rounds:
                 run = function.add_block("run")
                 builder.cond_br(builder.icmp("ne", live, _i64(0)), run, skip)
                 builder.at_end(run)
-            offset = builder.binary("mul", lanes.index, _i64(self.program.split.frame_bytes))
-            frame = builder.gep(I8, self.frames, (offset,))
-            arguments = [*self.group.thread_args(lanes.tid), frame, self.votes, common, common_next]
+            arguments = self._arguments(lanes, common, common_next)
             reached = self._call(self.program.parts[k], arguments, lanes, live)
             left: Value = builder.select(builder.icmp("eq", reached, finished), _i64(0), live)
             if self.program.settle is not None:
@@ -199,6 +201,29 @@ class _Rounds:
             builder.br(skip)
             builder.at_end(skip)
         return builder.load(I32, seen, align=4)
+
+    def _run_in_step(self, k: int, common: Value, common_next: Value) -> Value:
+        """The same where all lane groups reach the same barrier, whichever it is."""
+        builder, program = self.group.builder, self.program
+        seen = self._variable()
+        with each_lane_group(self.group, program.lanes, program.linear) as lanes:
+            arguments = self._arguments(lanes, common, common_next)
+            builder.store(self._call(program.parts[k], arguments, lanes, lanes.lanes), seen, align=4)
+        ends = program.split.continuations[k].ends
+        return builder.load(I32, seen, align=4) if len(ends) > 1 else ConstInt(I32, *ends)
+
+    def _variable(self) -> Value:
+        """A number that lives through the loops of a round."""
+        one = ConstInt(I32, 1)
+        alloca = Instruction("alloca", pointer(), (one,), attrs={"allocated_type": I32})
+        return self.group.function.entry.insert(0, alloca)
+
+    def _arguments(self, lanes: LaneGroupValues, common: Value, common_next: Value) -> list[Value]:
+        """What a continuation is called with."""
+        builder = self.group.builder
+        offset = builder.binary("mul", lanes.index, _i64(self.program.split.frame_bytes))
+        frame = builder.gep(I8, self.frames, (offset,))
+        return [*self.group.thread_args(lanes.tid), frame, self.votes, common, common_next]
 
     def _call(
         self, part: LaneContinuation, arguments: Sequence[Value], lanes: LaneGroupValues, live: Value

@@ -102,14 +102,18 @@ def make_control_uniform(
         module, function, before, lambda value: not before.shape(value).is_strided
     )
     observe("divergent loops", module)
+    unchanged = not any(loop.divergent or loop.guarded for loop in summary.loops)
     leaving = {block for loop in summary.loops for block in loop.leaving}
-    branches = insert_wanted(module, function, analyze(), uniform, lanes.width, boscc, leaving)
+    now = before if unchanged else analyze()
+    branches = insert_wanted(module, function, now, uniform, lanes.width, boscc, leaving)
     summary.gadgets = branches.gadgets
     if branches.gadgets:
         observe("boscc", module)
     summary.branches = linearize(function, branches)
     remove_dead_instructions(function)
     observe("linearization", module)
+    if unchanged and not branches.gadgets and not summary.branches.folded:
+        return before
     divergence = analyze()
     if unify_conditions(module, function, divergence):
         observe("conditions", module)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from weft.analysis.barrier_divergence import passes_barriers_in_step
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.analysis.shapes.lattice import linear_stride
@@ -24,7 +25,7 @@ from weft.codegen.widen.widener import WideningNotes
 from weft.ir import Function, Instruction, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.types import I1
-from weft.transform.barriers import BarrierProgram, Continuation, KernelAtBarriers
+from weft.transform.barriers import BarrierProgram, Continuation, KernelAtBarriers, barriers_of, cut_behind
 from weft.transform.lane_subset import run_for_lanes
 
 Shapes = Mapping[Value, Shape]
@@ -60,21 +61,29 @@ def vectorize_at_barriers(
     lanes = called.lanes
     width = lanes.width
     summary = VectorizationSummary(width)
-    divergence = make_control_uniform(module, kernel, lanes, shapes, summary, observe, called.boscc)
-    objects = [i for i in kernel.instructions() if i.op == "alloca" and divergence.is_uniform_object(i)]
-    split = KernelAtBarriers(module, kernel, width, objects)
-    whole = analyze_divergence(
-        kernel, domain=domain_named("product", lanes.extents), initial=shapes, width=width
-    )
+    cut_behind(barriers_of(kernel))
+    whole = make_control_uniform(module, kernel, lanes, shapes, summary, observe, called.boscc)
+    objects = [i for i in kernel.instructions() if i.op == "alloca"]
+    blocks = list(kernel.blocks)
+    split = KernelAtBarriers(module, kernel, width, [i for i in objects if whole.is_uniform_object(i)])
+    if objects or blocks != kernel.blocks:
+        domain = domain_named("product", lanes.extents)
+        whole = analyze_divergence(kernel, domain=domain, initial=shapes, width=width)
     in_parts = not (whole_rows and split.arrives_whole)
     chain = _Widener(module, called, whole, shapes, summary, in_parts)
-    common = _common_values(split, analyze_group(kernel, linear)) if split.arrives_whole else set()
+    common: set[Value] = set()
+    in_step = False
+    if split.arrives_whole:
+        group = analyze_group(kernel, linear)
+        common = _common_values(split, group)
+        in_step = passes_barriers_in_step(group)
     program, parts = chain.widen(split, common)
     settle = None
     if not program.arrives_whole:
         settle = build_settle(module, f"{kernel.name}.settle", parts, program.frame_bytes)
     del module.functions[kernel.name]
-    return GroupContinuations(lanes, parts, program, settle, linear, 1 if in_parts else width), summary
+    row_multiple = 1 if in_parts else width
+    return GroupContinuations(lanes, parts, program, settle, linear, row_multiple, in_step), summary
 
 
 def _common_values(split: KernelAtBarriers, group: Divergence) -> set[Value]:

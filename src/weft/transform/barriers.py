@@ -16,7 +16,7 @@ unfinished lane groups once all of them have returned k, all their unfinished la
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from weft.analysis.liveness import liveness
@@ -39,6 +39,7 @@ __all__ = [
     "Continuation",
     "KernelAtBarriers",
     "barriers_of",
+    "cut_behind",
     "split_at_barriers",
 ]
 
@@ -114,7 +115,7 @@ class KernelAtBarriers:
         self.barriers = barriers_of(kernel)
         for name in FRAME_PARAMETERS:
             _append_parameter(kernel, name, pointer())
-        self._resumes = [_split_after(barrier) for barrier in self.barriers]
+        self._resumes = cut_behind(self.barriers)
         self._layout = parse_datalayout(module.datalayout)
         self._object_bytes = move_objects_to_frame(
             kernel, self.barriers, self.frame, self._layout, lanes, uniform_objects
@@ -204,9 +205,17 @@ def _append_parameter(function: Function, name: str, type: Type) -> Argument:
     return argument
 
 
-def _split_after(barrier: Instruction) -> BasicBlock:
-    """Let the barrier's block end right after it; the block where execution resumes."""
+def cut_behind(barriers: Iterable[Instruction]) -> list[BasicBlock]:
+    """Let blocks end right behind each barrier; the blocks where execution resumes, which nothing else leads to."""
+    return [_resume_behind(barrier) for barrier in barriers]
+
+
+def _resume_behind(barrier: Instruction) -> BasicBlock:
     block = barrier.block
     assert block is not None
     following = block.instructions[block.instructions.index(barrier) + 1]
+    if following.op == "br" and len(block.successors) == 1:
+        (resume,) = block.successors
+        if len(resume.predecessors) == 1 and not any(resume.phis()) and resume.predicate is block.predicate:
+            return resume
     return split_block(following)
