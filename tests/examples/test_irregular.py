@@ -7,6 +7,7 @@ import pytest
 
 from examples.irregular.__main__ import NAMES, problems_of
 from examples.irregular.problem import Problem
+from examples.tiny import IRREGULAR as TINY
 from weft import cuda
 
 SIZES = {
@@ -20,18 +21,6 @@ SIZES = {
     "cross_sections": 301,
     "nab_cascade": 101,
     "barrier_option": 301,
-}
-TINY = {
-    "mandelbrot": 9,
-    "collatz": 20,
-    "binary_search": 40,
-    "binary_tree": 20,
-    "kd_tree": 20,
-    "barnes_hut": 40,
-    "ambient_occlusion": 6,
-    "cross_sections": 20,
-    "nab_cascade": 20,
-    "barrier_option": 20,
 }
 SHORT = {
     "mandelbrot": {"LIMIT": 8},

@@ -4,6 +4,7 @@ import importlib
 
 import pytest
 
+from examples.tiny import WORKGROUPS as TINY
 from weft import cuda
 
 SIZES = {
@@ -47,27 +48,6 @@ def test_agrees_with_numpy(
     # `main` raises when a result differs.
     importlib.import_module(f"examples.workgroups.{name}").main(SIZES[name])
     assert "ms" in capsys.readouterr().out
-
-
-# Enough for several groups and a part of one, few enough for the interpreter.
-TINY = {
-    "reduction": 3000,
-    "scan": 600,
-    "matrix_product": 20,
-    "transpose": 40,
-    "convolution": 20,
-    "dct": 16,
-    "bitonic_sort": 1024,
-    "histogram": 900,
-    "nbody": 20,
-    "radix_sort": 300,
-    "spmv": 30,
-    "bfs": 200,
-    "kmeans": 300,
-    "smith_waterman": 2,
-    "walsh": 1024,
-    "floyd_warshall": 20,
-}
 
 
 # These launch their kernels dozens of times.
