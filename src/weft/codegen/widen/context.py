@@ -161,6 +161,11 @@ class Widening:
             self._spare[type] = known
         return known
 
+    def spare_place(self, type: Type, address: Type) -> Value:
+        """The address of `spare`, as one of type `address`."""
+        spare = self.spare(type)
+        return spare if spare.type == address else self.builder.cast("addrspacecast", spare, address)
+
     def intrinsic(self, name: str, result: Type, params: tuple[Type, ...]) -> Function:
         """An LLVM intrinsic, declared on first use."""
         return self.module.declare(name, FunctionType(result, params))

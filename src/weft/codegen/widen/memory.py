@@ -180,10 +180,7 @@ def _scalar_address(w: Widening, address: Value, type: Type) -> Value:
     some = w.some_active()
     if some is None:
         return address
-    spare = w.spare(type)
-    if spare.type != address.type:
-        spare = w.builder.cast("addrspacecast", spare, address.type)
-    return w.builder.select(some, address, spare)
+    return w.builder.select(some, address, w.spare_place(type, address.type))
 
 
 def _vector_load(w: Widening, load: Instruction, address: Value, form: str) -> Instruction:

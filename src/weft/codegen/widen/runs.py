@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from weft.analysis.shapes.runs import Runs, find_runs
 from weft.codegen.widen.accesses import accessed_type
-from weft.codegen.widen.context import Widening
+from weft.codegen.widen.context import Widening, mask_bits
 from weft.codegen.widen.masked import masked_gather, masked_load, masked_store
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import ConstAggregate, ConstInt, Instruction, Poison, Value
 from weft.ir.layout import parse_datalayout
-from weft.ir.types import I8, I64, PointerType, VectorType
+from weft.ir.types import I8, I64, IntType, PointerType, VectorType
 
 MAX_ELEMENTS = 8
 """Elements that are loaded one by one; a gather of more is less code."""
@@ -23,22 +23,28 @@ _DEPTH = 8
 def runs_of(w: Widening, access: Instruction) -> Runs | None:
     """The runs that a plain access is made of; None where there are none to use.
 
-    Under a mask the first lane of a run may be passive: its address has to be one that strides extrapolate.
+    Under a mask the first lane of a run may be passive: its address has to be one that scalars extrapolate.
     """
     pointer = access.operands[-1]
     block = access.block
     assert block is not None
     layout, type = parse_datalayout(w.module.datalayout), accessed_type(access)
     size = layout.store_size(type)
-    if layout.bit_size(type) != 8 * size or (w.mask is not None and not w.is_scalar(pointer)):
+    if layout.bit_size(type) != 8 * size:
         return None
-    dims = range(len(w.lanes.extents)) if access.op == "load" else ()
-    if w.mask is not None and block.predicate is not None:
-        mask = w.divergence.shape_in(block.predicate, block)
-        dims = [d for d in dims if mask.strides[d] == 0]
     on_stack = bool(w.divergence.engine.leads_to_stack(pointer))
     address = w.divergence.shape(pointer) if on_stack else w.divergence.shape_in(pointer, block)
-    return find_runs(w.lanes.extents, address, size, dims)
+    extents = w.lanes.extents
+    dims = range(len(extents)) if access.op == "load" else range(0)
+    runs = find_runs(extents, address, size, dims)
+    if runs is None or w.mask is None or block.predicate is None:
+        return runs
+    extrapolated = _is_extrapolated(w, pointer)
+    if runs.length == 1 and runs.count <= MAX_ELEMENTS and extrapolated:
+        return runs
+    mask = w.divergence.shape_in(block.predicate, block)
+    runs = find_runs(extents, address, size, [d for d in dims if mask.strides[d] == 0])
+    return runs if runs is None or runs.length == 1 or extrapolated else None
 
 
 def load_runs(w: Widening, load: Instruction, runs: Runs) -> Value:
@@ -47,7 +53,7 @@ def load_runs(w: Widening, load: Instruction, runs: Runs) -> Value:
     serves = {t: k for k, t in enumerate(own)}
     server = [serves[w.lanes.at_origin(t, runs.same)] for t in range(w.lanes.width)]
     if runs.length == 1:
-        if w.mask is None and runs.count <= MAX_ELEMENTS:
+        if runs.count <= MAX_ELEMENTS and (w.mask is None or _is_extrapolated(w, load.operands[0])):
             return _elements(w, load, own, server)
         loaded: Value = _gather(w, load, own)
     else:
@@ -89,8 +95,14 @@ def _elements(w: Widening, load: Instruction, own: Sequence[int], server: Sequen
     """Load each element by itself and spread it over the lanes side by side that share it."""
     builder = w.builder
     elements: list[Value] = []
-    for lane in own:
+    for k, lane in enumerate(own):
         address = lane_value(w, load.operands[0], lane)
+        if w.mask is not None:
+            bits = mask_bits(builder, w.mask)
+            assert isinstance(bits.type, IntType)
+            served = ConstInt(bits.type, sum(1 << t for t, by in enumerate(server) if by == k))
+            some = builder.icmp("ne", builder.binary("and", bits, served), ConstInt(bits.type, 0))
+            address = builder.select(some, address, w.spare_place(load.type, address.type))
         element = builder.load(load.type, address, align=_align(w, load), name=load.name)
         element.loc = load.loc
         elements.append(element)
@@ -121,7 +133,7 @@ def _gather(w: Widening, load: Instruction, own: Sequence[int]) -> Value:
 
 
 def lane_value(w: Widening, value: Value, lane: int, depth: int = _DEPTH) -> Value:
-    """The value that an active lane has, computed as a scalar where it is a short way from scalars."""
+    """The value that a lane has, computed as a scalar where it is a short way from scalars."""
     if w.is_scalar(value):
         return _moved(w, value, lane)
     if depth and _is_evaluated(w, value):
@@ -131,6 +143,23 @@ def lane_value(w: Widening, value: Value, lane: int, depth: int = _DEPTH) -> Val
             Instruction(value.op, value.type, operands, attrs=value.attrs, name=value.name, loc=value.loc)
         )
     return w.builder.extract_element(w.vector(value), ConstInt(I64, lane))
+
+
+def _is_extrapolated(w: Widening, value: Value, depth: int = _DEPTH) -> bool:
+    """Whether `lane_value` gives, of a passive lane too, what the strides of `value` say of it.
+
+    It does where the value is made of scalars by sums and products alone: these are strided modulo 2^n whatever wraps.
+    """
+    if w.is_scalar(value):
+        return True
+    if not depth or not _is_evaluated(w, value):
+        return False
+    assert isinstance(value, Instruction)
+    if value.op in ("sext", "zext") or (value.op == "shl" and not isinstance(value.operands[1], ConstInt)):
+        return False
+    if value.op == "getelementptr" and any(v.type != I64 for v in value.operands[1:]):
+        return False
+    return all(_is_extrapolated(w, v, depth - 1) for v in value.operands)
 
 
 def _is_evaluated(w: Widening, value: Value) -> bool:

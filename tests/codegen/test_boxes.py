@@ -1,0 +1,127 @@
+"""Lane groups that are boxes of threads: which form each access takes, and that code does what the interpreter does."""
+
+import re
+from math import prod
+
+import numpy as np
+import pytest
+
+from codegen.kernels import vector_function
+from codegen.machine_code import ISAS, compile_kernel
+from weft import interp
+from weft.codegen.boxes import box_of
+from weft.interp import Program
+from weft.ir.reader import read_module
+from weft.machine.targets import AVX512, Isa
+from weft.options import CompileOptions
+from weft.pipeline import lower_kernel
+from weft.target.machine import TargetSpec
+from weft.target.passes import FINAL_FAST
+
+BLOCK = (8, 4, 1)
+WORDS = 2048
+
+
+def kernel_text(body: str, guard: str = "true") -> str:
+    """A kernel that stores ``%v`` of `body` for each thread of whom `guard` holds."""
+    return f"""
+define void @kernel(ptr noalias %in, ptr noalias %out, i64 %n, i32 %u) nounwind "weft.kernel" {{
+entry:
+  %x = call i64 @weft.local.id(i32 0)
+  %y = call i64 @weft.local.id(i32 1)
+  %width = call i64 @weft.local.size(i32 0)
+  %row = mul i64 %y, %width
+  %number = add i64 %row, %x
+  %pitched = mul i64 %y, %n
+  %odd = add i64 %x, %pitched
+  %odd32 = trunc i64 %odd to i32
+  %some = icmp ugt i32 %odd32, %u
+  br i1 {guard}, label %then, label %end
+then:
+{body}
+  %at = getelementptr i32, ptr %out, i64 %number
+  store i32 %v, ptr %at, align 4
+  br label %end
+end:
+  ret void
+}}
+declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
+declare i64 @weft.local.size(i32) nounwind speculatable willreturn memory(none)
+"""
+
+
+def load_of(index: str, name: str = "v") -> str:
+    """The element of ``%in`` at a value, or at the sum of two."""
+    a, _, b = index.partition(" + ")
+    return f"""
+  %i.{name} = add i64 {a}, {b or 0}
+  %p.{name} = getelementptr i32, ptr %in, i64 %i.{name}
+  %{name} = load i32, ptr %p.{name}, align 4"""
+
+
+FORMS = {
+    "%number": (r"load <16 x i32>", 1),
+    "%x + %pitched": (r"load <8 x i32>", 2),
+    "%x": (r"load <8 x i32>", 1),
+    "%pitched": (r"load i32", 2),
+    "%y": (r"load <2 x i32>", 1),
+}
+"""By index: the loads of a lane group of 8 by 2 threads, and how many."""
+
+MASKED = {
+    "%number": (r"masked.load.v16i32", 1),
+    "%x + %pitched": (r"masked.load.v8i32", 2),
+    "%x": (r"masked.load.v8i32", 2),
+    "%pitched": (r"= load i32", 2),
+}
+
+
+def widened(text: str) -> str:
+    """The SIMD function of a kernel for lane groups of 8 by 2 threads, before LLVM's final passes."""
+    options = CompileOptions(width=16, block=BLOCK)
+    return vector_function(lower_kernel(read_module(text), "kernel", options, TargetSpec.of_isa(AVX512)))
+
+
+@pytest.mark.parametrize("index", FORMS)
+def test_a_load_is_made_of_runs(index: str) -> None:
+    pattern, count = FORMS[index]
+    text = widened(kernel_text(load_of(index)))
+    assert len(re.findall(pattern, text)) == count, text
+    assert len(re.findall(r"= load|masked|gather", text)) == count, text
+    assert len(re.findall(r"store <16 x i32>", text)) == 1
+
+
+@pytest.mark.parametrize("index", MASKED)
+def test_a_load_under_a_mask_is_made_of_runs(index: str) -> None:
+    pattern, count = MASKED[index]
+    text = widened(kernel_text(load_of(index), "%some"))
+    assert len(re.findall(pattern, text)) == count, text
+    assert "gather" not in text
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+@pytest.mark.parametrize("guard", ["true", "%some"])
+def test_runs_load_what_threads_would(guard: str, isa: Isa) -> None:
+    names = [f"v{k}" for k in range(len(FORMS))]
+    body = "".join(map(load_of, FORMS, names)) + "\n  %s0 = mul i32 %v0, 3"
+    for k in range(1, len(names)):
+        total = "v" if k == len(names) - 1 else f"s{k}"
+        body += f"\n  %m{k} = xor i32 %s{k - 1}, %v{k}\n  %{total} = mul i32 %m{k}, 5"
+    text = kernel_text(body, guard)
+    given = np.random.default_rng(3).integers(0, 1 << 30, WORDS, dtype=np.int32)
+    for width, block in ((16, BLOCK), (8, (2, 3, 1)), (16, (4, 6, 2)), (4, (1, 7, 1)), (64, (8, 7, 1))):
+        wanted, got = np.zeros(prod(block), np.int32), np.zeros(prod(block), np.int32)
+        interp.launch(Program(read_module(text)), "kernel", (given, wanted, 19, 40), 1, block, width=width)
+        code = compile_kernel(text, width, isa, level=0, passes=FINAL_FAST, block=block)
+        code((given, got, 19, 40), block)
+        np.testing.assert_array_equal(got, wanted, f"{block} at {width}")
+
+
+def test_boxes_have_rows_first() -> None:
+    assert box_of((8, 8, 1), 16).extents == (8, 2)
+    assert box_of((8, 8, 1), 64).extents == (8, 8)
+    assert box_of((4, 4, 4), 32).extents == (4, 4, 2)
+    assert box_of((1, 64, 1), 16).extents == (1, 16)
+    assert box_of((3, 5, 1), 16).extents == (4, 4)
+    assert box_of((2, 3, 8), 16).extents == (2, 4, 2)
+    assert box_of((5, 1, 1), 16).extents == (8,)
