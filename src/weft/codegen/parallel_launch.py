@@ -15,6 +15,7 @@ from weft.analysis.counted_loops import build_iterations
 from weft.codegen.combine import combine
 from weft.codegen.loops import counted_loop
 from weft.codegen.parallel_loops import VectorizedLoop, values_behind
+from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstNull
@@ -123,7 +124,7 @@ def _build_grains(module: Module, vectorized: VectorizedLoop, record: _Record, n
     """The function that the pool calls for a run of grains."""
     function = Function(name, FunctionType(I32, (PTR, I64, I64, I32)), ("record", "begin", "end", "worker"))
     function.linkage.linkage = "internal"
-    function.attributes = ("nounwind",)
+    function.attributes = ENTRY_ATTRIBUTES
     module.add_function(function)
     memory, begin, end, _ = function.args
     builder = Builder(function.add_block("entry"))
