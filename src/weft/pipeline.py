@@ -32,7 +32,7 @@ from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
 from weft.codegen.box_kernel import BoxKernel
-from weft.codegen.boxes import Block, box_of, box_shapes, choose_box, covers, is_whole
+from weft.codegen.boxes import Block, box_of, box_shapes, choose_box, covers, has_columns, is_whole
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.dimension import analyze_along, choose_dimension
 from weft.codegen.functions import FunctionVectorizer
@@ -62,6 +62,7 @@ from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.machine.targets import Isa
 from weft.options import CompileOptions, Timings, checking
+from weft.runtime.shape import MAX_BLOCK
 from weft.stages import Form, Rows, Stage, StageLog, Version
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
@@ -109,7 +110,7 @@ class LoweredKernel:
     row_multiple
         It is for work-groups whose rows have a multiple of so many threads.
     box_width
-        Threads of a lane group if there are versions for work-groups with rows that are shorter, and several; else 0.
+        For work-groups of several rows with fewer threads than this there are versions that run boxes of threads.
     summary
         What vectorization did; None where it was not.
     """
@@ -195,6 +196,9 @@ def lower_kernel(
         find = math_finder(math, spec)
         lanes = LaneSpace(stages.box or (width,))
         called = FunctionVectorizer(module, lanes, find, spec.isa, _boscc(options, spec.isa))
+        box_width = 0
+        if width > 1 and warp is None and options.width is None and block is None:
+            box_width = _box_width(kernel, width, stages, spec.isa)
         if width > 1:
             make = _split if barriers_of(kernel) else _widen
             program, summary = make(module, kernel, width, options, called, stages)
@@ -213,9 +217,6 @@ def lower_kernel(
         text = write_module(module, plain=True)
     lines = program.lines if isinstance(program, (GroupContinuations, WarpContinuations)) else ()
     unit = program.run_unit if isinstance(program, RowKernel) else RunUnit()
-    box_width = 0
-    if warp is None and options.width is None and block is None:
-        box_width = _box_width(program)
     barrier_width = program.width if isinstance(program, GroupContinuations) and warp is None else 0
     row_multiple = program.row_multiple if isinstance(program, GroupContinuations) else 1
     return LoweredKernel(
@@ -224,11 +225,11 @@ def lower_kernel(
     )  # fmt: skip
 
 
-def _box_width(program: GroupProgram) -> int:
-    """Threads of a lane group of a kernel in which boxes of threads may be better for short rows; 0 for others."""
-    if isinstance(program, GroupContinuations) or (isinstance(program, RowKernel) and program.merge is None):
-        return program.width
-    return 0
+def _box_width(kernel: Function, width: int, stages: StageLog, isa: Isa) -> int:
+    """Up to rows of how many threads boxes of threads may be better as lane groups; 0 where work-groups are merged."""
+    if stages.rows is not None and stages.rows.merge is not None:
+        return 0
+    return MAX_BLOCK[0] + 1 if has_columns(kernel, isa) else width
 
 
 def _split(

@@ -1,5 +1,7 @@
 """Work-groups with short rows: lane groups are boxes of threads, and do what the interpreter does."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,20 @@ def test_each_shape_gives_what_the_interpreter_does(name: str, block: tuple[int,
     judge[2, block](a, *wanted, 20)
     for g, w in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(g, w)
+
+
+def test_lane_groups_are_columns_where_these_are_contiguous() -> None:
+    def swapped(a, out):
+        row, column = cuda.threadIdx.x, cuda.threadIdx.y
+        tile = cuda.shared.array((16, 32), dtype=np.float32)
+        tile[row, column] = a[row, column]
+        cuda.syncthreads()
+        out[row, column] = tile[15 - row, column] + a[row, 0]
+
+    a, out = np.arange(512, dtype=np.float32).reshape(16, 32), np.zeros((16, 32), np.float32)
+    kernel = Kernel(swapped)
+    kernel[1, (16, 32)](a, out)
+    np.testing.assert_array_equal(out, a[::-1] + a[:, :1])
+    (code,), (version,) = kernel.overloads.values(), kernel._versions.values()
+    assert code.box_width > 16
+    assert re.search(r"1 by \d+ of a work-group of 16 by 32", version.remarks[0].message)

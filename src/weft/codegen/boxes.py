@@ -5,7 +5,8 @@ work-group of 8 by 8 threads the lanes of 16 are 8 by 2. The lane space is then 
 and `weft.analysis.shapes` keeps a stride for each dimension, so that it is still known what neighbours along x and
 along y have to do with each other. Which box is best is a matter of cost: more lanes share what is the same for all
 and pass fewer barriers (none at all where the box is the whole work-group), fewer lanes have more accesses that are
-contiguous or uniform, and waste fewer lanes beyond the edges of the work-group.
+contiguous or uniform, and waste fewer lanes beyond the edges of the work-group. A column, 1 by 16, is a box, too: where
+neighbours along y access neighbouring elements, it is the best one in work-groups with long rows.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from math import prod
 
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence, analyze_divergence
+from weft.analysis.divergence.result import Form
 from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.widen.accesses import is_plain
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import MAX_WIDTH
+from weft.codegen.width import MAX_WIDTH, one_register
 from weft.codegen.width_model import LOOP_WEIGHT, WidthModel
 from weft.ir import Function, Value
 from weft.machine.targets import Isa
@@ -27,6 +30,10 @@ Block = tuple[int, int, int]
 
 ROUND = 20.0
 """Cycles of a lane group to begin and end what is between two barriers."""
+
+
+WORTHWHILE = 0.8
+"""Of the cycles along x, more must not be left for columns to be worth code for each size of work-groups."""
 
 
 def is_whole(lanes: LaneSpace, block: Block) -> bool:
@@ -65,15 +72,37 @@ def choose_box(kernel: Function, block: Block, isa: Isa, most_lanes: int, lock_s
         cycles = lanes.width * model.cycles_of_thread(lanes.width) + ROUND * rounds
         return groups * cycles
 
-    return min(_candidates(block, isa, most_lanes), key=cost)
+    return min(_candidates(block, min(one_register(isa), most_lanes), min(MAX_WIDTH, most_lanes)), key=cost)
 
 
-def _candidates(block: Block, isa: Isa, most_lanes: int) -> list[LaneSpace]:
-    """Boxes of one row, of a register of 32-bit values, and as large as they may be."""
-    most = min(MAX_WIDTH, most_lanes)
+def has_columns(kernel: Function, isa: Isa) -> bool:
+    """Whether lane groups of `kernel` are better along y or z than along x, whatever the size of its work-groups."""
+    named = {a.name: a for a in kernel.args}
+    axes = [d for d in (1, 2) if named[f"tid.{'xyz'[d]}"].is_used]
+    if not axes:
+        return False
+    width = one_register(isa)
+
+    def along(axis: int) -> Divergence:
+        lanes = LaneSpace((1,) * axis + (width,))
+        return _analyze(kernel, box_shapes(kernel, lanes), lanes)
+
+    rows = along(0)
+    accesses = (i for i in kernel.instructions() if is_plain(i))
+    if all(rows.access_form(i).form in (Form.UNIFORM, Form.CONTIGUOUS, Form.PRIVATE) for i in accesses):
+        return False
+    cost = WidthModel(rows, isa).cycles_of_thread(width)
+    return any(WidthModel(along(axis), isa).cycles_of_thread(width) < WORTHWHILE * cost for axis in axes)
+
+
+def _candidates(block: Block, register: int, most: int) -> list[LaneSpace]:
+    """Boxes of one row, of a register of 32-bit values, and as large as they may be; and columns."""
     row = min(_up(block[0]), most)
-    sizes = (row, max(row, min(isa.vector_bits // 32, most)), most)
-    return list(dict.fromkeys(box_of(block, size) for size in sizes))
+    sizes = (row, max(row, register), most) if row < register else (register,)
+    columns = [
+        LaneSpace((1,) * d + (min(_up(block[d]), register),)) for d in (1, 2) if row > 1 and block[d] > 1
+    ]
+    return list(dict.fromkeys([*(box_of(block, size) for size in sizes), *columns]))
 
 
 def _up(number: int) -> int:

@@ -60,7 +60,7 @@ class CompiledKernel:
     barrier_width
         Threads of a lane group if there are versions for smaller work-groups, else 0.
     box_width
-        Threads of a lane group if there are versions for work-groups with rows that are shorter, and several; else 0.
+        For work-groups of several rows with fewer threads than this there are versions that run boxes of threads.
     row_multiple
         It serves work-groups whose rows have a multiple of so many threads.
     """
