@@ -128,3 +128,20 @@ def test_arrays_and_constants_of_the_module_are_part_of_the_key(monkeypatch):
     assert result(look_up) == (2, False)
     table = table + 1
     assert result(look_up) == (3, False)
+
+
+def sums(x, out):
+    s = cuda.shared.array(8, dtype=np.float32)
+    t = cuda.threadIdx.x
+    s[t] = x[t * 3]
+    cuda.syncthreads()
+    out[t] = s[7 - t]
+
+
+def test_remarks_come_with_the_code():
+    kernels = [cuda.jit(sums) for _ in range(2)]
+    first, second = (kernel.compile("void(float32[::1], float32[::1])") for kernel in kernels)
+    assert second.from_cache
+    assert any("across this barrier" in remark.message and remark.span.line for remark in first.remarks)
+    assert [str(remark) for remark in second.remarks] == [str(remark) for remark in first.remarks]
+    assert kernels[1].remarks == kernels[0].remarks != []

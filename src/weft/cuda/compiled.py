@@ -11,6 +11,7 @@ from weft.codegen.arena import ArenaNeeds
 from weft.codegen.run_unit import RunUnit
 from weft.diag.errors import BarrierDivergence, CompileError, WeftError
 from weft.diag.remarks import Remark
+from weft.diag.stored_remarks import restore_remarks, store_remarks
 from weft.frontend.python.fingerprint import fingerprint
 from weft.frontend.python.types import KernelType
 from weft.options import CompileOptions, Timings, checking
@@ -37,6 +38,10 @@ class KernelSource:
     @property
     def name(self) -> str:
         return self.function.__name__
+
+    @property
+    def file(self) -> str:
+        return self.function.__code__.co_filename
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -67,11 +72,12 @@ class CompiledKernel:
 
     __slots__ = (
         "_lowered",
+        "_remarks",
+        "_stored_remarks",
         "barrier_width",
         "box_width",
         "from_cache",
         "launcher",
-        "remarks",
         "row_multiple",
         "source",
         "timings",
@@ -82,9 +88,10 @@ class CompiledKernel:
         self.source = source
         self.types = types
         self.timings = Timings()
-        self.remarks: tuple[Remark, ...] = ()
+        self._remarks: tuple[Remark, ...] = ()
         self._lowered: LoweredKernel | None = None
         code, metadata, self.from_cache = self._code()
+        self._stored_remarks: list[list[Any]] = metadata["remarks"]
         arena = ArenaNeeds(**metadata["arena"])
         self.barrier_width: int = metadata["barrier_width"]
         self.box_width: int = metadata["box_width"]
@@ -124,6 +131,7 @@ class CompiledKernel:
             "row_multiple": lowered.row_multiple,
             "barrier_lines": list(lowered.barrier_lines),
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
+            "remarks": store_remarks(self._remarks, self.source.file),
         }
         entry = CacheEntry(emit(lowered), metadata)
         if cache is not None:
@@ -139,8 +147,13 @@ class CompiledKernel:
             from weft.cuda.build import lower
 
             source = self.source
-            self._lowered, self.remarks = lower(source.function, self.types, source.options, self.timings)
+            self._lowered, self._remarks = lower(source.function, self.types, source.options, self.timings)
         return self._lowered
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What was decided in compiling, be it long ago."""
+        return restore_remarks(self._stored_remarks, self.source.file)
 
     def llvm(self) -> str:
         from weft.cuda.build import llvm

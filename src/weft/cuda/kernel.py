@@ -21,6 +21,7 @@ from weft.runtime.shape import LaunchShape, launch_shape, tasks_shape
 from weft.target.once import made_once
 
 if TYPE_CHECKING:
+    from weft.diag.remarks import Remark
     from weft.report.report import Report
 
 _FORALL_BLOCK = 256
@@ -214,6 +215,11 @@ class Kernel:
         """Seconds of the latest compilation in ``frontend``, ``passes`` and ``llvm``; zeros when cached."""
         latest = next(reversed(self.overloads.values()), None)
         return latest.timings.as_dict() if latest else {"frontend": 0.0, "passes": 0.0, "llvm": 0.0}
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What was decided about each signature compiled so far, and of each once."""
+        return list(dict.fromkeys(r for compiled in self.overloads.values() for r in compiled.remarks))
 
     def inspect_llvm(self, signature: Any = None) -> Any:
         """Optimized LLVM IR of one signature, or a dict over all compiled ones."""

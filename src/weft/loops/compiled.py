@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from weft.diag.remarks import Remark
+from weft.diag.stored_remarks import restore_remarks, store_remarks
 from weft.frontend.python.fingerprint import fingerprint
 from weft.frontend.python.types import KernelType
 from weft.jit_options import JitOptions
@@ -42,7 +43,7 @@ class CompiledFunction:
 
     __slots__ = (
         "_code", "_entry", "_errors", "_format", "_heap", "_lowered", "_memory", "_packer", "_parallel", "_read",
-        "_remarks", "_results", "_slots", "function", "options", "timings", "types",
+        "_remarks", "_results", "_slots", "_stored_remarks", "function", "options", "timings", "types",
     )  # fmt: skip
 
     def __init__(self, function: FunctionType, types: tuple[KernelType, ...], options: JitOptions) -> None:
@@ -57,6 +58,7 @@ class CompiledFunction:
         self._packer = packer_for(function.__name__, code.co_varnames[: code.co_argcount], types)
         self._format = struct.Struct("@" + self._packer.formats)
         self._code, metadata = self._load()
+        self._stored_remarks: list[list[Any]] = metadata["remarks"]
         self._parallel: bool = metadata["parallel"]
         self._heap: bool = metadata["heap"]
         self._errors: list[Any] = metadata["errors"]
@@ -88,6 +90,7 @@ class CompiledFunction:
             "result": self._results.description,
             "errors": self._results.errors,
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
+            "remarks": store_remarks(self._remarks, self.function.__code__.co_filename),
         }
         entry = CacheEntry(emit(lowered), metadata)
         if cache is not None:
@@ -140,9 +143,8 @@ class CompiledFunction:
         return self._lowered
 
     def remarks(self) -> tuple[Remark, ...]:
-        """What was decided in compiling."""
-        self.lowered()
-        return self._remarks
+        """What was decided in compiling, be it long ago."""
+        return restore_remarks(self._stored_remarks, self.function.__code__.co_filename)
 
     def llvm(self) -> str:
         from weft.loops.build import llvm
