@@ -17,8 +17,10 @@ from dataclasses import dataclass, field, replace
 
 from weft.analysis.loop_promises import loop_promises
 from weft.analysis.parallel_loops import Obstacle, parallel_loop
+from weft.analysis.parallel_nests import parallel_nest
 from weft.codegen.parallel_launch import run_in_parallel
 from weft.codegen.parallel_loops import vectorize_loop
+from weft.codegen.parallel_nests import vectorize_nest
 from weft.codegen.slots import SlotInterface, build_slot_entry
 from weft.diag.errors import UnsupportedError
 from weft.diag.remarks import RemarkKind, RemarkLog
@@ -129,6 +131,7 @@ def _parallelize(
     find_math = math_finder(lowered.math, spec)
     hoist_invariants(function)
     sink_stack_addresses(function)
+    layout = parse_datalayout(module.datalayout)
     refused: set[str] = set()
     count = 0
     while (found := _next_loop(function, refused)) is not None:
@@ -139,7 +142,7 @@ def _parallelize(
             function,
             view,
             loop,
-            parse_datalayout(module.datalayout),
+            layout,
             promised=not options.if_legal,
             reassociate=True,
         )
@@ -151,18 +154,28 @@ def _parallelize(
             lowered.remarks.add(RemarkKind.MISSED, message, at, plan.hint, "parallel loops")
             refused.add(header.name)
             continue
-        own = privatize_frames(module, plan)
-        plan = replace(plan, private=(*plan.private, *own))
         count += 1
         name = f"{function.name}.loop{count}"
-        vectorized = vectorize_loop(module, plan, name, options.width, find_math, host().isa)
-        run_in_parallel(module, vectorized, f"{name}.grains")
+        nest = parallel_nest(function, view, loop, plan, layout, promised=not options.if_legal)
+        # The inner loop becomes part of another function.
+        inner_span = nest and span_of(nest.inner.loop.header.terminator)
+        own = privatize_frames(module, plan)
+        plan = replace(plan, private=(*plan.private, *own))
+        if nest is not None:
+            made = vectorize_nest(module, plan, nest, name, options.width, find_math, host().isa)
+            run_in_parallel(module, made.outer, f"{name}.grains", made)
+            vectorized, span = made.inner, inner_span
+            where = ", and all cores share " + ("both loops" if nest.tiled else "the loop around it")
+        else:
+            vectorized = vectorize_loop(module, plan, name, options.width, find_math, host().isa)
+            run_in_parallel(module, vectorized, f"{name}.grains")
+            where = " on all cores"
         if vectorized.width > 1:
-            message = f"this loop runs {vectorized.width} iterations at a time on all cores"
+            message = f"this loop runs {vectorized.width} iterations at a time{where}"
             lowered.remarks.add(RemarkKind.VECTORIZED, message, span, pass_name="parallel loops")
         else:
             because = f", because {vectorized.obstacle}" if vectorized.obstacle else ""
-            message = f"this loop runs iteration after iteration, on all cores{because}"
+            message = f"this loop runs iteration after iteration{where}{because}"
             lowered.remarks.add(RemarkKind.LANE_BY_LANE, message, span, pass_name="parallel loops")
     return count > 0
 

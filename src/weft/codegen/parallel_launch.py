@@ -15,6 +15,7 @@ from weft.analysis.counted_loops import build_iterations
 from weft.codegen.combine import combine
 from weft.codegen.loops import counted_loop
 from weft.codegen.parallel_loops import VectorizedLoop, values_behind
+from weft.codegen.parallel_nests import Tiling, VectorizedNest
 from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
@@ -62,26 +63,35 @@ class _Record:
         return builder.gep(I64, record, (const_int(index),), ("inbounds", "nuw"))
 
 
-def run_in_parallel(module: Module, vectorized: VectorizedLoop, name: str) -> None:
-    """Let the loop's function hand the loop to the thread pool instead of running it."""
+def run_in_parallel(
+    module: Module, vectorized: VectorizedLoop, name: str, nest: VectorizedNest | None = None
+) -> None:
+    """Let the loop's function hand the loop to the thread pool instead of running it.
+
+    In a tiled `nest`, of which it is the outer loop, a grain is a tile: so many iterations of both loops.
+    """
     parallel, captured = vectorized.outlined.parallel, vectorized.outlined.captured
     loop, reductions = parallel.loop, parallel.reductions
     function = loop.header.function
     assert function is not None
     starts = [c.start for c in parallel.counters]
-    carried = [*starts, *captured]
-    record = _Record((I64, I64, *(v.type for v in carried), *(PTR for _ in reductions)))
-    grains = _build_grains(module, vectorized, record, name)
+    tiling = nest.tiling if nest is not None else None
+    carried = [*starts, *(v for v in captured if not _is_placeholder(v, tiling))]
+    sizes = [I64] * (5 if tiling else 2)
+    record = _Record((*sizes, *(v.type for v in carried), *(PTR for _ in reductions)))
+    grains = _build_grains(module, vectorized, record, name, tiling)
     entry = Builder(before=function.entry.instructions[0])
     memory = entry.alloca(ArrayType(I64, len(record.types)), align=8, name="record")
     parts = [entry.alloca(ArrayType(cell_type(r), MOST_GRAINS), align=64, name="parts") for r in reductions]
     totals = [entry.alloca(cell_type(r), name="total") for r in reductions]
     builder = open_preheader(loop)
     count = build_iterations(loop, builder)
-    length = _grain_length(module, builder, count, vectorized)
-    above = builder.binary("add", count, builder.binary("sub", length, const_int(1)))
-    number = builder.binary("udiv", above, length)
-    record.store(builder, memory, [count, length, *carried, *parts])
+    if nest is None or tiling is None:
+        shape = [_grain_length(module, builder, count, vectorized)]
+        number = _quotient(builder, count, shape[0])
+    else:
+        shape, number = _tile_shape(module, builder, count, tiling, nest.inner)
+    record.store(builder, memory, [count, *shape, *carried, *parts])
     builder.call(_launcher(module), (grains, memory, number))
     for reduction, total in zip(reductions, totals, strict=True):
         start: Value = reduction.start
@@ -120,7 +130,41 @@ def _least_groups(vectorized: VectorizedLoop) -> int:
     return max(1, GRAIN_INSTRUCTIONS // (summary.notes.vector + summary.notes.scalar + 1))
 
 
-def _build_grains(module: Module, vectorized: VectorizedLoop, record: _Record, name: str) -> Function:
+def _quotient(builder: Builder, a: Value, b: Value) -> Value:
+    """``a / b``, rounded up."""
+    return builder.binary("udiv", builder.binary("add", a, builder.binary("sub", b, const_int(1))), b)
+
+
+def _tile_shape(
+    module: Module, builder: Builder, rows: Value, tiling: Tiling, inner: VectorizedLoop
+) -> tuple[list[Value], Value]:
+    """Rows of a tile, columns of the nest, columns of a tile, tiles side by side; and the number of tiles.
+
+    Tiles are whole rows where there are many, and else parts of one.
+    """
+    umax = module.declare("llvm.umax.i64", FunctionType(I64, (I64, I64)))
+
+    def most(a: Value, b: Value) -> Value:
+        return builder.call(umax, (a, b))
+
+    one, grains, width = const_int(1), const_int(MOST_GRAINS), inner.width
+    least = const_int(_least_groups(inner) * width)
+    height = most(_quotient(builder, rows, grains), _quotient(builder, least, most(tiling.count, one)))
+    down = _quotient(builder, rows, height)
+    beside = most(builder.binary("udiv", grains, most(down, one)), one)
+    length = most(_quotient(builder, tiling.count, beside), least)
+    length = builder.binary("and", builder.binary("add", length, const_int(width - 1)), const_int(-width))
+    across = _quotient(builder, tiling.count, length)
+    return [height, tiling.count, length, across], builder.binary("mul", down, across)
+
+
+def _is_placeholder(value: Value, tiling: Tiling | None) -> bool:
+    return tiling is not None and value in (tiling.begin, tiling.end)
+
+
+def _build_grains(
+    module: Module, vectorized: VectorizedLoop, record: _Record, name: str, tiling: Tiling | None
+) -> Function:
     """The function that the pool calls for a run of grains."""
     function = Function(name, FunctionType(I32, (PTR, I64, I64, I32)), ("record", "begin", "end", "worker"))
     function.linkage.linkage = "internal"
@@ -129,18 +173,37 @@ def _build_grains(module: Module, vectorized: VectorizedLoop, record: _Record, n
     memory, begin, end, _ = function.args
     builder = Builder(function.add_block("entry"))
     count, length, *values = record.load(builder, memory)
+    columns, width, across = values[:3] if tiling else (None, None, None)
+    values = values[3:] if tiling else values
     carried = len(values) - len(vectorized.outlined.parallel.reductions)
     smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
     with counted_loop(builder, function, begin, end, "grain") as grain:
-        first = builder.binary("mul", grain, length, ("nuw", "nsw"))
-        last = builder.call(smaller, (builder.binary("add", first, length, ("nuw", "nsw")), count))
+        row: Value = grain
+        arguments = iter(values[:carried])
+        place: dict[Value, Value] = {}
+        if tiling and columns and width and across:
+            row = builder.binary("udiv", grain, across)
+            place[tiling.begin], place[tiling.end] = _part(
+                builder, smaller, builder.binary("urem", grain, across), width, columns
+            )
+        first, last = _part(builder, smaller, row, length, count)
+        starts = [next(arguments) for _ in vectorized.outlined.parallel.counters]
+        captured = [place.get(v) or next(arguments) for v in vectorized.outlined.captured]
         results = [
             builder.gep(cell_type(r), parts, (grain,), ("inbounds", "nuw"))
             for r, parts in zip(vectorized.outlined.parallel.reductions, values[carried:], strict=True)
         ]
-        builder.call(vectorized.chunk, [first, last, *values[:carried], *results])
+        builder.call(vectorized.chunk, [first, last, *starts, *captured, *results])
     builder.ret(const_int(0, I32))
     return function
+
+
+def _part(
+    builder: Builder, smaller: Function, number: Value, length: Value, count: Value
+) -> tuple[Value, Value]:
+    """Where a part of a range begins and ends."""
+    first = builder.binary("mul", number, length, ("nuw", "nsw"))
+    return first, builder.call(smaller, (builder.binary("add", first, length, ("nuw", "nsw")), count))
 
 
 def _launcher(module: Module) -> Function:

@@ -21,6 +21,7 @@ from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.clone import clone_function
 from weft.ir.heap import heap_call
+from weft.ir.intrinsics import lifetime_start
 from weft.ir.types import I1
 from weft.machine.targets import Isa
 from weft.transform.boscc import Boscc
@@ -112,8 +113,10 @@ def _widen(
     return vector, summary
 
 
-def run_in_place(module: Module, vectorized: VectorizedLoop) -> None:
-    """Let the loop's function call the chunk for all iterations instead of running the loop."""
+def run_in_place(
+    module: Module, vectorized: VectorizedLoop, begin: Value | None = None, end: Value | None = None
+) -> None:
+    """Let the loop's function call the chunk instead of running the loop: for all iterations, or from begin to end."""
     parallel, captured = vectorized.outlined.parallel, vectorized.outlined.captured
     function = parallel.loop.header.function
     assert function is not None
@@ -122,7 +125,11 @@ def run_in_place(module: Module, vectorized: VectorizedLoop) -> None:
     builder = open_preheader(parallel.loop)
     iterations = build_iterations(parallel.loop, builder)
     starts = [c.start for c in parallel.counters]
-    builder.call(vectorized.chunk, [const_int(0), iterations, *starts, *captured, *slots])
+    # Of a loop in a loop that is parallel too, each iteration has its own.
+    for slot in slots:
+        builder.call(lifetime_start(module), (slot,))
+    first, last = begin or const_int(0), end or iterations
+    builder.call(vectorized.chunk, [first, last, *starts, *captured, *slots])
     totals: list[Value] = []
     for reduction, slot in zip(parallel.reductions, slots, strict=True):
         part: Value = builder.load(cell_type(reduction), slot)

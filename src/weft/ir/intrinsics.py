@@ -121,6 +121,11 @@ def declare(module: Module, name: str) -> Function:
     return module.declare(name, row.signature, row.attributes)
 
 
+def lifetime_start(module: Module) -> Function:
+    """LLVM's mark at which a stack object's life begins (anew)."""
+    return module.declare("llvm.lifetime.start.p0", _fn(VOID, pointer()), ("nounwind", "willreturn"))
+
+
 def asks_for_lanes(module: Module) -> bool:
     """Whether a program asks which threads form a lane group: what the others do, or its place among them."""
     return any(map(is_lane_operation, module.functions))

@@ -19,8 +19,9 @@ from weft.ir import FALSE, TRUE, Builder, ConstInt, ConstNull, Function, Instruc
 from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks, replace_and_erase
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.heap import heap_call, is_allocation
+from weft.ir.intrinsics import lifetime_start
 from weft.ir.layout import DataLayout, parse_datalayout
-from weft.ir.types import I8, I64, PTR, VOID, ArrayType, FunctionType, Type
+from weft.ir.types import I8, I64, PTR, ArrayType, Type
 
 SMALL = 4096
 """Bytes of an array on the stack at most: in each lane, there is one for each place that makes one."""
@@ -91,10 +92,7 @@ def _put_on_stack(module: Module, function: Function, layout: DataLayout) -> Non
         type = _element(addresses, layout)
         count = -(-size.value // layout.store_size(type)) or 1
         slot = builder.alloca(ArrayType(type, count), align=64)
-        start = module.declare(
-            "llvm.lifetime.start.p0", FunctionType(VOID, (PTR,)), ("nounwind", "willreturn")
-        )
-        Builder(before=call).call(start, (slot,))
+        Builder(before=call).call(lifetime_start(module), (slot,))
         for test in [u for u in call.instruction_users() if u.op == "icmp"]:
             if test.attrs["predicate"] in ("eq", "ne") and isinstance(test.operands[1], ConstNull):
                 _decide(test, test.attrs["predicate"] == "ne")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from weft.analysis.parallel_loops import ParallelLoop, captured_by
 from weft.ir import Builder, Instruction, Module
 from weft.ir.heap import FRAME, declare, heap_call
-from weft.ir.types import PTR, VOID, FunctionType
+from weft.ir.intrinsics import lifetime_start
 
 
 def privatize_frames(module: Module, parallel: ParallelLoop) -> tuple[Instruction, ...]:
@@ -33,11 +33,8 @@ def privatize_frames(module: Module, parallel: ParallelLoop) -> tuple[Instructio
                 call.erase()
             else:
                 call.replace_operand(frame, own)
-        start = module.declare(
-            "llvm.lifetime.start.p0", FunctionType(VOID, (PTR,)), ("nounwind", "willreturn")
-        )
         first = Builder.after_phis(loop.header)
-        first.call(start, (own,))
+        first.call(lifetime_start(module), (own,))
         first.call(declare(module, "enter"), (own,))
         last = Builder(before=loop.latch.terminator)
         last.call(declare(module, "leave"), (own, frame))

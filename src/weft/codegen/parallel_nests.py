@@ -1,0 +1,86 @@
+"""Two parallel loops, one inside of the other, as SIMD code: lanes along the inner one, threads along both.
+
+The inner loop is vectorized where it stands, and becomes a call of its chunk; the outer one, a loop with such a call in
+it, runs iteration after iteration in chunks of its own. Where the nest is tiled (`weft.analysis.parallel_nests`), the
+call runs the part of the inner range that two placeholders stand for, values of which each tile has its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.analysis.counted_loops import build_iterations
+from weft.analysis.parallel_loops import ParallelLoop, parallel_loop
+from weft.analysis.parallel_nests import ParallelNest
+from weft.codegen.parallel_loops import VectorizedLoop, run_in_place, vectorize_loop
+from weft.codegen.widen.calls import FindMath
+from weft.graph.loops import loop_forest
+from weft.ir import Builder, Function, Module, Value
+from weft.ir.builder import const_int
+from weft.ir.cfg_view import cfg_of
+from weft.ir.layout import parse_datalayout
+from weft.machine.targets import Isa
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """How the inner loop of a nest is cut.
+
+    Parameters
+    ----------
+    begin, end
+        What stands for the part of its iterations that a tile runs.
+    count
+        How many it has, known before the outer loop.
+    """
+
+    begin: Value
+    end: Value
+    count: Value
+
+
+@dataclass(frozen=True, slots=True)
+class VectorizedNest:
+    """What became of a nest: the outer loop, run iteration after iteration, and the inner one in it."""
+
+    outer: VectorizedLoop
+    inner: VectorizedLoop
+    tiling: Tiling | None
+
+
+def vectorize_nest(
+    module: Module,
+    outer: ParallelLoop,
+    nest: ParallelNest,
+    name: str,
+    width: int | None,
+    find_math: FindMath,
+    isa: Isa,
+) -> VectorizedNest:
+    """Add the functions that run the nest; the inner loop becomes a call, the outer one stays as it is."""
+    function = outer.loop.header.function
+    assert function is not None
+    tiling = _cut(outer, nest) if nest.tiled else None
+    inner = vectorize_loop(module, nest.inner, f"{name}.inner", width, find_math, isa)
+    if tiling is None:
+        run_in_place(module, inner)
+    else:
+        run_in_place(module, inner, tiling.begin, tiling.end)
+    around = _parallel_again(module, function, outer)
+    return VectorizedNest(vectorize_loop(module, around, name, 1, find_math, isa), inner, tiling)
+
+
+def _cut(outer: ParallelLoop, nest: ParallelNest) -> Tiling:
+    builder = Builder(before=outer.loop.preheader.terminator)
+    begin, end = (builder.unary("freeze", const_int(0), name=f"tile.{part}") for part in ("begin", "end"))
+    return Tiling(begin, end, build_iterations(nest.inner.loop, builder))
+
+
+def _parallel_again(module: Module, function: Function, outer: ParallelLoop) -> ParallelLoop:
+    """The outer loop as it is now. That it is parallel has been found, or promised, before."""
+    view = cfg_of(function)
+    loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is outer.loop.header)
+    layout = parse_datalayout(module.datalayout)
+    found = parallel_loop(function, view, loop, layout, promised=True, reassociate=True)
+    assert isinstance(found, ParallelLoop), found.message
+    return found

@@ -1,0 +1,152 @@
+"""Loops over `weft.prange` inside of each other: against plain Python, with one and two threads."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft import prange
+
+SHAPES = ((0, 3), (3, 0), (1, 1), (2, 1031), (1031, 2), (37, 61), (5, 16))
+
+
+@pytest.fixture(autouse=True, params=[1, 2], ids=["alone", "shared"])
+def threads(request):
+    before = weft.get_num_threads()
+    weft.set_num_threads(request.param)
+    yield
+    weft.set_num_threads(before)
+
+
+@weft.jit
+def rows(a, b, factor):
+    for i in prange(a.shape[0]):
+        scaled = factor * i
+        for j in prange(a.shape[1]):
+            if b[i, j] > 0.25:
+                a[i, j] = scaled + b[i, j]
+            else:
+                a[i, j] = j
+
+
+@weft.jit
+def columns(a, b, factor):
+    for j in prange(a.shape[1]):
+        for i in prange(a.shape[0]):
+            a[i, j] = b[i, j] * factor + i
+
+
+@weft.jit
+def triangle(a, b, factor):
+    for i in prange(a.shape[0]):
+        first = b[i, i % a.shape[1]] if a.shape[1] > 0 else 0.0
+        for j in prange(i, a.shape[1]):
+            a[i, j] = b[i, j] * factor + first
+
+
+@weft.jit
+def stepped(a, b, factor):
+    for i in prange(a.shape[0] - 1, -1, -2):
+        for j in prange(1, a.shape[1], 3):
+            a[i, j] = b[i, j] + factor
+
+
+@weft.jit
+def deep(a, b, factor):
+    for i in prange(a.shape[0]):
+        for k in prange(2):
+            for j in prange(a.shape[1] // 2):
+                a[i, 2 * j + k] = b[i, 2 * j + k] + factor * k
+
+
+@weft.jit
+def counted(a, b, factor):
+    for i in prange(a.shape[0]):
+        for j in prange(a.shape[1]):
+            x, steps = b[i, j], 0
+            while x > 0.01 and steps < 20:
+                x *= factor
+                steps += 1
+            a[i, j] = steps
+
+
+@pytest.mark.parametrize("function", [rows, columns, triangle, stepped, deep, counted])
+def test_arrays(function) -> None:
+    for shape in SHAPES:
+        a, b = np.zeros(shape), np.random.default_rng(1).random(shape)
+        wanted = a.copy()
+        function(a, b, 0.75)
+        function.py_func(wanted, b, 0.75)
+        assert np.array_equal(a, wanted), shape
+
+
+@weft.jit
+def reductions(a, limit):
+    total, low, high, count = 0.0, limit, -limit, 0
+    found, small, bits = False, True, 0
+    for i in prange(a.shape[0]):
+        for j in prange(a.shape[1]):
+            total += a[i, j]
+            low = min(low, a[i, j])
+            if a[i, j] > high:
+                high = a[i, j]
+            if a[i, j] > 0.5:
+                count += 1
+            found = found or a[i, j] > 0.999
+            small = small and a[i, j] < 0.999
+            bits ^= i * j
+    return total, low, high, count, found, small, bits
+
+
+@weft.jit
+def row_sums(a, sums):
+    most = 0.0
+    for i in prange(a.shape[0]):
+        total = 0.0
+        for j in prange(a.shape[1]):
+            total += a[i, j]
+        sums[i] = total
+        most = max(most, total)
+    return most
+
+
+@weft.jit
+def weighted(a):
+    total = 0.0
+    for i in prange(a.shape[0]):
+        total += i
+        for j in prange(a.shape[1]):
+            total += a[i, j]
+    return total
+
+
+def test_reductions() -> None:
+    for shape in SHAPES:
+        a = np.random.default_rng(2).random(shape)
+        total, *others = reductions(a, 10.0)
+        wanted, *rest = reductions.py_func(a, 10.0)
+        assert np.isclose(total, wanted) and others == rest
+        sums, wanted_sums = np.zeros(shape[0]), np.zeros(shape[0])
+        assert np.isclose(row_sums(a, sums), row_sums.py_func(a, wanted_sums))
+        assert np.allclose(sums, wanted_sums)
+        assert np.isclose(weighted(a), weighted.py_func(a))
+
+
+def test_a_sum_is_the_same_for_any_number_of_threads() -> None:
+    a, results = np.random.default_rng(3).random((7, 5000)).astype(np.float32), set()
+    for count in (1, 2, 3):
+        weft.set_num_threads(count)
+        results |= {reductions(a, np.float32(9))[0] for _ in range(3)}
+    assert len(results) == 1
+
+
+def test_lanes_run_along_what_is_contiguous() -> None:
+    def lines(function) -> list[int]:
+        start = function.py_func.__code__.co_firstlineno
+        return [r.span.line - start for r in function.remarks if "iterations at a time" in r.message]
+
+    a = np.zeros((8, 8))
+    for function in (rows, columns, triangle):
+        function(a, a, 1.0)
+    assert lines(rows) == [4] and lines(columns) == [2] and lines(triangle) == [4]
+    assert "all cores share both loops" in rows.remarks[0].message
+    assert "all cores share the loop around it" in triangle.remarks[0].message
