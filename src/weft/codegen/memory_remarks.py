@@ -5,6 +5,7 @@ from __future__ import annotations
 MEMORY_REMARKS = {
     "gather": "this load is a gather: its addresses are not neighbours",
     "scatter": "this store is a scatter: its addresses are not neighbours",
+    "neighbours": "this {op} is a vector access where its addresses turn out to be neighbours, else lane by lane",
     "interleaved": "this {op} is made by wide accesses and shuffles, with its neighbours",
     "runs": "this {op} is made by an access for each row of the threads that run together",
     "combined": "lanes combine their values before this atomic operation on one address",

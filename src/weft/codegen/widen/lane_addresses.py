@@ -9,7 +9,7 @@ object, so its 32 low bits say all.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import gcd
 
 from weft.analysis.alias import Location
@@ -23,17 +23,39 @@ MAX_UNIT = 8
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
 
 
+@dataclass(frozen=True, slots=True)
+class LaneNumbers:
+    """Addresses as a base and 32-bit numbers of units, of which a part is the same in all lanes.
+
+    Parameters
+    ----------
+    base
+        One address.
+    unit
+        Bytes that a number counts for.
+    same, own
+        A scalar and a vector, whose sum is each lane's number.
+    """
+
+    base: Value
+    unit: int
+    same: Value
+    own: Value
+
+
 def lane_addresses(w: Widening, access: Instruction, moved: int = 0) -> Value:
     """The addresses of all lanes' accesses, or those so many bytes behind them, as a vector of pointers."""
-    pointer = access.operands[-1]
-    by_numbers = _by_numbers(w, access, moved)
-    if by_numbers is not None:
-        return by_numbers
-    addresses = w.vector(pointer)
+    numbers = lane_numbers(w, access, moved)
+    if numbers is not None:
+        total = numbers.own
+        if numbers.same != ConstInt(I32, 0):
+            total = w.builder.binary("add", broadcast(w.builder, numbers.same, w.lanes), total)
+        return w.builder.gep(int_type(8 * numbers.unit), numbers.base, (total,))
+    addresses = w.vector(access.operands[-1])
     return w.builder.gep(I8, addresses, (ConstInt(I64, moved),)) if moved else addresses
 
 
-def _by_numbers(w: Widening, access: Instruction, moved: int) -> Value | None:
+def lane_numbers(w: Widening, access: Instruction, moved: int = 0) -> LaneNumbers | None:
     """The addresses as one base and 32-bit numbers; None where these are not enough."""
     pointer = access.operands[-1]
     location = w.addresses.location(pointer)
@@ -43,17 +65,22 @@ def _by_numbers(w: Widening, access: Instruction, moved: int) -> Value | None:
     unit = gcd(MAX_UNIT, location.offset, *(scale for _, scale in location.terms))
     if not (_is_small(w, location.base) or _fits(w, location, unit, access.block)):
         return None
-    total: Value | None = None
-    if location.offset:
-        total = w.lanes.splat(ConstInt(I32, location.offset // unit))
-    for index, scale in sorted(location.terms, key=lambda term: not w.is_uniform(term[0])):
-        number = _as_i32(w, index)
-        if scale != unit:
-            number = w.builder.binary("mul", number, w.lanes.splat(ConstInt(I32, scale // unit)))
-        total = w.builder.binary("add", total, number) if total is not None else number
-    return w.builder.gep(
-        int_type(8 * unit), w.scalar(location.base), (total or w.lanes.splat(ConstInt(I32, 0)),)
-    )
+    same: Value = ConstInt(I32, location.offset // unit)
+    own: Value | None = None
+    for index, scale in location.terms:
+        number, factor = _as_i32(w, index), ConstInt(I32, scale // unit)
+        if w.is_uniform(index):
+            same = w.builder.binary("add", _times(w, number, factor), same)
+        else:
+            number = _times(w, number, factor)
+            own = w.builder.binary("add", own, number) if own is not None else number
+    return LaneNumbers(w.scalar(location.base), unit, same, own or w.lanes.splat(ConstInt(I32, 0)))
+
+
+def _times(w: Widening, number: Value, factor: ConstInt) -> Value:
+    if factor.value == 1:
+        return number
+    return w.builder.binary("mul", number, w.lanes.splat(factor) if number.type.is_vector else factor)
 
 
 def _is_one_address(w: Widening, base: Value) -> bool:
@@ -87,11 +114,11 @@ def _fits(w: Widening, location: Location, unit: int, block: BasicBlock | None) 
 
 
 def _as_i32(w: Widening, index: Value) -> Value:
-    """The low 32 bits of an index, which is extended by sign to an address."""
+    """The low 32 bits of an index, which is extended by sign to an address; a scalar of a uniform one."""
     assert isinstance(index.type, IntType)
     uniform = w.is_uniform(index)
     value = w.scalar(index) if uniform else w.vector(index)
-    if index.type.bits != 32:
-        op = "trunc" if index.type.bits > 32 else "sext"
-        value = w.builder.cast(op, value, I32 if uniform else w.lanes.vector(I32))
-    return broadcast(w.builder, value, w.lanes) if uniform else value
+    if index.type.bits == 32:
+        return value
+    op = "trunc" if index.type.bits > 32 else "sext"
+    return w.builder.cast(op, value, I32 if uniform else w.lanes.vector(I32))

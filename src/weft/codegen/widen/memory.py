@@ -8,6 +8,7 @@ stride = element size     one vector access, masked where not all lanes are acti
 stride = -element size    the same, reversed
 other numbers             wide accesses and shuffles, together with neighbours (`interleave`), where that is cheaper
 numbers in some dimension an access for each run of neighbours, an element for lanes that share it (`runs`)
+from thread numbers       one vector access where lanes turn out to be neighbours (`neighbours`), else as follows
 anything else             gather or scatter
 ========================  ==================================================================================
 
@@ -23,6 +24,7 @@ from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
 from weft.codegen.widen.lane_addresses import lane_addresses
 from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, masked_store
+from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
 from weft.codegen.widen.runs import load_runs, runs_of, store_runs
 from weft.codegen.widen.stack_objects import CACHE_LINE
 from weft.ir import ConstInt, Instruction, Poison, Value
@@ -76,7 +78,6 @@ def widen_load(w: Widening, load: Instruction) -> None:
             widen_group_load(w, group)
         return
     form = address_form(w, load)
-    type = w.lanes.vector(load.type)
     if form == "uniform":
         address = _scalar_address(w, w.scalar(load.operands[0]), load.type)
         loaded = _copy(w, load, load.type, [address], {**load.attrs})
@@ -96,9 +97,7 @@ def widen_load(w: Widening, load: Instruction) -> None:
             widen_pair(w, pair)
         return
     if form == "gather":
-        w.remark(load, "gather")
-        addresses = lane_addresses(w, load)
-        result = masked_gather(w, type, addresses, w.active(), load.attrs.get("align", 0))
+        result = _gather(w, load)
     elif form == "reversed":
         result = _reverse(w, _vector_load(w, load, _first_of_reversed(w, load), form))
     else:
@@ -128,18 +127,59 @@ def widen_store(w: Widening, store: Instruction) -> None:
     data = w.vector(value)
     assert isinstance(data.type, VectorType)
     if form == "gather":
-        w.remark(store, "scatter")
+        _scatter(w, store, data)
+    elif form == "reversed":
+        mask = _reverse(w, w.mask) if w.mask is not None else None
+        _vector_store(w, store, _reverse(w, data), _first_of_reversed(w, store), mask, form)
+    else:
+        _vector_store(w, store, data, w.scalar(pointer), w.mask, form)
+
+
+def _gather(w: Widening, load: Instruction) -> Instruction:
+    """Load for each lane from an address of its own, at once where these turn out to be neighbours."""
+
+    def apart() -> Instruction:
+        addresses, type = lane_addresses(w, load), w.lanes.vector(load.type)
+        built = masked_gather(w, type, addresses, w.active(), load.attrs.get("align", 0))
+        built.loc = load.loc
+        return built
+
+    found = neighbours_of(w, load)
+    if found is None:
+        w.remark(load, "gather")
+        return apart()
+    w.remark(load, "neighbours")
+    return in_two_ways(w, found.hold, lambda: _vector_load(w, load, found.address, "neighbours"), apart)
+
+
+def _scatter(w: Widening, store: Instruction, data: Value) -> None:
+    """Store each lane's value to an address of its own, at once where these turn out to be neighbours."""
+
+    def apart() -> Instruction:
         addresses = lane_addresses(w, store)
-        masked_scatter(w, data, addresses, w.active(), store.attrs.get("align", 0)).loc = store.loc
+        built = masked_scatter(w, data, addresses, w.active(), store.attrs.get("align", 0))
+        built.loc = store.loc
+        return built
+
+    found = neighbours_of(w, store)
+    if found is None:
+        w.remark(store, "scatter")
+        apart()
         return
-    address, mask, align = w.scalar(pointer), w.mask, _contiguous_align(w, store, form)
-    if form == "reversed":
-        address = _first_of_reversed(w, store)
-        data = _reverse(w, data)
-        mask = _reverse(w, mask) if mask is not None else None
+    w.remark(store, "neighbours")
+    in_two_ways(
+        w, found.hold, lambda: _vector_store(w, store, data, found.address, w.mask, "neighbours"), apart
+    )
+
+
+def _vector_store(
+    w: Widening, store: Instruction, data: Value, address: Value, mask: Value | None, form: str
+) -> Instruction:
+    align = _contiguous_align(w, store, form)
     plain = mask is None
     built = w.builder.store(data, address, align) if plain else masked_store(w, data, address, mask, align)
     built.loc = store.loc
+    return built
 
 
 def _store_one(w: Widening, store: Instruction, value: Value, pointer: Value) -> None:
@@ -186,8 +226,12 @@ def _scalar_address(w: Widening, address: Value, type: Type) -> Value:
 def _vector_load(w: Widening, load: Instruction, address: Value, form: str) -> Instruction:
     type, align = w.lanes.vector(load.type), _contiguous_align(w, load, form)
     if w.mask is None:
-        return w.builder.load(type, address, align=align, name=load.name)
-    return masked_load(w, type, address, _reverse(w, w.mask) if form == "reversed" else w.mask, align)
+        built = w.builder.load(type, address, align=align, name=load.name)
+    else:
+        mask = _reverse(w, w.mask) if form == "reversed" else w.mask
+        built = masked_load(w, type, address, mask, align)
+    built.loc = load.loc
+    return built
 
 
 def _contiguous_align(w: Widening, access: Instruction, form: str) -> int:

@@ -1,0 +1,125 @@
+"""Accesses of lanes that often are neighbours, though no shape can say so: asked at run time.
+
+``shared[2*t - (t & (distance - 1))]`` of a butterfly is contiguous wherever `distance` is at least W, and so is
+``row[(i + shift) % n]`` but for the lane group with the seam in it. A gather costs some ten times as much as a vector
+access; to compare the lanes' numbers with those of neighbours costs a few instructions. So where the index is computed
+from thread numbers and uniform values alone, both versions are there and a branch takes one of them. An index that
+comes from memory is nobody's neighbour and is gathered right away.
+
+Under a mask, passive lanes take part in the comparison, but not in the access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from weft.codegen.widen.accesses import accessed_type
+from weft.codegen.widen.context import Widening, broadcast, mask_bits
+from weft.codegen.widen.lane_addresses import lane_numbers
+from weft.ir import ConstInt, Instruction, Value
+from weft.ir.layout import parse_datalayout
+from weft.ir.types import I32, int_type
+
+MAX_STEPS = 24
+"""How many instructions an index may be computed by, from thread numbers."""
+
+_LARGEST = (1 << 31) - 1
+_CALCULATIONS = {
+    "add",
+    "sub",
+    "mul",
+    "shl",
+    "lshr",
+    "ashr",
+    "and",
+    "or",
+    "xor",
+    "sdiv",
+    "udiv",
+    "srem",
+    "urem",
+}
+_ARITHMETIC = _CALCULATIONS | {"sext", "zext", "trunc", "icmp", "select", "freeze"}
+_CLAMPS = ("llvm.smin.", "llvm.smax.", "llvm.umin.", "llvm.umax.", "llvm.abs.")
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Whether all lanes' addresses are those of neighbours, an i1, and the first of them."""
+
+    hold: Value
+    address: Value
+
+
+def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
+    """Compare the addresses of a gather or scatter; None where that has little hope."""
+    layout, type = parse_datalayout(w.module.datalayout), accessed_type(access)
+    size = layout.store_size(type)
+    location = w.addresses.location(access.operands[-1])
+    varying = [index for index, _ in location.terms if not w.is_uniform(index)]
+    if layout.bit_size(type) != 8 * size or not _from_thread_numbers(w, varying):
+        return None
+    numbers = lane_numbers(w, access)
+    if numbers is None or size % numbers.unit:
+        return None
+    builder, step = w.builder, size // numbers.unit
+    own = builder.unary("freeze", numbers.own) if w.mask is not None else numbers.own
+    first = builder.extract_element(own, ConstInt(I32, 0))
+    steps = w.lanes.constant(I32, [step * lane for lane in range(w.lanes.width)])
+    wanted = builder.binary("add", broadcast(builder, first, w.lanes), steps)
+    number = builder.binary("add", numbers.same, first)
+    hold: Value = mask_bits(builder, builder.icmp("eq", own, wanted))
+    hold = builder.icmp("eq", hold, ConstInt(int_type(w.lanes.width), -1))
+    if w.mask is not None:
+        # A passive first lane may be so far away that 32 bits run over between it and those that are active.
+        last = ConstInt(I32, _LARGEST - step * w.lanes.width)
+        hold = builder.binary("and", hold, builder.icmp("sle", number, last))
+    return Neighbours(hold, builder.gep(int_type(8 * numbers.unit), numbers.base, (number,)))
+
+
+def in_two_ways(
+    w: Widening, hold: Value, together: Callable[[], Instruction], apart: Callable[[], Instruction]
+) -> Instruction:
+    """Build both accesses and a branch to one of them; the value is that of the one taken."""
+    builder = w.builder
+    near = w.new_block("neighbours")
+    far = w.target.add_block("apart", after=near)
+    done = w.target.add_block("accessed", after=far)
+    builder.cond_br(hold, near, far)
+    results = []
+    for block, build in ((near, together), (far, apart)):
+        builder.at_end(block)
+        results.append((build(), block))
+        builder.br(done)
+    builder.at_end(done)
+    value, _ = results[0]
+    if value.type.is_void:
+        return value
+    phi = builder.phi(value.type)
+    for value, block in results:
+        phi.add_incoming(value, block)
+    return phi
+
+
+def _from_thread_numbers(w: Widening, indices: list[Value]) -> bool:
+    """Whether they are computed, in few steps, from values that strides describe and constants."""
+    if all(w.is_scalar(index) for index in indices):
+        return False
+    seen: set[Value] = set()
+    work = list(indices)
+    while work:
+        value = work.pop()
+        if value in seen or w.is_scalar(value):
+            continue
+        seen.add(value)
+        if len(seen) > MAX_STEPS or not isinstance(value, Instruction) or not _is_arithmetic(value):
+            return False
+        work += value.args if value.op == "call" else value.operands
+    return True
+
+
+def _is_arithmetic(value: Instruction) -> bool:
+    if value.op == "call":
+        return (value.callee_name or "").startswith(_CLAMPS)
+    return value.op in _ARITHMETIC

@@ -1,0 +1,64 @@
+"""Indices computed from thread numbers: one vector access where lanes are neighbours, a gather where they are not."""
+
+import pytest
+
+from codegen.kernels import Launch, agree, guarded, kernel_text, widened
+from codegen.machine_code import ISAS
+from codegen.test_forms import lines
+
+BUTTERFLY = """
+  %less = sub i32 %u, 1
+  %within = and i32 %t32, %less
+  %twice = shl i32 %t32, 1
+  %low = sub i32 %twice, %within
+  %index = and i32 %low, 127
+"""
+FROM_MEMORY = (
+    "  %p = getelementptr i32, ptr %in, i32 %t32\n  %v = load i32, ptr %p\n  %index = and i32 %v, 127\n"
+)
+CLAMPED = "  %index = call i32 @llvm.smin.i32(i32 %t32, i32 %u)\n"
+ACCESSES = """
+  %g = getelementptr i32, ptr %in, i32 %index
+  %w = load i32, ptr %g
+  %s = getelementptr i32, ptr %out, i32 %index
+  store i32 %w, ptr %s
+"""
+DISTANCES = (Launch(u=1), Launch(u=4), Launch(45, 64, u=16), Launch(u=64))
+"""Lanes stand pairwise, in fours, and together."""
+
+
+def kernel(index: str, mask: bool) -> str:
+    body = index + ACCESSES
+    return kernel_text(guarded(body) if mask else body, "declare i32 @llvm.smin.i32(i32, i32)")
+
+
+@pytest.mark.parametrize("mask", [False, True])
+def test_both_versions_are_there(mask: bool) -> None:
+    text = widened(kernel(BUTTERFLY, mask))
+    assert lines(text, "masked.gather") and lines(text, "masked.scatter")
+    contiguous = ("masked.load", "masked.store") if mask else ("load <8 x i32>", "store <8 x i32>")
+    assert all(lines(text, form) for form in contiguous)
+    assert lines(text, "icmp eq i8 .*-1")
+
+
+def test_indices_from_memory_are_gathered_right_away() -> None:
+    text = widened(kernel(FROM_MEMORY, mask=False))
+    assert lines(text, "masked.gather") and not lines(text, "icmp eq i8")
+
+
+def test_a_clamped_index_may_be_contiguous() -> None:
+    assert lines(widened(kernel(CLAMPED, mask=False)), "icmp eq i8 .*-1")
+
+
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("index", [BUTTERFLY, CLAMPED])
+def test_kernel_agrees_with_the_interpreter(index: str, mask: bool) -> None:
+    for width, isa in zip((4, 16, 32), ISAS, strict=False):
+        agree(kernel(index, mask), width, isa, DISTANCES)
+
+
+def test_passive_lanes_before_the_array_are_neighbours() -> None:
+    index = "  %far = add i32 %t32, -5\n  %zero = lshr i32 %u, 31\n  %index = xor i32 %far, %zero\n"
+    text = kernel_text(guarded(index + ACCESSES, "%c = icmp sge i32 %t32, 5"))
+    assert lines(widened(text), "icmp sle i32 .*2147483639") and lines(widened(text), "freeze <8 x i32>")
+    agree(text, 16, ISAS[-1], (Launch(),))
