@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
-from weft.fast_math import FastMath
+from weft.diag.errors import SignatureError
+from weft.fast_math import FastMath, fast_math
+from weft.options import BOSCC_MODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +20,35 @@ class JitOptions:
         The fast-math flags of float operations.
     width
         Lanes; None lets weft choose.
+    boscc
+        Branches around what no lane takes: ``off``, ``auto`` (where it is expected to pay) or ``on``.
     if_legal
         Whether a loop over `prange` that is not parallel runs in order, with a remark, instead of being refused.
     """
 
     fastmath: FastMath = False
     width: int | None = None
+    boscc: str = "auto"
     if_legal: bool = False
 
     @property
     def key(self) -> str:
         """The options as text, for the compile cache."""
-        return f"fastmath={self.fastmath} width={self.width} if_legal={self.if_legal}"
+        return f"fastmath={self.fastmath} width={self.width} boscc={self.boscc} if_legal={self.if_legal}"
+
+
+def jit_options(
+    fastmath: bool | Set[str], width: int | None, boscc: str, if_legal: bool = False
+) -> JitOptions:
+    """The options that a decorator is given.
+
+    Raises
+    ------
+    SignatureError
+        One has a value that it cannot have.
+    """
+    if width is not None and (type(width) is not int or width < 1 or width > 64 or width & (width - 1)):
+        raise SignatureError(f"a width of {width!r}", hint="it may be a power of two up to 64, or None")
+    if boscc not in BOSCC_MODES:
+        raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
+    return JitOptions(fast_math(fastmath), width, boscc, if_legal)

@@ -40,6 +40,7 @@ from weft.options import Timings
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
 from weft.target.vector_math import MathSymbol, math_finder
+from weft.transform.boscc_costs import BosccMode
 from weft.transform.heap_lifetimes import settle_heap
 from weft.transform.hoist_invariants import hoist_invariants
 from weft.transform.private_frames import privatize_frames
@@ -131,7 +132,7 @@ def _parallelize(
     find_math = math_finder(lowered.math, spec)
     hoist_invariants(function)
     sink_stack_addresses(function)
-    layout = parse_datalayout(module.datalayout)
+    layout, boscc = parse_datalayout(module.datalayout), BosccMode(options.boscc)
     refused: set[str] = set()
     count = 0
     while (found := _next_loop(function, refused)) is not None:
@@ -162,12 +163,12 @@ def _parallelize(
         own = privatize_frames(module, plan)
         plan = replace(plan, private=(*plan.private, *own))
         if nest is not None:
-            made = vectorize_nest(module, plan, nest, name, options.width, find_math, host().isa)
+            made = vectorize_nest(module, plan, nest, name, options.width, find_math, host().isa, boscc)
             run_in_parallel(module, made.outer, f"{name}.grains", made)
             vectorized, span = made.inner, inner_span
             where = ", and all cores share " + ("both loops" if nest.tiled else "the loop around it")
         else:
-            vectorized = vectorize_loop(module, plan, name, options.width, find_math, host().isa)
+            vectorized = vectorize_loop(module, plan, name, options.width, find_math, host().isa, boscc)
             run_in_parallel(module, vectorized, f"{name}.grains")
             where = " on all cores"
         if vectorized.width > 1:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from weft.fast_math import FastMath
 
+BOSCC_MODES = ("off", "auto", "on")
+
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:

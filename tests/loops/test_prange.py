@@ -1,11 +1,13 @@
 """`weft.jit` and `weft.prange`: reductions, conditions, nesting, refusals."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 import weft
 from weft import cuda, prange
-from weft.errors import UnsupportedError
+from weft.errors import SignatureError, UnsupportedError
 
 SIZES = (0, 1, 15, 16, 17, 1000, 70_000)
 
@@ -294,3 +296,51 @@ def test_what_belongs_to_kernels_is_refused_at_its_line() -> None:
         exchanged, np.zeros(8)
     )
     assert "1: thread ids" in refusal(placed, np.zeros(8))
+
+
+@weft.jit(boscc="on", width=8)
+def any_step(a, first, *, last=50, step=1):
+    total = 0
+    for i in prange(first, last, step):
+        if a[i] > 0.5:
+            a[i] = i
+        total += i
+    return total
+
+
+@pytest.mark.parametrize(
+    "bounds", [(0, 50, 3), (49, -1, -4), (40, 3, -1), (3, 40, -1), (7, 7, 2), (0, 50, 100)]
+)
+def test_steps_that_are_run_time_values_and_arguments_by_name(bounds) -> None:
+    first, last, step = bounds
+    a, b = data(50), data(50)
+    result = any_step(a, step=step, first=first, last=last)
+    assert result == any_step.py_func(b, first, last=last, step=step) and np.array_equal(a, b)
+
+
+def test_defaults_and_missing_arguments() -> None:
+    a, b = data(50), data(50)
+    assert any_step(a, 2) == any_step.py_func(b, 2) and np.array_equal(a, b)
+    with pytest.raises(SignatureError, match="missing a required argument: 'first'"):
+        any_step(a)
+    with pytest.raises(SignatureError, match="boscc='never'"):
+        weft.jit(boscc="never")
+
+
+class Bounds(NamedTuple):
+    low: float
+    high: float
+
+
+@weft.jit
+def bounds_of(a, before):
+    low, high = before.low, before.high
+    for i in prange(a.size):
+        low, high = min(low, a[i]), max(high, a[i])
+    return Bounds(low, high), (Bounds(high, low),)
+
+
+def test_named_tuples_come_back_as_such() -> None:
+    a = data(50)
+    result, (swapped,) = bounds_of(a, Bounds(2.0, -2.0))
+    assert type(result) is Bounds and result == Bounds(a.min(), a.max()) and swapped.low == result.high

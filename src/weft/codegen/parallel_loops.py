@@ -56,11 +56,18 @@ class VectorizedLoop:
 
 
 def vectorize_loop(
-    module: Module, loop: ParallelLoop, name: str, width: int | None, find_math: FindMath, isa: Isa
+    module: Module,
+    loop: ParallelLoop,
+    name: str,
+    width: int | None,
+    find_math: FindMath,
+    isa: Isa,
+    boscc: BosccMode = BosccMode.AUTO,
 ) -> VectorizedLoop:
     """Add the functions `name` and ``name.chunk`` that run a loop's iterations; the loop stays as it is.
 
-    Without a `width` the cost model chooses one for `isa`.
+    Without a `width` the cost model chooses one for `isa`. `boscc` says which branches around code that no lane takes
+    there are.
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
@@ -78,8 +85,8 @@ def vectorize_loop(
         return VectorizedLoop(outlined, chunk, 1, obstacle=obstacle)
     partial = clone_function(body, f"{name}.partial")
     guard_by_lane(module, partial)
-    full, summary = _widen(module, body, width, find_math, isa)
-    masked, _ = _widen(module, partial, width, find_math, isa)
+    full, summary = _widen(module, body, width, find_math, Boscc(boscc, isa))
+    masked, _ = _widen(module, partial, width, find_math, Boscc(boscc, isa))
     chunk = build_chunk(module, outlined, LoopVersions(width, full, masked), f"{name}.chunk")
     return VectorizedLoop(outlined, chunk, width, summary)
 
@@ -97,10 +104,9 @@ def _analyze(function: Function, width: int) -> Divergence:
 
 
 def _widen(
-    module: Module, function: Function, width: int, find_math: FindMath, isa: Isa
+    module: Module, function: Function, width: int, find_math: FindMath, boscc: Boscc
 ) -> tuple[Function, VectorizationSummary]:
-    lanes = LaneSpace((width,))
-    boscc = Boscc(BosccMode.AUTO, isa)
+    lanes, isa = LaneSpace((width,)), boscc.isa
     called = FunctionVectorizer(module, lanes, find_math, isa, boscc)
     uniform = domain_named("product", lanes.extents).uniform()
     shapes: dict[Value, Shape] = dict.fromkeys(function.args, uniform)

@@ -20,6 +20,7 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
 from weft.ir.layout import parse_datalayout
 from weft.machine.targets import Isa
+from weft.transform.boscc_costs import BosccMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,13 @@ def vectorize_nest(
     width: int | None,
     find_math: FindMath,
     isa: Isa,
+    boscc: BosccMode,
 ) -> VectorizedNest:
     """Add the functions that run the nest; the inner loop becomes a call, the outer one stays as it is."""
     function = outer.loop.header.function
     assert function is not None
     tiling = _cut(outer, nest) if nest.tiled else None
-    inner = vectorize_loop(module, nest.inner, f"{name}.inner", width, find_math, isa)
+    inner = vectorize_loop(module, nest.inner, f"{name}.inner", width, find_math, isa, boscc)
     if tiling is None:
         run_in_place(module, inner)
     else:

@@ -12,7 +12,7 @@ from weft.diag.errors import SignatureError
 from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Signature
-from weft.options import CompileOptions
+from weft.options import BOSCC_MODES, CompileOptions
 
 _IGNORED = frozenset(
     {"opt", "lineinfo", "max_registers", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"}
@@ -22,8 +22,6 @@ _IGNORED = frozenset(
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 """Threads that a lane group may have: powers of two, for which masks are values of at most 64 bits."""
-
-BOSCC_MODES = ("off", "auto", "on")
 
 
 @located

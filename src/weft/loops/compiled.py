@@ -55,7 +55,9 @@ class CompiledFunction:
         self._remarks: tuple[Remark, ...] = ()
         self._results: Results | None = None
         code = function.__code__
-        self._packer = packer_for(function.__name__, code.co_varnames[: code.co_argcount], types)
+        self._packer = packer_for(
+            function.__name__, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], types
+        )
         self._format = struct.Struct("@" + self._packer.formats)
         self._code, metadata = self._load()
         self._stored_remarks: list[list[Any]] = metadata["remarks"]

@@ -11,11 +11,10 @@ import numpy as np
 
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
-from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import from_dtype
 from weft.frontend.python.types import Scalar, Signature, array_type, pycomplex, pyfloat, pyint, tuple_type
-from weft.jit_options import JitOptions
+from weft.jit_options import JitOptions, jit_options
 from weft.loops import elementwise_loops as loops
 from weft.loops.contiguous import ContiguousLoop, Kinds, contiguous
 from weft.loops.jit import JitFunction
@@ -28,7 +27,12 @@ _WEAK = {int: pyint, float: pyfloat, complex: pycomplex}
 
 @located
 def vectorize(
-    signatures: Any = None, *, fastmath: bool | Set[str] = False, width: int | None = None, **options: Any
+    signatures: Any = None,
+    *,
+    fastmath: bool | Set[str] = False,
+    width: int | None = None,
+    boscc: str = "auto",
+    **options: Any,
 ) -> Any:
     """Make an elementwise function; used as ``@weft.vectorize``, or with a list of signatures.
 
@@ -42,6 +46,8 @@ def vectorize(
         Whether floating-point operations may be contracted and reassociated and assume finite values.
     width
         Elements at a time, a power of two; weft chooses by default.
+    boscc
+        Branches around code that no element of a lane group takes, as for `weft.jit`.
     **options
         Options of numba's that have no effect here (``target``, ``cache``, ``nopython``, ``identity``).
 
@@ -57,9 +63,9 @@ def vectorize(
     unknown = sorted(set(options) - {"target", "cache", "nopython", "identity"})
     if unknown:
         raise SignatureError(
-            f"weft.vectorize has no option {', '.join(unknown)}", hint="options are fastmath, width"
+            f"weft.vectorize has no option {', '.join(unknown)}", hint="options are boscc, fastmath, width"
         )
-    chosen = JitOptions(fast_math(fastmath), width)
+    chosen = jit_options(fastmath, width, boscc)
     if isinstance(signatures, FunctionType):
         return VectorizedFunction(signatures, (), chosen)
     given = [] if signatures is None else signatures if isinstance(signatures, list) else [signatures]

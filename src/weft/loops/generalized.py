@@ -15,10 +15,9 @@ import numpy as np
 
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
-from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Array, KernelType, Scalar, Signature
-from weft.jit_options import JitOptions
+from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
 from weft.loops.jit import JitFunction
@@ -26,7 +25,13 @@ from weft.loops.jit import JitFunction
 
 @located
 def guvectorize(
-    signatures: Any, core: str, *, fastmath: bool | Set[str] = False, width: int | None = None, **options: Any
+    signatures: Any,
+    core: str,
+    *,
+    fastmath: bool | Set[str] = False,
+    width: int | None = None,
+    boscc: str = "auto",
+    **options: Any,
 ) -> Any:
     """Make a generalized elementwise function.
 
@@ -39,6 +44,8 @@ def guvectorize(
         The core dimensions, ``"(n),(n)->()"``. A result of no dimensions is an array of one element in the function.
     fastmath, width
         As for `weft.vectorize`.
+    boscc
+        Branches around code that no element of a lane group takes, as for `weft.jit`.
     **options
         Options of numba's that have no effect here (``target``, ``cache``, ``nopython``).
 
@@ -54,7 +61,7 @@ def guvectorize(
     unknown = sorted(set(options) - {"target", "cache", "nopython"})
     if unknown:
         raise SignatureError(
-            f"weft.guvectorize has no option {', '.join(unknown)}", hint="options are fastmath, width"
+            f"weft.guvectorize has no option {', '.join(unknown)}", hint="options are boscc, fastmath, width"
         )
     given = signatures if isinstance(signatures, list) else [signatures]
     parsed = tuple(map(parse_signature, given))
@@ -66,7 +73,7 @@ def guvectorize(
             raise SignatureError(
                 f"{function!r} is no Python function", hint="decorate a function written with def"
             )
-        return GeneralizedFunction(function, parsed, dimensions, JitOptions(fast_math(fastmath), width))
+        return GeneralizedFunction(function, parsed, dimensions, jit_options(fastmath, width, boscc))
 
     return decorate
 

@@ -7,6 +7,7 @@ other, and without a parallel loop it runs as it is written.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Set
 from types import FunctionType
 from typing import Any
@@ -14,11 +15,10 @@ from typing import Any
 from weft.diag.call_site import located
 from weft.diag.errors import SignatureError
 from weft.diag.remarks import Remark
-from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType
-from weft.jit_options import JitOptions
+from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
 from weft.target.once import made_once
 
@@ -34,6 +34,7 @@ def jit(
     parallel: bool | str = True,
     fastmath: bool | Set[str] = False,
     width: int | None = None,
+    boscc: str = "auto",
     **options: Any,
 ) -> Any:
     """Compile a function; used as ``@weft.jit``, ``@weft.jit(option=...)`` or with a signature.
@@ -50,6 +51,9 @@ def jit(
         products over a `prange` are reassociated in any case.
     width
         Iterations at a time, a power of two.
+    boscc
+        Branches around code that no iteration of a lane group takes: ``"off"``, ``"auto"`` (where it is expected to
+        pay) or ``"on"`` (wherever they disagree).
     **options
         Options of numba's that have no effect here (``cache``, ``nogil``, ``nopython``).
 
@@ -61,13 +65,12 @@ def jit(
     unknown = sorted(set(options) - {"cache", "nogil", "nopython", "inline", "boundscheck", "error_model"})
     if unknown:
         raise SignatureError(
-            f"weft.jit has no option {', '.join(unknown)}", hint="options are parallel, fastmath, width"
+            f"weft.jit has no option {', '.join(unknown)}",
+            hint="options are boscc, fastmath, parallel, width",
         )
     if parallel not in PARALLEL:
         raise SignatureError(f"parallel={parallel!r}", hint='it is True or "if-legal"')
-    if width is not None and (type(width) is not int or width < 1 or width > 64 or width & (width - 1)):
-        raise SignatureError(f"a width of {width!r}", hint="it may be a power of two up to 64, or None")
-    chosen = JitOptions(fast_math(fastmath), width, parallel == "if-legal")
+    chosen = jit_options(fastmath, width, boscc, parallel == "if-legal")
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)
     signatures = (
@@ -104,6 +107,9 @@ class JitFunction:
         self.py_func = function
         self.options = options
         self.overloads: dict[Types, CompiledFunction] = {}
+        code = function.__code__
+        # Arguments that need no binding: one for each parameter, all of which may come by position.
+        self._arity = -1 if code.co_kwonlyargcount else code.co_argcount
 
     @located
     def compile(self, signature: Any) -> CompiledFunction:
@@ -115,12 +121,23 @@ class JitFunction:
         return made_once(self.overloads, types, lambda: CompiledFunction(self.py_func, types, self.options))
 
     @located
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if keywords or len(args) != self._arity:
+            args = self._bind(args, keywords)
         types = tuple([typeof(a) for a in args])
         compiled = self.overloads.get(types)
         if compiled is None:
             compiled = self._compile(types)
         return compiled.call(args)
+
+    def _bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments in the order of the parameters, defaults filled in."""
+        try:
+            bound = inspect.signature(self.py_func).bind(*args, **keywords)
+        except TypeError as error:
+            raise SignatureError(f"{self.py_func.__name__}(): {error}") from None
+        bound.apply_defaults()
+        return tuple(bound.arguments.values())
 
     @property
     def remarks(self) -> list[Remark]:

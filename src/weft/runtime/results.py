@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import struct
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from weft.runtime.array_memory import byte_bounds, data_pointer
 from weft.runtime.heap import Block, array_at, blocks_of
 
 Description = list[Any]
-"""A type of results as JSON: ``["none"]``, ``["scalar", kind, bits]``, ``["tuple", [...]]`` or
+"""A type of results as JSON: ``["none"]``, ``["scalar", kind, bits]``, ``["tuple", [...], named tuple or None]`` or
 ``["array", dtype, dimensions, contiguous, readonly, shape or None]``."""
 
 Reader = Callable[[Any, Sequence[Any], Sequence[Block]], Any]
@@ -45,7 +46,7 @@ def describe_result(type: KernelType) -> Description:
     if isinstance(type, Scalar):
         return ["scalar", type.kind, type.bits]
     if isinstance(type, Tuple):
-        return ["tuple", [describe_result(item) for item in type.items]]
+        return ["tuple", [describe_result(item) for item in type.items], _named(type.cls)]
     if isinstance(type, Array) and type.space == 0 and (type.shape is None or type.readonly):
         dtype = repr(np.lib.format.dtype_to_descr(type.dtype.dtype))
         return ["array", dtype, type.ndim, type.layout == "C", type.readonly, type.shape]
@@ -79,7 +80,8 @@ def _reader(description: Description, offsets: Iterator[int]) -> Reader:
         return lambda memory, args, blocks: None
     if description[0] == "tuple":
         items = [_reader(item, offsets) for item in description[1]]
-        return lambda memory, args, blocks: tuple([item(memory, args, blocks) for item in items])
+        make = tuple if description[2] is None else _found(description[2])._make
+        return lambda memory, args, blocks: make([item(memory, args, blocks) for item in items])
     if description[0] == "array":
         return _array_reader(description, offsets)
     _, kind, bits = description
@@ -88,6 +90,26 @@ def _reader(description: Description, offsets: Iterator[int]) -> Reader:
         return lambda memory, args, blocks: complex(real(memory), imaginary(memory))
     number = _number(kind, bits, next(offsets))
     return lambda memory, args, blocks: number(memory)
+
+
+def _named(cls: type | None) -> list[str] | None:
+    """Where the class of a named tuple is found again."""
+    if cls is None:
+        return None
+    place = [cls.__module__, cls.__qualname__]
+    if _found(place) is not cls:
+        raise UnsupportedError(
+            f"a compiled function cannot return the named tuple {cls.__qualname__}",
+            hint="define its class at the top of a module, or return a plain tuple",
+        )
+    return place
+
+
+def _found(place: list[str]) -> Any:
+    found: Any = sys.modules.get(place[0])
+    for name in place[1].split("."):
+        found = getattr(found, name, None)
+    return found
 
 
 def _number(kind: str, bits: int, offset: int) -> Callable[[Any], Any]:

@@ -24,9 +24,9 @@ from weft.frontend.python.scope import reads_of
 from weft.frontend.python.types import Array, Tuple, pyint
 from weft.ir.block import BasicBlock
 from weft.ir.builder import const_int
-from weft.ir.constants import ConstInt
+from weft.ir.constants import FALSE, ConstInt
 from weft.ir.loop_metadata import mark_parallel
-from weft.ir.types import I64
+from weft.ir.types import I1, I64
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -147,7 +147,10 @@ def _lower_for(low: Lowering, node: ast.For) -> None:
     low.at(node)
     source = iterable.static
     if isinstance(source, Range):
-        _counted(low, node, source, lambda counter: counter)
+        if source.parallel and source.step.int_literal is None:
+            _numbered(low, node, source)
+        else:
+            _counted(low, node, source, lambda counter: counter)
         return
     with holding(low, _looped_over(iterable)):
         items = _constant_items(iterable)
@@ -296,6 +299,29 @@ def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed]
     _else_and_end(low, node.orelse, orelse, end)
     if source.parallel and frame.allocates(low) and not low.is_dead:
         low.frame.fail_if_called_failed(low)
+
+
+def _numbered(low: Lowering, node: ast.For, source: Range) -> None:
+    """A parallel loop whose step is a run-time value: its iterations are counted from 0."""
+    start, stop, step = (
+        to_int64(low, v, "an argument of range()") for v in (source.start, source.stop, source.step)
+    )
+    b, zero, one = low.builder, const_int(0), const_int(1)
+    falls = b.icmp("slt", step, zero)
+    distance = b.select(falls, b.binary("sub", start, stop), b.binary("sub", stop, start))
+    # A step of 0 is one that no range has; as in `range` here, such a loop has no iterations.
+    distance = b.select(b.icmp("eq", step, zero), zero, distance)
+    distance = b.call(low.unit.llvm("llvm.smax.i64", I64, I64, I64), (distance, zero))
+    size = b.call(low.unit.llvm("llvm.abs.i64", I64, I64, I1), (step, FALSE))
+    size = b.call(low.unit.llvm("llvm.umax.i64", I64, I64, I64), (size, one))
+    steps = b.binary("udiv", b.binary("add", distance, b.binary("sub", size, one)), size)
+    count = Range(literal(0), Typed(pyint, (steps,), low=0), literal(1))
+    count.parallel = True
+    _counted(low, node, count, lambda n: Typed(pyint, (_item(low, start, step, n),)))
+
+
+def _item(low: Lowering, start: Value, step: Value, number: Typed) -> Value:
+    return low.builder.binary("add", start, low.builder.binary("mul", step, number.value, ("nsw",)), ("nsw",))
 
 
 def _continues(
