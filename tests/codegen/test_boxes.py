@@ -33,6 +33,8 @@ entry:
   %row = mul i64 %y, %width
   %number = add i64 %row, %x
   %pitched = mul i64 %y, %n
+  %twice = shl i64 %x, 1
+  %back = sub i64 14, %twice
   %odd = add i64 %x, %pitched
   %odd32 = trunc i64 %odd to i32
   %some = icmp ugt i32 %odd32, %u
@@ -65,6 +67,8 @@ FORMS = {
     "%x": (r"load <8 x i32>", 1),
     "%pitched": (r"load i32", 2),
     "%y": (r"load <2 x i32>", 1),
+    "%twice + %pitched": (r"load <8 x i32>", 4),
+    "%back + %pitched": (r"load <8 x i32>", 4),
 }
 """By index: the loads of a lane group of 8 by 2 threads, and how many."""
 
@@ -73,6 +77,7 @@ MASKED = {
     "%x + %pitched": (r"masked.load.v8i32", 2),
     "%x": (r"masked.load.v8i32", 2),
     "%pitched": (r"= load i32", 2),
+    "%back + %pitched": (r"masked.load.v16i32", 2),
 }
 
 

@@ -2,7 +2,8 @@
 
 Accesses whose addresses differ by constants smaller than the stride from lane to lane form a *group*: the members of
 a structure, the parts of complex numbers, ``a[3*i]`` and ``a[3*i + 2]``. All lanes' members lie in one piece of
-memory, with gaps where a member is not accessed. An access with such a stride and no neighbours is a group of one.
+memory, with gaps where a member is not accessed; of a lane group of several rows those of each row do. An access with
+such a stride and no neighbours is a group of one.
 
 Loads of a group happen where its first one stands, stores where its last one stands. So no access in between may
 touch the same bytes; that one thread's accesses do not is enough, as two threads' accesses to the same bytes between
@@ -16,6 +17,7 @@ from math import gcd
 
 from weft.codegen.widen.accesses import accessed_type, is_plain, under_the_mask
 from weft.codegen.widen.context import Widening
+from weft.codegen.widen.runs import is_extrapolated
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_read, may_write
 from weft.ir.layout import parse_datalayout
@@ -47,12 +49,15 @@ class AccessGroup:
         ``load`` or ``store``.
     stride
         Bytes from a lane's members to those of the next lane.
+    run
+        Of how many lanes in a row that holds; how far they are from the next ones is not said.
     members
         In program order.
     """
 
     op: str
     stride: int
+    run: int
     members: list[Member] = field(default_factory=list)
 
     @property
@@ -161,27 +166,48 @@ def constant_stride(w: Widening, pointer: Value) -> int | None:
     return stride if all(o == stride * t for t, o in enumerate(offsets)) else None
 
 
-def _strided(w: Widening, access: Instruction) -> tuple[int, int] | None:
-    """Stride and size of an access that may be in a group."""
+def _run_stride(w: Widening, access: Instruction) -> tuple[int, int] | None:
+    """Bytes from one lane's address to the next one's, and of how many lanes in a row; None where it is no number."""
+    pointer = access.operands[-1]
+    stride = constant_stride(w, pointer)
+    if stride is not None:
+        return stride, w.lanes.width
+    assert access.block is not None
+    if w.divergence.engine.leads_to_stack(pointer):
+        return None
+    strides = w.divergence.shape_in(pointer, access.block).strides
+    wide = [(e, s) for e, s in zip(w.lanes.extents, strides, strict=False) if e > 1]
+    if not wide or not isinstance(first := wide[0][1], int) or not first:
+        return None
+    run = 1
+    for extent, each in wide:
+        if each != first * run:
+            break
+        run *= extent
+    return (first, run) if access.block.predicate is None or is_extrapolated(w, pointer) else None
+
+
+def _strided(w: Widening, access: Instruction) -> tuple[int, int, int] | None:
+    """Stride, run and size of an access that may be in a group."""
     if w.divergence.element_bytes(access.operands[-1]) is not None:
         # Constants that are added to addresses in interleaved objects are not the distances in memory.
         return None
-    stride = constant_stride(w, access.operands[-1])
+    found = _run_stride(w, access)
     layout, type = parse_datalayout(w.module.datalayout), accessed_type(access)
     size = layout.store_size(type)
     # Values narrower than their bytes are packed differently in a vector and in an array.
-    if stride is None or abs(stride) <= size or layout.bit_size(type) != 8 * size:
+    if found is None or abs(found[0]) <= size or layout.bit_size(type) != 8 * size:
         return None
-    return stride, size
+    return *found, size
 
 
 def _start(w: Widening, access: Instruction) -> _Open | None:
     strided = _strided(w, access)
     if strided is None:
         return None
-    stride, size = strided
+    stride, run, size = strided
     location = w.addresses.location(access.operands[-1])
-    group = AccessGroup(access.op, stride, [Member(access, location.offset, size)])
+    group = AccessGroup(access.op, stride, run, [Member(access, location.offset, size)])
     return _Open(group, location.base, location.terms)
 
 
@@ -189,12 +215,14 @@ def _join(w: Widening, access: Instruction, opened: list[_Open]) -> _Open | None
     strided = _strided(w, access)
     if strided is None:
         return None
-    stride, size = strided
+    stride, run, size = strided
     pointer = access.operands[-1]
     location = w.addresses.location(pointer)
     for candidate in opened:
         group = candidate.group
-        if (candidate.base, candidate.terms, group.stride) != (location.base, location.terms, stride):
+        if (candidate.base, candidate.terms) != (location.base, location.terms):
+            continue
+        if (group.stride, group.run) != (stride, run):
             continue
         if not candidate.has_place_for(location.offset, size) or not _fits(
             group, access, location.offset, size
@@ -221,11 +249,11 @@ def _is_worth_it(w: Widening, group: AccessGroup, block: BasicBlock) -> bool:
     """Whether wide accesses cost less than an access for each lane."""
     if group.units > MAX_UNITS:
         return False
-    isa, width = w.isa, w.lanes.width
+    isa = w.isa
     masked = block.predicate is not None or (group.op == "store" and group.has_gaps)
     if masked and not isa.masked_memory:
         return False
-    lanes = min(width, isa.lanes(8 * group.unit))
+    lanes = min(group.run, isa.lanes(8 * group.unit))
     wide = interleave_cost(group.op, len(group.members), group.units, isa, masked)
     apart = sum(memory_cost(group.op, "gather", 8 * m.size, lanes, isa).cycles for m in group.members)
     return wide < apart

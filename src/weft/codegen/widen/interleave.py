@@ -15,6 +15,7 @@ from weft.codegen.widen.access_groups import AccessGroup, Member
 from weft.codegen.widen.accesses import accessed_type
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.masked import masked_load, masked_store
+from weft.codegen.widen.runs import lane_value
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import TRUE, ConstAggregate, ConstInt, Instruction, Poison, Value
 from weft.ir.constants import FALSE, Constant
@@ -25,7 +26,19 @@ from weft.ir.types import I1, I8, I64, Type, VectorType, int_type
 class _Layout:
     """Where the units of a group lie in memory."""
 
-    __slots__ = ("_w", "address", "align", "group", "lanes", "low", "span", "type", "unit", "units")
+    __slots__ = (
+        "_addresses",
+        "_back",
+        "_w",
+        "align",
+        "group",
+        "lanes",
+        "low",
+        "span",
+        "type",
+        "unit",
+        "units",
+    )
 
     def __init__(self, w: Widening, group: AccessGroup) -> None:
         self._w = w
@@ -36,20 +49,19 @@ class _Layout:
         alone = len(types) == 1 and group.members[0].size == group.unit
         self.type: Type = types.pop() if alone else int_type(8 * group.unit)
         # A power of two, as are the lanes of a register.
-        self.lanes = min(w.lanes.width, w.isa.lanes(8 * group.unit))
-        leader = group.leader
-        location = w.addresses.location(leader.operands[-1])
-        back = group.low - location.offset
+        self.lanes = min(group.run, w.isa.lanes(8 * group.unit))
+        location = w.addresses.location(group.leader.operands[-1])
+        self._back = group.low - location.offset
         if group.stride < 0:
-            back += group.stride * (w.lanes.width - 1)
-        self.address = self.moved(w.scalar(leader.operands[-1]), back)
+            self._back += group.stride * (group.run - 1)
+        self._addresses: dict[int, Value] = {}
         self.align = max(self._align_by(m) for m in group.members)
 
     def _align_by(self, member: Member) -> int:
         """The alignment of the lowest address that one member's alignment promises."""
         access, layout = member.access, parse_datalayout(self._w.module.datalayout)
         align = access.attrs.get("align", 0) or layout.align(accessed_type(access))
-        return _common(align, member.offset - self.low, self.group.stride * (self._w.lanes.width - 1))
+        return _common(align, member.offset - self.low, self.group.stride * (self.group.run - 1))
 
     def moved(self, address: Value, by: int) -> Value:
         """An address so many bytes on."""
@@ -62,12 +74,30 @@ class _Layout:
 
     def part_address(self, start: int, unit: int = 0) -> tuple[Value, int]:
         """Address and alignment of a unit of the part that begins at a lane."""
-        by = (start * self.units + unit) * self.unit
-        return self.moved(self.address, by), _common(self.align, by)
+        inside = start % self.group.run
+        by = (inside * self.units + unit) * self.unit
+        return self.moved(self._run_address(start - inside), by), _common(self.align, by)
+
+    def _run_address(self, lane: int) -> Value:
+        """The lowest address of the run that begins at a lane."""
+        if lane not in self._addresses:
+            pointer = self.group.leader.operands[-1]
+            self._addresses[lane] = self.moved(lane_value(self._w, pointer, lane), self._back)
+        return self._addresses[lane]
 
     def lane_at(self, place: int) -> int:
-        """The lane whose structure is at a place in memory."""
-        return place if self.group.stride > 0 else self._w.lanes.width - 1 - place
+        """The lane whose structure is at a place in memory, places counted run after run."""
+        if self.group.stride > 0:
+            return place
+        inside = place % self.group.run
+        return place - inside + self.group.run - 1 - inside
+
+    def in_lane_order(self, parts: list[Value]) -> list[Value]:
+        """What was loaded for each part of `starts`, in the order of lanes."""
+        if self.group.stride > 0:
+            return parts
+        each = self.group.run // self.lanes
+        return [part for k in range(0, len(parts), each) for part in reversed(parts[k : k + each])]
 
     def mask(self, start: int) -> Value | None:
         """The mask of the part that begins at a lane: units that active lanes access; None when it is all of them."""
@@ -91,9 +121,7 @@ def widen_group_load(w: Widening, group: AccessGroup) -> None:
             picked = _picked(layout, member)
             parts[member].append(w.builder.shuffle(whole, Poison(whole.type), [places[p] for p in picked]))
     for member, vectors in parts.items():
-        if group.stride < 0:
-            vectors.reverse()
-        joined = concatenated(w.builder, vectors)
+        joined = concatenated(w.builder, layout.in_lane_order(vectors))
         w.set_vector(member.access, _as_type(w, joined, w.lanes.vector(member.access.type), member.access))
 
 

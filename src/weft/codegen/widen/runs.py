@@ -39,7 +39,7 @@ def runs_of(w: Widening, access: Instruction) -> Runs | None:
     runs = find_runs(extents, address, size, dims)
     if runs is None or w.mask is None or block.predicate is None:
         return runs
-    extrapolated = _is_extrapolated(w, pointer)
+    extrapolated = is_extrapolated(w, pointer)
     if runs.length == 1 and runs.count <= MAX_ELEMENTS and extrapolated:
         return runs
     mask = w.divergence.shape_in(block.predicate, block)
@@ -53,7 +53,7 @@ def load_runs(w: Widening, load: Instruction, runs: Runs) -> Value:
     serves = {t: k for k, t in enumerate(own)}
     server = [serves[w.lanes.at_origin(t, runs.same)] for t in range(w.lanes.width)]
     if runs.length == 1:
-        if runs.count <= MAX_ELEMENTS and (w.mask is None or _is_extrapolated(w, load.operands[0])):
+        if runs.count <= MAX_ELEMENTS and (w.mask is None or is_extrapolated(w, load.operands[0])):
             return _elements(w, load, own, server)
         loaded: Value = _gather(w, load, own)
     else:
@@ -145,7 +145,7 @@ def lane_value(w: Widening, value: Value, lane: int, depth: int = _DEPTH) -> Val
     return w.builder.extract_element(w.vector(value), ConstInt(I64, lane))
 
 
-def _is_extrapolated(w: Widening, value: Value, depth: int = _DEPTH) -> bool:
+def is_extrapolated(w: Widening, value: Value, depth: int = _DEPTH) -> bool:
     """Whether `lane_value` gives, of a passive lane too, what the strides of `value` say of it.
 
     It does where the value is made of scalars by sums and products alone: these are strided modulo 2^n whatever wraps.
@@ -159,7 +159,7 @@ def _is_extrapolated(w: Widening, value: Value, depth: int = _DEPTH) -> bool:
         return False
     if value.op == "getelementptr" and any(v.type != I64 for v in value.operands[1:]):
         return False
-    return all(_is_extrapolated(w, v, depth - 1) for v in value.operands)
+    return all(is_extrapolated(w, v, depth - 1) for v in value.operands)
 
 
 def _is_evaluated(w: Widening, value: Value) -> bool:
@@ -176,6 +176,8 @@ def _moved(w: Widening, value: Value, lane: int) -> Value:
         return scalar
     strides = [s for s in w.divergence.shape(value).strides if isinstance(s, int)]
     offset = w.lanes.offsets(strides)[lane]
+    if not offset:
+        return scalar
     if isinstance(scalar.type, PointerType):
         return w.builder.gep(I8, scalar, (ConstInt(I64, offset),))
     return w.builder.binary("add", scalar, ConstInt(scalar.type, offset))  # type: ignore[arg-type]
