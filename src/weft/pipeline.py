@@ -7,6 +7,7 @@ front end              the source's program, variables on the stack             
 canonical              LLVM's named scalar passes: SSA, simple loops, nothing duplicated          FR
 components             no short vectors, structs or arrays as values                              FR
 work items             ids, sizes and shared memory are parameters                                FR
+known numbers          no number of known sign is asked for it                                    FR
 narrow φs              no φ is wider than its uses                                                FR
 barriers               each barrier orders something (only kernels that have some)                FR
 narrowing              numbers that differ between threads have 32 bits where they fit            FR
@@ -73,6 +74,7 @@ from weft.transform.boscc_costs import BosccMode
 from weft.transform.components import take_module_apart
 from weft.transform.guard_splitting import split_guards
 from weft.transform.known_block import know_block
+from weft.transform.known_numbers import replace_known_numbers
 from weft.transform.lane_range import guard_by_lane_range
 from weft.transform.linear_ids import number_linearly
 from weft.transform.lock_step import run_in_lock_step
@@ -167,6 +169,8 @@ def lower_kernel(
         if block is not None:
             know_block(kernel, block)
         stages.add("work items", module, Version(kernel_name, Form.THREADS), warp or 0)
+        if sum(map(replace_known_numbers, module.definitions())):
+            stages.add("known numbers", module, Version(kernel_name, Form.THREADS), warp or 0)
         if sum(map(narrow_phis, module.definitions())):
             stages.add("narrow φs", module, Version(kernel_name, Form.THREADS), warp or 0)
         math: dict[str, MathSymbol] = {}

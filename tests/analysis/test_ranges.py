@@ -178,3 +178,35 @@ def test_frozen_poison_may_be_any_value() -> None:
         }
         """)  # fmt: skip
     assert ranges.of(a.value("y")) is None
+
+
+@pytest.mark.parametrize(
+    ("multiple", "masked", "wanted"),
+    [
+        ("shl i32 %m, 1", "and i32 %m, %n", Interval(0, 198)),
+        ("mul i32 %m, 3", "and i32 %n, %m", Interval(0, 297)),
+        ("add i32 %m, 0", "and i32 %m, %n", Interval(-99, 99)),
+        ("shl i32 %n, 1", "and i32 %n, %m", None),
+        ("shl i32 %m, 1", "or i32 %m, 1", Interval(-127, 197)),
+    ],
+)
+def test_some_bits_of_a_natural_number_are_no_more_than_it(multiple, masked, wanted) -> None:
+    a, ranges = ranges_of(f"""
+        define void @f(i32 range(i32 0, 100) %m, i32 %n) {{
+          %a = {multiple}
+          %b = {masked}
+          %low = sub i32 %a, %b
+          ret void
+        }}""")
+    assert ranges.of(a.value("low")) == wanted
+
+
+def test_bits_are_less_than_a_multiple_that_does_not_wrap_only() -> None:
+    a, ranges = ranges_of("""
+        define void @f(i8 range(i8 0, 100) %m, i8 %n) {
+          %a = shl i8 %m, 1
+          %b = and i8 %m, %n
+          %low = sub i8 %a, %b
+          ret void
+        }""")
+    assert ranges.of(a.value("low")) is None

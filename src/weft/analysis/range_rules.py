@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from weft.analysis.conditions import Condition, Conditions
 from weft.analysis.declared_ranges import declared
 from weft.analysis.interval_transfer import rule_of, select
-from weft.analysis.intervals import Interval, full, join, refine
+from weft.analysis.intervals import Interval, full, join, meet, refine
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Poison, Value
 from weft.ir.opcodes import OPCODES
 from weft.ir.types import IntType
@@ -115,7 +116,11 @@ class RangeRules:
         if op == "select":
             return Rule(select, seen, strict=False)
         predicate = instruction.attrs.get("predicate")
-        return Rule(rule_of(op, instruction.flags, type.bits, source_type.bits, predicate), seen)
+        function = rule_of(op, instruction.flags, type.bits, source_type.bits, predicate)
+        if op == "sub" and (part := _part_of_multiple(*operands)) is not None:
+            whole, factor = part
+            return Rule(partial(_without_part, function, factor, type.bits), (*seen, self.seen(whole, block)))
+        return Rule(function, seen)
 
     def seen(self, value: Value, block: BasicBlock) -> Operand:
         """A value as the threads that run `block` see it."""
@@ -125,6 +130,30 @@ class RangeRules:
         """A φ's operand as the threads that come over an edge bring it."""
         conditions = self._conditions.on_edge(value, source, target)
         return _refined(value, [*self._conditions.holding(value, source), *conditions])
+
+
+def _part_of_multiple(value: Value, part: Value) -> tuple[Value, int] | None:
+    """A number x and a factor, if a difference is ``x * factor - (x & ...)``: what butterflies index by."""
+    if not isinstance(part, Instruction) or part.op != "and":
+        return None
+    for whole in part.operands:
+        if value is whole:
+            return whole, 1
+        if isinstance(value, Instruction) and value.op in ("shl", "mul") and value.operands[0] is whole:
+            count = value.operands[1]
+            if isinstance(count, ConstInt) and count.signed > 0:
+                return whole, 1 << count.value if value.op == "shl" else count.value
+    return None
+
+
+def _without_part(
+    difference: Callable[..., Interval | None], factor: int, bits: int, a: Interval, b: Interval, x: Interval
+) -> Interval | None:
+    """Some bits of a natural number x are no more than x."""
+    found = difference(a, b)
+    if x.lo < 0 or x.hi * factor >= 1 << (bits - 1):
+        return found
+    return meet(found, Interval(x.lo * (factor - 1), x.hi * factor))
 
 
 def _plain(value: Value) -> Plain:
