@@ -123,3 +123,11 @@ def test_kernel_agrees_with_the_interpreter(body: str) -> None:
     for k, (width, isa) in enumerate(zip(WIDTHS[1::2], itertools.cycle(ISAS), strict=False)):
         masked = k % 2 and "br " not in body and "alloca" not in body.split("\n", 1)[1]
         agree(kernel_text(guarded(body) if masked else body, DECLARED), width, isa, launches)
+
+
+def test_null_is_not_apart_in_lanes_as_stack_objects_are() -> None:
+    body = (
+        ARRAY + "  store i32 %v, ptr %s\n  %c = icmp eq i32 %u, 3\n  %q = select i1 %c, ptr null, ptr %s\n"
+        "  %r = ptrtoint ptr %q to i32\n" + stored("%r")
+    )
+    agree(kernel_text(body, DECLARED), 4, None, (Launch(u=3),))

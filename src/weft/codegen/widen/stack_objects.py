@@ -26,7 +26,7 @@ from collections.abc import Iterable
 from weft.analysis.addresses import decompose
 from weft.analysis.divergence import Divergence
 from weft.analysis.shapes import Shape
-from weft.analysis.stack_objects import Site, StackObjects
+from weft.analysis.stack_objects import Site, StackObjects, forwards_pointer
 from weft.codegen.widen.accesses import accessed_type, is_plain
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import ConstInt, Function, Instruction, Value
@@ -48,7 +48,7 @@ class PlacedDivergence(Divergence):
         The objects that are interleaved, and the bytes of their elements.
     """
 
-    __slots__ = ("_lanes", "interleaved")
+    __slots__ = ("_elsewhere", "_lanes", "interleaved")
 
     def __init__(self, divergence: Divergence, lanes: LaneSpace) -> None:
         super().__init__(divergence.engine)
@@ -58,6 +58,7 @@ class PlacedDivergence(Divergence):
         self.interleaved: dict[Site, int] = {}
         if varying:
             self.interleaved = _interleavable(self.function, engine.objects, varying, engine.layout)
+        self._elsewhere = _leading_elsewhere(self.function, engine.objects) if varying else set()
 
     def element_bytes(self, pointer: Value) -> int | None:
         """Bytes of the elements of the interleaved objects that a pointer leads to; None when it leads to others."""
@@ -69,7 +70,7 @@ class PlacedDivergence(Divergence):
         if not sites or sites.isdisjoint(self._engine.varying_objects) or not value.type.is_pointer:
             return super().shape(value)
         place = self.place_shape(value)
-        if place.is_bottom or not place.is_strided:
+        if place.is_bottom or not place.is_strided or value in self._elsewhere:
             return super().shape(value)
         strides = [s for s in place.strides if isinstance(s, int)]
         element = self.element_bytes(value)
@@ -87,6 +88,27 @@ class PlacedDivergence(Divergence):
         else:
             return super().shape(value)
         return self.threads.domain.strided(tuple(strides), self._engine.bits(value), align, exact=False)
+
+
+def _leading_elsewhere(function: Function, objects: StackObjects) -> set[Value]:
+    """Pointers that may be null or lead out of the stack objects, whose lanes are then not apart as these are."""
+    found: set[Value] = set()
+    work = [
+        i
+        for i in function.instructions()
+        if i.op in ("phi", "select")
+        and objects.of(i)
+        and any(
+            not (objects.of(v) or isinstance(v, (Poison, Undef)))
+            for v in (i.operands[1:] if i.op == "select" else i.operands)
+        )
+    ]
+    while work:
+        pointer = work.pop()
+        if pointer not in found:
+            found.add(pointer)
+            work += [u for u in pointer.instruction_users() if forwards_pointer(u) and objects.of(u)]
+    return found
 
 
 def object_bytes(alloca: Instruction, layout: DataLayout) -> int:
