@@ -371,3 +371,38 @@ def test_new_arrays_overlap_nothing() -> None:
     compare(filled, np.arange(50.0), 50)
     first, second = [remark.message for remark in filled.remarks]
     assert "iterations at a time" in first and "cannot run in parallel" in second
+
+
+@weft.jit
+def at_least(a, count):
+    if a.size < count:
+        raise ValueError("too few elements")
+    return np.full(count, a[0])
+
+
+@weft.jit
+def raising(a, count):
+    total = 0.0
+    for i in prange(a.size):
+        if a[i] < 0:
+            raise ArithmeticError
+        total += a[i]
+    return total + at_least(a, count)[0]
+
+
+def test_exceptions() -> None:
+    compare(raising, np.ones(5), 3)
+    with pytest.raises(ValueError, match="too few elements") as caught:
+        raising(np.ones(5), 6)
+    line = at_least.py_func.__code__.co_firstlineno + 3
+    assert str(caught.value) == "too few elements"
+    assert caught.value.__notes__[0].endswith(f"test_arrays.py:{line}:9")
+    with pytest.raises(ArithmeticError):
+        raising(-np.ones(50), 3)
+
+    @weft.jit
+    def varying(n):
+        raise ValueError(n)
+
+    with pytest.raises(UnsupportedError, match="one text, a literal"):
+        varying(3)

@@ -92,7 +92,10 @@ def vectorize_loop(
 
 
 def _why_in_order(body: Function) -> str | None:
-    if any(heap_call(i) for i in body.instructions()):
+    calls = {name for i in body.instructions() if (name := heap_call(i))}
+    if "fail" in calls and "allocate" not in calls:
+        return "it raises exceptions: test before the loop"
+    if calls:
         return "it allocates arrays, not all small and of constant shape: allocate before the loop"
     return why_not_vectorized(body)
 

@@ -8,6 +8,7 @@ allocated. Behind the slots of a function that allocates is the frame that it le
 from __future__ import annotations
 
 import ast
+import builtins
 import ctypes
 import struct
 import sys
@@ -200,12 +201,17 @@ def handed_over(memory: Any, slots: int, errors: Sequence[Sequence[Any]]) -> lis
 
     Raises
     ------
-    ArrayShapeError, OutOfMemoryError
-        The function has told an error.
+    ArrayShapeError, OutOfMemoryError, Exception
+        The function has told an error, or raised one.
     """
     blocks = list(blocks_of(memory[slots]))
     error = memory[slots + 1]
     if error:
         kind, message, *place = errors[error - 1]
-        raise _ERRORS[kind](message, SourceSpan(*place))
+        span = SourceSpan(*place)
+        if kind in _ERRORS:
+            raise _ERRORS[kind](message, span)
+        raised = getattr(builtins, kind)(*filter(None, [message]))
+        raised.add_note(f"raised at {span}")
+        raise raised
     return blocks

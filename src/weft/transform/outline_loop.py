@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from weft.analysis.alias import are_apart, locate
 from weft.analysis.counted_loops import CountedLoop, Counter
 from weft.analysis.parallel_loops import ParallelLoop, captured_by
 from weft.analysis.reductions import Reduction
@@ -26,7 +27,9 @@ from weft.ir import Argument, BasicBlock, Builder, ConstInt, Function, Instructi
 from weft.ir.cfg_edit import remove_unreachable_blocks
 from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.clone_metadata import LocalScopes
+from weft.ir.heap import is_allocation
 from weft.ir.intrinsics import declare
+from weft.ir.layout import DataLayout, parse_datalayout
 from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, Type
 
 
@@ -74,9 +77,10 @@ def outline_loop(
     body.metadata = [(kind, scopes.node(node)) for kind, node in source.metadata if kind == "dbg"]
     module.add_function(body)
     first_captured, first_cells = len(counters), len(counters) + len(captured)
+    layout = parse_datalayout(module.datalayout)
     values: ValueMap = {}
     for value, argument in zip(captured, body.args[first_captured:first_cells], strict=True):
-        argument.attributes = value.attributes if isinstance(value, Argument) else ()
+        argument.attributes = _attributes(value, captured, layout)
         values[value] = argument
     entry, done = body.add_block("entry"), body.add_block("done")
     builder = Builder(entry)
@@ -105,6 +109,16 @@ def outline_loop(
     builder.ret()
     remove_unreachable_blocks(body)
     return OutlinedLoop(parallel, body, captured)
+
+
+def _attributes(value: Value, captured: tuple[Value, ...], layout: DataLayout) -> tuple[str, ...]:
+    """What is known of a captured value: nothing else leads into an array that the function itself has made."""
+    if isinstance(value, Argument):
+        return value.attributes
+    others = [v for v in captured if v is not value and v.type == PTR]
+    if is_allocation(value) and all(are_apart(value, locate(other, layout).base) for other in others):
+        return ("noalias", "align 64")
+    return ()
 
 
 def _counter_at(builder: Builder, counter: Counter, first: Value, lane: Value) -> Value:

@@ -67,7 +67,8 @@ class FrontendResult:
     functions
         Every Python function compiled, the first being the one asked for (`fingerprint` makes a key of them).
     errors
-        What a call may raise: kind (``shape``, ``memory``), message and place; compiled code numbers them from 1.
+        What a call may raise: kind (``shape``, ``memory``, or the name of a builtin exception), message and place;
+        compiled code numbers them from 1.
     allocates
         Whether the function makes arrays: it has a parameter more, behind all others but pointers to results, a
         frame (`weft.ir.heap`) that gets what the result leads into.

@@ -22,6 +22,7 @@ from weft.frontend.python.lowering import (
     mathematics,
     numpy_calls,
     printing,
+    raising,
     statements,
     warp,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "mathematics",
     "numpy_calls",
     "printing",
+    "raising",
     "statements",
     "warp",
 ]

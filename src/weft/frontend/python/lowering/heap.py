@@ -6,7 +6,8 @@ statement, and a loop is one. What a loop itself runs over counts as a variable.
 the result leads into, which goes to the caller's frame.
 
 When there is an error (a negative extent, no memory) the function ends at once, and so do its callers. Iterations
-of a `prange` do not end it: those that are left do nothing, and the function ends behind the loop.
+of a `prange` do not end it: the function ends behind the loop. Where iterations run in order, those that are left do
+nothing: variables may lack what the failed one was to set.
 """
 
 from __future__ import annotations
@@ -106,6 +107,13 @@ class Frame:
             low.builder.call(heap.declare(low.unit.module, "fail"), (self.value, const_int(error)))
             low.branch(target)
         low.start(following)
+
+    def fail(self, low: Lowering, error: int) -> None:
+        """Leave; control does not go on."""
+        frame = self.use(low)
+        assert self.failed is not None
+        low.builder.call(heap.declare(low.unit.module, "fail"), (frame, const_int(error)))
+        low.branch(self.failing[-1] if self.failing else self.failed)
 
     def fail_if_called_failed(self, low: Lowering) -> None:
         """Leave when what was called has told an error."""

@@ -49,7 +49,8 @@ class Unit:
     shared
         Size and alignment of each static shared array, by the call that makes it.
     errors
-        What compiled code may raise, numbered from 1: kind (``shape``, ``memory``), message, place.
+        What compiled code may raise, numbered from 1: kind (``shape``, ``memory``, or the name of a builtin
+        exception), message, place.
     features
         What the program uses: ``barrier``, ``horizontal``, ``dynamic_shared``, ``print``, ``atomic``.
     """
