@@ -122,6 +122,14 @@ def test_runs_load_what_threads_would(guard: str, isa: Isa) -> None:
         np.testing.assert_array_equal(got, wanted, f"{block} at {width}")
 
 
+def test_what_rows_have_in_common_is_computed_for_one_of_them() -> None:
+    body = load_of("%number") + "\n  %in.x = icmp ult i64 %x, %n\n  %in.y = icmp ult i64 %y, %n"
+    body += "\n  %both = and i1 %in.x, %in.y\n  %w = select i1 %both, i32 %v, i32 %u"
+    text = widened(kernel_text(body).replace("store i32 %v", "store i32 %w"))
+    assert len(re.findall(r"icmp \w+ <(8|2) x i64>", text)) == 2, text
+    assert "icmp ult <16" not in text
+
+
 def test_boxes_have_rows_first() -> None:
     assert box_of((8, 8, 1), 16).extents == (8, 2)
     assert box_of((8, 8, 1), 64).extents == (8, 8)

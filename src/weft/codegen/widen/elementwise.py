@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.division import DIVISIONS, divides_as_floats, widen_division
+from weft.codegen.widen.shared_lanes import widen_shared
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.constants import Constant
 from weft.ir.opcodes import OPCODES
@@ -55,6 +56,8 @@ def widen_vector(w: Widening, instruction: Instruction) -> None:
         result = widen_division(w, instruction)
     elif instruction.op == "select":
         result = _vector_select(w, instruction)
+    elif instruction.op not in DIVISIONS and (shared := widen_shared(w, instruction)) is not None:
+        result = shared
     else:
         operands = [w.vector(v) for v in instruction.operands]
         if instruction.op in DIVISIONS and w.mask is not None:
