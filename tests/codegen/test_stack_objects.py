@@ -127,7 +127,11 @@ def test_kernel_agrees_with_the_interpreter(body: str) -> None:
 
 def test_null_is_not_apart_in_lanes_as_stack_objects_are() -> None:
     body = (
-        ARRAY + "  store i32 %v, ptr %s\n  %c = icmp eq i32 %u, 3\n  %q = select i1 %c, ptr null, ptr %s\n"
-        "  %r = ptrtoint ptr %q to i32\n" + stored("%r")
+        ARRAY + "  %cells = alloca [2 x ptr]\n  store i32 %v, ptr %s\n  %c = icmp eq i32 %u, 3\n"
+        "  %q = select i1 %c, ptr null, ptr %s\n  %i = and i32 %v, 1\n  %j = xor i32 %i, 1\n"
+        "  %e = getelementptr ptr, ptr %cells, i32 %i\n  store ptr %q, ptr %e\n"
+        "  %f = getelementptr ptr, ptr %cells, i32 %j\n  store ptr %q, ptr %f\n"
+        "  %k = and i32 %u, 1\n  %g = getelementptr ptr, ptr %cells, i32 %k\n  %l = load ptr, ptr %g\n"
+        "  %same = icmp eq ptr %l, null\n  %r = zext i1 %same to i32\n" + stored("%r")
     )
-    agree(kernel_text(body, DECLARED), 4, None, (Launch(u=3),))
+    agree(kernel_text(body, DECLARED), 4, None, (Launch(), Launch(u=64)))
