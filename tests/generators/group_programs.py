@@ -7,8 +7,9 @@
 for work-groups of up to `MAX_THREADS` threads in one to three dimensions. Every thread writes `OUT_WORDS` words of
 ``%out``, those of its linear number. ``%in`` has `IN_WORDS` words; from `SAME` on all are alike, so that a value read
 there is the same in all threads and no analysis can know. Threads exchange values through shared memory, between
-barriers, without races. Most barriers are reached by all threads that have not returned; some perhaps not, and then
-the kernel ends in a barrier divergence.
+barriers, without races, and add them up there by atomic operations; functions that the kernel calls do so, too. Most
+barriers are reached by all threads that have not returned; some perhaps not, and then the kernel ends in a barrier
+divergence.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ MAX_THREADS = 1024
 IN_WORDS, SAME = 640, 512
 OUT_WORDS = 6
 
-_HEAD = f"""define void @kernel(ptr %in, ptr %out, i32 %u) "weft.kernel" "weft.shared"="{4 * MAX_THREADS}:64,{4 * MAX_THREADS}:64" {{
-entry:
+_KERNEL = f"""define void @kernel(ptr %in, ptr %out, i32 %u) "weft.kernel" "weft.shared"="{4 * MAX_THREADS}:64,{4 * MAX_THREADS}:64" {{
+"""  # noqa: E501
+
+_HEAD = """entry:
   %x64 = call i64 @weft.local.id(i32 0)
   %y64 = call i64 @weft.local.id(i32 1)
   %z64 = call i64 @weft.local.id(i32 2)
@@ -45,7 +48,7 @@ entry:
   %s1 = call ptr addrspace(3) @weft.shared(i32 1)
   %own.s0 = getelementptr i32, ptr addrspace(3) %s0, i64 %linear64
   %own.s1 = getelementptr i32, ptr addrspace(3) %s1, i64 %linear64
-"""  # noqa: E501
+"""
 
 _TAIL = """
 declare void @weft.barrier() convergent
@@ -64,18 +67,32 @@ _MINE = 4
 
 def group_program(seed: int, statements: int = 5, depth: int = 3) -> str:
     """The kernel of a seed, with so many statements in a row at most, and control so deep."""
-    return _Kernel(random.Random(f"group {seed}"), statements).text(depth)
+    rng = random.Random(f"group {seed}")
+    helpers: dict[str, bool] = {}
+    text = ""
+    for k in range(rng.choice((0, 0, 1, 2))):
+        together = rng.random() < 0.75
+        text += _Body(rng, max(1, statements - 2), helpers).function(f"helper{k}", depth - 1, together)
+        helpers[f"helper{k}"] = together
+    return _Body(rng, statements, helpers).kernel(depth) + text + _TAIL
 
 
-class _Kernel:
-    def __init__(self, rng: random.Random, statements: int) -> None:
+class _Body:
+    """Writes the kernel, or a function for it to call.
+
+    It may call `helpers`, some only where all threads of the group call them together.
+    """
+
+    def __init__(self, rng: random.Random, statements: int, helpers: dict[str, bool]) -> None:
         self.rng = rng
         self.statements = statements
+        self.helpers = dict(helpers)
         self.lines: list[str] = []
         self.count = 0
         self.loops: list[tuple[str, str]] = []
+        self.in_kernel = False
 
-    def text(self, depth: int) -> str:
+    def variables(self) -> None:
         for name in (*_VARYING, *_UNIFORM):
             self.put(f"%{name} = alloca i32")
         self.put(f"%mine = alloca [{_MINE} x i32]")
@@ -85,6 +102,21 @@ class _Kernel:
         self.put("store i32 3, ptr %u1")
         for k in range(_MINE):
             self.put(f"store i32 {k}, ptr {self.element(str(k))}")
+
+    def function(self, name: str, depth: int, together: bool) -> str:
+        self.variables()
+        self.put("store i32 %a, ptr %v1")
+        for _ in range(self.rng.randint(1, self.statements)):
+            self.statement(depth, together)
+        self.put(f"ret i32 {self.load(self.rng.choice(_VARYING))}")
+        # As front ends have it; what holds no barrier may stay a function.
+        inlined = "alwaysinline " if together or self.rng.random() < 0.5 else ""
+        body = "\n".join(self.lines)
+        return f"define internal i32 @{name}(ptr %in, i32 %u, i32 %a) {inlined}{{\n{_HEAD}{body}\n}}\n"
+
+    def kernel(self, depth: int) -> str:
+        self.in_kernel = True
+        self.variables()
         self.put("store i32 0, ptr addrspace(3) %own.s0")
         self.put("store i32 0, ptr addrspace(3) %own.s1")
         self.put("call void @weft.barrier()")
@@ -96,7 +128,7 @@ class _Kernel:
             self.out(k, self.load(value))
         self.out(len(_VARYING) + len(_UNIFORM), self.read_mine("2"))
         self.put("ret void")
-        return _HEAD + "\n".join(self.lines) + "\n}\n" + _TAIL
+        return _KERNEL + _HEAD + "\n".join(self.lines) + "\n}\n"
 
     # What the text is made of.
 
@@ -193,8 +225,14 @@ class _Kernel:
             self.control(depth, together)
         elif together and kind < 0.65:
             self.synchronize()
-        elif top and kind < 0.72:
+        elif together and kind < 0.72 and (top or (self.in_kernel and self.rng.random() < 0.3)):
             self.leave()
+        elif kind < 0.78 and self.callable(together):
+            called = self.rng.choice(self.callable(together))
+            result = self.new(f"call i32 @{called}(ptr %in, i32 {self.uniform()}, i32 {self.varying()})")
+            self.put(f"store i32 {result}, ptr %{self.rng.choice(_VARYING)}")
+        elif kind < 0.82:
+            self.update(self.rng.choice(("%own.s0", "%own.s1")), self.rng.choice(_VARYING))
         elif self.rng.random() < 0.2 and together:
             self.put(f"store i32 {self.uniform()}, ptr %{self.rng.choice(_UNIFORM)}")
         elif self.rng.random() < 0.25:
@@ -202,6 +240,16 @@ class _Kernel:
             self.put(f"store i32 {self.varying()}, ptr {place}")
         else:
             self.put(f"store i32 {self.varying()}, ptr %{self.rng.choice(_VARYING)}")
+
+    def callable(self, together: bool) -> list[str]:
+        return [name for name, by_all in self.helpers.items() if together or not by_all]
+
+    def update(self, place: str, old: str | None = None) -> None:
+        """Change a word of shared memory in one step, and perhaps keep what it was."""
+        op = self.rng.choice(("add", "sub", "xor", "and", "or", "max", "umin"))
+        before = self.new(f"atomicrmw {op} ptr addrspace(3) {place}, i32 {self.varying()} monotonic")
+        if old is not None:
+            self.put(f"store i32 {before}, ptr %{old}")
 
     def leave(self) -> None:
         """Some threads return."""
@@ -229,6 +277,8 @@ class _Kernel:
         """Write the own element, and read another thread's behind a barrier."""
         self.put(f"store i32 {self.varying()}, ptr addrspace(3) %own.{array}")
         self.put("call void @weft.barrier()")
+        if self.rng.random() < 0.3:
+            self.accumulate(array)
         kind = self.rng.random()
         if kind < 0.35:
             last = self.new("sub i32 %threads, 1")
@@ -244,6 +294,17 @@ class _Kernel:
         self.put(
             f"store i32 {self.new(f'load i32, ptr addrspace(3) {where}')}, ptr %{self.rng.choice(_VARYING)}"
         )
+
+    def accumulate(self, array: str) -> None:
+        """Let threads change each other's elements: their order does not matter to what is there at the end."""
+        index = self.new(f"urem i32 {self.varying()}, %threads")
+        where = self.new(f"getelementptr i32, ptr addrspace(3) %{array}, i32 {index}")
+        if self.rng.random() < 0.5:
+            self.update(where)
+        else:
+            with self.branch(self.test(self.varying())):
+                self.update(where)
+        self.put("call void @weft.barrier()")
 
     @contextmanager
     def branch(self, condition: str) -> Iterator[None]:
