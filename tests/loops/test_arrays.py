@@ -406,3 +406,18 @@ def test_exceptions() -> None:
 
     with pytest.raises(UnsupportedError, match="one text, a literal"):
         varying(3)
+
+
+def test_functions_that_kernels_call_neither_allocate_nor_raise() -> None:
+    @weft.cuda.jit
+    def allocating(a):
+        a[0] = three(a[0], 1)[0]
+
+    @weft.cuda.jit
+    def throwing(a):
+        a[0] = at_least(a, 1)[0]
+
+    with pytest.raises(UnsupportedError, match="a kernel cannot allocate arrays"):
+        allocating[1, 1](np.zeros(1))
+    with pytest.raises(UnsupportedError, match="raise is not supported in kernels"):
+        throwing[1, 1](np.zeros(1))

@@ -81,7 +81,7 @@ class Frame:
 
     def use(self, low: Lowering) -> Value:
         """The frame's address, at a place that allocates."""
-        if low.instance.is_kernel:
+        if low.stack[0].is_kernel:
             raise UnsupportedError(
                 "a kernel cannot allocate arrays",
                 hint="use cuda.local.array for scratch memory of a thread, or pass an array",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @statement(ast.Raise)
 def _lower_raise(low: Lowering, node: ast.Raise) -> None:
-    if low.instance.is_kernel:
+    if low.stack[0].is_kernel:
         raise unsupported(node)
     exception = node.exc
     texts: list[ast.expr] = []
