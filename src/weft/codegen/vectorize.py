@@ -37,6 +37,7 @@ from weft.transform.drop_unreachable import drop_unreachable_edges
 from weft.transform.lane_subset import lane_bit
 from weft.transform.linearize import LinearizationSummary, linearize
 from weft.transform.loop_shape import LoopSummary
+from weft.transform.nest_selects import nest_selects
 from weft.transform.unify_conditions import unify_conditions
 
 Observer = Callable[[str, Module], None]
@@ -110,6 +111,7 @@ def make_control_uniform(
     if branches.gadgets:
         observe("boscc", module)
     summary.branches = linearize(function, branches)
+    nest_selects(function)
     remove_dead_instructions(function)
     observe("linearization", module)
     if unchanged and not branches.gadgets and not summary.branches.folded:
