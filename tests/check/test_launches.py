@@ -40,6 +40,18 @@ def test_both_versions_are_run_in_rows_of_threads():
     assert checked(launch_add(4, 11, width=8)) == [*SCALAR[:3], *WHOLE, *PARTIAL, *SCALAR[3:]]
 
 
+def test_arrays_of_two_gigabytes_are_not_copied_for_each_pass():
+    def mark(out):
+        out[out.size - 1 - cuda.threadIdx.x] = 1
+
+    out = np.zeros(1 << 31, np.int8)
+    kernel = cuda.jit(width=1)(mark)
+    kernel[1, 4](out)
+    assert out[-5:].tolist() == [0, 1, 1, 1, 1]
+    (compiled,) = kernel._versions.values()
+    assert compiled.launcher.checked == []
+
+
 @pytest.mark.parametrize(("grid", "block"), [((2, 2), (5, 3)), ((2, 1, 2), (3, 2, 2)), ((1, 3), (8, 1))])
 def test_blocks_of_several_dimensions(grid, block):
     def mark(out):

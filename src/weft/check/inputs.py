@@ -81,7 +81,7 @@ class LaunchInputs:
     @classmethod
     def of(cls, packer: ArgumentPacker, args: Sequence[Any]) -> LaunchInputs:
         """Copy what the arguments give access to."""
-        operands = [o for name, value in zip(packer.names, args, strict=True) for o in _operands(name, value)]
+        operands = _all_operands(packer, args)
         # A struct code for each slot; the padding after small ones is its own item and dropped here.
         formats = tuple(c for c in re.findall(r"\d*\D", packer.formats) if not c[0].isdecimal())
         return cls(tuple(packer.pack(args, checked=True)), formats, tuple(_regions(operands)))
@@ -128,6 +128,15 @@ class Workspace:
             placed = self.memory.find(buffer.ctypes.data)
             found.append(Content(buffer.copy(), placed.state if placed else None))
         return found
+
+
+def spanned_bytes(packer: ArgumentPacker, args: Sequence[Any]) -> int:
+    """How many bytes the arrays among the arguments span."""
+    return sum(o.high - o.low for o in _all_operands(packer, args))
+
+
+def _all_operands(packer: ArgumentPacker, args: Sequence[Any]) -> list[Operand]:
+    return [o for name, value in zip(packer.names, args, strict=True) for o in _operands(name, value)]
 
 
 def _operands(name: str, value: Any) -> Iterator[Operand]:

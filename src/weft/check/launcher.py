@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from weft.check.compare import first_difference
-from weft.check.inputs import Content, LaunchInputs, Workspace
+from weft.check.inputs import Content, LaunchInputs, Workspace, spanned_bytes
 from weft.check.order import order_dependence
 from weft.check.run import KernelFacts, StageProgram, TooLong, static_shared_bytes
 from weft.diag.errors import MiscompilationError, WeftError
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 MAX_THREADS = 1 << 14
 """Threads of the largest launch that is checked."""
+
+MAX_BYTES = 1 << 28
+"""Bytes of the arrays of the largest launch that is checked."""
 
 _log = logging.getLogger("weft.check")
 
@@ -69,7 +72,7 @@ class CheckedLauncher:
         """
         self.checked = []
         # Arguments that do not fit are the launcher's to refuse.
-        reason = self._why_not(shape) if self._launcher.accepts(args) else "the arguments do not fit"
+        reason = self._why_not(shape, args) if self._launcher.accepts(args) else "the arguments do not fit"
         if reason:
             _log.info("%s is not checked: %s", self._packer.kernel, reason)
             self._launcher.launch(shape, args, checked=checked)
@@ -87,10 +90,12 @@ class CheckedLauncher:
         """Whether `launch` would take the arguments."""
         return self._launcher.accepts(args)
 
-    def _why_not(self, shape: LaunchShape) -> str | None:
+    def _why_not(self, shape: LaunchShape, args: Sequence[Any]) -> str | None:
         threads = shape.groups * shape.group_threads
         if threads > MAX_THREADS:
             return f"{threads} threads are too many for the interpreter"
+        if (spanned := spanned_bytes(self._packer, args)) > MAX_BYTES:
+            return f"arrays of {spanned} bytes are too large to be copied for each pass"
         if self._options.fastmath:
             return "fastmath lets passes change results"
         return self._order_dependence
