@@ -421,3 +421,39 @@ def test_functions_that_kernels_call_neither_allocate_nor_raise() -> None:
         allocating[1, 1](np.zeros(1))
     with pytest.raises(UnsupportedError, match="raise is not supported in kernels"):
         throwing[1, 1](np.zeros(1))
+
+
+@weft.jit
+def copies(a, b):
+    c = a[1:, ::-2].copy()
+    c[0, 0] = 7
+    b[1:3] = 1
+    b[:, 2] = a[0, 0]
+    b[0].fill(9)
+    d = np.copy(c)
+    d[...] = 0.5
+    e = np.array((1, 2.5, a[0, 1]))
+    return c, d, e, np.array(a[0]), np.array((1, 2), dtype=np.float32), b
+
+
+@weft.jit
+def counted(first, last, step):
+    return np.arange(last), np.arange(first, last), np.arange(first, last, step, dtype=np.int16)
+
+
+@weft.jit
+def small_copies(a):
+    total = 0.0
+    for i in prange(a.size):
+        point = np.array((1.0, 2.0, a[i]))
+        point[:2] = 3
+        total += point.copy()[2] + point[0]
+    return total
+
+
+def test_copying_filling_and_counting() -> None:
+    compare(copies, np.arange(20.0).reshape(4, 5), np.zeros((4, 6)))
+    for bounds in ((2, 9, 3), (9, 2, -3), (5, 5, 1)):
+        compare(counted, *bounds)
+    compare(small_copies, np.arange(40.0))
+    assert "iterations at a time" in small_copies.remarks[0].message

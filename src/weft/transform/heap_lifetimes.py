@@ -18,7 +18,7 @@ from weft.graph.loops import Loop, loop_forest
 from weft.ir import FALSE, TRUE, Builder, ConstInt, ConstNull, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks, replace_and_erase
 from weft.ir.cfg_view import CFGView, cfg_of
-from weft.ir.heap import heap_call, is_allocation
+from weft.ir.heap import PREFIX, heap_call, is_allocation
 from weft.ir.intrinsics import lifetime_start
 from weft.ir.layout import DataLayout, parse_datalayout
 from weft.ir.types import I8, I64, PTR, ArrayType, Type
@@ -33,10 +33,18 @@ def settle_heap(module: Module) -> None:
     """Do so in all functions of `module`."""
     layout = parse_datalayout(module.datalayout)
     for function in list(module.definitions()):
+        _fold_sizes(function)
         _drop_keeps(function)
         _put_on_stack(module, function, layout)
         while _drop_frame(function):
             pass
+
+
+def _fold_sizes(function: Function) -> None:
+    for call in [i for i in function.instructions() if i.callee_name == PREFIX + "bytes"]:
+        a, b = call.args
+        if isinstance(a, ConstInt) and isinstance(b, ConstInt):
+            replace_and_erase(call, ConstInt(I64, min(a.value * b.value, (1 << 64) - 1)))
 
 
 def derived(pointer: Value) -> list[Value]:

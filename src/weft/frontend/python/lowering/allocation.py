@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -11,18 +12,18 @@ from weft.diag.errors import TypingError, UnsupportedError
 from weft.diag.source import SourceSpan
 from weft.frontend.python.lowering.array_parts import (
     array_type_of,
-    data_of,
-    element_type,
     extents_of,
     make_array,
 )
-from weft.frontend.python.lowering.attributes import size, total_size
-from weft.frontend.python.lowering.casts import cast, to_int64
+from weft.frontend.python.lowering.arrays import element_address, element_align
+from weft.frontend.python.lowering.attributes import size
+from weft.frontend.python.lowering.casts import to_int64
 from weft.frontend.python.lowering.cuda_memory import dtype_of
 from weft.frontend.python.lowering.heap import NO_POINTER, error_code
-from weft.frontend.python.lowering.memory import scalar_align, store_element
+from weft.frontend.python.lowering.memory import store_element
 from weft.frontend.python.lowering.registry import Arguments, call
 from weft.frontend.python.lowering.typed import Typed, items_of, literal
+from weft.frontend.python.lowering.whole_arrays import copy, fill, number, range_length
 from weft.frontend.python.types import (
     Array,
     NoneType,
@@ -37,10 +38,10 @@ from weft.frontend.python.types import (
     pyfloat,
     pyint,
 )
+from weft.frontend.python.typing_rules import promote
 from weft.ir import heap
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstInt
-from weft.ir.types import I64
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -201,25 +202,62 @@ def _bytes(low: Lowering, total: Value, extent: Value) -> Value:
 
 
 def _filled(low: Lowering, array: Typed, value: Typed) -> Typed:
-    """Store one value to all elements of a new array."""
-    dtype = array_type_of(array).dtype
-    if not isinstance(dtype, Scalar):
-        raise UnsupportedError(f"an array of {dtype} cannot be filled", hint="assign the fields in a loop")
-    if not isinstance(value.type, Scalar):
-        raise TypingError(f"an array cannot be filled with {value.type}")
-    element = cast(low, value, dtype)
-    count = total_size(low, array)
-    counter = low.alloca(I64, "fill")
-    low.builder.store(const_int(0), counter)
-    head, body, end = (low.new_block(f"fill.{part}") for part in ("cond", "body", "end"))
-    low.branch(head)
-    low.start(head)
-    index = low.builder.load(I64, counter)
-    low.branch_if(low.builder.icmp("slt", index, count), body, end)
-    low.start(body)
-    address = low.builder.gep(element_type(dtype), data_of(array), (index,), ("inbounds",))
-    store_element(low, element, address, dtype, scalar_align(dtype))
-    low.builder.store(low.builder.binary("add", index, const_int(1), ("nuw", "nsw")), counter)
-    low.branch(head)
-    low.start(end)
+    fill(low, array, value)
     return array
+
+
+@call(np.copy)
+def _copy(low: Lowering, args: Arguments) -> Typed:
+    return copied(low, args, *args.bind("a"))
+
+
+def copied(low: Lowering, args: Arguments, array: Typed) -> Typed:
+    """A new array with the elements of another one."""
+    made = _allocate(low, args, _extents_like(low, args, array), array_type_of(array).dtype)
+    copy(low, array, made)
+    return made
+
+
+@call(np.array)
+def _array(low: Lowering, args: Arguments) -> Typed:
+    """A copy of an array, or an array of the numbers in a tuple."""
+    given = _named(args, "object", "dtype")
+    value = given["object"]
+    if isinstance(value.type, Array):
+        dtype = _dtype(given, args.name, value.type.dtype)
+        made = _allocate(low, args, _extents_like(low, args, value), dtype)
+        copy(low, value, made)
+        return made
+    items = items_of(value) if isinstance(value.type, Tuple) else ()
+    types = [_STRONG.get(item.type, item.type) for item in items]  # type: ignore[call-overload]
+    numbers = [type for type in types if isinstance(type, Scalar)]
+    if not items or len(numbers) < len(items):
+        raise UnsupportedError(
+            f"{args.name}() takes an array or a tuple of numbers, not {value.type}",
+            hint="make the array with np.empty() and assign its elements",
+        )
+    dtype = _dtype(given, args.name, functools.reduce(promote, numbers))
+    made = _allocate(low, args, [literal(len(items))], dtype)
+    for index, item in enumerate(items):
+        address = element_address(low, made, [literal(index)])
+        store_element(low, item, address, dtype, element_align(array_type_of(made)))
+    return made
+
+
+@call(np.arange)
+def _arange(low: Lowering, args: Arguments) -> Typed:
+    """Integers only: of floats, NumPy's result depends on how their distance is rounded."""
+    keywords = dict(args.keywords)
+    dtype = _dtype(keywords, args.name, int64)
+    keywords.pop("dtype", None)
+    values = Arguments(args.name, args.values, keywords).bind("start", "stop", "step", optional=2)
+    bounds = (literal(0), values[0], literal(1)) if len(values) == 1 else (*values, literal(1))[:3]
+    if not all(isinstance(b.type, Scalar) and b.type.kind in "iu" for b in bounds):
+        raise UnsupportedError(
+            "arange() takes integers here", hint="make the array with np.empty() and a loop"
+        )
+    start, stop, step = (to_int64(low, bound, "an argument of arange()") for bound in bounds)
+    count = range_length(low, start, stop, step)
+    made = _allocate(low, args, [Typed(pyint, (count,), low=0)], dtype)
+    number(low, made, start, step)
+    return made

@@ -84,10 +84,19 @@ def load_item(low: Lowering, node: ast.Subscript, array: Typed) -> Typed:
 
 
 def store_item(low: Lowering, node: ast.Subscript, array: Typed, value: Typed) -> None:
-    """Lower ``array[...] = value``."""
-    address = target_address(low, node, array)
+    """Lower ``array[...] = value``; a number goes to all elements of a view."""
+    from weft.frontend.python.lowering.views import view
+    from weft.frontend.python.lowering.whole_arrays import fill
+
     type = array_type_of(array)
-    store_element(low, value, address, type.dtype, element_align(type))
+    require_writable(type)
+    parts = lower_index(low, node.slice, type)
+    low.at(node)
+    indices = [part for part in parts if isinstance(part, Typed)]
+    if len(indices) < type.ndim:
+        fill(low, view(low, array, parts), value)
+        return
+    store_element(low, value, element_address(low, array, indices), type.dtype, element_align(type))
 
 
 def target_address(low: Lowering, node: ast.Subscript, array: Typed) -> Value:
@@ -98,7 +107,7 @@ def target_address(low: Lowering, node: ast.Subscript, array: Typed) -> Value:
     low.at(node)
     indices = [part for part in parts if isinstance(part, Typed)]
     if len(indices) < type.ndim:
-        raise TypingError("a whole view cannot be assigned to", hint="write a loop over its elements")
+        raise TypingError("a whole view cannot be changed in place", hint="write a loop over its elements")
     return element_address(low, array, indices)
 
 

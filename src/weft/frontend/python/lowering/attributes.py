@@ -110,6 +110,8 @@ def _array_attribute(low: Lowering, value: Typed, name: str) -> Typed:
         )
     if name == "T":
         return transpose(low, value)
+    if name in ("copy", "fill"):
+        return static(Method(value, name))
     if isinstance(type.dtype, Record) and name in type.dtype.fields:
         hint = f"index first: array[i].{name}"
         raise UnsupportedError(f"the field '{name}' of a whole array is not supported", hint=hint)

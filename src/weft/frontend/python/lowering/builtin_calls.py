@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.diag.errors import TypingError, UnsupportedError
+from weft.frontend.python.lowering.allocation import copied
 from weft.frontend.python.lowering.arithmetic import absolute, binary
-from weft.frontend.python.lowering.array_parts import extents_of
+from weft.frontend.python.lowering.array_parts import array_type_of, extents_of
+from weft.frontend.python.lowering.arrays import require_writable
 from weft.frontend.python.lowering.casts import cast, convert
 from weft.frontend.python.lowering.choices import select
 from weft.frontend.python.lowering.comparisons import relation, truth
 from weft.frontend.python.lowering.complexes import conjugate
 from weft.frontend.python.lowering.mathematics import round_half_even
 from weft.frontend.python.lowering.registry import Arguments, call
-from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of, literal
+from weft.frontend.python.lowering.typed import NONE, TupleValue, Typed, items_of, literal
+from weft.frontend.python.lowering.whole_arrays import fill
 from weft.frontend.python.types import (
     STRONG,
     Array,
@@ -188,7 +191,13 @@ def _call_tuple(low: Lowering, args: Arguments) -> Typed:
 
 
 def call_method(low: Lowering, method: Method, args: Arguments) -> Typed:
-    """A method of a number."""
+    """A method of a number or an array."""
+    if method.name == "copy":
+        return copied(low, args, method.receiver)
+    if method.name == "fill":
+        require_writable(array_type_of(method.receiver))
+        fill(low, method.receiver, *args.bind("value"))
+        return NONE
     args.bind()
     if method.name == "conjugate":
         return conjugate(low, method.receiver)

@@ -19,14 +19,15 @@ from weft.frontend.python.lowering.registry import Arguments, call
 from weft.frontend.python.lowering.statements import assign
 from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.views import view
+from weft.frontend.python.lowering.whole_arrays import range_length
 from weft.frontend.python.prange import prange
 from weft.frontend.python.scope import reads_of
 from weft.frontend.python.types import Array, Tuple, pyint
 from weft.ir.block import BasicBlock
 from weft.ir.builder import const_int
-from weft.ir.constants import FALSE, ConstInt
+from weft.ir.constants import ConstInt
 from weft.ir.loop_metadata import mark_parallel
-from weft.ir.types import I1, I64
+from weft.ir.types import I64
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -306,15 +307,7 @@ def _numbered(low: Lowering, node: ast.For, source: Range) -> None:
     start, stop, step = (
         to_int64(low, v, "an argument of range()") for v in (source.start, source.stop, source.step)
     )
-    b, zero, one = low.builder, const_int(0), const_int(1)
-    falls = b.icmp("slt", step, zero)
-    distance = b.select(falls, b.binary("sub", start, stop), b.binary("sub", stop, start))
-    # A step of 0 is one that no range has; as in `range` here, such a loop has no iterations.
-    distance = b.select(b.icmp("eq", step, zero), zero, distance)
-    distance = b.call(low.unit.llvm("llvm.smax.i64", I64, I64, I64), (distance, zero))
-    size = b.call(low.unit.llvm("llvm.abs.i64", I64, I64, I1), (step, FALSE))
-    size = b.call(low.unit.llvm("llvm.umax.i64", I64, I64, I64), (size, one))
-    steps = b.binary("udiv", b.binary("add", distance, b.binary("sub", size, one)), size)
+    steps = range_length(low, start, stop, step)
     count = Range(literal(0), Typed(pyint, (steps,), low=0), literal(1))
     count.parallel = True
     _counted(low, node, count, lambda n: Typed(pyint, (_item(low, start, step, n),)))
