@@ -29,6 +29,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field, replace
 
+from weft.analysis.divergence import Divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
@@ -54,7 +55,7 @@ from weft.codegen.vectorize_barriers import vectorize_at_barriers
 from weft.codegen.warp_continuations import WarpContinuations
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import WidthChoice, choose_width, one_register
+from weft.codegen.width import WidthChoice, choose_width, choose_width_of_rounds, one_register
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
@@ -68,7 +69,7 @@ from weft.stages import Form, Rows, Stage, StageLog, Version
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import CANONICAL, FINAL, optimize
 from weft.target.vector_math import MathSymbol, math_finder
-from weft.transform.barriers import barriers_of, split_at_barriers
+from weft.transform.barriers import barriers_of, cut_behind, split_at_barriers
 from weft.transform.boscc import Boscc
 from weft.transform.boscc_costs import BosccMode
 from weft.transform.components import take_module_apart
@@ -178,6 +179,7 @@ def lower_kernel(
         program: GroupProgram = None
         summary: VectorizationSummary | None = None
         together = False
+        found: Divergence | None = None
         if barriers_of(kernel):
             together = check_barriers(kernel, remarks)
             stages.add("barriers", module, Version(kernel_name, Form.THREADS), warp or 0)
@@ -193,7 +195,10 @@ def lower_kernel(
         elif block is not None:
             choice = _plan_box(module, kernel, block, options.width, spec.isa, most_lanes, together, stages)
         else:
-            choice = _plan_lanes(module, kernel, options.width, spec.isa, remarks, stages)
+            if barriers_of(kernel):
+                choice, found = _plan_rounds(module, kernel, options.width, spec.isa, stages)
+            else:
+                choice = _plan_lanes(module, kernel, options.width, spec.isa, remarks, stages)
             if choice.width > most_lanes:
                 choice = WidthChoice(most_lanes, "whose local arrays there is room for")
         width = choice.width
@@ -204,8 +209,10 @@ def lower_kernel(
         if width > 1 and warp is None and options.width is None and block is None:
             box_width = _box_width(kernel, width, stages, spec.isa)
         if width > 1:
-            make = _split if barriers_of(kernel) else _widen
-            program, summary = make(module, kernel, width, options, called, stages)
+            if barriers_of(kernel):
+                program, summary = _split(module, kernel, width, options, called, stages, found)
+            else:
+                program, summary = _widen(module, kernel, width, options, called, stages)
             remark_vectorization(remarks, kernel_name, choice.reason, summary)
             if isinstance(program, GroupContinuations):
                 remark_kept_values(program.split, remarks)
@@ -243,9 +250,12 @@ def _split(
     options: CompileOptions,
     called: FunctionVectorizer,
     stages: StageLog,
+    found: Divergence | None,
 ) -> tuple[GroupContinuations | WarpContinuations, VectorizationSummary]:
-    """Replace a kernel with barriers by its continuations."""
+    """Replace a kernel with barriers by its continuations; `found` is its divergence at some width, if known."""
     lanes = called.lanes
+    if found is not None and found.engine.threads.domain.extents != lanes.extents:
+        found = None
     domain = domain_named("product", lanes.extents)
     any_rows = stages.linear and not options.whole_rows
     by_number = clone_function(kernel, f"{kernel.name}.by_number") if any_rows else None
@@ -264,7 +274,7 @@ def _split(
     if stages.box is not None and options.block is not None:
         whole = is_whole(lanes, options.block)
     program, summary = vectorize_at_barriers(
-        module, kernel, shapes(kernel), called, observe, whole_rows=whole
+        module, kernel, shapes(kernel), called, observe, whole_rows=whole, before=found
     )
     if by_number is None:
         return (replace(program, row_multiple=width) if stages.linear else program), summary
@@ -333,7 +343,7 @@ def _plan_lanes(
     """Choose along which dimension and how wide lane groups are, and cut the kernel's rows."""
     base = one_register(isa)
     choice = WidthChoice(base, "a register of 32-bit values")
-    if not stages.linear and not barriers_of(kernel):
+    if not stages.linear:
         along = functools.cache(functools.partial(analyze_along, kernel, width=base))
         dimension = choose_dimension(kernel, along, base, isa)
         if narrow_varying(kernel, along(dimension)):
@@ -344,6 +354,23 @@ def _plan_lanes(
             choice = choose_width(along(dimension), isa)
         stages.rows = _cut_rows(module, kernel, dimension, remarks)
     return choice if wanted is None else WidthChoice(wanted, "as asked for")
+
+
+def _plan_rounds(
+    module: Module, kernel: Function, wanted: int | None, isa: Isa, stages: StageLog
+) -> tuple[WidthChoice, Divergence]:
+    """Choose how wide lane groups of a kernel with barriers are; with its divergence, at a width as good as any."""
+    cut_behind(barriers_of(kernel))
+    found = analyze_along(kernel, 0, wanted or one_register(isa))
+    if narrow_varying(kernel, found):
+        stages.add("narrowing", module, Version(kernel.name, Form.THREADS))
+        found = analyze_along(kernel, 0, wanted or one_register(isa))
+    if wanted is not None:
+        return WidthChoice(wanted, "as asked for"), found
+    if any(a.is_used for a in kernel.args if a.name in ("tid.y", "tid.z")):
+        # Their rows are short, and boxes of threads an answer.
+        return WidthChoice(one_register(isa), "a register of 32-bit values"), found
+    return choose_width_of_rounds(found, isa), found
 
 
 def _plan_box(

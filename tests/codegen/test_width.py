@@ -104,3 +104,75 @@ def test_the_reason_is_remarked() -> None:
     assert "registers of 32-bit values" in remarks(iterate)
     assert "runs 4 threads at a time, as asked for" in remarks(iterate, width=4)
     assert "a register of 32-bit values" in remarks(in_group)
+
+
+def summed(out, start):
+    s = cuda.shared.array(256, dtype=np.float32)
+    t = cuda.threadIdx.x
+    s[t] = start[t]
+    cuda.syncthreads()
+    total = np.float32(t)
+    for _ in range(out.shape[0]):
+        for k in range(256):
+            total += s[k]
+    out[t] = np.int32(total)
+
+
+def counted(out, start):
+    s = cuda.shared.array(256, dtype=np.int32)
+    t = cuda.threadIdx.x
+    s[t] = 0
+    cuda.syncthreads()
+    for i in range(t, start.size, cuda.blockDim.x):
+        cuda.atomic.add(s, np.int32(start[i]), 1)
+    cuda.syncthreads()
+    out[t] = s[t]
+
+
+def summed_in_planes(out, start):
+    s = cuda.shared.array((16, 16), dtype=np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    s[y, x] = start[x]
+    cuda.syncthreads()
+    total = np.float32(x)
+    for _ in range(out.shape[0]):
+        for k in range(16):
+            total += s[0, k]
+    out[x] = np.int32(total)
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (summed, "2 registers of 32-bit values"),
+        (counted, "a register of 32-bit values"),
+        (summed_in_planes, "a register of 32-bit values"),
+    ],
+)
+def test_kernels_with_barriers_run_in_two_registers_where_that_pays(
+    function: Callable[..., None], reason: str
+) -> None:
+    assert f"threads at a time, {reason};" in remarks(function)
+
+
+def found_with_barriers(out, start):
+    s = cuda.shared.array(256, dtype=np.float32)
+    t = cuda.threadIdx.x
+    s[t] = start[t]
+    cuda.syncthreads()
+    low, high = 0, 256
+    while low < high:
+        middle = (low + high) // 2
+        if s[middle] < start[255 - t]:
+            low = middle + 1
+        else:
+            high = middle
+    out[t] = low
+
+
+def test_numbers_that_fit_have_32_bits_between_barriers_too() -> None:
+    types = (typeof(np.zeros(1, np.int32)), typeof(np.zeros(1, np.float32)))
+    lowered, _ = lower(found_with_barriers, types, CompileOptions(width=8), Timings())
+    phis = [line for line in lowered.text.splitlines() if "= phi <8 x" in line]
+    assert any("<8 x i32>" in line for line in phis)
+    assert not any("<8 x i64>" in line for line in phis)

@@ -87,17 +87,19 @@ def make_control_uniform(
     summary: VectorizationSummary,
     observe: Observer = lambda stage, module: None,
     boscc: Boscc | None = None,
+    before: Divergence | None = None,
 ) -> Divergence:
     """Rewrite `function` to control-uniform P-LLVM, what widening and the split at barriers need.
 
-    Returns the divergence of the result, and notes in `summary` what became of loops and branches.
+    Returns the divergence of the result, and notes in `summary` what became of loops and branches. `before` is the
+    divergence of the function as it is, where known.
     """
     domain = domain_named("product", lanes.extents)
 
     def analyze() -> Divergence:
         return analyze_divergence(function, domain=domain, initial=shapes, width=lanes.width)
 
-    before = analyze()
+    before = before or analyze()
     uniform = uniform_branches(function, before)
     summary.loops = make_loops_uniform(
         module, function, before, lambda value: not before.shape(value).is_strided

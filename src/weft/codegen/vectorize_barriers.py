@@ -39,6 +39,7 @@ def vectorize_at_barriers(
     observe: Observer = lambda stage, module: None,
     linear: bool = False,
     whole_rows: bool = False,
+    before: Divergence | None = None,
 ) -> tuple[GroupContinuations, VectorizationSummary]:
     """Replace `kernel` in `module` by SIMD continuations.
 
@@ -52,6 +53,8 @@ def vectorize_at_barriers(
         Whether lane groups are of consecutive linear numbers.
     whole_rows
         Whether rows of work-groups are whole lane groups.
+    before
+        The divergence of the kernel, its blocks cut behind barriers, where it is known.
 
     Raises
     ------
@@ -62,7 +65,7 @@ def vectorize_at_barriers(
     width = lanes.width
     summary = VectorizationSummary(width)
     cut_behind(barriers_of(kernel))
-    whole = make_control_uniform(module, kernel, lanes, shapes, summary, observe, called.boscc)
+    whole = make_control_uniform(module, kernel, lanes, shapes, summary, observe, called.boscc, before)
     objects = [i for i in kernel.instructions() if i.op == "alloca"]
     blocks = list(kernel.blocks)
     split = KernelAtBarriers(module, kernel, width, [i for i in objects if whole.is_uniform_object(i)])

@@ -20,6 +20,9 @@ WORTHWHILE = (1.0, 0.85)
 """Of the cycles at one, and at two registers, more must not be left for twice as many to be chosen. Two registers keep
 the machine busier than the model knows (measured: none of the kernels of ``bench/speed`` loses, most gain)."""
 
+ROUNDS_WORTHWHILE = 0.85
+"""The same for kernels with barriers: wider frames wait in the cache, and what follows a barrier is short."""
+
 MAX_REGISTERS = 4
 MAX_WIDTH = 64
 
@@ -59,3 +62,12 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
     return WidthChoice(
         best, f"{many} of {bits}-bit values: with twice as many a thread takes {more:.0f} % as long"
     )
+
+
+def choose_width_of_rounds(divergence: Divergence, isa: Isa) -> WidthChoice:
+    """Return the width for a kernel with barriers whose work-groups are long rows: one or two registers."""
+    model = WidthModel(divergence, isa)
+    base = one_register(isa)
+    if model.cycles_of_thread(2 * base) > ROUNDS_WORTHWHILE * model.cycles_of_thread(base):
+        return WidthChoice(base, "a register of 32-bit values")
+    return WidthChoice(2 * base, "2 registers of 32-bit values")

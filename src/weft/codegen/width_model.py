@@ -31,6 +31,9 @@ SCALAR = 0.25
 MASKING = 2.0
 """Cycles by register in a loop that threads leave at different times: masks, and values kept for those that left."""
 
+ATOMIC = 18.0
+"""Cycles of an atomic operation at a thread's own address: threads do it one after the other."""
+
 _SPARE_REGISTERS = 4
 
 
@@ -79,7 +82,9 @@ class WidthModel:
             loop = self._loops.innermost[number]
             for instruction in block.instructions:
                 if self._is_vector(instruction):
-                    total[loop] = total.get(loop, 0.0) + costs.cycles(instruction)
+                    apart = self._is_atomic_apart(instruction)
+                    cycles = ATOMIC * width if apart else costs.cycles(instruction)
+                    total[loop] = total.get(loop, 0.0) + cycles
                 else:
                     shared[loop] = shared.get(loop, 0.0) + SCALAR
         # What all threads share outside of loops is the same for a row of lane groups, and computed once for all.
@@ -96,6 +101,12 @@ class WidthModel:
         if instruction.type.is_void:
             return not instruction.is_terminator
         return not self._divergence.shape(instruction).is_strided
+
+    def _is_atomic_apart(self, instruction: Instruction) -> bool:
+        """Whether each thread does the atomic operation for itself."""
+        if instruction.op not in ("atomicrmw", "cmpxchg"):
+            return False
+        return not self._divergence.shape(instruction.operands[0]).is_uniform
 
     def _is_divergent(self, loop: Loop) -> bool:
         branches = {self._view.blocks[source].terminator for source, _ in loop.exit_edges}

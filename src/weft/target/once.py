@@ -7,8 +7,10 @@ thread that forks takes it first: the child would otherwise wait for ever for th
 from __future__ import annotations
 
 import functools
+import gc
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from weft.target.llvm import LLVM_LOCK
@@ -24,11 +26,23 @@ def made_once(table: dict[K, V], key: K, make: Callable[[], V]) -> V:
     """Return the entry of a table, made when there is none yet."""
     known = table.get(key)
     if known is None:
-        with COMPILING:
+        with COMPILING, _collecting_later():
             known = table.get(key)
             if known is None:
                 known = table[key] = make()
     return known
+
+
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Look for cycles of garbage only afterwards: a compilation is short, and takes a tenth longer otherwise."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def once(make: Callable[[], V]) -> Callable[[], V]:
