@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from weft.analysis.alias import locate
 from weft.analysis.divergence import Divergence
+from weft.analysis.parallel_nests import NEAR
 from weft.graph.loops import loop_forest
 from weft.ir import Function, Instruction
 from weft.ir.cfg_view import cfg_of
 from weft.ir.layout import DataLayout, parse_datalayout
-
-NEAR = 8
-"""Strides up to so many elements are wide accesses and shuffles, not gathers."""
 
 
 def prefers_inner_loops(function: Function, divergence: Divergence) -> bool:

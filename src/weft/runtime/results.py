@@ -172,6 +172,10 @@ def _find_array(
         low, high = byte_bounds(array)
         if low <= address < high:
             return array_at(array, address, dtype, shape, strides, readonly or not array.flags.writeable)
+    if not readonly:
+        raise UnsupportedError(
+            "a compiled function cannot return an array from its stack", hint="make it with np.empty()"
+        )
     # What is left is an array from outside the function, of which its code has a copy.
     found = np.array(array_at(None, address, dtype, shape, strides, readonly))
     found.flags.writeable = False
