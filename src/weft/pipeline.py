@@ -291,25 +291,26 @@ def _widen(
     called: FunctionVectorizer,
     stages: StageLog,
 ) -> tuple[LaneKernel | RowKernel | BoxKernel, VectorizationSummary]:
-    """Replace `kernel` by its versions for whole and for partial lane groups."""
+    """Replace `kernel` by its versions for whole and, where there may be such, for partial lane groups."""
     lanes = called.lanes
     domain = domain_named("product", lanes.extents)
     position = f"tid.{'xyz'[stages.rows.dimension if stages.rows else 0]}"
-    partial = clone_function(kernel, f"{kernel.name}.partial")
-    if stages.linear:
-        number_linearly(partial)
-        guard_by_lane(module, partial)
-    elif stages.box is not None:
-        guard_by_bits(module, partial, width)
-    else:
-        guard_by_lane_range(module, partial)
-    versions = [Version(kernel.name, Form.THREADS), Version(partial.name, Form.THREADS)]
+    functions = {f"{kernel.name}.w{width}": kernel}
+    if not (stages.box and options.block and is_whole(lanes, options.block)):
+        partial = clone_function(kernel, f"{kernel.name}.partial")
+        functions[f"{kernel.name}.w{width}.partial"] = partial
+        if stages.linear:
+            number_linearly(partial)
+            guard_by_lane(module, partial)
+        elif stages.box is not None:
+            guard_by_bits(module, partial, width)
+        else:
+            guard_by_lane_range(module, partial)
+    versions = [Version(function.name, Form.THREADS) for function in functions.values()]
     stages.add_lanes("lane groups", module, versions, 0, width)
     vectors: list[Function] = []
     summaries: list[VectorizationSummary] = []
-    for i, (function, name) in enumerate(
-        ((kernel, f"{kernel.name}.w{width}"), (partial, f"{kernel.name}.w{width}.partial"))
-    ):
+    for i, (name, function) in enumerate(functions.items()):
         shapes: dict[Value, Shape] = {
             a: domain.strided(1, 64, width) for a in function.args if a.name == position
         }
@@ -326,7 +327,7 @@ def _widen(
         versions[i] = Version(name, Form.LANES)
         stages.add_lanes("widening", module, versions, i, width)
     if stages.box is not None:
-        return BoxKernel(lanes, vectors[0], vectors[1], summaries[0]), summaries[0]
+        return BoxKernel(lanes, *vectors, summary=summaries[0]), summaries[0]
     if stages.rows is None:
         return LaneKernel(width, vectors[0], vectors[1], summaries[0]), summaries[0]
     rows = stages.rows

@@ -140,7 +140,7 @@ class StageLog:
     def add_lanes(
         self, name: str, module: Module, versions: Sequence[Version], changed: int, width: int
     ) -> None:
-        """Note that a pass worked on one of two `versions`, for whole and for partial lane groups.
+        """Note that a pass worked on one of the `versions`, for whole and, if there are two, for partial lane groups.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class StageLog:
         """
         if self.active:
             verify(module)
-            full, partial = versions
+            full, partial = versions[0], versions[1] if len(versions) > 1 else None
             if changed:
                 name += " (partial lane groups)"
             function = versions[changed].function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from weft.codegen.group_values import GroupValues
 from weft.codegen.lane_order import all_lanes, each_lane_group
@@ -15,14 +15,14 @@ from weft.ir import Function
 class BoxKernel:
     """A kernel widened for boxes of threads.
 
-    `full` runs all lanes; `partial` has a parameter more, a bit for each lane that runs. `summary` says what became of
-    the full version.
+    `full` runs all lanes; `partial` has a parameter more, a bit for each lane that runs, and is None where all always
+    do. `summary` says what became of the full version.
     """
 
     lanes: LaneSpace
     full: Function
-    partial: Function
-    summary: VectorizationSummary
+    partial: Function | None = None
+    summary: VectorizationSummary = field(kw_only=True)
 
 
 def run_boxes(group: GroupValues, kernel: BoxKernel) -> None:
@@ -30,6 +30,9 @@ def run_boxes(group: GroupValues, kernel: BoxKernel) -> None:
     builder, function = group.builder, group.function
     with each_lane_group(group, kernel.lanes, False) as box:
         arguments = group.thread_args(box.tid)
+        if kernel.partial is None:
+            builder.call(kernel.full, arguments)
+            return
         whole, some, after = (function.add_block(f"box.{n}") for n in ("whole", "some", "done"))
         everyone = builder.icmp("eq", box.lanes, all_lanes(kernel.lanes.width))
         builder.cond_br(everyone, whole, some)

@@ -133,7 +133,7 @@ def _parts(kernel: Function, program: GroupProgram) -> list[Function]:
     if program is None:
         return [kernel]
     bounds = program.bounds if isinstance(program, RowKernel) else None
-    return [program.full, program.partial, *([bounds] if bounds is not None else [])]
+    return [f for f in (program.full, program.partial, bounds) if f is not None]
 
 
 def _load_argument(builder: Builder, args: Value, index: int, type: Type) -> Value:
