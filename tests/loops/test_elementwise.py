@@ -116,6 +116,19 @@ def test_numbers_that_do_not_fit_are_refused() -> None:
             combine(small, number)
 
 
+def test_errors_of_the_function_are_its_own() -> None:
+    @weft.vectorize
+    def checked(x):
+        if x > 9.0:
+            raise OverflowError("too much")
+        return x
+
+    for _ in range(2):
+        assert checked(np.ones(3)).sum() == 3
+        with pytest.raises(OverflowError, match="too much"):
+            checked(np.full(3, 10.0))
+
+
 def test_signatures_convert_what_they_can_take_safely() -> None:
     @weft.vectorize(["float32(float32, float32)", "float64(float64, float64)"])
     def mean(x, y):

@@ -112,21 +112,23 @@ class CompiledFunction:
             An array could not be made.
         """
         try:
-            return self.run(self._packer.pack(args, checked=True), args)
+            slots = self.pack(self._packer.pack(args, checked=True))
         except (struct.error, OverflowError):
             raise self._packer.blame(args) from None
+        return self.run(slots, args)
 
-    def run(self, values: Sequence[Any], args: Sequence[Any] = ()) -> Any:
-        """Run the function on the values of its slots, which are those of its arguments one after the other.
-
-        A result that leads into an array needs the arguments too.
+    def pack(self, values: Sequence[Any]) -> bytes:
+        """Lay out the values of the slots, which are those of the arguments one after the other.
 
         Raises
         ------
         struct.error, OverflowError
-            A number does not fit its slot; nothing has run.
+            A number does not fit its slot.
         """
-        slots = self._format.pack(*values)
+        return self._format.pack(*values)
+
+    def run(self, slots: bytes, args: Sequence[Any] = ()) -> Any:
+        """Run the function on packed slots; a result that leads into an array needs the arguments too."""
         if self._parallel:
             prepare_pool()
         memory = self._memory()

@@ -72,9 +72,10 @@ class ContiguousLoop:
         result = np.empty(shape, self.dtype) if out is None else out
         slots += (data_pointer(result), result.size)
         try:
-            self.compiled.run(slots)
+            packed = self.compiled.pack(slots)
         except (struct.error, OverflowError):
             return None
+        self.compiled.run(packed)
         return result if shape or out is not None else result[()]
 
     def takes(self, out: Any, given: Contiguous, args: Sequence[Any]) -> bool:
