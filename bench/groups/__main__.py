@@ -16,18 +16,20 @@ from bench.speed.tables import Result, compile_times, ratios, summary
 
 def main() -> None:
     options = arguments("Measure work-group kernels beside OpenCL runtimes and loops.", ROWS)
+    rows = [row for row in ROWS if not options.rows or row.name in options.rows]
+    expected = {row.name: row.make().expected() for row in rows}
     results: list[Result] = []
-    for row in (row for row in ROWS if not options.rows or row.name in options.rows):
-        expected = row.make().expected()
-        for threads in options.threads:
-            cpu_time = options.cpu_time and threads == 1
-            orders = [Order(row.name, peer, threads, expected, cpu_time, options.width) for peer in PEERS]
-            with ExitStack() as running:
-                children = [running.enter_context(closing(Child(order))) for order in orders]
+    for threads in options.threads:
+        cpu_time = options.cpu_time and threads == 1
+        with ExitStack() as running:
+            orders = (Order(peer, threads, cpu_time, options.width) for peer in PEERS)
+            children = [running.enter_context(closing(Child(order))) for order in orders]
+            for row in rows:
+                peers = [child.peer(row.name, expected[row.name]) for child in children]
                 title = f"{row.title}, {threads} thread{'s' * (threads > 1)}"
-                comparison = compare(title, [child.peer for child in children], options.rounds)
-            results.append(Result(row, threads, comparison))
-            print(output.table(comparison), end="\n\n", flush=True)
+                comparison = compare(title, peers, options.rounds)
+                results.append(Result(row, threads, comparison))
+                print(output.table(comparison), end="\n\n", flush=True)
     print(summary(results))
     print(f"\n{ratios(results)}")
     print(f"\n{compile_times(results)}")

@@ -1,4 +1,4 @@
-"""Each peer in a process of its own.
+"""Each peer in a process of its own, which measures one row after the other.
 
 Thread pools, floating-point modes and pinned cores of one disturb no other, and one that crashes fails alone.
 """
@@ -23,36 +23,39 @@ _CONTEXT = multiprocessing.get_context("spawn")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a process is to measure: a peer at a row, on so many cores that no other thread of its may leave."""
+    """Which peer a process measures, on so many cores, and what it counts: time, or its own CPU time."""
 
-    row: str
     peer: str
     threads: int
-    expected: tuple[np.ndarray, ...]
-    cpu_time: bool
-    width: int | None
+    cpu_time: bool = False
+    width: int | None = None
 
 
 class Child:
-    """A process that prepares a peer when asked to, then checks and samples it."""
+    """A process that prepares a peer for a row when asked to, then checks and samples it."""
 
     def __init__(self, order: Order) -> None:
-        self.peer = Peer(order.peer, self._prepare)
+        self._name = order.peer
         self._connection, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=_serve, args=(theirs, order), daemon=True)
         self._process.start()
         theirs.close()
+
+    def peer(self, row: str, expected: tuple[np.ndarray, ...]) -> Peer:
+        """Return the peer at a row, whose results should be the `expected` ones."""
+
+        def prepare() -> Prepared:
+            compile_seconds = self._ask("prepare", row, expected)
+            return Prepared(lambda: self._ask("sample"), lambda: self._ask("check"), compile_seconds)
+
+        return Peer(self._name, prepare)
 
     def close(self) -> None:
         self._connection.close()
         self._process.join(timeout=10)
         self._process.kill()
 
-    def _prepare(self) -> Prepared:
-        compile_seconds = self._ask("prepare")
-        return Prepared(lambda: self._ask("sample"), lambda: self._ask("check"), compile_seconds)
-
-    def _ask(self, wanted: str) -> Any:
+    def _ask(self, *wanted: object) -> Any:
         try:
             self._connection.send(wanted)
             answer = self._connection.recv()
@@ -67,30 +70,36 @@ class Child:
 def _serve(connection: Connection, order: Order) -> None:
     # Before any library counts the cores.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-order.threads :])
+    prepared: Prepared | None = None
     with tempfile.TemporaryDirectory() as folder:
-        prepared: Prepared | None = None
         while True:
             try:
-                wanted = connection.recv()
+                wanted, *details = connection.recv()
             except EOFError:
                 return
+            answer: object
             try:
-                if prepared is None:
-                    prepared = _prepared(order, Path(folder))
-                answers = {"sample": prepared.sample, "check": prepared.check}
-                connection.send(answers[wanted]() if wanted in answers else prepared.compile_seconds)
+                if wanted == "prepare":
+                    # The arrays of the row before are not needed any more.
+                    prepared = None
+                    prepared = _prepared(order, *details, Path(tempfile.mkdtemp(dir=folder)))
+                    answer = prepared.compile_seconds
+                else:
+                    assert prepared is not None
+                    answer = prepared.sample() if wanted == "sample" else prepared.check()
             except ImportError as error:
-                connection.send(ImportError(str(error)))
+                answer = ImportError(str(error))
             except Exception as error:
-                connection.send(RuntimeError(f"{type(error).__name__}: {error}"))
+                answer = RuntimeError(f"{type(error).__name__}: {error}")
+            connection.send(answer)
 
 
-def _prepared(order: Order, folder: Path) -> Prepared:
+def _prepared(order: Order, name: str, expected: tuple[np.ndarray, ...], folder: Path) -> Prepared:
     from bench.groups.peers import PEERS
     from bench.groups.rows import ROWS
     from bench.speed.peers import Task
 
-    row = next(row for row in ROWS if row.name == order.row)
+    row = next(row for row in ROWS if row.name == name)
     clock = time.process_time if order.cpu_time else time.perf_counter
-    task = Task(row, row.make(), order.expected, order.width, clock)
+    task = Task(row, row.make(), expected, order.width, clock)
     return PEERS[order.peer](task, order.threads, folder)

@@ -67,9 +67,9 @@ def test_opencl_computes_the_same(tmp_path: Path) -> None:
 
 
 def test_what_goes_wrong_in_a_process_is_raised_here() -> None:
-    child = Child(Order("no such row", "gcc", 1, (), cpu_time=False, width=None))
+    child = Child(Order("gcc", threads=1))
     with pytest.raises(RuntimeError, match="StopIteration"):
-        child.peer.prepare()
+        child.peer("no such row", ()).prepare()
     child.close()
 
 
