@@ -33,7 +33,7 @@ def test_runs_are_neighbours_and_shared_elements_are_the_same(extents: tuple[int
     rng = random.Random(f"runs {extents}")
     lanes, domain = LaneSpace(extents), Product(extents)
     found = 0
-    for strides in itertools.product((0, 4, 8, 32, SYMBOLIC, None), repeat=len(extents)):
+    for strides in itertools.product((0, 4, -4, 8, 32, SYMBOLIC, None), repeat=len(extents)):
         shape = domain.strided(strides, 64, exact=False)
         dims = [d for d in range(len(extents)) if rng.random() < 0.7]
         runs = find_runs(extents, shape, 4, dims)
@@ -47,7 +47,8 @@ def test_runs_are_neighbours_and_shared_elements_are_the_same(extents: tuple[int
         for t, value in enumerate(values):
             assert value == values[lanes.at_origin(t, runs.same)], (strides, runs)
         for k, t in enumerate(own):
-            assert values[t] == values[own[k - k % runs.length]] + 4 * (k % runs.length), (strides, runs)
+            step = -4 if runs.downward else 4
+            assert values[t] == values[own[k - k % runs.length]] + step * (k % runs.length), (strides, runs)
     assert found or len(extents) == 1
 
 

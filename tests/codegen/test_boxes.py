@@ -35,6 +35,7 @@ entry:
   %pitched = mul i64 %y, %n
   %twice = shl i64 %x, 1
   %back = sub i64 14, %twice
+  %down = sub i64 7, %x
   %odd = add i64 %x, %pitched
   %odd32 = trunc i64 %odd to i32
   %some = icmp ugt i32 %odd32, %u
@@ -67,6 +68,7 @@ FORMS = {
     "%x": (r"load <8 x i32>", 1),
     "%pitched": (r"load i32", 2),
     "%y": (r"load <2 x i32>", 1),
+    "%down + %pitched": (r"load <8 x i32>", 2),
     "%twice + %pitched": (r"load <8 x i32>", 4),
     "%back + %pitched": (r"load <8 x i32>", 4),
 }

@@ -17,11 +17,15 @@ from weft.analysis.shapes.shape import Shape
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """How an access falls into runs; with a length of 1, into elements that several lanes share."""
+    """How an access falls into runs; with a length of 1, into elements that several lanes share.
+
+    `downward` if each lane of a run accesses the element before that of the lane before it.
+    """
 
     same: tuple[int, ...]
     length: int
     count: int
+    downward: bool = False
 
 
 def find_runs(extents: Extents, address: Shape, size: int, may_share: Collection[int]) -> Runs | None:
@@ -38,8 +42,10 @@ def find_runs(extents: Extents, address: Shape, size: int, may_share: Collection
     same = tuple(d for d in wide if address.strides[d] == 0 and d in may_share)
     rest = [d for d in wide if d not in same]
     length = 1
-    while rest and address.strides[rest[0]] == size * length:
+    downward = bool(rest) and address.strides[rest[0]] == -size
+    step = -size if downward else size
+    while rest and address.strides[rest[0]] == step * length:
         length *= known[rest.pop(0)]
     if not same and length == 1:
         return None
-    return Runs(same, length, prod(known[d] for d in rest))
+    return Runs(same, length, prod(known[d] for d in rest), downward)

@@ -58,7 +58,7 @@ def load_runs(w: Widening, load: Instruction, runs: Runs) -> Value:
         loaded: Value = _gather(w, load, own)
     else:
         parts = [own[k : k + runs.length] for k in range(0, len(own), runs.length)]
-        loaded = concatenated(w.builder, [_load_run(w, load, lanes) for lanes in parts])
+        loaded = concatenated(w.builder, [_load_run(w, load, lanes, runs.downward) for lanes in parts])
     if len(own) == w.lanes.width:
         return loaded
     return w.builder.shuffle(loaded, Poison(loaded.type), server)
@@ -69,9 +69,9 @@ def store_runs(w: Widening, store: Instruction, runs: Runs) -> None:
     value, pointer = store.operands
     data = w.vector(value)
     for first in range(0, w.lanes.width, runs.length):
-        lanes = range(first, first + runs.length)
+        lanes = _upward(range(first, first + runs.length), runs.downward)
         part = w.builder.shuffle(data, Poison(data.type), lanes)
-        address, align = lane_value(w, pointer, first), _align(w, store)
+        address, align = lane_value(w, pointer, lanes[0]), _align(w, store)
         if w.mask is None:
             built = w.builder.store(part, address, align)
         else:
@@ -80,15 +80,25 @@ def store_runs(w: Widening, store: Instruction, runs: Runs) -> None:
         built.loc = store.loc
 
 
-def _load_run(w: Widening, load: Instruction, lanes: Sequence[int]) -> Value:
+def _load_run(w: Widening, load: Instruction, lanes: Sequence[int], downward: bool) -> Value:
+    """Load the elements of a run, in the order of its lanes."""
     type, align = VectorType(load.type, len(lanes)), _align(w, load)
-    address = lane_value(w, load.operands[0], lanes[0])
+    upward = _upward(lanes, downward)
+    address = lane_value(w, load.operands[0], upward[0])
     if w.mask is None:
         built = w.builder.load(type, address, align=align, name=load.name)
     else:
-        built = masked_load(w, type, address, w.builder.shuffle(w.mask, Poison(w.mask.type), lanes), align)
+        mask = w.builder.shuffle(w.mask, Poison(w.mask.type), upward)
+        built = masked_load(w, type, address, mask, align)
     built.loc = load.loc
-    return built
+    if not downward:
+        return built
+    return w.builder.shuffle(built, Poison(type), range(len(lanes) - 1, -1, -1))
+
+
+def _upward(lanes: Sequence[int], downward: bool) -> Sequence[int]:
+    """The lanes of a run in the order of memory."""
+    return lanes[::-1] if downward else lanes
 
 
 def _elements(w: Widening, load: Instruction, own: Sequence[int], server: Sequence[int]) -> Value:
