@@ -85,6 +85,15 @@ def test_speedup_is_over_the_fastest_peer_and_goals_ask_one_thread_only() -> Non
     assert [goal.met for goal in goals] == [False, False]
 
 
+def test_loops_take_the_place_of_kernels_where_they_were_measured() -> None:
+    kernel, loops = result(0, 1.0, 16.0), result(1, 1.0, 16.0)
+    for r, status in ((kernel, Status.FAILED), (loops, Status.MEASURED)):
+        r.comparison.measurements.insert(1, Measurement("weft.jit", status, seconds=[2.0]))
+    (found,) = tables.of_loops([kernel, loops])
+    assert found.row is ROWS[1] and found.comparison.ratio("gcc") == 8.0
+    assert "weft.jit is so many times as fast" in tables.ratios([found])
+
+
 def test_compilation_is_reported_apart() -> None:
     measured = result(0, 0.001, 0.016)
     measured.comparison.measurements[1].compile_seconds = 0.25
