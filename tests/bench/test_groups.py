@@ -10,7 +10,7 @@ from bench.groups import loops, opencl_runtimes, peers, rows, tables
 from bench.groups.processes import Child, Order
 from bench.harness import Comparison, Measurement, Status
 from bench.speed.peers import Task
-from bench.speed.tables import Result
+from bench.speed.tables import Result, ratios
 
 SMALL = {
     "matrix_product": lambda: rows.product(40),
@@ -85,4 +85,4 @@ def test_goals_are_means_over_runtimes_each_row_and_scaling() -> None:
     assert [goal.met for goal in goals] == [True, True, True, True, True, False, True, False, True]
     assert "two threads" in goals[-1].text and "2.00" in goals[-1].text
     assert len(tables.goals(results, scaling=False)) == len(goals) - 1
-    assert "0.80" in tables.ratios(results)
+    assert "0.80" in ratios(results)
