@@ -14,7 +14,7 @@ Truth = bool | None
 """None is poison."""
 
 
-def elif_chain(order: tuple[int, ...]) -> Function:
+def elif_chain(order: tuple[int, ...], *, last_first: bool = False) -> Function:
     """
          p?                 blended in `order`, from the innermost select outwards
         /  \\
@@ -27,12 +27,19 @@ def elif_chain(order: tuple[int, ...]) -> Function:
     function = Function("f", FunctionType(I1, (I1,) * 7), ("p", "c", "d", "a", "b", "x", "y"))
     Module("m").add_function(function)
     p, c, d, *values = function.args
-    build = Builder(function.add_block("entry"))
+    entry = function.add_block("entry")
+    build = Builder(entry)
     second = negated(build, p)
     third = both(build, second, negated(build, c))
     edges = [p, both(build, second, c), both(build, third, d), both(build, third, negated(build, d))]
     blend: Value = values[order[0]]
     for index in order[1:]:
+        if index == order[-1]:
+            last = function.add_block("last", after=entry)
+            build.br(last)
+            if last_first:
+                function.blocks.reverse()
+            build.at_end(last)
         blend = build.select(edges[index], values[index], blend)
     build.ret(blend)
     return function
@@ -65,8 +72,9 @@ def test_values_stay_where_they_were_defined(order: tuple[int, ...], count: int)
     assert all(new is old for old, new in zip(before, after, strict=True) if old is not None)
 
 
-def test_no_mask_is_left_of_a_chain() -> None:
-    function = elif_chain((0, 1, 2, 3))
+@pytest.mark.parametrize("last_first", [False, True])
+def test_no_mask_is_left_of_a_chain(last_first: bool) -> None:
+    function = elif_chain((0, 1, 2, 3), last_first=last_first)
     nest_selects(function)
     remove_dead_instructions(function)
     assert not [i for i in function.instructions() if i.op == "select" and i.operands[2] == FALSE]

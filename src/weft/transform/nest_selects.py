@@ -15,15 +15,15 @@ from weft.ir import FALSE, TRUE, Builder, Function, Instruction, Value
 def nest_selects(function: Function) -> int:
     """Rewrite the selects of `function` that are such a blend; how many times."""
     count = 0
-    for instruction in list(function.instructions()):
-        while instruction.op == "select" and _nest(instruction):
+    for select in [i for i in function.instructions() if i.op == "select"]:
+        while select.block is not None and _nest(select):
             count += 1
     return count
 
 
 def _nest(outer: Instruction) -> bool:
     inner = outer.operands[2]
-    if not isinstance(inner, Instruction) or inner.op != "select" or len(inner.users) > 1:
+    if not isinstance(inner, Instruction) or inner.op != "select" or inner.users != {outer: 1}:
         return False
     ours, theirs = _conjunction(outer.operands[0]), _conjunction(inner.operands[0])
     if ours is None or theirs is None or ours[0] is not theirs[0]:
