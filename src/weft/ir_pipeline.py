@@ -38,6 +38,7 @@ from weft.target.reading import declaration_in, read_foreign
 from weft.target.vector_math import MathSymbol, math_finder
 from weft.transform.hoist_invariants import hoist_invariants
 from weft.transform.inline_marks import mark_for_inlining
+from weft.transform.scalar_signatures import give_scalar_signatures
 from weft.transform.single_lane import run_single_lane
 
 
@@ -67,8 +68,13 @@ class VectorizedModule:
         return write_module(self.module, plain=True)
 
 
-def canonical_module(text: str, spec: TargetSpec, filename: str = "") -> Module:
+def canonical_module(text: str, spec: TargetSpec, filename: str = "", wanted: str | None = None) -> Module:
     """Read LLVM IR and bring it into the form that analysis starts from.
+
+    Parameters
+    ----------
+    wanted
+        A function that is to be vectorized: it gets a version with scalar parameters, if it has others.
 
     Raises
     ------
@@ -77,7 +83,8 @@ def canonical_module(text: str, spec: TargetSpec, filename: str = "") -> Module:
     """
     module, text = read_foreign(text, filename)
     adopted = adopt_lane_operations(module, lambda name: declaration_in(text, filename, name))
-    if mark_for_inlining(module) or adopted:
+    apart = give_scalar_signatures(module, wanted)
+    if mark_for_inlining(module) or adopted or apart:
         text = write_module(module, plain=True)
     return read_module(optimize(text, CANONICAL, spec.machine), filename=filename)
 

@@ -73,10 +73,12 @@ def _remark_instruction(log: RemarkLog, instruction: Instruction, what: str) -> 
     span = span_of(instruction)
     if what in MEMORY_REMARKS:
         log.add(RemarkKind.MEMORY, MEMORY_REMARKS[what].format(op=instruction.op), span)
+    elif what == "target by target":
+        message = "this call runs once for each function that an active lane's pointer leads to"
+        log.add(RemarkKind.TRANSFORM, message, span, pass_name="widening")
     else:
-        subject = (
-            f"the call of {instruction.callee_name}" if instruction.op == "call" else f"this {instruction.op}"
-        )
+        name = instruction.callee_name if instruction.op == "call" else None
+        subject = f"the call of {name}" if name is not None else f"this {instruction.op}"
         log.add(RemarkKind.LANE_BY_LANE, f"{subject} runs once for each active lane", span)
 
 

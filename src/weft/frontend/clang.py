@@ -27,6 +27,28 @@ OPTIONS = (
     *("-fno-math-errno", "-fopenmp-simd"),
 )
 
+_CPP_OPTIONS = ("-fno-exceptions", "-gline-tables-only")
+"""Lanes cannot unwind one by one; and what headers define would be most of the debug information."""
+
+_LIBCXX = (
+    *(
+        "_LIBCPP_ABI_VERSION=1",
+        "_LIBCPP_ABI_NAMESPACE=__1",
+        "_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_NONE",
+    ),
+    "_LIBCPP_ASSERTION_SEMANTIC_DEFAULT=_LIBCPP_ASSERTION_SEMANTIC_IGNORE",
+    *(
+        "_LIBCPP_HAS_THREADS=1",
+        "_LIBCPP_HAS_MONOTONIC_CLOCK",
+        "_LIBCPP_HAS_LOCALIZATION",
+        "_LIBCPP_HAS_UNICODE",
+    ),
+    *("_LIBCPP_HAS_WIDE_CHARACTERS", "_LIBCPP_HAS_RANDOM_DEVICE", "_LIBCPP_HAS_TERMINAL"),
+    *("_LIBCPP_HAS_FILESYSTEM=1", "_LIBCPP_HAS_TIME_ZONE_DATABASE", "_LIBCPP_HAS_MUSL_LIBC=0"),
+    *("_LIBCPP_HAS_VENDOR_AVAILABILITY_ANNOTATIONS=0", "_LIBCPP_PSTL_BACKEND_SERIAL"),
+)
+"""What a configured libc++ defines of itself; the wheel's is not configured."""
+
 _DIAGNOSTIC = re.compile(
     r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.M
 )
@@ -47,11 +69,12 @@ def find_clang(triple: str, language: str = "c") -> list[str]:
         library = Path(wheel.origin).with_name("lib")
         headers = library / "libc" / "include"
         folders = [
-            *([library / "libcxx" / "include"] if language == "c++" else []),
+            *([library / name / "include" for name in ("libcxx", "libcxxabi")] if language == "c++" else []),
             library / "include",
             *(headers / name for name in _glibc_headers(triple.split("-")[0])),
         ]
         command = [sys.executable, "-m", "ziglang", "clang", "-nostdinc"]
+        command += [f"-D{definition}" for definition in _LIBCXX] if language == "c++" else []
         return command + [text for folder in folders for text in ("-isystem", str(folder))]
     found = shutil.which("clang")
     if found is None:
@@ -85,7 +108,7 @@ def compile_c(file: Path, triple: str, options: Sequence[str] = ()) -> str:
     """
     language = SUFFIXES[file.suffix]
     command = [*find_clang(triple, language), f"--target={triple}", "-x", language, *OPTIONS, *options]
-    command += [str(file), "-o", "-"]
+    command += [*(_CPP_OPTIONS if language == "c++" else ()), str(file), "-o", "-"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise _refused(done.stderr, file)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from weft.ir import Function
 from weft.ir.types import FloatType, IntType, PointerType, Type, VectorType
 
@@ -22,9 +24,15 @@ def c_declaration(function: Function) -> str | None:
     if any(name is None for name in names):
         return None
     parameters = ", ".join(
-        f"{name} {a.name}".rstrip() for name, a in zip(names[1:], function.args, strict=True)
+        f"{name} {_identifier(a.name)}".rstrip() for name, a in zip(names[1:], function.args, strict=True)
     )
     return "\n".join([*lines, f"{names[0]} {function.name}({parameters or 'void'});", ""])
+
+
+def _identifier(name: str) -> str:
+    """A parameter's name as C can have it; none where LLVM has but a number for it."""
+    text = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return "" if text[:1].isdigit() else text
 
 
 def _name(type: Type) -> str | None:

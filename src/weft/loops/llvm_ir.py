@@ -18,8 +18,7 @@ from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
 from weft.frontend.clang import SUFFIXES, compile_c
 from weft.ir import Function, Module
-from weft.ir.layout import DataLayout, parse_datalayout
-from weft.ir.types import PointerType
+from weft.ir.layout import parse_datalayout
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.ir_pipeline import (
@@ -30,14 +29,15 @@ from weft.ir_pipeline import (
     vectorize_loops,
 )
 from weft.loops.c_header import c_declaration
+from weft.loops.parameters import simd_parameters
 from weft.machine.host import host
 from weft.machine.targets import ISAS, Isa
-from weft.machine.vector_abi import VectorParameter, vector_name
-from weft.report.arguments import accessed_bytes, initial_shapes
+from weft.machine.vector_abi import vector_name
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
 from weft.target.passes import WHOLE, optimize
 from weft.target.vector_math import math_finder
+from weft.transform.scalar_signatures import Origin, version_of
 
 MASKS = ("none", "last")
 
@@ -153,7 +153,7 @@ def vectorize_ir(
     """
     spec, isa = _target(target)
     text, file = _read(source, spec, clang_options)
-    module = canonical_module(text, spec, file)
+    module = canonical_module(text, spec, file, None if loop is not None else function)
     chosen = chosen_function(module, function)
     if width is not None and (width < 1 or width & (width - 1)):
         raise ArgumentError(f"{width} lanes: the number of lanes is a power of two")
@@ -181,39 +181,31 @@ def _whole_function(
     spec: TargetSpec,
     isa: Isa,
 ) -> tuple[VectorizedModule, Function]:
-    domain = domain_named("product", (width,))
-    layout = parse_datalayout(module.datalayout)
-    shapes = initial_shapes(function, signature, domain, layout, {})
+    version, origins = version_of(module, function.name) or (
+        function,
+        [Origin(i) for i in range(len(function.args))],
+    )
+    domain, layout = domain_named("product", (width,)), parse_datalayout(module.datalayout)
+    parameters = simd_parameters(function, version, origins, signature, domain, layout)
     if name is None:
-        parameters = [_parameter(function, signature, i, layout) for i in range(len(function.args))]
-        name = vector_name(isa, masked, width, parameters, function.name)
+        name = vector_name(isa, masked, width, parameters.named, function.name)
     if name in module.functions:
         raise ArgumentError(f"the module has a function {name} already", hint="give another name")
     wanted = signature.result.kind if signature.result is not None else None
     result = VectorizedModule(module)
     find_math = math_finder(result.math, spec)
     vector, summary = vectorize_whole_function(
-        module, function, dict(shapes), width, name, find_math, isa,
+        module, version, parameters.shapes, width, name, find_math, isa,
         masked=masked, scalar_result=wanted != "T",
     )  # fmt: skip
     if wanted == "U" and vector.fn_type.result.is_vector:
         raise ArgumentError(f"the result of {function.name} differs from lane to lane, and is not uniform")
     remark_vectorization(result.remarks, function.name, "as asked for", summary)
+    if version is not function:
+        version.linkage.linkage = "internal"
     leave_to_one_lane(module)
     verify(module)
     return result, vector
-
-
-def _parameter(function: Function, signature: Signature, index: int, layout: DataLayout) -> VectorParameter:
-    shape = signature.argument(index)
-    if shape.kind == "T":
-        return VectorParameter(None, shape.alignment)
-    if shape.kind == "U":
-        return VectorParameter(0, shape.alignment)
-    stride = 1 if shape.kind == "C" else shape.stride
-    if shape.kind == "C" and isinstance(function.args[index].type, PointerType):
-        stride = accessed_bytes(function.args[index], layout)
-    return VectorParameter(stride, shape.alignment)
 
 
 def _target(name: str) -> tuple[TargetSpec, Isa]:

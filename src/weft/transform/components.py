@@ -89,7 +89,7 @@ class Parts:
             assert isinstance(value, Instruction) and value.block is not None
             following = value.block.instructions
             builder = Builder(before=following[following.index(value) + 1])
-        return [_extract(builder, value, c.path) for c in components_of(value.type) or ()]
+        return [extract_component(builder, value, c.path) for c in components_of(value.type) or ()]
 
     def whole(self, value: Value, before: Instruction) -> Value:
         """A value that is needed whole, put together where it is not."""
@@ -99,7 +99,7 @@ class Parts:
         builder = Builder(before=before)
         result: Value = Poison(value.type)
         for component, part in zip(components_of(value.type) or (), known, strict=True):
-            result = _insert(builder, result, part, component.path)
+            result = insert_component(builder, result, part, component.path)
         return result
 
     def replace(self, instruction: Instruction) -> bool:
@@ -141,7 +141,7 @@ class Parts:
                 part.add_incoming(component, source)
 
 
-def _extract(builder: Builder, value: Value, path: tuple[int, ...]) -> Value:
+def extract_component(builder: Builder, value: Value, path: tuple[int, ...]) -> Value:
     """A component, through structs and arrays first and through a vector last."""
     outer, inner = _split_path(value.type, path)
     if outer:
@@ -149,7 +149,8 @@ def _extract(builder: Builder, value: Value, path: tuple[int, ...]) -> Value:
     return builder.extract_element(value, ConstInt(I32, inner)) if inner is not None else value
 
 
-def _insert(builder: Builder, whole: Value, part: Value, path: tuple[int, ...]) -> Value:
+def insert_component(builder: Builder, whole: Value, part: Value, path: tuple[int, ...]) -> Value:
+    """A value with another component, put in where `extract_component` takes it out."""
     outer, inner = _split_path(whole.type, path)
     if inner is None:
         return builder.insert_value(whole, part, outer)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening
+from weft.codegen.widen.indirect_calls import known_targets, widen_indirect_call
 from weft.codegen.widen.intrinsics import is_hint, widen_intrinsic
 from weft.codegen.widen.lane_loop import for_each_active_lane
 from weft.codegen.widen.representation import depends_on_arguments_only
 from weft.codegen.widen.simd_calls import SimdFunction, call_simd, signature_of_call
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstFloat, Function, Instruction, Poison, Value
+from weft.ir.constants import InlineAsm
 from weft.ir.intrinsics import is_lane_operation
 from weft.ir.locations import span_of
 from weft.ir.types import FloatType, FunctionType, VectorType
@@ -44,12 +46,14 @@ def widen_call(w: Widening, call: Instruction, find_math: FindMath) -> None:
         call_simd(w, call, simd)
     elif (math := find_math(name, w.lanes.width)) is not None:
         _call_math(w, call, math)
-    else:
-        _require_no_warp_operations(call)
+    elif isinstance(call.callee, Function | InlineAsm):
+        _require_no_warp_operations(call.callee)
         w.remark(call, "lane by lane")
         _call_each(w, call)
         if call in w.kept:
             w.set_scalar(call, of_an_active_lane(w, call))
+    else:
+        _call_indirectly(w, call)
 
 
 def _simd_version(w: Widening, call: Instruction) -> SimdFunction | None:
@@ -59,10 +63,20 @@ def _simd_version(w: Widening, call: Instruction) -> SimdFunction | None:
     return w.find_simd(callee, signature_of_call(w, call))
 
 
-def _require_no_warp_operations(call: Instruction) -> None:
+def _call_indirectly(w: Widening, call: Instruction) -> None:
+    targets = known_targets(w, call)
+    if widen_indirect_call(w, call, targets):
+        w.remark(call, "target by target")
+        return
+    for target in targets:
+        _require_no_warp_operations(target)
+    w.remark(call, "lane by lane")
+
+
+def _require_no_warp_operations(called: Value) -> None:
     """Raise an error when the called function asks other lanes: it cannot run for one lane after the other."""
     seen: set[Function] = set()
-    work = [call.callee]
+    work = [called]
     while work:
         function = work.pop()
         if not isinstance(function, Function) or function in seen:
@@ -165,18 +179,12 @@ def _joined(w: Widening, parts: list[Value], lanes: int) -> Value:
 
 def _call_each(w: Widening, call: Instruction) -> None:
     """Call the scalar function for each active lane in turn."""
-    operands = list(call.args)
-    callee = call.callee
-    indirect = [] if isinstance(callee, Function) else [callee]
 
     def body(here: list[Value]) -> Value:
-        target = here[-1] if indirect else callee
-        copy = Instruction(
-            "call", call.type, [*here[: len(operands)], target], attrs=call.attrs, loc=call.loc
-        )
+        copy = Instruction("call", call.type, [*here, call.callee], attrs=call.attrs, loc=call.loc)
         return w.builder.insert(copy)
 
-    result = for_each_active_lane(w, call.type, [*operands, *indirect], body)
+    result = for_each_active_lane(w, call.type, call.args, body)
     if result is not None:
         w.set_vector(call, result)
 

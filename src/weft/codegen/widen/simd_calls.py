@@ -42,13 +42,18 @@ def _step(w: Widening, value: Value) -> int | None:
     return stride if isinstance(stride, int) else VARYING
 
 
+def simd_arguments(w: Widening, call: Instruction, simd: SimdFunction) -> list[Value]:
+    """The arguments of a call as the version takes them, but for the mask."""
+    return [
+        w.vector(a) if step is None else w.scalar(a)
+        for a, step in zip(call.args, simd.signature.steps, strict=True)
+    ]
+
+
 def call_simd(w: Widening, call: Instruction, simd: SimdFunction) -> None:
     """Call the version once; not at all where no lane is active, so that a recursion ends."""
     builder, signature = w.builder, simd.signature
-    args = [
-        w.vector(a) if step is None else w.scalar(a)
-        for a, step in zip(call.args, signature.steps, strict=True)
-    ]
+    args = simd_arguments(w, call, simd)
     if signature.masked:
         args.append(w.active())
     some = w.some_active()
