@@ -131,11 +131,11 @@ def test_arrays_and_constants_of_the_module_are_part_of_the_key(monkeypatch):
 
 
 def sums(x, out):
-    s = cuda.shared.array(8, dtype=np.float32)
+    s = cuda.shared.array(64, dtype=np.float32)
     t = cuda.threadIdx.x
     s[t] = x[t * 3]
     cuda.syncthreads()
-    out[t] = s[7 - t]
+    out[t] = s[cuda.blockDim.x - 1 - t]
 
 
 def test_remarks_come_with_the_code():
@@ -145,3 +145,18 @@ def test_remarks_come_with_the_code():
     assert any("across this barrier" in remark.message and remark.span.line for remark in first.remarks)
     assert [str(remark) for remark in second.remarks] == [str(remark) for remark in first.remarks]
     assert kernels[1].remarks == kernels[0].remarks != []
+
+
+def test_code_that_no_launch_needs_is_not_made():
+    x, out = np.arange(24, dtype=np.float32), np.zeros(8, np.float32)
+    kernels = [cuda.jit(sums) for _ in range(2)]
+    for kernel in kernels:
+        kernel[1, 8](x, out)
+        assert out.tolist() == x[21::-3].tolist()
+    (first,), (second,) = (kernel.overloads.values() for kernel in kernels)
+    assert not first.is_ready and not second.is_ready
+    assert first.timings.passes and not second.timings.passes
+    (version,) = kernels[1]._versions.values()
+    assert version.from_cache
+    kernels[1][1, 64](np.zeros(192, np.float32), np.zeros(64, np.float32))
+    assert second.is_ready and not second.from_cache

@@ -9,6 +9,7 @@ the others on. If it is known that all threads pass the same barriers and return
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from weft.codegen.arena import ArenaNeeds
@@ -170,7 +171,7 @@ class _Rounds:
         finished = ConstInt(I32, FINISHED)
         seen = self._variable()
         builder.store(finished, seen, align=4)
-        with each_lane_group(self.group, self.program.lanes, self.program.linear) as lanes:
+        with self._lane_groups(k) as lanes:
             state = builder.gep(I64, self.live, (lanes.index,))
             skip = function.add_block("next.lanes")
             live = lanes.lanes if self.program.parts[k].masked else all_lanes(self.program.width)
@@ -206,11 +207,18 @@ class _Rounds:
         """The same where all lane groups reach the same barrier, whichever it is."""
         builder, program = self.group.builder, self.program
         seen = self._variable()
-        with each_lane_group(self.group, program.lanes, program.linear) as lanes:
+        with self._lane_groups(k) as lanes:
             arguments = self._arguments(lanes, common, common_next)
             builder.store(self._call(program.parts[k], arguments, lanes, lanes.lanes), seen, align=4)
         ends = program.split.continuations[k].ends
         return builder.load(I32, seen, align=4) if len(ends) > 1 else ConstInt(I32, *ends)
+
+    def _lane_groups(self, k: int) -> AbstractContextManager[LaneGroupValues]:
+        """The loops over the lane groups that run continuation `k`."""
+        part, program = self.program.parts[k], self.program
+        functions = [f for f in (part.full, part.masked, program.settle) if f is not None]
+        alike = not any(a.is_used for f in functions for a in f.args if a.name in ("tid.y", "tid.z"))
+        return each_lane_group(self.group, program.lanes, program.linear, alike)
 
     def _variable(self) -> Value:
         """A number that lives through the loops of a round."""

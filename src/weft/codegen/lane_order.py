@@ -33,9 +33,20 @@ def all_lanes(width: int) -> ConstInt:
 
 
 @contextmanager
-def each_lane_group(group: GroupValues, lanes: LaneSpace, linear: bool) -> Iterator[LaneGroupValues]:
-    """Build the loops over the lane groups; the builder stands in the innermost body."""
-    with _each_by_number(group, lanes.width) if linear else _each_box(group, lanes) as values:
+def each_lane_group(
+    group: GroupValues, lanes: LaneSpace, linear: bool, alike: bool = False
+) -> Iterator[LaneGroupValues]:
+    """Build the loops over the lane groups; the builder stands in the innermost body.
+
+    If rows are `alike`, positions along y and z do not matter: one loop is enough for them.
+    """
+    if linear:
+        loops = _each_by_number(group, lanes.width)
+    elif alike and len(lanes.extents) == 1:
+        loops = _each_in_rows(group, lanes)
+    else:
+        loops = _each_box(group, lanes)
+    with loops as values:
         yield values
 
 
@@ -69,6 +80,22 @@ def _each_box(group: GroupValues, lanes: LaneSpace) -> Iterator[LaneGroupValues]
             number = builder.binary("add", before, _divided(builder, position, extent))
         left = [builder.binary("sub", n, p) for n, p in zip(size, (x, y, z), strict=True)]
         yield LaneGroupValues(number, (x, y, z), _lanes_inside(builder, left, lanes))
+
+
+@contextmanager
+def _each_in_rows(group: GroupValues, lanes: LaneSpace) -> Iterator[LaneGroupValues]:
+    builder, function, size = group.builder, group.function, group.local_size
+    zero, width = ConstInt(I64, 0), lanes.width
+    rows = builder.binary("mul", size[1], size[2])
+    in_row = _rounded_up(builder, size[0], width)
+    with (
+        counted_loop(builder, function, zero, rows, "row") as row,
+        counted_loop(builder, function, zero, size[0], "tx", width) as x,
+    ):
+        before = builder.binary("mul", row, in_row)
+        number = builder.binary("add", before, _divided(builder, x, width))
+        inside = _first_lanes(builder, builder.binary("sub", size[0], x), width)
+        yield LaneGroupValues(number, (x, zero, zero), inside)
 
 
 def _lanes_inside(builder: Builder, left: Sequence[Value], lanes: LaneSpace) -> Value:

@@ -22,6 +22,7 @@ from weft.runtime.shape import LaunchShape
 from weft.runtime.symbols import called_symbols
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec
+from weft.target.once import made_once
 
 if TYPE_CHECKING:
     from weft.check import CheckedLauncher
@@ -50,14 +51,12 @@ class KernelSource:
 
 
 class CompiledKernel:
-    """Machine code for one tuple of argument types.
+    """Machine code for one tuple of argument types, made when it is first launched.
 
     Attributes
     ----------
     types
         The argument types.
-    launcher
-        Runs the kernel.
     timings
         Seconds in front end, weft's passes and LLVM; all zero when the code came from the cache.
     from_cache
@@ -71,13 +70,16 @@ class CompiledKernel:
     """
 
     __slots__ = (
+        "_cache",
+        "_code",
+        "_key",
+        "_launchers",
         "_lowered",
+        "_metadata",
         "_remarks",
-        "_stored_remarks",
         "barrier_width",
         "box_width",
         "from_cache",
-        "launcher",
         "row_multiple",
         "source",
         "timings",
@@ -90,39 +92,63 @@ class CompiledKernel:
         self.timings = Timings()
         self._remarks: tuple[Remark, ...] = ()
         self._lowered: LoweredKernel | None = None
-        code, metadata, self.from_cache = self._code()
-        self._stored_remarks: list[list[Any]] = metadata["remarks"]
+        self._launchers: dict[None, Launcher | CheckedLauncher] = {}
+        self._cache = None if checking() else default_cache()
+        self._key = self._cache_key() if self._cache is not None else ""
+        entry = self._cache.get(self._key) if self._cache is not None else None
+        if entry is None:
+            # What is known of the kernel without its code may be all that is wanted: launches may need other versions.
+            entry = CacheEntry(b"", self._described())
+            if self._cache is not None:
+                self._cache.put(self._key, entry)
+        self._code = entry.code
+        self.from_cache = bool(entry.code)
+        self._metadata = entry.metadata
+        self.barrier_width: int = self._metadata["barrier_width"]
+        self.box_width: int = self._metadata["box_width"]
+        self.row_multiple: int = self._metadata["row_multiple"]
+
+    @property
+    def launcher(self) -> Launcher | CheckedLauncher:
+        """Runs the kernel."""
+        return made_once(self._launchers, None, self._make_launcher)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the code is made, or loaded."""
+        return bool(self._launchers)
+
+    def ready(self) -> CompiledKernel:
+        """The kernel, whose code is made by now."""
+        made_once(self._launchers, None, self._make_launcher)
+        return self
+
+    def _make_launcher(self) -> Launcher | CheckedLauncher:
+        source = self.source
+        code = self._loaded()
+        metadata = self._metadata
         arena = ArenaNeeds(**metadata["arena"])
-        self.barrier_width: int = metadata["barrier_width"]
-        self.box_width: int = metadata["box_width"]
-        self.row_multiple: int = metadata["row_multiple"]
-        packer = packer_for(source.name, source.parameters, types)
+        packer = packer_for(source.name, source.parameters, self.types)
         explain = functools.partial(_explain, source.name, tuple(metadata["barrier_lines"]))
-        self.launcher: Launcher | CheckedLauncher = Launcher(
+        launcher = Launcher(
             code, metadata["entry"], packer, arena.bytes, RunUnit(**metadata["run_unit"]).groups, explain
         )
         if checking():
             from weft.check import CheckedLauncher
 
-            self.launcher = CheckedLauncher(self.launcher, packer, self.lowered(), source.options)
+            return CheckedLauncher(launcher, packer, self.lowered(), source.options)
+        return launcher
 
-    def _code(self) -> tuple[LoadedCode, Mapping[str, Any], bool]:
-        """The kernel's code, what the launcher needs to know of it, and whether it was cached."""
-        cache = None if checking() else default_cache()
-        key = ""
-        if cache is not None:
-            signature = f"({', '.join(map(repr, self.types))})"
-            key = cache_key(
-                fingerprint(self.source.function), signature, self.source.options.key, *TargetSpec.host().key
-            )
-            entry = cache.get(key)
-            code = _load(entry) if entry is not None else None
-            if entry is not None and code is not None:
-                return code, entry.metadata, True
-        from weft.cuda.build import emit
+    def _cache_key(self) -> str:
+        signature = f"({', '.join(map(repr, self.types))})"
+        return cache_key(
+            fingerprint(self.source.function), signature, self.source.options.key, *TargetSpec.host().key
+        )
 
+    def _described(self) -> dict[str, Any]:
+        """What the launcher needs to know of the kernel, and users may ask."""
         lowered = self.lowered()
-        metadata = {
+        return {
             "entry": lowered.entry,
             "arena": asdict(lowered.arena),
             "run_unit": asdict(lowered.run_unit),
@@ -133,12 +159,22 @@ class CompiledKernel:
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
             "remarks": store_remarks(self._remarks, self.source.file),
         }
-        entry = CacheEntry(emit(lowered), metadata)
-        if cache is not None:
-            cache.put(key, entry)
-        symbols = called_symbols(metadata["math"])
+
+    def _loaded(self) -> LoadedCode:
+        """The kernel's code, from the cache if it is there and can be linked."""
+        code = _load(self._code, self._metadata) if self._code else None
+        if code is not None:
+            return code
+        from weft.cuda.build import emit
+
+        self.from_cache = False
+        self._metadata = self._described()
+        self._code = emit(self.lowered())
+        if self._cache is not None:
+            self._cache.put(self._key, CacheEntry(self._code, self._metadata))
+        symbols = called_symbols(self._metadata["math"])
         assert symbols is not None
-        return load_object(entry.code, [lowered.entry], symbols), metadata, False
+        return load_object(self._code, [self._metadata["entry"]], symbols)
 
     def lowered(self) -> LoweredKernel:
         """The kernel as LLVM text before the final pipeline; compiled again when the code was cached."""
@@ -153,7 +189,7 @@ class CompiledKernel:
     @property
     def remarks(self) -> tuple[Remark, ...]:
         """What was decided in compiling, be it long ago."""
-        return restore_remarks(self._stored_remarks, self.source.file)
+        return restore_remarks(self._metadata["remarks"], self.source.file)
 
     def llvm(self) -> str:
         from weft.cuda.build import llvm
@@ -166,11 +202,11 @@ class CompiledKernel:
         return assembly(self.lowered())
 
 
-def _load(entry: CacheEntry) -> LoadedCode | None:
+def _load(code: bytes, metadata: Mapping[str, Any]) -> LoadedCode | None:
     """Link a cached object; None when it cannot be linked here, and is to be compiled again."""
-    symbols = called_symbols(entry.metadata.get("math", {}))
+    symbols = called_symbols(metadata.get("math", {}))
     try:
-        return None if symbols is None else load_object(entry.code, [entry.metadata["entry"]], symbols)
+        return None if symbols is None else load_object(code, [metadata["entry"]], symbols)
     except (CompileError, KeyError):
         return None
 

@@ -101,12 +101,12 @@ class Kernel:
     @located
     def compile(self, signature: Any) -> CompiledKernel:
         """Compile for a signature: a `weft.types` signature, a tuple of types, or numba's notation as text."""
-        return self._compile(_types_of(signature))
+        return self._compile(_types_of(signature)).ready()
 
     @located
     def specialize(self, *args: Any) -> CompiledKernel:
         """Compile for the types of `args`."""
-        return self._compile(tuple(typeof(a) for a in _host(args)), ArgumentError)
+        return self._compile(tuple(typeof(a) for a in _host(args)), ArgumentError).ready()
 
     def _compile(self, types: Types, error: type[SignatureError] = SignatureError) -> CompiledKernel:
         """Compile for these types; `error` is raised when there are more or fewer than parameters."""
