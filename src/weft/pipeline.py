@@ -34,7 +34,7 @@ from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
 from weft.codegen.box_kernel import BoxKernel
-from weft.codegen.boxes import Block, box_of, box_shapes, choose_box, covers, has_columns, is_whole
+from weft.codegen.boxes import Block, box_of, box_shapes, choose_box, covers, has_columns, is_whole, warp_box
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.dimension import analyze_along, choose_dimension
 from weft.codegen.functions import FunctionVectorizer
@@ -114,6 +114,8 @@ class LoweredKernel:
         It is for work-groups whose rows have a multiple of so many threads.
     box_width
         For work-groups of several rows with fewer threads than this there are versions that run boxes of threads.
+    warp
+        Threads of a warp if the kernel uses warp operations, else 1; boxes have as many, and are warps.
     summary
         What vectorization did; None where it was not.
     """
@@ -130,6 +132,7 @@ class LoweredKernel:
     barrier_width: int = 0
     row_multiple: int = 1
     box_width: int = 0
+    warp: int = 1
     summary: VectorizationSummary | None = None
 
 
@@ -166,7 +169,10 @@ def lower_kernel(
         lower_work_items(module, kernel)
         stages.linear = asks_for_lanes(module)
         warp = options.warp if stages.linear else None
-        block = None if stages.linear else options.block
+        block, box = options.block, None
+        if stages.linear:
+            box = warp_box(block, warp) if block is not None and warp is not None else None
+            block = block if box is not None else None
         if block is not None:
             know_block(kernel, block)
         stages.add("work items", module, Version(kernel_name, Form.THREADS), warp or 0)
@@ -190,6 +196,8 @@ def lower_kernel(
         if warp is not None:
             require_warps(module, kernel, warp, options.width, most_lanes, remarks)
             choice = WidthChoice(warp, "as many as a warp")
+            if box is not None:
+                stages.box, stages.linear = box.extents, False
         elif not _can_widen(kernel, options.width, most_lanes, remarks):
             choice = WidthChoice(1, "")
         elif block is not None:
@@ -206,8 +214,8 @@ def lower_kernel(
         lanes = LaneSpace(stages.box or (width,))
         called = FunctionVectorizer(module, lanes, find, spec.isa, _boscc(options, spec.isa))
         box_width = 0
-        if width > 1 and warp is None and options.width is None and block is None:
-            box_width = _box_width(kernel, width, stages, spec.isa)
+        if width > 1 and options.width is None and options.block is None:
+            box_width = warp or _box_width(kernel, width, stages, spec.isa)
         if width > 1:
             if barriers_of(kernel):
                 program, summary = _split(module, kernel, width, options, called, stages, found)
@@ -232,7 +240,7 @@ def lower_kernel(
     row_multiple = program.row_multiple if isinstance(program, GroupContinuations) else 1
     return LoweredKernel(
         text, entry.name, arena, lines, timings, math, remarks, stages.stages, unit,
-        barrier_width, row_multiple, box_width, summary,
+        barrier_width, row_multiple, box_width, warp or 1, summary,
     )  # fmt: skip
 
 

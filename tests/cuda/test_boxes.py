@@ -90,3 +90,30 @@ def test_lane_groups_are_columns_where_these_are_contiguous() -> None:
     (code,), (version,) = kernel.overloads.values(), kernel._versions.values()
     assert code.box_width > 16
     assert re.search(r"1 by \d+ of a work-group of 16 by 32", version.remarks[0].message)
+
+
+def in_warps(a, out):
+    """Sums of warps, and what the neighbour in the warp has, around a barrier."""
+    x, y, z = cuda.threadIdx.x, cuda.threadIdx.y, cuda.threadIdx.z
+    tile = cuda.shared.array((4, 16, 16), dtype=np.int64)
+    v = a[y, x] + z
+    tile[z, y, x] = cuda.shfl_xor_sync(0xFFFFFFFF, v, 5) * cuda.laneid
+    cuda.syncthreads()
+    w = tile[z, cuda.blockDim.y - 1 - y, x]
+    for k in range(5):
+        w += cuda.shfl_down_sync(0xFFFFFFFF, w, 1 << k)
+    out[z, y, x] = w + cuda.ballot_sync(0xFFFFFFFF, v & 1 == 0)
+
+
+@pytest.mark.parametrize(
+    ("block", "boxed"), [((16, 4), True), ((4, 4, 4), True), ((8, 5), False), ((4, 4, 3), False)]
+)
+def test_warps_are_boxes_where_rows_are_parts_of_them(block: tuple[int, ...], boxed: bool) -> None:
+    x, y, z = (*block, 1)[:3]
+    a = np.random.default_rng(2).integers(0, 99, (16, 16))
+    kernel = Kernel(in_warps)
+    got, wanted = np.zeros((2, z, y, x), np.int64)
+    kernel[1, block](a, got)
+    Kernel(in_warps, debug=True)[1, block](a, wanted)
+    np.testing.assert_array_equal(got, wanted)
+    assert any(code.source.options.block for code in kernel._versions.values()) == boxed

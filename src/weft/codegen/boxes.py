@@ -41,6 +41,13 @@ def is_whole(lanes: LaneSpace, block: Block) -> bool:
     return all(n % m == 0 for n, m in zip(block, lanes.extents, strict=False))
 
 
+def warp_box(block: Block, warp: int) -> LaneSpace | None:
+    """The box that the threads of each warp, consecutive linear numbers, are; None where they are none."""
+    lanes = box_of(block, warp)
+    rows_are_whole = all(n == m for n, m in zip(block, lanes.extents[:-1], strict=False))
+    return lanes if rows_are_whole and lanes.width == warp and is_whole(lanes, block) else None
+
+
 def covers(lanes: LaneSpace, block: Block) -> bool:
     """Whether the work-group is one lane group."""
     return _count(lanes, block) == 1

@@ -63,8 +63,8 @@ class CompiledKernel:
         Whether it did.
     barrier_width
         Threads of a lane group if there are versions for smaller work-groups, else 0.
-    box_width
-        For work-groups of several rows with fewer threads than this there are versions that run boxes of threads.
+    box_width, warp
+        As in `weft.pipeline.LoweredKernel`.
     row_multiple
         It serves work-groups whose rows have a multiple of so many threads.
     """
@@ -84,6 +84,7 @@ class CompiledKernel:
         "source",
         "timings",
         "types",
+        "warp",
     )
 
     def __init__(self, source: KernelSource, types: tuple[KernelType, ...]) -> None:
@@ -106,6 +107,7 @@ class CompiledKernel:
         self._metadata = entry.metadata
         self.barrier_width: int = self._metadata["barrier_width"]
         self.box_width: int = self._metadata["box_width"]
+        self.warp: int = self._metadata["warp"]
         self.row_multiple: int = self._metadata["row_multiple"]
 
     @property
@@ -139,6 +141,19 @@ class CompiledKernel:
             return CheckedLauncher(launcher, packer, self.lowered(), source.options)
         return launcher
 
+    def has_boxes(self, block: tuple[int, int, int]) -> bool:
+        """Whether there is a version for work-groups of this size that runs boxes of threads.
+
+        Warps are boxes only where rows, or planes, are parts of them.
+        """
+        x, y, z = block
+        if x >= self.box_width or y * z == 1:
+            return False
+        if self.warp == 1:
+            return True
+        part = x if x * y % self.warp == 0 else x * y
+        return self.warp % part == 0 and x * y * z % self.warp == 0
+
     def _cache_key(self) -> str:
         signature = f"({', '.join(map(repr, self.types))})"
         return cache_key(
@@ -154,6 +169,7 @@ class CompiledKernel:
             "run_unit": asdict(lowered.run_unit),
             "barrier_width": 0 if self.source.options.width else lowered.barrier_width,
             "box_width": lowered.box_width,
+            "warp": lowered.warp,
             "row_multiple": lowered.row_multiple,
             "barrier_lines": list(lowered.barrier_lines),
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},

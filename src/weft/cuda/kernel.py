@@ -145,7 +145,7 @@ class Kernel:
         lane group needs no barriers.
         """
         large, row = has_large_array(args), shape.block[0]
-        boxed = row < compiled.box_width and row < shape.group_threads
+        boxed = compiled.has_boxes(shape.block)
         if not (large or boxed or row <= compiled.barrier_width or row % compiled.row_multiple):
             return compiled
         options = self._source.options
