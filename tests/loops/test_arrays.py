@@ -457,3 +457,23 @@ def test_copying_filling_and_counting() -> None:
         compare(counted, *bounds)
     compare(small_copies, np.arange(40.0))
     assert "iterations at a time" in small_copies.remarks[0].message
+
+
+@weft.jit
+def chosen(a, n):
+    out = np.empty(a.size)
+    for i in prange(a.size):
+        x = np.full(n, a[i])
+        if a[i] < 3:
+            x = np.full(4, a[i] + 1)
+        elif a[i] < 5:
+            x = np.zeros(4)
+        for k in range(2):
+            x[k] += 1
+        x = x[1:]
+        out[i] = x[0] + x[2]
+    return out
+
+
+def test_small_arrays_of_which_one_is_chosen() -> None:
+    compare(chosen, np.arange(40.0) % 7, 4)

@@ -119,6 +119,16 @@ def weighted(a):
     return total
 
 
+@weft.jit
+def counting(a):
+    count, twice = 0, 0
+    for i in prange(a.shape[0]):
+        for j in prange(a.shape[1]):
+            count += 1
+            twice += 2 if a[i, j] > 0.5 else 0
+    return count, twice
+
+
 def test_reductions() -> None:
     for shape in SHAPES:
         a = np.random.default_rng(2).random(shape)
@@ -129,6 +139,7 @@ def test_reductions() -> None:
         assert np.isclose(row_sums(a, sums), row_sums.py_func(a, wanted_sums))
         assert np.allclose(sums, wanted_sums)
         assert np.isclose(weighted(a), weighted.py_func(a))
+        assert counting(a) == counting.py_func(a)
 
 
 def test_a_sum_is_the_same_for_any_number_of_threads() -> None:

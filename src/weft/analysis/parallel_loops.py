@@ -101,6 +101,9 @@ def parallel_loop(
     if (obstacle := _behind(counted, counters, reductions)) is not None:
         return obstacle
     private = private_objects(counted)
+    for value in captured_by(counted):
+        if value not in private and _begins_in(counted, value):
+            return Obstacle("each iteration has an object of its own that is used outside of it")
     obstacle = _memory(function, view, counted, counters, layout, private, promised=promised)
     return obstacle or ParallelLoop(counted, tuple(counters), tuple(reductions), private)
 
@@ -114,9 +117,15 @@ def private_objects(loop: CountedLoop) -> tuple[Instruction, ...]:
         if isinstance(value, Instruction)
         and value.op == "alloca"
         and all(user.block in inside for user in value.instruction_users())
-        and any(
-            (user.callee_name or "").startswith("llvm.lifetime.start") for user in value.instruction_users()
-        )
+        and _begins_in(loop, value)
+    )
+
+
+def _begins_in(loop: CountedLoop, value: Value) -> bool:
+    """Whether the life of a stack object begins in the loop."""
+    return any(
+        (user.callee_name or "").startswith("llvm.lifetime.start") and user.block in loop.blocks
+        for user in value.instruction_users()
     )
 
 

@@ -77,10 +77,19 @@ def parallel_nest(
             continue
         if any(heap_call(i) for block in inner.loop.blocks for i in block.instructions):
             continue
+        if _counts_on(outer, inner):
+            continue
         found = _nearness(accesses, inner)
         if found >= most:
             best, most = inner, found
     return None if best is None else ParallelNest(best, _is_rectangular(outer, best))
+
+
+def _counts_on(outer: ParallelLoop, inner: ParallelLoop) -> bool:
+    """Whether the inner loop counts up a value that the outer one carries."""
+    carried = {reduction.phi for reduction in outer.reductions}
+    inside = set(outer.loop.blocks)
+    return any(_depends(counter.start, carried, inside) for counter in inner.counters)
 
 
 def _is_promised(view: CFGView, loop: Loop) -> bool:

@@ -6,7 +6,7 @@ being recognized as such (`weft.analysis.parallel_loops.private_objects`). Under
 
 from __future__ import annotations
 
-from weft.ir import Builder, Function, Instruction
+from weft.ir import BasicBlock, Builder, Function, Instruction
 
 
 def sink_stack_addresses(function: Function) -> None:
@@ -14,11 +14,21 @@ def sink_stack_addresses(function: Function) -> None:
     # Of an address that is computed from another one, the last first.
     for address in reversed([i for i in function.instructions() if _is_place(i)]):
         for user in list(address.instruction_users()):
-            if user.is_phi or user.block is address.block:
-                continue
-            user.replace_operand(address, Builder(before=user).insert(address.clone()))
+            if user.is_phi:
+                _sink_into_phi(user, address)
+            elif user.block is not address.block:
+                user.replace_operand(address, Builder(before=user).insert(address.clone()))
         if not address.users:
             address.erase()
+
+
+def _sink_into_phi(phi: Instruction, address: Instruction) -> None:
+    made: dict[BasicBlock, Instruction] = {}
+    for index, (value, source) in enumerate(list(phi.incoming())):
+        if value is address and source is not address.block:
+            if source not in made:
+                made[source] = Builder(before=source.terminator).insert(address.clone())
+            phi.set_operand(index, made[source])
 
 
 def _is_place(value: Instruction) -> bool:
