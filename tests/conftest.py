@@ -1,5 +1,6 @@
 """Golden files, hypothesis profiles and the environment of kernels, for every room's tests."""
 
+import gc
 import os
 import tempfile
 from collections import Counter
@@ -25,6 +26,16 @@ if os.environ.get("WEFT_FUZZ"):
     hypothesis.settings.load_profile("fuzz")
 else:
     hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "fast")
+
+
+# Compilers make many objects and few cycles: looking for these as often as Python does takes a quarter of the time.
+gc.set_threshold(200_000, 10, 10)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported out of the search."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
