@@ -60,6 +60,7 @@ from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.intrinsics import asks_for_lanes
+from weft.ir.layout import parse_datalayout
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.machine.targets import Isa
@@ -73,6 +74,7 @@ from weft.transform.barriers import barriers_of, cut_behind, split_at_barriers
 from weft.transform.boscc import Boscc
 from weft.transform.boscc_costs import BosccMode
 from weft.transform.components import take_module_apart
+from weft.transform.group_atomics import make_group_atomics_plain
 from weft.transform.guard_splitting import split_guards
 from weft.transform.known_block import know_block
 from weft.transform.known_numbers import replace_known_numbers
@@ -228,8 +230,10 @@ def lower_kernel(
                 remark_vectorization(remarks, name, "called once for all of them", of_function)
         elif barriers_of(kernel):
             program = thread_by_thread(split_at_barriers(module, kernel))
+        layout = parse_datalayout(module.datalayout)
         for function in module.definitions():
             run_single_lane(function)
+            make_group_atomics_plain(function, layout)
         entry, arena = build_group_entry(module, kernel, program, block)
         _restrict_to(module, entry)
         stages.add("group loops", module, Version(entry.name, Form.ENTRY))

@@ -155,11 +155,14 @@ class Widening:
         """A stack object that takes the accesses of empty masks."""
         known = self._spare.get(type)
         if known is None:
-            attrs = {"allocated_type": type, "align": 0, "space": 0}
-            known = Instruction("alloca", PointerType(0), (ConstInt(I32, 1),), name="spare", attrs=attrs)
-            self.target.entry.insert(0, known)
-            self._spare[type] = known
+            known = self._spare[type] = self.stack_slot(type, 0, "spare")
         return known
+
+    def stack_slot(self, type: Type, align: int, name: str = "") -> Value:
+        """A new stack object; with no alignment given that of its type."""
+        attrs = {"allocated_type": type, "align": align, "space": 0}
+        slot = Instruction("alloca", PointerType(0), (ConstInt(I32, 1),), name=name, attrs=attrs)
+        return self.target.entry.insert(0, slot)
 
     def spare_place(self, type: Type, address: Type) -> Value:
         """The address of `spare`, as one of type `address`."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 from weft.codegen.widen.context import Widening, mask_bits
 from weft.ir import ConstInt, Poison, Value
-from weft.ir.types import I1, I64, IntType, Type
+from weft.ir.layout import parse_datalayout
+from weft.ir.types import I1, I64, IntType, Type, VectorType
 
 
 def for_each_active_lane(
@@ -21,7 +22,7 @@ def for_each_active_lane(
     `operands` are P-LLVM values; `body` receives them as scalars of the lane.
     """
     builder, width = w.builder, w.lanes.width
-    vectors = {v: w.vector(v) for v in operands if not w.is_uniform(v)}
+    pick = {v: _picker(w, w.vector(v)) for v in operands if not w.is_uniform(v)}
     if w.mask is None:
         todo: Value = ConstInt(IntType(64), (1 << width) - 1)
     else:
@@ -45,7 +46,7 @@ def for_each_active_lane(
     builder.at_end(turn)
     count = w.intrinsic("llvm.cttz.i64", I64, (I64, I1))
     lane = builder.call(count, (left, ConstInt(I1, 1)))
-    here = [builder.extract_element(vectors[v], lane) if v in vectors else w.scalar(v) for v in operands]
+    here = [pick[v](lane) if v in pick else w.scalar(v) for v in operands]
     value = body(here)
     rest = builder.binary("and", left, builder.binary("sub", left, ConstInt(I64, 1)))
     latch = builder.block
@@ -57,3 +58,19 @@ def for_each_active_lane(
     builder.br(head)
     builder.at_end(after)
     return gathered
+
+
+def _picker(w: Widening, vector: Value) -> Callable[[Value], Value]:
+    """What takes one lane's element out of a vector.
+
+    Machines take elements of a number known at run time from memory; in the loop each turn would store the vector.
+    """
+    builder, layout = w.builder, parse_datalayout(w.module.datalayout)
+    assert isinstance(vector.type, VectorType)
+    element = vector.type.element
+    if layout.bit_size(element) != 8 * layout.store_size(element):
+        return lambda lane: builder.extract_element(vector, lane)
+    align = layout.align(element)
+    slot = w.stack_slot(vector.type, align)
+    builder.store(vector, slot, align)
+    return lambda lane: builder.load(element, builder.gep(element, slot, (lane,)), align)

@@ -1,0 +1,89 @@
+"""Atomic operations on shared memory become plain ones; those on global memory stay."""
+
+import numpy as np
+import pytest
+
+from weft import cuda
+from weft.ir.layout import parse_datalayout
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.ir.writer import write_module
+from weft.transform.group_atomics import make_group_atomics_plain
+
+SHARED = "ptr addrspace(3)"
+
+
+def transformed(body: str, result: str = "i32") -> str:
+    module = read_module(f"define {result} @f(ptr %g, {SHARED} %s, i32 %v, float %x) {{\nentry:\n{body}\n}}")
+    make_group_atomics_plain(module.functions["f"], parse_datalayout(module.datalayout))
+    verify(module)
+    return write_module(module)
+
+
+@pytest.mark.parametrize(
+    ("rmw", "wanted"),
+    [
+        ("add", "add i32 %0, %v"),
+        ("xchg", "store i32 %v"),
+        ("umin", "icmp ult i32 %0, %v"),
+        ("max", "icmp sgt i32 %0, %v"),
+    ],
+)
+def test_updates_load_and_store(rmw: str, wanted: str) -> None:
+    text = transformed(f"  %old = atomicrmw {rmw} {SHARED} %s, i32 %v monotonic\n  ret i32 %old")
+    assert wanted in text and "ret i32 %0" in text and "atomicrmw" not in text
+    assert f"load i32, {SHARED} %s, align 4" in text
+
+
+@pytest.mark.parametrize(
+    "stays",
+    [
+        "atomicrmw add ptr %g, i32 %v monotonic",
+        f"atomicrmw volatile add {SHARED} %s, i32 %v monotonic",
+        f"atomicrmw add {SHARED} %s, i32 %v seq_cst",
+        f"atomicrmw uinc_wrap {SHARED} %s, i32 %v monotonic",
+    ],
+)
+def test_what_others_see_or_wait_for_stays_atomic(stays: str) -> None:
+    assert "atomicrmw" in transformed(f"  %old = {stays}\n  ret i32 %old")
+
+
+def test_an_exchange_stores_the_new_value_where_the_old_one_is_expected() -> None:
+    text = transformed(
+        f"  %pair = cmpxchg {SHARED} %s, i32 %v, i32 7 monotonic monotonic\n"
+        "  %ok = extractvalue { i32, i1 } %pair, 1\n  ret i1 %ok",
+        "i1",
+    )
+    assert "select i1 %1, i32 7, i32 %0" in text and "ret i1 %1" in text and "cmpxchg" not in text
+
+
+@cuda.jit(width=4)
+def updates(values, results):
+    shared = cuda.shared.array(8, dtype=np.int32)
+    t = cuda.threadIdx.x
+    shared[t % 8] = 100
+    cuda.syncthreads()
+    place = values[t] % 8
+    cuda.atomic.add(shared, place, values[t])
+    cuda.syncthreads()
+    cuda.atomic.max(shared, (place + 1) % 8, 3 * values[t])
+    cuda.syncthreads()
+    cuda.atomic.cas(shared, place, 130, -values[t])
+    cuda.syncthreads()
+    if t < 8:
+        results[cuda.blockIdx.x, t] = shared[t]
+
+
+def test_lanes_and_lane_groups_see_each_other() -> None:
+    values = np.array([3, 11, 4, 5, 19, 3, 8, 0, 12, 2, 1, 30], np.int32)
+    results = np.zeros((5, 8), np.int32)
+    updates[5, values.size](values, results)
+    shared = [100] * 8
+    for v in values:
+        shared[v % 8] += v
+    for v in values:
+        shared[(v % 8 + 1) % 8] = max(shared[(v % 8 + 1) % 8], 3 * v)
+    for v in values:
+        shared[v % 8] = -v if shared[v % 8] == 130 else shared[v % 8]
+    assert -30 in shared
+    assert (results == shared).all()
