@@ -13,7 +13,7 @@ The result is plain LLVM IR, ready for LLVM's own pipeline.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.analysis.loop_promises import LoopPromises, loop_promises
@@ -24,8 +24,9 @@ from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.diag.source import SourceSpan
 from weft.frontend.lane_operations import adopt_lane_operations
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import BasicBlock, Function, Instruction, Module
+from weft.ir import BasicBlock, Function, GlobalVariable, Instruction, Module
 from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.function import Linkage
 from weft.ir.layout import parse_datalayout
 from weft.ir.locations import span_of
 from weft.ir.reader import read_module
@@ -36,8 +37,9 @@ from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
 from weft.target.reading import declaration_in, read_foreign
 from weft.target.vector_math import MathSymbol, math_finder
+from weft.transform.global_shapes import shift_globals
 from weft.transform.hoist_invariants import hoist_invariants
-from weft.transform.inline_marks import mark_for_inlining
+from weft.transform.inline_marks import LOCAL, mark_for_inlining
 from weft.transform.scalar_signatures import give_scalar_signatures
 from weft.transform.single_lane import run_single_lane
 
@@ -68,13 +70,22 @@ class VectorizedModule:
         return write_module(self.module, plain=True)
 
 
-def canonical_module(text: str, spec: TargetSpec, filename: str = "", wanted: str | None = None) -> Module:
+def canonical_module(
+    text: str,
+    spec: TargetSpec,
+    filename: str = "",
+    wanted: str | None = None,
+    strides_of: Callable[[Module], Mapping[GlobalVariable, int]] = lambda module: {},
+) -> Module:
     """Read LLVM IR and bring it into the form that analysis starts from.
 
     Parameters
     ----------
     wanted
-        A function that is to be vectorized: it gets a version with scalar parameters, if it has others.
+        A function that is to be vectorized: it gets a version with scalar parameters, if it has others, and stays
+        even if nothing calls it.
+    strides_of
+        Tells by how many bytes lanes' own instances of global variables are apart.
 
     Raises
     ------
@@ -83,10 +94,20 @@ def canonical_module(text: str, spec: TargetSpec, filename: str = "", wanted: st
     """
     module, text = read_foreign(text, filename)
     adopted = adopt_lane_operations(module, lambda name: declaration_in(text, filename, name))
+    strides = strides_of(module)
+    if strides:
+        shift_globals(module, strides)
     apart = give_scalar_signatures(module, wanted)
-    if mark_for_inlining(module) or adopted or apart:
+    function = module.functions.get(wanted or "")
+    linkage = function.linkage if function is not None else Linkage()
+    if function is not None and linkage.linkage in LOCAL:
+        function.linkage = Linkage()
+    if mark_for_inlining(module) or adopted or apart or strides or linkage.linkage in LOCAL:
         text = write_module(module, plain=True)
-    return read_module(optimize(text, CANONICAL, spec.machine), filename=filename)
+    canonical = read_module(optimize(text, CANONICAL, spec.machine), filename=filename)
+    if linkage.linkage in LOCAL and wanted in canonical.functions:
+        canonical.functions[wanted].linkage = linkage
+    return canonical
 
 
 def leave_to_one_lane(module: Module) -> None:

@@ -162,3 +162,46 @@ def test_functions_that_pointers_lead_to_run_once_for_their_lanes(tmp_path: Path
         assert remark in str(made.remarks)
         body = made.llvm.partition("@simd(")[2].partition("\\n}")[0]
         assert "fadd <4 x float>" in body and "@plus(" not in body
+
+
+GLOBALS = """
+extern int own, shared, table[4];
+static int next(void) { return table[1] += own; }
+int f(int x) { if (x > 1) own += x; return own * 100 + shared + next() + (x > 2 ? *(table + 2) : 0); }
+"""
+
+
+def test_global_variables_have_shapes(tmp_path: Path) -> None:
+    source = tmp_path / "globals.c"
+    source.write_text(GLOBALS)
+    shapes = {"own": "C", "table": "S16a16", "shared": "U"}
+    made = vectorize_ir(source, "f", width=4, args="T", name="simd", target="sse4", shapes=shapes)
+    driver = """
+typedef int vi __attribute__((vector_size(16)));
+int own[4] = { 1, 2, 3, 4 }, shared = 7, table[16] __attribute__((aligned(16)));
+int f(int); vi simd(vi);
+int main(void) {
+  for (int i = 0; i < 16; i++) table[i] = i;
+  vi x = { 0, 2, 3, 1 }, r = simd(x);
+  int own_of[4] = { 1, 4, 6, 4 };
+  for (int i = 0; i < 4; i++) {
+    int next = 4 * i + 1 + own_of[i];
+    if (own[i] != own_of[i] || table[4 * i + 1] != next) return 1;
+    if (r[i] != own_of[i] * 100 + 7 + next + (x[i] > 2 ? 4 * i + 2 : 0)) return 2;
+  }
+  // The function for one lane uses the first.
+  return f(0) != 100 + 7 + 3 ? 3 : 0;
+}
+"""
+    (tmp_path / "main.c").write_text(driver)
+    (tmp_path / "simd.o").write_bytes(made.object_code)
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    assert compiler is not None
+    program = tmp_path / "program"
+    subprocess.run([compiler, "-w", tmp_path / "main.c", tmp_path / "simd.o", "-o", program], check=True)
+    assert subprocess.run([program], check=False).returncode == 0
+    for wrong, message in (
+        ({"onw": "C"}, "no global variable 'onw'"), ({"own": "T"}, "own=T: the address"), ({"own": "U_C"}, "one shape"),
+    ):  # fmt: skip
+        with pytest.raises(ArgumentError, match=message):
+            vectorize_ir(source, "f", args="T", shapes=wrong)

@@ -31,6 +31,15 @@ def add_parser(subparsers: Any) -> None:
         help="shapes of the arguments joined by _: U uniform, C contiguous, T varying, S<k> stride k, each with"
         " a<n> for an alignment; r<shape> for the result; missing ones are uniform",
     )
+    parser.add_argument(
+        "--shape",
+        metavar="GLOBAL=SHAPE",
+        action="append",
+        default=[],
+        type=_global_shape,
+        help="shape of a global variable: U one for all lanes, C each lane's own one behind the other, S<k> k bytes"
+        " apart (repeatable)",
+    )
     parser.add_argument("--mask", choices=MASKS, default="none", help="whether the last argument is a mask")
     parser.add_argument(
         "--loop",
@@ -64,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
         target=options.target,
         fastmath=options.fastmath,
         clang_options=options.clang,
+        shapes=dict(options.shape),
     )
     if options.remarks:
         print(made.remarks, file=sys.stderr)
@@ -74,6 +84,13 @@ def run(options: argparse.Namespace) -> int:
     else:
         _write(made, output)
     return 0
+
+
+def _global_shape(text: str) -> tuple[str, str]:
+    name, separator, shape = text.partition("=")
+    if not (name and separator and shape):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form GLOBAL=SHAPE, as in table=C")
+    return name, shape
 
 
 def _write(made: VectorizedIR, output: Path) -> None:

@@ -34,11 +34,10 @@ from weft.diag.errors import TypingError
 from weft.diag.source import SourceSpan
 from weft.ir import Builder, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import replace_and_erase
-from weft.ir.intrinsics import INTRINSICS
+from weft.ir.intrinsics import CONVERGENT, INTRINSICS
 from weft.ir.locations import span_of
 from weft.ir.types import I1, I32, I64, FloatType, FunctionType, IntType, PointerType, Type, int_type
 
-_CONVERGENT = ("convergent", "nounwind", "willreturn", "memory(none)")
 _NAME = re.compile(
     r"(?:rv|weft)_(any|all|ballot|popcount|index|mask|extract|insert|shuffle|compact|load|store|lane_id|num_lanes)"
     r"(?:_\w+)?"
@@ -170,7 +169,7 @@ def _ask(builder: Builder, name: str, *args: Value) -> Value:
     assert builder.block is not None and builder.block.function is not None
     module = builder.block.function.module
     assert module is not None
-    return builder.call(module.declare(name, INTRINSICS[name].signature, _CONVERGENT), args)
+    return builder.call(module.declare(name, INTRINSICS[name].signature, CONVERGENT), args)
 
 
 def _as_integer(builder: Builder, value: Value, type: Type, signed: bool = False) -> Value:

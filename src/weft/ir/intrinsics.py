@@ -50,6 +50,10 @@ class Intrinsic:
         return ("convergent", "nounwind", "willreturn")
 
 
+CONVERGENT = ("convergent", "nounwind", "willreturn", "memory(none)")
+"""Attributes of ids where lanes are not the same everywhere: around a loop there are others than in it."""
+
+
 def _fn(result: Type, *params: Type) -> FunctionType:
     return FunctionType(result, params)
 

@@ -6,7 +6,7 @@ function into SIMD code in place (Moll, §3.1 and 3.2).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from weft.ir_pipeline import (
     vectorize_loops,
 )
 from weft.loops.c_header import c_declaration
-from weft.loops.parameters import simd_parameters
+from weft.loops.parameters import global_strides, simd_parameters
 from weft.machine.host import host
 from weft.machine.targets import ISAS, Isa
 from weft.machine.vector_abi import vector_name
@@ -110,6 +110,7 @@ def vectorize_ir(
     target: str = "host",
     fastmath: bool = False,
     clang_options: Sequence[str] = (),
+    shapes: Mapping[str, str] | None = None,
 ) -> VectorizedIR:
     """Make SIMD code of a function, or of the parallel loops in it.
 
@@ -137,6 +138,9 @@ def vectorize_ir(
         Whether float sums may be formed in another order.
     clang_options
         For C: ``-DNAME``, ``-Ifolder``.
+    shapes
+        For a function: shapes of global variables by name. ``"U"``: all lanes share it, as they do without a shape;
+        ``"C"``: each lane has its own, one behind the other; ``"S16"``: 16 bytes apart; each may have an alignment.
 
     Returns
     -------
@@ -153,7 +157,11 @@ def vectorize_ir(
     """
     spec, isa = _target(target)
     text, file = _read(source, spec, clang_options)
-    module = canonical_module(text, spec, file, None if loop is not None else function)
+    if shapes and loop is not None:
+        raise ArgumentError("shapes of global variables are for whole functions, not for loops")
+    module = canonical_module(
+        text, spec, file, None if loop is not None else function, lambda m: global_strides(m, shapes or {})
+    )
     chosen = chosen_function(module, function)
     if width is not None and (width < 1 or width & (width - 1)):
         raise ArgumentError(f"{width} lanes: the number of lanes is a power of two")
@@ -162,9 +170,8 @@ def vectorize_ir(
         return VectorizedIR(function, done.loops, done.remarks, tuple(done.math), done.text, spec, None)
     if mask not in MASKS:
         raise ArgumentError(f"mask={mask!r}: it is one of {', '.join(MASKS)}")
-    shapes = parse_args(args)
     lanes = width or one_register(isa)
-    done, vector = _whole_function(module, chosen, shapes, lanes, mask == "last", name, spec, isa)
+    done, vector = _whole_function(module, chosen, parse_args(args), lanes, mask == "last", name, spec, isa)
     return VectorizedIR(
         vector.name, 0, done.remarks, tuple(done.math), write_module(module, plain=True), spec,
         c_declaration(vector),

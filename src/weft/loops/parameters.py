@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.analysis.shapes import ArgumentShape, Domain, Shape, Signature
+from weft.analysis.shapes import ArgumentShape, Domain, Shape, Signature, parse_args
 from weft.diag.errors import ArgumentError
-from weft.ir import Function, Value
-from weft.ir.layout import DataLayout
+from weft.ir import Function, GlobalVariable, Module, Value
+from weft.ir.layout import DataLayout, parse_datalayout
 from weft.ir.types import IntType, PointerType
 from weft.ir.values import Argument
 from weft.machine.vector_abi import VectorParameter
 from weft.report.arguments import accessed_bytes, initial_shapes
+from weft.transform.global_shapes import is_in_initializer
 from weft.transform.scalar_signatures import Origin, is_hidden
 
 _PART = re.compile(r"\.coerce\d*$")
@@ -58,6 +59,44 @@ def simd_parameters(
     strides = [sizes.get(a) or _element(a, layout) for a in version.args]
     named = tuple(_named(shape, stride) for shape, stride in zip(given, strides, strict=True))
     return SimdParameters(shapes, named)
+
+
+def global_strides(module: Module, shapes: Mapping[str, str]) -> dict[GlobalVariable, int]:
+    """By how many bytes lanes' own instances of global variables are apart; alignments are noted in the variables.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such variable, or it cannot have the shape.
+    """
+    layout = parse_datalayout(module.datalayout)
+    strides: dict[GlobalVariable, int] = {}
+    for name, text in shapes.items():
+        variable = module.globals.get(name)
+        if variable is None:
+            known = ", ".join(module.globals) or "none"
+            raise ArgumentError(f"the module has no global variable {name!r}", hint=f"it has {known}")
+        given = parse_args(text)
+        if len(given.arguments) != 1 or given.result is not None:
+            raise ArgumentError(f"{name}={text}: a global variable has one shape", hint="U, C or S<stride>")
+        shape = given.arguments[0]
+        if shape.kind == "T":
+            raise ArgumentError(
+                f"{name}=T: the address of a global variable is known, so lanes' own are some distance apart",
+                hint="U: one for all lanes, C: one behind the other, S<k>: k bytes apart",
+            )
+        if variable.linkage.thread_local:
+            raise ArgumentError(f"{name} is thread_local, and has another address in each thread")
+        variable.linkage.align = max(variable.linkage.align, shape.alignment if shape.alignment > 1 else 0)
+        stride = layout.size(variable.value_type) if shape.kind == "C" else shape.stride
+        if shape.kind == "U" or stride == 0:
+            continue
+        if is_in_initializer(module, variable):
+            raise ArgumentError(
+                f"the address of {name} is part of another variable's value, the same for all lanes"
+            )
+        strides[variable] = stride
+    return strides
 
 
 def _source_parameters(function: Function) -> list[tuple[str, list[Argument]]]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from weft.graph.cfg import strongly_connected_components
 from weft.ir import Function, Module
 
-_LOCAL = ("internal", "private", "linkonce_odr", "linkonce", "available_externally")
+LOCAL = ("internal", "private", "linkonce_odr", "linkonce", "available_externally")
+"""Linkages of functions that LLVM may drop when nothing uses them."""
+
 _KEPT = ("noinline", "optnone", "alwaysinline", "returns_twice")
 
 
@@ -23,7 +25,7 @@ def mark_for_inlining(module: Module) -> int:
         function, number = functions[component[0]], component[0]
         if len(component) > 1 or number in calls[number]:
             continue
-        if function.linkage.linkage in _LOCAL and not any(map(function.has_attribute, _KEPT)):
+        if function.linkage.linkage in LOCAL and not any(map(function.has_attribute, _KEPT)):
             function.attributes = (*function.attributes, "alwaysinline")
             marked += 1
     return marked
