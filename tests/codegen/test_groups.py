@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from barrier_programs import DECLARATIONS
 from weft.codegen.continuations import thread_by_thread
 from weft.codegen.groups import build_group_entry
 from weft.codegen.launch_record import ErrorCode
@@ -15,16 +16,6 @@ from weft.ir.verifier import verify
 from weft.transform.barriers import barriers_of, split_at_barriers
 from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
-
-DECLARATIONS = """
-declare void @weft.barrier() convergent
-declare i32 @weft.barrier.count(i1) convergent
-declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
-declare i64 @weft.group.id(i32) nounwind speculatable willreturn memory(none)
-declare i64 @weft.local.size(i32) nounwind speculatable willreturn memory(none)
-declare i64 @weft.num.groups(i32) nounwind speculatable willreturn memory(none)
-declare ptr addrspace(3) @weft.shared(i32) nounwind speculatable willreturn memory(none)
-"""
 
 LINEAR = """
   %x = call i64 @weft.local.id(i32 0)

@@ -10,6 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 
+from barrier_programs import BRANCH, DECLARATIONS, LOOP, NESTED, STRAIGHT
 from codegen.machine_code import compile_kernel
 from weft import interp
 from weft.analysis.shapes import domain_named
@@ -30,15 +31,6 @@ from weft.transform.work_items import lower_work_items
 WIDTH = 4
 BLOCKS = ((1, 1, 1), (3, 1, 1), (4, 1, 1), (11, 1, 1), (16, 1, 1), (6, 3, 1), (2, 3, 4))
 WORDS = 3
-DECLARATIONS = """
-declare void @weft.barrier() convergent
-declare i32 @weft.barrier.count(i1) convergent
-declare i32 @weft.barrier.and(i1) convergent
-declare i32 @weft.barrier.or(i1) convergent
-declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
-declare i64 @weft.local.size(i32) nounwind speculatable willreturn memory(none)
-declare ptr addrspace(3) @weft.shared(i32) nounwind speculatable willreturn memory(none)
-"""
 IDS = """
   %x = call i64 @weft.local.id(i32 0)
   %y = call i64 @weft.local.id(i32 1)
@@ -117,17 +109,6 @@ def kept(body: str) -> list[str]:
     return lines
 
 
-STRAIGHT = """
-  IDS
-  %own = load i32, ptr %at
-  %other = load i32, ptr %mirror.at
-  call void @weft.barrier()
-  %sum = mul i32 %own, %other
-  store i32 %sum, ptr %at
-  ret void
-"""
-
-
 def test_fig_3_values_of_the_lanes_are_vectors_in_the_frame():
     r"""
     entry              entry     (resume)
@@ -138,27 +119,6 @@ def test_fig_3_values_of_the_lanes_are_vectors_in_the_frame():
     """
     check(STRAIGHT)
     assert kept(STRAIGHT) == ["other[16] own[16]"]
-
-
-LOOP = """
-entry:
-  IDS
-  br label %head
-head:
-  %i = phi i32 [ 0, %entry ], [ %i.next, %body ]
-  %more = icmp slt i32 %i, %n
-  br i1 %more, label %body, label %exit
-body:
-  %other = load i32, ptr %mirror.at
-  call void @weft.barrier()
-  %sum = add i32 %other, %i
-  store i32 %sum, ptr %at
-  %i.next = add i32 %i, 1
-  call void @weft.barrier()
-  br label %head
-exit:
-  ret void
-"""
 
 
 def test_fig_4_the_counter_of_a_loop_is_kept_once_for_the_work_group():
@@ -195,24 +155,8 @@ def test_a_barrier_in_a_uniform_branch_keeps_what_is_defined_before_it():
      | /                |              |
     join               (0)            (0)
     """
-    body = """
-    entry:
-      IDS
-      %own = load i32, ptr %at
-      %many = icmp sgt i32 %n, 2
-      br i1 %many, label %then, label %join
-    then:
-      %seen = load i32, ptr %mirror.at
-      call void @weft.barrier()
-      %both = mul i32 %own, %seen
-      br label %join
-    join:
-      %value = phi i32 [ %own, %entry ], [ %both, %then ]
-      store i32 %value, ptr %at
-      ret void
-    """
-    check(body)
-    assert kept(body) == ["own[16] seen[16]"]
+    check(BRANCH)
+    assert kept(BRANCH) == ["own[16] seen[16]"]
 
 
 EARLY_RETURN = """
@@ -261,51 +205,7 @@ def test_break_and_continue_around_barriers_of_nested_loops():
       |
      exit
     """
-    check(
-        """
-        entry:
-          IDS
-          br label %outer
-        outer:
-          %i = phi i32 [ 0, %entry ], [ %i.next, %outer.latch ]
-          %sum = phi i32 [ 0, %entry ], [ %sum.out, %outer.latch ]
-          %more = icmp slt i32 %i, %n
-          br i1 %more, label %inner, label %exit
-        inner:
-          %j = phi i32 [ 0, %outer ], [ %j.next, %next ]
-          %part = phi i32 [ %sum, %outer ], [ %part.next, %next ]
-          %own = load i32, ptr %mirror.at
-          call void @weft.barrier()
-          %seen = add i32 %own, %j
-          %bit = and i32 %j, 1
-          %odd = icmp eq i32 %bit, 1
-          br i1 %odd, label %next, label %work
-        work:
-          %grown = add i32 %part, %seen
-          %stop = icmp sgt i32 %j, %i
-          br i1 %stop, label %break, label %next
-        next:
-          %part.next = phi i32 [ %part, %inner ], [ %grown, %work ]
-          %j.next = add i32 %j, 1
-          %enough = icmp sgt i32 %j.next, 4
-          br i1 %enough, label %behind, label %inner
-        behind:
-          call void @weft.barrier()
-          br label %outer.latch
-        break:
-          br label %outer.latch
-        outer.latch:
-          %sum.out = phi i32 [ %part.next, %behind ], [ %grown, %break ]
-          store i32 %sum.out, ptr %at
-          call void @weft.barrier()
-          %i.next = add i32 %i, 1
-          br label %outer
-        exit:
-          store i32 %sum, ptr %to
-          ret void
-        """,
-        0, 1, 4, 5,
-    )  # fmt: skip
+    check(NESTED, 0, 1, 4, 5)
 
 
 STRIDED = """

@@ -8,6 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 
+from barrier_programs import BRANCH, DECLARATIONS, LOOP, NESTED, STRAIGHT
 from weft.diag.errors import UnsupportedError
 from weft.interp import Memory, Program, launch, run_function
 from weft.ir import Module
@@ -18,20 +19,24 @@ from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
 
 THREADS = 8
-DECLARATIONS = """
-declare void @weft.barrier() convergent
-declare i32 @weft.barrier.count(i1) convergent
-declare i32 @weft.barrier.and(i1) convergent
-declare i32 @weft.barrier.or(i1) convergent
-declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
+IDS = """
+  %tid = call i64 @weft.local.id(i32 0)
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %mirror = xor i64 %tid, 7
+  %mirror.at = getelementptr i32, ptr %p, i64 %mirror
+  %to = getelementptr i32, ptr %at, i64 8
 """
 
 
+def kernel(body: str) -> Module:
+    text = textwrap.dedent(body).replace("IDS\n", IDS)
+    return read_module(f"define void @k(ptr %p, i32 %n) {{\n{text}\n}}\n{DECLARATIONS}")
+
+
 def split(body: str) -> tuple[Module, BarrierProgram]:
-    module = read_module(f"define void @k(ptr %p, i32 %n) {{\n{textwrap.dedent(body)}\n}}\n{DECLARATIONS}")
-    kernel = module.functions["k"]
-    lower_work_items(module, kernel)
-    program = split_at_barriers(module, kernel)
+    module = kernel(body)
+    lower_work_items(module, module.functions["k"])
+    program = split_at_barriers(module, module.functions["k"])
     for function in module.definitions():
         run_single_lane(function)
     verify(module)
@@ -39,9 +44,8 @@ def split(body: str) -> tuple[Module, BarrierProgram]:
 
 
 def written_before(body: str, n: int) -> list[int]:
-    module = read_module(f"define void @k(ptr %p, i32 %n) {{\n{body}\n}}\n{DECLARATIONS}")
     data = np.arange(4 * THREADS, dtype=np.int32)
-    launch(module, "k", [data, n], 1, THREADS)
+    launch(kernel(body), "k", [data, n], 1, THREADS)
     return data.tolist()
 
 
@@ -91,64 +95,6 @@ def ends(body: str) -> list[list[int]]:
     _, program = split(body)
     return [sorted(c.ends) for c in program.continuations]
 
-
-STRAIGHT = """
-  %tid = call i64 @weft.local.id(i32 0)
-  %at = getelementptr i32, ptr %p, i64 %tid
-  %own = load i32, ptr %at
-  %next = add i64 %tid, 1
-  %wrapped = and i64 %next, 7
-  %other.at = getelementptr i32, ptr %p, i64 %wrapped
-  %other = load i32, ptr %other.at
-  call void @weft.barrier()
-  %sum = add i32 %own, %other
-  store i32 %sum, ptr %at
-  ret void
-"""
-
-LOOP = """
-entry:
-  %tid = call i64 @weft.local.id(i32 0)
-  %at = getelementptr i32, ptr %p, i64 %tid
-  %next = add i64 %tid, 1
-  %wrapped = and i64 %next, 7
-  %other.at = getelementptr i32, ptr %p, i64 %wrapped
-  br label %head
-head:
-  %i = phi i32 [ 0, %entry ], [ %i.next, %body ]
-  %more = icmp slt i32 %i, %n
-  br i1 %more, label %body, label %exit
-body:
-  %other = load i32, ptr %other.at
-  call void @weft.barrier()
-  %sum = add i32 %other, %i
-  store i32 %sum, ptr %at
-  %i.next = add i32 %i, 1
-  call void @weft.barrier()
-  br label %head
-exit:
-  ret void
-"""
-
-BRANCH = """
-entry:
-  %tid = call i64 @weft.local.id(i32 0)
-  %at = getelementptr i32, ptr %p, i64 %tid
-  %own = load i32, ptr %at
-  %many = icmp sgt i32 %n, 2
-  br i1 %many, label %then, label %join
-then:
-  %mirror = xor i64 %tid, 7
-  %mirror.at = getelementptr i32, ptr %p, i64 %mirror
-  %seen = load i32, ptr %mirror.at
-  call void @weft.barrier()
-  %both = mul i32 %own, %seen
-  br label %join
-join:
-  %value = phi i32 [ %own, %entry ], [ %both, %then ]
-  store i32 %value, ptr %at
-  ret void
-"""
 
 EARLY_RETURN = """
 entry:
@@ -216,56 +162,7 @@ def test_break_and_continue_around_barriers_of_nested_loops():
       |
      exit
     """
-    check(
-        """
-entry:
-  %tid = call i64 @weft.local.id(i32 0)
-  %at = getelementptr i32, ptr %p, i64 %tid
-  %turn = xor i64 %tid, 3
-  %turn.at = getelementptr i32, ptr %p, i64 %turn
-  br label %outer
-outer:
-  %i = phi i32 [ 0, %entry ], [ %i.next, %outer.latch ]
-  %sum = phi i32 [ 0, %entry ], [ %sum.out, %outer.latch ]
-  %more = icmp slt i32 %i, %n
-  br i1 %more, label %inner, label %exit
-inner:
-  %j = phi i32 [ 0, %outer ], [ %j.next, %next ]
-  %part = phi i32 [ %sum, %outer ], [ %part.next, %next ]
-  %own = load i32, ptr %turn.at
-  call void @weft.barrier()
-  %seen = add i32 %own, %j
-  %bit = and i32 %j, 1
-  %odd = icmp eq i32 %bit, 1
-  br i1 %odd, label %next, label %work
-work:
-  %grown = add i32 %part, %seen
-  %stop = icmp sgt i32 %j, %i
-  br i1 %stop, label %break, label %next
-next:
-  %part.next = phi i32 [ %part, %inner ], [ %grown, %work ]
-  %j.next = add i32 %j, 1
-  %enough = icmp sgt i32 %j.next, 4
-  br i1 %enough, label %behind, label %inner
-behind:
-  call void @weft.barrier()
-  br label %outer.latch
-break:
-  br label %outer.latch
-outer.latch:
-  %sum.out = phi i32 [ %part.next, %behind ], [ %grown, %break ]
-  %i.next = add i32 %i, 1
-  br label %outer
-exit:
-  %to = getelementptr i32, ptr %at, i64 16
-  store i32 %sum, ptr %to
-  ret void
-""",
-        0,
-        1,
-        4,
-        5,
-    )
+    check(NESTED, 0, 1, 4, 5)
 
 
 def test_a_strided_loop_of_equal_trip_counts():
