@@ -8,29 +8,10 @@ import numba
 import numpy as np
 from numba import prange
 
+from examples.irregular import ambient_occlusion as rays
 
-@numba.njit(inline="always")
-def _sphere_distance(spheres, k, ox, oy, oz, dx, dy, dz, far):
-    rx = ox - spheres[k, 0]
-    ry = oy - spheres[k, 1]
-    rz = oz - spheres[k, 2]
-    b = rx * dx + ry * dy + rz * dz
-    c = rx * rx + ry * ry + rz * rz - spheres[k, 3] * spheres[k, 3]
-    discriminant = b * b - c
-    if discriminant > 0:
-        t = -b - math.sqrt(discriminant)
-        if t > 0 and t < far:
-            far = t
-    return far
-
-
-@numba.njit(inline="always")
-def _plane_distance(height, oy, dy, far):
-    if abs(dy) > np.float32(1e-17):
-        t = (height - oy) / dy
-        if t > 0 and t < far:
-            far = t
-    return far
+_sphere_distance = numba.njit(inline="always")(rays.sphere_distance.py_func)
+_plane_distance = numba.njit(inline="always")(rays.plane_distance.py_func)
 
 
 @numba.njit(inline="always")
