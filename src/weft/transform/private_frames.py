@@ -28,8 +28,9 @@ def privatize_frames(module: Module, parallel: ParallelLoop) -> tuple[Instructio
         own = Builder(before=function.entry.instructions[0]).alloca(FRAME, align=8, name="frame.iteration")
         for call in calls:
             # What the loop itself keeps and sweeps is younger than a mark from before it.
+            assert heap_call(call) != "enter", "the frame of a function inlined in the loop is its own"
             mark = call.operands[1] if heap_call(call) in ("keep", "sweep") else None
-            if mark is not None and not (isinstance(mark, Instruction) and mark.block in inside):
+            if isinstance(mark, Instruction) and mark.block not in inside:
                 call.erase()
             else:
                 call.replace_operand(frame, own)
