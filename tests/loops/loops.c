@@ -105,3 +105,8 @@ void leaves(ARGS) { for (int i = 0; i < n; i++) { if (b[i] > 0.9f) break; a[i] =
 void no_counter(ARGS) { int i = 1; while (i < n) { a[i] = b[i]; i *= 2; } }
 //: is used in the loop by more than the operation that carries it
 void last_value(ARGS) { float t = 0; for (int i = 0; i < n; i++) { a[i] = t; t = b[i]; } }
+//: SIMD
+void asked_for_three_lanes(ARGS) {
+#pragma clang loop vectorize_width(3)
+  for (int i = 0; i < n; i++) a[i] = b[i] + 5;
+}

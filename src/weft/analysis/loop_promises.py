@@ -15,6 +15,9 @@ from weft.ir.effects import may_read, may_write
 from weft.ir.loop_metadata import PARALLEL
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
 
+MOST_LANES = 64
+"""Lanes of a lane group: a mask is a word."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoopPromises:
@@ -27,7 +30,7 @@ class LoopPromises:
     enabled
         It is asked for vector code.
     width
-        The number of lanes it is asked for, 0 for none.
+        The number of lanes it is asked for, 0 for none, or for one that lane groups cannot have.
     """
 
     parallel: bool = False
@@ -48,6 +51,8 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
     groups = properties.get("llvm.loop.parallel_accesses", [])
     width = _number(properties.get("llvm.loop.vectorize.width", []))
     enabled = _number(properties.get("llvm.loop.vectorize.enable", [])) == 1 or width > 1
+    if width & (width - 1) or width > MOST_LANES:
+        width = 0
     parallel = PARALLEL in properties or (bool(groups) and _all_in(blocks, groups))
     return LoopPromises(parallel, enabled, width)
 

@@ -75,14 +75,19 @@ def run(options: argparse.Namespace) -> int:
         clang_options=options.clang,
         shapes=dict(options.shape),
     )
-    if options.remarks:
+    if options.remarks or (options.loop is not None and not made.loops):
+        # That no loop became SIMD code, and why, is not left unsaid.
         print(made.remarks, file=sys.stderr)
-    if options.header is not None:
-        options.header.write_text(made.header, encoding="utf-8")
+    try:
+        if options.header is not None:
+            options.header.write_text(made.header, encoding="utf-8")
+        if output is not None:
+            _write(made, output)
+    except OSError as error:
+        print(f"weft vectorize: {error.filename} cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
     if output is None:
         print(made.llvm)
-    else:
-        _write(made, output)
     return 0
 
 

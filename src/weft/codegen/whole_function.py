@@ -16,6 +16,7 @@ from weft.codegen.vectorize import VectorizationSummary, vectorize_function, why
 from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import UnsupportedError
+from weft.diag.source import SourceSpan
 from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.locations import span_of
@@ -55,6 +56,9 @@ def vectorize_whole_function(
     UnsupportedError
         The function cannot be vectorized.
     """
+    if function.fn_type.vararg:
+        message = f"{function.name} cannot be vectorized because it takes a variable number of arguments"
+        raise UnsupportedError(message, _span_in(function))
     values: dict[Value, Value] = {}
     copy = clone_function(function, f"{name}.lanes", values)
     given = {values[argument]: shape for argument, shape in shapes.items() if argument in values}
@@ -62,8 +66,8 @@ def vectorize_whole_function(
     obstacle = why_not_vectorized(copy)
     if obstacle is not None:
         del module.functions[copy.name]
-        where = next((span for i in function.instructions() if (span := span_of(i)) is not None), None)
-        raise UnsupportedError(f"{function.name} cannot be vectorized because {obstacle}", where)
+        message = f"{function.name} cannot be vectorized because {obstacle}"
+        raise UnsupportedError(message, _span_in(function))
     lanes = LaneSpace((width,))
     if masked:
         given[guard_by_mask(copy)] = domain_named("product", lanes.extents).varying(1)
@@ -76,3 +80,8 @@ def vectorize_whole_function(
     called.finish()
     vector.linkage.linkage = ""
     return vector, summary
+
+
+def _span_in(function: Function) -> SourceSpan | None:
+    """The first place in the source that is known of a function."""
+    return next((span for i in function.instructions() if (span := span_of(i)) is not None), None)

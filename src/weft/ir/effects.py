@@ -58,6 +58,11 @@ def may_trap(instruction: Instruction) -> bool:
     return OPCODES[instruction.op].traps
 
 
+def may_not_return(instruction: Instruction) -> bool:
+    """Whether what follows the instruction may never run: it calls what ends the program, or loops for ever."""
+    return instruction.op == "call" and not _call_has(instruction, "willreturn")
+
+
 def is_convergent(instruction: Instruction) -> bool:
     """Whether the instruction's meaning depends on which threads execute it together."""
     return instruction.op == "call" and _call_has(instruction, "convergent")

@@ -13,7 +13,7 @@ from pathlib import Path
 from weft.analysis.shapes import Signature, domain_named, parse_args
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.whole_function import vectorize_whole_function
-from weft.codegen.width import one_register
+from weft.codegen.width import MAX_WIDTH, one_register
 from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
 from weft.frontend.clang import SUFFIXES, compile_c
@@ -163,8 +163,8 @@ def vectorize_ir(
         text, spec, file, None if loop is not None else function, lambda m: global_strides(m, shapes or {})
     )
     chosen = chosen_function(module, function)
-    if width is not None and (width < 1 or width & (width - 1)):
-        raise ArgumentError(f"{width} lanes: the number of lanes is a power of two")
+    if width is not None and (not 1 <= width <= MAX_WIDTH or width & (width - 1)):
+        raise ArgumentError(f"{width} lanes: the number of lanes is a power of two, at most {MAX_WIDTH}")
     if loop is not None:
         done = vectorize_loops(module, chosen, loop, width, spec, isa, fastmath=fastmath)
         return VectorizedIR(function, done.loops, done.remarks, tuple(done.math), done.text, spec, None)
@@ -231,6 +231,8 @@ def _read(source: str | bytes | Path, spec: TargetSpec, clang_options: Sequence[
         return disassemble(source), "<bitcode>"
     if isinstance(source, str):
         return source, "<text>"
+    if not source.is_file():
+        raise ArgumentError(f"there is no file {source}")
     try:
         if source.suffix in SUFFIXES:
             return compile_c(source, spec.triple, clang_options), str(source)

@@ -1,15 +1,22 @@
 """One return instead of several: what vectorization asks for (Moll, §3.2: a region has one exit).
 
-Postcondition: the function has at most one ``ret``; the results of those there were meet in a φ. Under FR.
+Postcondition: the function has at most one ``ret``; the results of those there were meet in a φ. Where a block ends in
+``unreachable`` because what it calls does not return (``abort``), threads leave as well, with poison. Under FR.
 """
 
 from __future__ import annotations
 
-from weft.ir import Builder, Function
+from weft.ir import Builder, Function, Poison
+from weft.ir.effects import may_not_return
 
 
 def unify_returns(function: Function) -> None:
     """Let every return of `function` be a branch to the only one."""
+    for block in function.blocks:
+        if block.terminator.op == "unreachable" and any(map(may_not_return, block.instructions)):
+            block.terminator.erase()
+            type = function.fn_type.result
+            Builder(block).ret(None if type.is_void else Poison(type))
     returns = [b.terminator for b in function.blocks if b.terminator.op == "ret"]
     if len(returns) < 2:
         return
