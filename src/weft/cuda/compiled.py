@@ -18,6 +18,7 @@ from weft.options import CompileOptions, Timings, checking
 from weft.runtime.cache import CacheEntry, cache_key, default_cache
 from weft.runtime.launch import Launcher
 from weft.runtime.parameters import packer_for
+from weft.runtime.printing import PRINT_SYMBOL
 from weft.runtime.shape import LaunchShape
 from weft.runtime.symbols import called_symbols
 from weft.target.jit import LoadedCode, load_object
@@ -133,7 +134,13 @@ class CompiledKernel:
         packer = packer_for(source.name, source.parameters, self.types)
         explain = functools.partial(_explain, source.name, tuple(metadata["barrier_lines"]))
         launcher = Launcher(
-            code, metadata["entry"], packer, arena.bytes, RunUnit(**metadata["run_unit"]).groups, explain
+            code,
+            metadata["entry"],
+            packer,
+            arena.bytes,
+            RunUnit(**metadata["run_unit"]).groups,
+            explain,
+            metadata["prints"],
         )
         if checking():
             from weft.check import CheckedLauncher
@@ -172,6 +179,7 @@ class CompiledKernel:
             "warp": lowered.warp,
             "row_multiple": lowered.row_multiple,
             "barrier_lines": list(lowered.barrier_lines),
+            "prints": PRINT_SYMBOL in lowered.text,
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
             "remarks": store_remarks(self._remarks, self.source.file),
         }

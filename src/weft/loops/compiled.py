@@ -18,6 +18,7 @@ from weft.runtime.cache import CacheEntry, cache_key, default_cache
 from weft.runtime.heap import Block, heap_symbols
 from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
+from weft.runtime.printing import PRINT_SYMBOL, printing
 from weft.runtime.results import handed_over, result_memory, result_reader, slots_of
 from weft.runtime.symbols import called_symbols
 from weft.target.jit import LoadedCode, load_object
@@ -68,7 +69,8 @@ class CompiledFunction:
         self._slots = slots_of(result)
         self._memory, self._read = result_memory(result), result_reader(result)
         signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-        self._entry = signature(self._code.address(metadata["entry"]))
+        entry = signature(self._code.address(metadata["entry"]))
+        self._entry = printing()(entry) if metadata["prints"] else entry
 
     def _load(self) -> tuple[LoadedCode, dict[str, Any]]:
         cache = default_cache()
@@ -89,6 +91,7 @@ class CompiledFunction:
             "entry": lowered.entry,
             "parallel": lowered.parallel,
             "heap": lowered.heap,
+            "prints": PRINT_SYMBOL in lowered.text,
             "result": self._results.description,
             "errors": self._results.errors,
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},

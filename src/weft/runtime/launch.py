@@ -20,6 +20,7 @@ from weft.diag.errors import BarrierDivergence, WeftError
 from weft.runtime.arena import give_arenas, take_arenas
 from weft.runtime.arguments import ArgumentPacker
 from weft.runtime.pool import JOB, default_pool, thread_limit
+from weft.runtime.printing import printing
 from weft.runtime.settings import get_num_threads
 from weft.runtime.shape import LaunchShape
 from weft.target.jit import LoadedCode
@@ -53,6 +54,8 @@ class Launcher:
         Of how many groups those handed out are a multiple, from the block.
     explain
         Makes the exception when the kernel stops early.
+    prints
+        Whether the kernel prints.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class Launcher:
         arena_bytes: Callable[[tuple[int, int, int], int], int] = lambda block, dynamic: 0,
         chunk: Callable[[tuple[int, int, int]], int] = lambda block: 1,
         explain: Explain | None = None,
+        prints: bool = False,
     ) -> None:
         self._code = code
         self._entry = code.address(entry)
@@ -70,6 +74,7 @@ class Launcher:
         self._arena_bytes = arena_bytes
         self._chunk = chunk
         self._explain = explain or _explain
+        self._prints = prints
         self._frames: list[_Frame] = []
         # Padding packs as zeros: the error record is cleared by each launch.
         self._format = struct.Struct(JOB.format + RECORD.format[1:] + f"{8 * ERROR_WORDS}x" + packer.formats)
@@ -106,8 +111,8 @@ class Launcher:
             )  # fmt: skip
         except (struct.error, OverflowError):
             raise self._packer.blame(args) from None
-        pool = default_pool()
-        status = pool.launch(frame.job, threads) if pool else self._run_alone(frame, groups)
+        run = self._run_printing if self._prints else self._run_quietly
+        status = run(frame, groups, threads)
         give_arenas(arenas)
         if status:
             raise self._explain(status, frame.error_words(), shape)
@@ -122,6 +127,14 @@ class Launcher:
             return self._frames.pop()
         except IndexError:
             return _Frame(self._format.size)
+
+    def _run_printing(self, frame: _Frame, groups: int, threads: int) -> int:
+        with printing():
+            return self._run_quietly(frame, groups, threads)
+
+    def _run_quietly(self, frame: _Frame, groups: int, threads: int) -> int:
+        pool = default_pool()
+        return pool.launch(frame.job, threads) if pool else self._run_alone(frame, groups)
 
     def _run_alone(self, frame: _Frame, groups: int) -> int:
         entry = ctypes.CFUNCTYPE(

@@ -8,9 +8,13 @@ which threads print them.
 from __future__ import annotations
 
 import ctypes
+import signal
 import struct
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 from weft.target.once import once
 
@@ -34,11 +38,42 @@ def format_line(letters: str, slots: bytes, read_string: Callable[[int], str]) -
     return " ".join(words)
 
 
+@contextmanager
+def printing() -> Iterator[None]:
+    """Raise behind a launch that prints what would get lost where compiled code calls Python.
+
+    That are errors in writing, and the user's interrupt, which is raised wherever the main thread runs Python code.
+    """
+    interrupts: list[tuple[int, FrameType | None]] = []
+    handler = signal.getsignal(signal.SIGINT)
+    deferring = callable(handler) and threading.current_thread() is threading.main_thread()
+    if deferring:
+        signal.signal(signal.SIGINT, lambda number, frame: interrupts.append((number, frame)))
+    try:
+        yield
+    finally:
+        if deferring:
+            signal.signal(signal.SIGINT, handler)
+    if callable(handler) and interrupts:
+        handler(*interrupts[0])
+    if _failures:
+        error = _failures[0]
+        _failures.clear()
+        raise error
+
+
+_failures: list[Exception] = []
+"""Errors in writing that no launch has raised yet."""
+
+
 def _print(letters: bytes, address: int | None) -> None:
     text = letters.decode()
     slots = ctypes.string_at(address, 8 * len(text)) if address else b""
     line = format_line(text, slots, lambda where: ctypes.string_at(where).decode())
-    sys.stdout.write(line + "\n")
+    try:
+        sys.stdout.write(line + "\n")
+    except Exception as error:
+        _failures.append(error)
 
 
 @once
