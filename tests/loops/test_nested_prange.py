@@ -142,6 +142,23 @@ def test_reductions() -> None:
         assert counting(a) == counting.py_func(a)
 
 
+@weft.jit
+def exchanged(planes, steps):
+    for i in prange(planes.shape[1]):
+        for t in range(steps):
+            for j in prange(1, planes.shape[2] - 1):
+                planes[(t + 1) % 2, i, j] = planes[t % 2, i, j - 1] + planes[t % 2, i, j + 1]
+
+
+def test_a_loop_in_between_that_runs_in_order() -> None:
+    for shape in ((2, 1, 5000), (2, 3, 700), (2, 40, 20)):
+        a = np.random.default_rng(4).integers(0, 3, shape)
+        wanted = a.copy()
+        exchanged(a, 5)
+        exchanged.py_func(wanted, 5)
+        assert np.array_equal(a, wanted), shape
+
+
 def test_a_sum_is_the_same_for_any_number_of_threads() -> None:
     a, results = np.random.default_rng(3).random((7, 5000)).astype(np.float32), set()
     for count in (1, 2, 3):

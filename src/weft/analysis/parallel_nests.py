@@ -3,8 +3,8 @@
 Lanes run along the loop whose iterations touch neighbouring elements: of the loops over `prange` inside of each other
 that for which most accesses of the innermost are near from one iteration to the next. If that is an inner loop, its
 iterations fill the lanes, and those of the outermost are for the threads. Both ranges are cut into *tiles*, so that a
-short outer loop occupies all threads, where the nest is rectangular and has nothing beside the inner loop but
-computation without memory: a tile does it again for its part of the inner range.
+short outer loop occupies all threads, where the nest is rectangular, has no loop in between that runs in order, and
+nothing beside the inner loop but computation without memory: a tile does it again for its part of the inner range.
 """
 
 from __future__ import annotations
@@ -71,9 +71,16 @@ def parallel_nest(
         if i.op in ("load", "store")
     ]
     best, most = None, _nearness(accesses, outer)
+    free: list[Loop] = []
     for candidate in sorted(chain, key=lambda other: -len(other.blocks)):
         inner = parallel_loop(function, view, candidate, layout, promised=promised, reassociate=True)
-        if isinstance(inner, Obstacle) or _is_short(inner.loop):
+        if isinstance(inner, Obstacle):
+            continue
+        # A loop between the two that runs in order may hand on what other tiles compute.
+        between = [x for x in inside if x.contains(candidate) and x.header != candidate.header]
+        ordered = any(all(x.header != known.header for known in free) for x in between)
+        free.append(candidate)
+        if _is_short(inner.loop):
             continue
         if any(heap_call(i) for block in inner.loop.blocks for i in block.instructions):
             continue
@@ -81,8 +88,8 @@ def parallel_nest(
             continue
         found = _nearness(accesses, inner)
         if found >= most:
-            best, most = inner, found
-    return None if best is None else ParallelNest(best, _is_rectangular(outer, best))
+            best, most = ParallelNest(inner, not ordered and _is_rectangular(outer, inner)), found
+    return best
 
 
 def _counts_on(outer: ParallelLoop, inner: ParallelLoop) -> bool:
