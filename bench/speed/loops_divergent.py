@@ -1,4 +1,4 @@
-"""The divergent kernels as loops over their threads, for numba; parallel over the outermost where asked to be."""
+"""The divergent kernels as loops over their threads, for numba and weft.jit; `prange` where they are parallel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _payoff = numba.njit(inline="always")(functions.barrier_option)
 
 def mandelbrot(left, top, step, limit, counts):
     for y in prange(counts.shape[0]):
-        for x in range(counts.shape[1]):
+        for x in prange(counts.shape[1]):
             counts[y, x] = _steps_inside(left + np.float32(x) * step, top - np.float32(y) * step, limit)
 
 

@@ -1,4 +1,4 @@
-"""Ambient occlusion as a loop over pixels, for numba."""
+"""Ambient occlusion as a loop over pixels, for numba and weft.jit."""
 
 from __future__ import annotations
 
@@ -84,5 +84,5 @@ def _shade(spheres, height, samples, x, y, rows, columns):
 
 def ambient_occlusion(spheres, height, samples, image):
     for y in prange(image.shape[0]):
-        for x in range(image.shape[1]):
+        for x in prange(image.shape[1]):
             image[y, x] = _shade(spheres, height, samples, x, y, image.shape[0], image.shape[1])

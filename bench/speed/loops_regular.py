@@ -1,4 +1,4 @@
-"""The regular kernels as loops over their threads, for numba; parallel over the outermost where asked to be."""
+"""The regular kernels as loops over their threads, for numba and weft.jit; `prange` where they are parallel."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def nbody(x, y, z, mass, softening, ax, ay, az):
 
 def stencil5(grid, result):
     for y in prange(1, grid.shape[0] - 1):
-        for x in range(1, grid.shape[1] - 1):
+        for x in prange(1, grid.shape[1] - 1):
             around = grid[y, x] + grid[y, x - 1] + grid[y, x + 1] + grid[y - 1, x] + grid[y + 1, x]
             result[y, x] = np.float32(0.2) * around
 
 
 def stencil9(grid, result):
     for y in prange(1, grid.shape[0] - 1):
-        for x in range(1, grid.shape[1] - 1):
+        for x in prange(1, grid.shape[1] - 1):
             sides = grid[y, x - 1] + grid[y, x + 1] + grid[y - 1, x] + grid[y + 1, x]
             corners = grid[y - 1, x - 1] + grid[y - 1, x + 1] + grid[y + 1, x - 1] + grid[y + 1, x + 1]
             result[y, x] = (
@@ -71,14 +71,14 @@ def stencil9(grid, result):
 
 def transpose(matrix, result):
     for y in prange(matrix.shape[0]):
-        for x in range(matrix.shape[1]):
+        for x in prange(matrix.shape[1]):
             result[x, y] = matrix[y, x]
 
 
 def floyd_warshall(distances):
     for k in range(distances.shape[0]):
         for i in prange(distances.shape[0]):
-            for j in range(distances.shape[1]):
+            for j in prange(distances.shape[1]):
                 through = distances[i, k] + distances[k, j]
                 if through < distances[i, j]:
                     distances[i, j] = through
