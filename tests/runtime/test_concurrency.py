@@ -126,6 +126,29 @@ def test_prints_of_checked_launches_in_threads_leave_the_output_alone(
     assert sorted(capsys.readouterr().out.split("\n")) == sorted([f"{i} {i}" for i in x] * 8 + [""])
 
 
+def test_an_error_in_writing_is_raised_once_behind_the_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed:
+        def write(self, text: str) -> None:
+            raise BrokenPipeError(text)
+
+    @cuda.jit
+    def tell(x):
+        print(x[cuda.grid(1)])
+
+    @weft.jit
+    def say(x):
+        print(x[0])
+
+    x = np.arange(32)
+
+    for launch in (tell[4, 8], say):
+        with monkeypatch.context() as closed:
+            closed.setattr(sys, "stdout", Closed())
+            with pytest.raises(BrokenPipeError):
+                launch(x)
+        launch(x)
+
+
 SCRIPT = """
 import multiprocessing, os, signal, sys, threading, time
 import numpy as np
@@ -140,6 +163,13 @@ def add(x, n):
     for k in range(n):
         v = v * 3 + 1
     x[cuda.grid(1)] = v
+
+@cuda.jit
+def tell(x, n):
+    v = x[cuda.grid(1)]
+    for k in range(n):
+        v = v * 3 + 1
+    print(v)
 
 @weft.jit
 def sum_of(x):
@@ -204,6 +234,15 @@ for k in range(3):
     except KeyboardInterrupt:
         pass
     assert right()
+with open(os.devnull, "w") as sys.stdout:
+    for k in range(3):
+        threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            while True:
+                tell[64, 16](np.arange(1024), 20_000)
+        except KeyboardInterrupt:
+            pass
+    sys.stdout = sys.__stdout__
 print("done")
 """,
         tmp_path,
