@@ -34,7 +34,16 @@ from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
 from weft.codegen.box_kernel import BoxKernel
-from weft.codegen.boxes import Block, box_of, box_shapes, choose_box, covers, has_columns, is_whole, warp_box
+from weft.codegen.boxes import (
+    Block,
+    box_of,
+    box_shapes,
+    choose_box,
+    covers,
+    is_whole,
+    prefers_boxes,
+    warp_box,
+)
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.dimension import analyze_along, choose_dimension
 from weft.codegen.functions import FunctionVectorizer
@@ -252,7 +261,7 @@ def _box_width(kernel: Function, width: int, stages: StageLog, isa: Isa) -> int:
     """Up to rows of how many threads boxes of threads may be better as lane groups; 0 where work-groups are merged."""
     if stages.rows is not None and stages.rows.merge is not None:
         return 0
-    return MAX_BLOCK[0] + 1 if has_columns(kernel, isa) else width
+    return MAX_BLOCK[0] + 1 if prefers_boxes(kernel, isa) else width
 
 
 def _split(

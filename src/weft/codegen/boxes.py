@@ -6,7 +6,8 @@ and `weft.analysis.shapes` keeps a stride for each dimension, so that it is stil
 along y have to do with each other. Which box is best is a matter of cost: more lanes share what is the same for all
 and pass fewer barriers (none at all where the box is the whole work-group), fewer lanes have more accesses that are
 contiguous or uniform, and waste fewer lanes beyond the edges of the work-group. A column, 1 by 16, is a box, too: where
-neighbours along y access neighbouring elements, it is the best one in work-groups with long rows.
+neighbours along y access neighbouring elements, it is the best one in work-groups with long rows. Where rows share
+much of what they read, as in products of tiles, it is several rows of a register each.
 """
 
 from __future__ import annotations
@@ -16,9 +17,7 @@ from math import prod
 
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence, analyze_divergence
-from weft.analysis.divergence.result import Form
 from weft.analysis.shapes import Shape, domain_named
-from weft.codegen.widen.accesses import is_plain
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import MAX_WIDTH, one_register
 from weft.codegen.width_model import LOOP_WEIGHT, WidthModel
@@ -33,7 +32,10 @@ ROUND = 20.0
 
 
 WORTHWHILE = 0.8
-"""Of the cycles along x, more must not be left for columns to be worth code for each size of work-groups."""
+"""Of the cycles of rows, more must not be left for other boxes to be worth code for each size of work-groups."""
+
+ROWS = 4
+"""Rows of a register each that share a lane group: what they have in common is loaded once for all of them."""
 
 
 def is_whole(lanes: LaneSpace, block: Block) -> bool:
@@ -82,34 +84,34 @@ def choose_box(kernel: Function, block: Block, isa: Isa, most_lanes: int, lock_s
     return min(_candidates(block, min(one_register(isa), most_lanes), min(MAX_WIDTH, most_lanes)), key=cost)
 
 
-def has_columns(kernel: Function, isa: Isa) -> bool:
-    """Whether lane groups of `kernel` are better along y or z than along x, whatever the size of its work-groups."""
+def prefers_boxes(kernel: Function, isa: Isa) -> bool:
+    """Whether boxes of several rows, or columns, are better than rows in work-groups of any size."""
     named = {a.name: a for a in kernel.args}
-    axes = [d for d in (1, 2) if named[f"tid.{'xyz'[d]}"].is_used]
-    if not axes:
+    if not named["tid.y"].is_used:
         return False
-    width = one_register(isa)
+    register = one_register(isa)
 
-    def along(axis: int) -> Divergence:
-        lanes = LaneSpace((1,) * axis + (width,))
-        return _analyze(kernel, box_shapes(kernel, lanes), lanes)
+    def cost(*extents: int) -> float:
+        lanes = LaneSpace(extents)
+        divergence = _analyze(kernel, box_shapes(kernel, lanes), lanes)
+        return WidthModel(divergence, isa).cycles_of_thread(lanes.width)
 
-    rows = along(0)
-    accesses = (i for i in kernel.instructions() if is_plain(i))
-    if all(rows.access_form(i).form in (Form.UNIFORM, Form.CONTIGUOUS, Form.PRIVATE) for i in accesses):
-        return False
-    cost = WidthModel(rows, isa).cycles_of_thread(width)
-    return any(WidthModel(along(axis), isa).cycles_of_thread(width) < WORTHWHILE * cost for axis in axes)
+    limit = WORTHWHILE * cost(register)
+    return cost(register, ROWS) < limit or cost(1, register) < limit
 
 
 def _candidates(block: Block, register: int, most: int) -> list[LaneSpace]:
-    """Boxes of one row, of a register of 32-bit values, and as large as they may be; and columns."""
+    """Boxes of one row, of a register of 32-bit values, and of more; and columns."""
     row = min(_up(block[0]), most)
-    sizes = (row, max(row, register), most) if row < register else (register,)
+    if row < register:
+        boxes = [box_of(block, size) for size in (row, register, most)]
+    else:
+        rows = (1, min(_up(block[1]), ROWS, most // register))
+        boxes = [LaneSpace((register, n) if n > 1 else (register,)) for n in rows]
     columns = [
         LaneSpace((1,) * d + (min(_up(block[d]), register),)) for d in (1, 2) if row > 1 and block[d] > 1
     ]
-    return list(dict.fromkeys([*(box_of(block, size) for size in sizes), *columns]))
+    return list(dict.fromkeys([*boxes, *columns]))
 
 
 def _up(number: int) -> int:

@@ -111,9 +111,12 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
 def runs_cost(op: str, length: int, count: int, element_bits: int, lanes: int, isa: Isa) -> float:
     """Return the cycles of an access that is made as `count` accesses to `length` neighbouring elements each.
 
-    Each run is put into, or taken out of, its place in the registers of all lanes.
+    Runs that do not fill registers are put into, or taken out of, their places in those of all lanes.
     """
     one = memory_cost(op, "contiguous", element_bits, length, isa).cycles
+    served = length if length > 1 else lanes // count
+    if served * element_bits >= isa.vector_bits:
+        return count * one
     registers = max(1, lanes * element_bits // isa.vector_bits)
     return count * (one + 0.5) + registers
 
