@@ -178,3 +178,14 @@ def test_lanes_run_along_what_is_contiguous() -> None:
     assert lines(rows) == [4] and lines(columns) == [2] and lines(triangle) == [4]
     assert "all cores share both loops" in rows.remarks[0].message
     assert "all cores share the loop around it" in triangle.remarks[0].message
+
+
+def test_rows_in_several_tiles() -> None:
+    b = np.random.default_rng(5).random((3, 40_011))
+    a, (i, j) = np.zeros_like(b), np.indices(b.shape)
+    rows(a, b, 0.75)
+    assert np.array_equal(a, np.where(b > 0.25, 0.75 * i + b, j))
+    total, *others = reductions(b, 10.0)
+    bits = np.bitwise_xor.reduce((i * j).ravel())
+    wanted = [b.min(), b.max(), (b > 0.5).sum(), (b > 0.999).any(), (b < 0.999).all(), bits]
+    assert np.isclose(total, b.sum()) and others == wanted
