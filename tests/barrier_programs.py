@@ -15,6 +15,8 @@ declare i64 @weft.local.size(i32) nounwind speculatable willreturn memory(none)
 declare i64 @weft.group.id(i32) nounwind speculatable willreturn memory(none)
 declare i64 @weft.num.groups(i32) nounwind speculatable willreturn memory(none)
 declare ptr addrspace(3) @weft.shared(i32) nounwind speculatable willreturn memory(none)
+declare void @llvm.lifetime.start.p0(ptr)
+declare void @llvm.lifetime.end.p0(ptr)
 """
 
 STRAIGHT = """

@@ -206,7 +206,9 @@ MISTAKES = [
     Mistake(loop_over_a_number, TypingError, "5:", "cannot be looped over", "range()"),
     Mistake(truth_of_an_array, TypingError, "x:", "no truth value", "size"),
     Mistake(slice_with_a_step_that_varies, UnsupportedError, "x[:: x.size]", "step of a slice", "range()"),
-    Mistake(assignment_to_a_slice, TypingError, "x[1:3] = x[0:2]", "cannot be assigned to all elements", "loop"),
+    Mistake(
+        assignment_to_a_slice, TypingError, "x[1:3] = x[0:2]", "cannot be assigned to all elements", "loop"
+    ),
     Mistake(complex_in_a_real_array, TypingError, "x[0] = 1j", "complex cannot become float32", ".real"),
     Mistake(variable_as_tuple_index, TypingError, "(1, 2)[x.size]", "constant", "for"),
     Mistake(misspelt, TypingError, "totl", "'totl' is not defined", "'total'"),

@@ -14,6 +14,7 @@ from weft.interp import Memory, Program, launch, run_function
 from weft.ir import Module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
+from weft.ir.writer import write_module
 from weft.transform.barriers import BarrierProgram, split_at_barriers
 from weft.transform.single_lane import run_single_lane
 from weft.transform.work_items import lower_work_items
@@ -246,6 +247,25 @@ def test_a_stack_object_keeps_its_place_across_barriers():
 """
     check(body)
     assert kept(body) == "1:"
+
+
+def test_an_object_in_the_frame_has_no_marks_of_its_life_on_the_stack():
+    body = """
+  %tid = call i64 @weft.local.id(i32 0)
+  %object = alloca [4 x i32], align 4
+  call void @llvm.lifetime.start.p0(ptr %object)
+  %at = getelementptr i32, ptr %p, i64 %tid
+  %index = and i32 %n, 3
+  %slot = getelementptr i32, ptr %object, i32 %index
+  store i32 %n, ptr %slot
+  call void @weft.barrier()
+  %back = load i32, ptr %slot
+  call void @llvm.lifetime.end.p0(ptr %object)
+  store i32 %back, ptr %at
+  ret void
+"""
+    check(body)
+    assert "call void @llvm.lifetime" not in write_module(split(body)[0])
 
 
 def test_an_object_whose_address_is_in_memory_is_kept_too():

@@ -31,6 +31,9 @@ _DERIVES = {
 }
 """Instructions whose result may still point into the object that an operand points into."""
 
+_LIFETIMES = "llvm.lifetime."
+"""Marks of the stack alone: where inlined functions had their objects."""
+
 
 def move_objects_to_frame(
     kernel: Function,
@@ -65,6 +68,9 @@ def move_objects_to_frame(
         if addresses is not None and (element := element_bytes(addresses, layout)) is not None:
             spread_elements(addresses, element, lanes, layout)
             step = element
+        for user in list(alloca.instruction_users()):
+            if (user.callee_name or "").startswith(_LIFETIMES):
+                user.erase()
         address = _object_address(Builder(before=alloca), frame, end, step, count_of_places)
         address.name = alloca.name
         alloca.replace_all_uses(address)
@@ -96,9 +102,7 @@ def _only_accesses(user: Instruction, address: Value) -> bool:
         return True
     if user.op == "store":
         return user.operands[0] is not address
-    return (user.callee_name or "").startswith(
-        ("llvm.lifetime.", "llvm.memset.", "llvm.memcpy.", "llvm.memmove.")
-    )
+    return (user.callee_name or "").startswith((_LIFETIMES, "llvm.memset.", "llvm.memcpy.", "llvm.memmove."))
 
 
 def _object_address(builder: Builder, frame: Argument, offset: int, step: int, lanes: int) -> Instruction:
