@@ -12,12 +12,14 @@ much of what they read, as in products of tiles, it is several rows of a registe
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from math import prod
+from math import inf, prod
 
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.dimension import memory_cycles
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import MAX_WIDTH, one_register
 from weft.codegen.width_model import LOOP_WEIGHT, WidthModel
@@ -31,7 +33,7 @@ ROUND = 20.0
 """Cycles of a lane group to begin and end what is between two barriers."""
 
 
-WORTHWHILE = 0.8
+WORTHWHILE = 0.65
 """Of the cycles of rows, more must not be left for other boxes to be worth code for each size of work-groups."""
 
 ROWS = 4
@@ -74,30 +76,58 @@ def choose_box(kernel: Function, block: Block, isa: Isa, most_lanes: int, lock_s
     """
     weights = _barrier_weights(kernel)
 
+    register = min(one_register(isa), most_lanes)
+
+    @functools.cache
+    def better_columns() -> bool:
+        return _columns_are_better(kernel, isa)
+
     def cost(lanes: LaneSpace) -> float:
         groups = _count(lanes, block)
         rounds = 1.0 if lock_step and groups == 1 else 1.0 + weights
-        model = WidthModel(_analyze(kernel, box_shapes(kernel, lanes, block), lanes), isa)
+        divergence = _analyze(kernel, box_shapes(kernel, lanes, block), lanes)
+        if lanes.extents[0] == register < lanes.width and not _rows_share(divergence):
+            return inf
+        if lanes.extents[0] == 1 < block[0] and not better_columns():
+            return inf
+        model = WidthModel(divergence, isa)
         cycles = lanes.width * model.cycles_of_thread(lanes.width) + ROUND * rounds
         return groups * cycles
 
-    return min(_candidates(block, min(one_register(isa), most_lanes), min(MAX_WIDTH, most_lanes)), key=cost)
+    return min(_candidates(block, register, min(MAX_WIDTH, most_lanes)), key=cost)
 
 
 def prefers_boxes(kernel: Function, isa: Isa) -> bool:
     """Whether boxes of several rows, or columns, are better than rows in work-groups of any size."""
-    named = {a.name: a for a in kernel.args}
-    if not named["tid.y"].is_used:
+    if not next(a for a in kernel.args if a.name == "tid.y").is_used:
         return False
     register = one_register(isa)
+    several = _analyze_box(kernel, register, ROWS)
+    if _rows_share(several):
+        rows = WidthModel(_analyze_box(kernel, register), isa).cycles_of_thread(register)
+        if WidthModel(several, isa).cycles_of_thread(ROWS * register) < WORTHWHILE * rows:
+            return True
+    return _columns_are_better(kernel, isa)
 
-    def cost(*extents: int) -> float:
-        lanes = LaneSpace(extents)
-        divergence = _analyze(kernel, box_shapes(kernel, lanes), lanes)
-        return WidthModel(divergence, isa).cycles_of_thread(lanes.width)
 
-    limit = WORTHWHILE * cost(register)
-    return cost(register, ROWS) < limit or cost(1, register) < limit
+def _analyze_box(kernel: Function, *extents: int) -> Divergence:
+    """Analyze boxes in work-groups of any size."""
+    lanes = LaneSpace(extents)
+    return _analyze(kernel, box_shapes(kernel, lanes), lanes)
+
+
+def _columns_are_better(kernel: Function, isa: Isa) -> bool:
+    """Whether memory operations cost less along y than along x (`weft.codegen.dimension`)."""
+    register = one_register(isa)
+    rows, columns = (_analyze_box(kernel, *extents) for extents in ((register,), (1, register)))
+    return memory_cycles(columns, register, isa) < WORTHWHILE * memory_cycles(rows, register, isa)
+
+
+def _rows_share(divergence: Divergence) -> bool:
+    """Whether rows load the same elements, each thread another one: what else they have in common costs little."""
+    loads = (i for i in divergence.function.instructions() if i.op == "load")
+    runs = [form.runs for form in map(divergence.access_form, loads) if form.runs is not None]
+    return any(r.same and r.length > 1 for r in runs)
 
 
 def _candidates(block: Block, register: int, most: int) -> list[LaneSpace]:

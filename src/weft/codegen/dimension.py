@@ -52,14 +52,14 @@ def choose_dimension(kernel: Function, along: Along, width: int, isa: Isa) -> in
         return choices[0]
     if all(_form(along(0), access) != "gather" for access in filter(is_plain, kernel.instructions())):
         return 0
-    return min((0, *choices), key=lambda d: _cost(along(d), width, isa))
+    return min((0, *choices), key=lambda d: memory_cycles(along(d), width, isa))
 
 
 def _form(divergence: Divergence, access: Instruction) -> str:
     return _NAMES.get(divergence.access_form(access).form, "gather")
 
 
-def _cost(divergence: Divergence, width: int, isa: Isa) -> float:
+def memory_cycles(divergence: Divergence, width: int, isa: Isa) -> float:
     """Cycles of the memory operations of a lane group."""
     view = cfg_of(divergence.function)
     loops = loop_forest(view.cfg)
