@@ -110,3 +110,43 @@ void asked_for_three_lanes(ARGS) {
 #pragma clang loop vectorize_width(3)
   for (int i = 0; i < n; i++) a[i] = b[i] + 5;
 }
+typedef struct { float re, im; } Complex;
+typedef struct { int key, count; } Entry;
+__attribute__((noinline)) static Complex squared(Complex z) { Complex r = { z.re * z.re - z.im * z.im, 2 * z.re * z.im }; return r; }
+static float plus(float x) { return x + 1; }
+static float halved(float x) { return x > 0 ? x / 2 : x; }
+//: SIMD
+void struct_calls(ARGS) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) { Complex z = { a[i], b[i] }; if (b[i] > 0) z = squared(z); a[i] = z.re; b[i] = z.im; }
+}
+//: SIMD
+void array_of_structs(ARGS) { Entry *e = (Entry *)c; for (int i = 0; i < n; i++) if (e[i].key > 0) e[i].count += e[i].key; }
+//: SIMD
+void complex_numbers(ARGS) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) { float _Complex z = a[i] + b[i] * 1.0fi; z = z * z; a[i] = __real__ z; b[i] = __imag__ z; }
+}
+//: SIMD
+void pointers_to_functions(ARGS) {
+  float (*const f[2])(float) = { plus, halved };
+#pragma omp simd
+  for (int i = 0; i < n; i++) a[i] = f[c[i] & 1](b[i]);
+}
+//: SIMD
+void atomic_counts(ARGS) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) __atomic_fetch_add(&c[c[n + i] & 1], 1, __ATOMIC_RELAXED);
+}
+//: SIMD
+void blocks(ARGS) { for (int i = 0; i < n; i++) { float t[4]; __builtin_memset(t, 0, sizeof t); t[c[i] & 3] = b[i]; float u[4] = { 1, 2, 3, 4 }; if (b[i] > 0) __builtin_memcpy(u, t, sizeof u); a[i] = u[1] + u[2]; } }
+//: SIMD
+void states(ARGS) {
+  for (int i = 0; i < n; i++) {
+    int s = c[i] & 3, k = 0;
+    while (k < 12) switch (k++, s) { case 0: s = 2; break; case 1: s = b[i] > 0 ? 3 : 0; continue; case 2: s = 1; if (k > 9) goto done; break; default: k += 3; s = 0; }
+    done: a[i] = s * 10 + k;
+  }
+}
+//: SIMD
+void shorts_and_longs(ARGS) { short *s = (short *)c; for (int i = 0; i < n; i++) s[i] = (short)(s[i] * 3 + (long)d[i] % 7); }

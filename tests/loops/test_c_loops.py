@@ -30,11 +30,13 @@ def original(text: str) -> LoadedCode:
 
 
 def only(text: str, name: str) -> str:
-    """The module with the other functions as declarations."""
-    parts = re.split(r"(?m)^(?=define )", text)
-    kept = [p for p in parts[1:] if f" @{name}(" in p.splitlines()[0]]
-    tail = parts[-1].partition("\n}\n")[2]
-    return parts[0] + "".join(p.partition("\n}\n")[0] + "\n}\n" for p in kept) + tail
+    """The module without the other functions with a loop."""
+
+    def kept(definition: re.Match[str]) -> str:
+        head = definition[0].splitlines()[0]
+        return definition[0] if f" @{name}(" in head or head.startswith("define internal") else ""
+
+    return re.sub(r"(?ms)^define .*?^}\n", kept, text)
 
 
 def run(code: LoadedCode, name: str, n: int) -> list[np.ndarray]:

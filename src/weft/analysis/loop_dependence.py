@@ -23,10 +23,12 @@ from weft.analysis.alias import are_apart
 from weft.analysis.counted_loops import CountedLoop, Counter
 from weft.analysis.linear_locations import ADDRESS_BITS, linear_location
 from weft.analysis.ranges import Ranges
-from weft.ir import BasicBlock, Instruction, Value
+from weft.analysis.stack_objects import is_block_write
+from weft.ir import BasicBlock, GlobalVariable, Instruction, Value
 from weft.ir.effects import may_read, may_write
 from weft.ir.heap import heap_call
 from weft.ir.layout import DataLayout
+from weft.ir.types import PointerType
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def loop_dependences(
         if (instruction.callee_name or "").startswith("llvm.lifetime") or heap_call(instruction):
             continue
         if instruction.op not in ("load", "store") or instruction.attrs.get("ordering"):
-            if may_write(instruction):
+            if may_write(instruction) and not _stays_within(instruction, private, layout):
                 yield LoopDependence(instruction, instruction, False)
             continue
         access = _access(instruction, loop, counters, ranges, layout)
@@ -101,6 +103,18 @@ def loop_dependences(
             a, b = b, a
         if a.instruction.op == "store" and (found := _dependence(a, b)) is not None:
             yield found
+
+
+def _stays_within(instruction: Instruction, private: tuple[Value, ...], layout: DataLayout) -> bool:
+    """Whether it is a block write to an iteration's own object, from another one or a constant."""
+    if not is_block_write(instruction):
+        return False
+    target, *sources = (
+        linear_location(v, layout).base for v in instruction.args if isinstance(v.type, PointerType)
+    )
+    return target in private and all(
+        s in private or (isinstance(s, GlobalVariable) and s.is_constant) for s in sources
+    )
 
 
 def _access(
