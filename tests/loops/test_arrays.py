@@ -477,3 +477,52 @@ def chosen(a, n):
 
 def test_small_arrays_of_which_one_is_chosen() -> None:
     compare(chosen, np.arange(40.0) % 7, 4)
+
+
+@weft.jit
+def itself(x, depth):
+    return x if depth == 0 else itself(x, depth - 1)
+
+
+@weft.jit
+def passed_on(n):
+    best = itself(np.zeros(4), n)
+    for k in range(n):
+        x = np.full(4, float(k))
+        if k % 3 == 1:
+            best = itself(x, 2)
+        x[1] += best[1]
+    return best
+
+
+def test_a_small_array_that_comes_back_from_a_function() -> None:
+    compare(passed_on, 9)
+
+
+@weft.jit
+def doubled(depth, n):
+    if depth == 0:
+        return np.ones(n)
+    left, right = doubled(depth - 1, n), doubled(depth - 1, n)
+    out = np.empty(2 * left.size)
+    for i in range(left.size):
+        out[i], out[i + left.size] = left[i], right[i] + depth
+    return out
+
+
+@weft.jit
+def calls_recursively(n):
+    out = np.empty(n)
+    for i in prange(n):
+        total = 0.0
+        for k in range(3):
+            total += doubled(i % 4, k)[-1] if k > 0 else 0.0
+        out[i] = total
+    return out
+
+
+def test_recursive_functions_that_allocate_in_a_parallel_loop() -> None:
+    compare(doubled, 4, 3)
+    compare(calls_recursively, 300)
+    with pytest.raises(ArrayShapeError):
+        doubled(2, -1)

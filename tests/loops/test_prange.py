@@ -344,3 +344,24 @@ def test_named_tuples_come_back_as_such() -> None:
     a = data(50)
     result, (swapped,) = bounds_of(a, Bounds(2.0, -2.0))
     assert type(result) is Bounds and result == Bounds(a.min(), a.max()) and swapped.low == result.high
+
+
+@weft.jit
+def fibonacci(n):
+    if n < 2:
+        return n, 1.5 * n
+    (a, b), (c, d) = fibonacci(n - 1), fibonacci(n - 2)
+    return a + c, b + d
+
+
+@weft.jit
+def tabled(numbers, halves):
+    for i in prange(numbers.size):
+        numbers[i], halves[i] = fibonacci(i % 7)
+
+
+def test_each_iteration_has_the_results_of_its_own_calls() -> None:
+    numbers, halves = np.zeros(100, np.int64), np.zeros(100)
+    tabled(numbers, halves)
+    wanted = np.array([fibonacci.py_func(i % 7) for i in range(100)])
+    assert np.array_equal(numbers, wanted[:, 0]) and np.array_equal(halves, wanted[:, 1])

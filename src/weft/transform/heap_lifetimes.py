@@ -114,11 +114,18 @@ def _innermost(view: CFGView, loops: Iterable[Loop], call: Instruction) -> Loop 
 
 
 def _outlives(address: Value, view: CFGView, loop: Loop) -> bool:
-    """Whether an address computed in the loop is used in the next iteration, or behind the loop."""
+    """Whether an address computed in the loop may be used in the next iteration, or behind the loop."""
     inside = {view.blocks[b] for b in loop.blocks}
     if isinstance(address, Instruction) and address.is_phi and address.block is view.blocks[loop.header]:
         return True
-    return any(user.block not in inside for user in address.instruction_users())
+    return any(user.block not in inside or _passes_on(user, address) for user in address.instruction_users())
+
+
+def _passes_on(user: Instruction, address: Value) -> bool:
+    """Whether an address may come back from where it is used: a function may return it."""
+    if user.op == "store":
+        return user.operands[0] is address
+    return user.op not in ("load", "icmp", *_DERIVED) and not heap_call(user)
 
 
 def _element(addresses: list[Value], layout: DataLayout) -> Type:
@@ -138,9 +145,9 @@ def _drop_frame(function: Function) -> bool:
     for frame in function.entry.instructions:
         if frame.op != "alloca":
             continue
-        calls = [(heap_call(user), user) for user in frame.instruction_users() if heap_call(user)]
+        calls = [(heap_call(user), user) for user in frame.instruction_users() if not _marks_life(user)]
         if not calls or any(
-            n in ("allocate", "fail") or (n == "leave" and c.operands[1] is frame) for n, c in calls
+            n in (None, "allocate", "fail") or (n == "leave" and c.operands[1] is frame) for n, c in calls
         ):
             continue
         for name, call in calls:
@@ -154,6 +161,10 @@ def _drop_frame(function: Function) -> bool:
         remove_unreachable_blocks(function)
         return True
     return False
+
+
+def _marks_life(user: Instruction) -> bool:
+    return (user.callee_name or "").startswith("llvm.lifetime.")
 
 
 def _decide(test: Instruction, truth: bool) -> None:

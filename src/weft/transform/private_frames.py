@@ -22,11 +22,10 @@ def privatize_frames(module: Module, parallel: ParallelLoop) -> tuple[Instructio
     for frame in captured_by(loop):
         if not isinstance(frame, Instruction) or frame.op != "alloca" or frame in parallel.private:
             continue
-        calls = [u for u in frame.instruction_users() if u.block in inside and heap_call(u)]
-        if not calls:
+        if not any(heap_call(user) for user in frame.instruction_users()):
             continue
         own = Builder(before=function.entry.instructions[0]).alloca(FRAME, align=8, name="frame.iteration")
-        for call in calls:
+        for call in [user for user in frame.instruction_users() if user.block in inside]:
             # What the loop itself keeps and sweeps is younger than a mark from before it.
             assert heap_call(call) != "enter", "the frame of a function inlined in the loop is its own"
             mark = call.operands[1] if heap_call(call) in ("keep", "sweep") else None

@@ -23,6 +23,7 @@ from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of
 from weft.frontend.python.prange import prange
 from weft.frontend.python.signatures import as_type
 from weft.frontend.python.types import KernelType, Scalar, Static, Tuple
+from weft.ir.intrinsics import lifetime_start
 from weft.ir.types import I1, I8, VOID
 from weft.ir.types import FunctionType as IRFunctionType
 from weft.ir.values import Value
@@ -150,6 +151,10 @@ def _emit_call(low: Lowering, function: Any, passed: list[Value], result: Kernel
         value = low.builder.call(function, passed, fn_type)
         return _typed(result, (value,) if parts else ())
     slots = [low.alloca(part.type, f"result{part.suffix}") for part in parts]
+    if not low.stack[0].is_kernel:
+        # Of a loop that runs in parallel each iteration has its own.
+        for slot in slots:
+            low.builder.call(lifetime_start(low.unit.module), (slot,))
     fn_type = IRFunctionType(VOID, (*types, *(slot.type for slot in slots)))
     low.builder.call(function, [*passed, *slots], fn_type)
     return _typed(result, tuple(low.builder.load(p.type, slot) for p, slot in zip(parts, slots, strict=True)))
