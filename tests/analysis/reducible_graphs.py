@@ -50,3 +50,17 @@ def random_reducible(rng: random.Random, size: int) -> Graph:
     loops = natural_loops(graph)
     assert loops is not None
     return graph, loops
+
+
+def small_reducible(share: int) -> Iterator[Graph]:
+    """Every reducible graph of up to four blocks, and of those of five one in `share`."""
+    for size in range(1, 5):
+        yield from all_reducible(size)
+    yield from itertools.islice(all_reducible(5), 0, None, share)
+
+
+def many_reducible(seed: int, count: int) -> Iterator[Graph]:
+    """Random graphs of three to ten blocks."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        yield random_reducible(rng, rng.randint(3, 10))
