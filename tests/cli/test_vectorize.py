@@ -45,6 +45,12 @@ def file(tmp_path: Path) -> str:
         ("--function outside --args T_rU", 1, ["the result of outside differs from lane to lane"]),
         ("--function outside -o out.txt", 2, ["out.txt should end in one of .ll, .bc, .s, .o"]),
         ("--function outside -o nowhere/out.ll", 2, ["nowhere/out.ll cannot be written: No such file"]),
+        (
+            "--function outside --mask last --header x.h",
+            1,
+            ["C has no type for a parameter", "vectors of i1"],
+        ),
+        ("--function sum --loop for.cond --header x.h", 1, ["there is no declaration of a loop"]),
         ("--function sum --loop nope", 1, ["no loop with header 'nope'", "for.cond"]),
         ("--function sum --loop outermost", 0, ["stays scalar: a float sum", "allow it with fastmath"]),
         (
@@ -75,3 +81,9 @@ def test_what_ends_the_program_is_called_for_the_lanes_that_do(
         == 0
     )
     assert "@abort()" in capsys.readouterr().out.partition("@simd(")[2].partition("\n}")[0]
+
+
+def test_text_that_llvm_refuses_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.ll").write_text("define float @f(float %x) {\n  ret float %y\n}\n")
+    assert main(["vectorize", str(tmp_path / "bad.ll"), "--function", "f"]) == 1
+    assert "bad.ll:2:13: error: use of undefined value" in capsys.readouterr().err

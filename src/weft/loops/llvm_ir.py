@@ -94,6 +94,11 @@ class VectorizedIR:
             C has no such declaration.
         """
         if self._declaration is None:
+            raise ArgumentError(
+                f"C has no type for a parameter or the result of {self.name}",
+                hint="masks are vectors of i1, which only LLVM IR has",
+            )
+        if not self._declaration:
             raise ArgumentError("there is no declaration of a loop: its function is declared where it was")
         return self._declaration
 
@@ -167,7 +172,7 @@ def vectorize_ir(
         raise ArgumentError(f"{width} lanes: the number of lanes is a power of two, at most {MAX_WIDTH}")
     if loop is not None:
         done = vectorize_loops(module, chosen, loop, width, spec, isa, fastmath=fastmath)
-        return VectorizedIR(function, done.loops, done.remarks, tuple(done.math), done.text, spec, None)
+        return VectorizedIR(function, done.loops, done.remarks, tuple(done.math), done.text, spec, "")
     if mask not in MASKS:
         raise ArgumentError(f"mask={mask!r}: it is one of {', '.join(MASKS)}")
     lanes = width or one_register(isa)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from weft.diag.errors import IRSyntaxError
+from weft.diag.errors import CompileError, IRSyntaxError
 from weft.diag.source import SourceSpan
 from weft.ir import Module
 from weft.ir.reader import read_module
@@ -24,7 +24,10 @@ def read_foreign(text: str, file: str) -> tuple[Module, str]:
     try:
         return read_module(text, filename=file), text
     except IRSyntaxError:
-        text = print_module(text)
+        try:
+            text = print_module(text)
+        except CompileError as error:
+            raise CompileError(error.message.replace("<string>", file)) from None
         return read_module(text, filename=file), text
 
 
