@@ -42,6 +42,7 @@ from weft.transform.hoist_invariants import hoist_invariants
 from weft.transform.inline_marks import LOCAL, mark_for_inlining
 from weft.transform.scalar_signatures import give_scalar_signatures
 from weft.transform.single_lane import run_single_lane
+from weft.transform.stack_addresses import sink_stack_addresses
 
 
 @dataclass(slots=True)
@@ -148,6 +149,7 @@ def vectorize_loops(
     result = VectorizedModule(module)
     find_math = math_finder(result.math, spec)
     hoist_invariants(function)
+    sink_stack_addresses(function)
     done: set[str] = set()
     while True:
         view = cfg_of(function)
