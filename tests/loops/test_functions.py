@@ -123,7 +123,8 @@ def text_of(name: str, spec: TargetSpec) -> str:
     """LLVM IR of one of the functions."""
     place = SOURCES[name], spec.triple
     if place not in TEXTS:
-        TEXTS[place] = compile_c(*place)
+        # Without type information nothing of a C++ library has to be linked.
+        TEXTS[place] = compile_c(*place, ("-fno-rtti",) if place[0].suffix == ".cpp" else ())
     return only(TEXTS[place], name, spec)
 
 
@@ -144,7 +145,7 @@ def call_from_c(folder: Path, objects: dict[str, bytes], width: int, isa) -> Non
         files.append(folder / f"{name}.o")
         files[-1].write_bytes(code)
     program = folder / "program"
-    subprocess.run([*compiler_for(isa), *files, "-lm", "-lstdc++", "-o", program], check=True)
+    subprocess.run([*compiler_for(isa), *files, "-lm", "-o", program], check=True)
     emulator = [EMULATOR] if isa is NEON else []
     done = subprocess.run([*emulator, program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
