@@ -227,8 +227,8 @@ def test_interrupts_are_raised_behind_the_launch_and_the_next_one_is_right(tmp_p
         """
 assert right()
 for k in range(3):
-    threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
+        threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
         while True:
             right(20_000)
     except KeyboardInterrupt:
@@ -236,8 +236,8 @@ for k in range(3):
     assert right()
 with open(os.devnull, "w") as sys.stdout:
     for k in range(3):
-        threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
+            threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
             while True:
                 tell[64, 16](np.arange(1024), 20_000)
         except KeyboardInterrupt:

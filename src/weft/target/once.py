@@ -1,7 +1,7 @@
 """Compiling once: threads that ask for the same code at the same time wait for the one that makes it.
 
-One thread compiles at a time, and has llvmlite's own lock on LLVM meanwhile, so that there is one lock to think of. A
-thread that forks takes it first: the child would otherwise wait for ever for the thread that had it.
+One thread compiles at a time. A thread that forks first waits for it, and for who else is in LLVM: the child would
+otherwise wait for ever for threads that it does not have.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -18,8 +19,11 @@ from weft.target.llvm import LLVM_LOCK
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-COMPILING = LLVM_LOCK
-"""Held by the thread that compiles, which may take it again."""
+COMPILING = threading.RLock()
+"""Held by the thread that compiles, which may take it again.
+
+It is not LLVM's, which garbage may need at any time: of a thread, perhaps, whose lock on an import the compiler needs.
+"""
 
 
 def made_once(table: dict[K, V], key: K, make: Callable[[], V]) -> V:
@@ -58,5 +62,14 @@ def once(make: Callable[[], V]) -> Callable[[], V]:
     return locked
 
 
-_release = functools.partial(COMPILING.__exit__, None, None, None)
-os.register_at_fork(before=COMPILING.__enter__, after_in_parent=_release, after_in_child=_release)
+def _before_fork() -> None:
+    COMPILING.acquire()
+    LLVM_LOCK.__enter__()
+
+
+def _after_fork() -> None:
+    LLVM_LOCK.__exit__(None, None, None)
+    COMPILING.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
