@@ -46,6 +46,11 @@ def test_indices_from_memory_are_gathered_right_away() -> None:
     assert lines(text, "masked.gather") and not lines(text, "icmp eq i8")
 
 
+def test_rows_a_number_apart_that_is_not_known_are_gathered_right_away() -> None:
+    text = widened(kernel("  %index = mul i32 %t32, %u\n", mask=False))
+    assert lines(text, "masked.gather") and not lines(text, "icmp eq i8")
+
+
 def test_a_clamped_index_may_be_contiguous() -> None:
     assert lines(widened(kernel(CLAMPED, mask=False)), "icmp eq i8 .*-1")
 

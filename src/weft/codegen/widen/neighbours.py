@@ -4,7 +4,8 @@
 ``row[(i + shift) % n]`` but for the lane group with the seam in it. A gather costs some ten times as much as a vector
 access; to compare the lanes' numbers with those of neighbours costs a few instructions. So where the index is computed
 from thread numbers and uniform values alone, both versions are there and a branch takes one of them. An index that
-comes from memory is nobody's neighbour and is gathered right away.
+comes from memory is nobody's neighbour and is gathered right away, and so are rows of a matrix, which are one number
+apart that is not known but hardly one element (``points[i, d]``).
 
 Under a mask, passive lanes take part in the comparison, but not in the access.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from weft.analysis.shapes import SYMBOLIC
 from weft.codegen.widen.accesses import accessed_type
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.lane_addresses import lane_numbers
@@ -59,6 +61,8 @@ def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
     location = w.addresses.location(access.operands[-1])
     varying = [index for index, _ in location.terms if not w.is_uniform(index)]
     if layout.bit_size(type) != 8 * size or not _from_thread_numbers(w, varying):
+        return None
+    if all(SYMBOLIC in w.divergence.shape(index).strides for index in varying):
         return None
     numbers = lane_numbers(w, access)
     if numbers is None or size % numbers.unit:
