@@ -1,9 +1,7 @@
 """Loop-invariant computation leaves its loop, as far as it has no effect and cannot trap.
 
 LLVM offers this only within its pipelines, which come after vectorization; before, it shows bounds of loops and strides
-of addresses for what they are. Places in stack objects stay: each iteration may have its own object. Under FR.
-
-Precondition: loops have preheaders.
+of addresses for what they are. Precondition: loops have preheaders. Under FR.
 """
 
 from __future__ import annotations
@@ -29,8 +27,7 @@ def hoist_invariants(function: Function) -> int:
         for block in (view.blocks[b] for b in order if b in loop.blocks):
             for instruction in list(block.non_phis()):
                 if is_speculatable(instruction) and not any(
-                    isinstance(v, Instruction) and (v.block in inside or v.op == "alloca")
-                    for v in instruction.used_values()
+                    isinstance(v, Instruction) and v.block in inside for v in instruction.used_values()
                 ):
                     block.instructions.remove(instruction)
                     preheader.insert_before(preheader.terminator, instruction)
