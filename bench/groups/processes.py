@@ -20,6 +20,9 @@ from bench.harness import Peer, Prepared
 
 _CONTEXT = multiprocessing.get_context("spawn")
 
+SETTLE = 0.3
+"""Seconds before a sample on several threads: those of the peer before look for more work for a while, on our cores."""
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -35,7 +38,7 @@ class Child:
     """A process that prepares a peer for a row when asked to, then checks and samples it."""
 
     def __init__(self, order: Order) -> None:
-        self._name = order.peer
+        self._order = order
         self._connection, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=_serve, args=(theirs, order), daemon=True)
         self._process.start()
@@ -46,9 +49,14 @@ class Child:
 
         def prepare() -> Prepared:
             compile_seconds = self._ask("prepare", row, expected)
-            return Prepared(lambda: self._ask("sample"), lambda: self._ask("check"), compile_seconds)
+            return Prepared(self._sample, lambda: self._ask("check"), compile_seconds)
 
-        return Peer(self._name, prepare)
+        return Peer(self._order.peer, prepare)
+
+    def _sample(self) -> float:
+        if self._order.threads > 1:
+            time.sleep(SETTLE)
+        return self._ask("sample")
 
     def close(self) -> None:
         self._connection.close()

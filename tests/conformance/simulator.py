@@ -1,7 +1,7 @@
 """Compares the plain Python execution with numba-cuda's simulator: ``python -m conformance.simulator``.
 
 Runs in a process of its own, where the simulator stands in for `weft.cuda`. What the two cannot agree on is
-listed with the reason.
+listed with the reason. One case in `SHARE` is compared; with ``WEFT_FUZZ`` all are.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import zlib
 from types import ModuleType
 
 WEAK = "thread ids and Python integers are weak int64 here, plain integers there"
@@ -53,6 +54,9 @@ LEFT_OUT = ("random.", "warp.")
 no operations among the threads of a warp."""
 
 
+SHARE = 1 if os.environ.get("WEFT_FUZZ") else 3
+
+
 def install() -> ModuleType:
     """Put the simulator in the place of `weft.cuda`, before any case is imported."""
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
@@ -74,7 +78,7 @@ def disagreements() -> list[str]:
 
     found = []
     for name, case in every_case().items():
-        if name.startswith(LEFT_OUT):
+        if name.startswith(LEFT_OUT) or zlib.crc32(name.encode()) % SHARE:
             continue
         args = case.args()
         grid, block = case.launch()
