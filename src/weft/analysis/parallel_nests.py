@@ -144,8 +144,9 @@ def _depends(value: Value, sources: set[Instruction], inside: set[BasicBlock]) -
 
 def _is_short(loop: CountedLoop) -> bool:
     start, bound = loop.counter.start, loop.bound
-    known = isinstance(start, ConstInt) and isinstance(bound, ConstInt)
-    return known and abs(bound.signed - start.signed) < FEW * abs(loop.counter.step)  # type: ignore[union-attr]
+    if not isinstance(start, ConstInt) or not isinstance(bound, ConstInt):
+        return False
+    return abs(bound.signed - start.signed) < FEW * abs(loop.counter.step)
 
 
 def _is_rectangular(outer: ParallelLoop, inner: ParallelLoop) -> bool:

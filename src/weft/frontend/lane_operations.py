@@ -166,10 +166,14 @@ _LETTERS: dict[str, Callable[[Type], bool]] = {
 
 def _ask(builder: Builder, name: str, *args: Value) -> Value:
     """A call of one of weft's intrinsics."""
+    return builder.call(_module(builder).declare(name, INTRINSICS[name].signature, CONVERGENT), args)
+
+
+def _module(builder: Builder) -> Module:
     assert builder.block is not None and builder.block.function is not None
     module = builder.block.function.module
     assert module is not None
-    return builder.call(module.declare(name, INTRINSICS[name].signature, CONVERGENT), args)
+    return module
 
 
 def _as_integer(builder: Builder, value: Value, type: Type, signed: bool = False) -> Value:
@@ -183,7 +187,8 @@ def _as_integer(builder: Builder, value: Value, type: Type, signed: bool = False
 def _moved(builder: Builder, name: str, value: Value, *args: Value) -> Value:
     """A value of any type sent through an intrinsic that knows 32 and 64 bits."""
     type = value.type
-    bits = 64 if isinstance(type, PointerType) else type.bits  # type: ignore[attr-defined]
+    assert isinstance(type, (PointerType, IntType, FloatType))
+    bits = 64 if isinstance(type, PointerType) else type.bits
     word = I64 if bits > 32 else I32
     if isinstance(type, PointerType):
         sent = builder.cast("ptrtoint", value, I64)
@@ -222,8 +227,7 @@ def _index(builder: Builder, call: Instruction) -> Value:
     one = ConstInt(I64, 1)
     below = builder.binary("sub", builder.binary("shl", one, lane), one)
     lanes = builder.binary("and", _ask(builder, "weft.ballot", *call.args), below)
-    module = call.block.function.module  # type: ignore[union-attr]
-    count = module.declare("llvm.ctpop.i64", FunctionType(I64, (I64,)))  # type: ignore[union-attr]
+    count = _module(builder).declare("llvm.ctpop.i64", FunctionType(I64, (I64,)))
     return _as_integer(builder, builder.call(count, (lanes,)), call.type)
 
 

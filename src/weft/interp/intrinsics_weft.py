@@ -153,6 +153,17 @@ def _ballot_bits(frame: Frame, true: Array, word: type[np.unsignedinteger[Any]] 
     return (true * weights).sum(axis=1, dtype=np.uint64).astype(word)
 
 
+def _sources(frame: Frame, index: Lanes) -> tuple[np.ndarray, np.ndarray]:
+    """The thread that each thread names by a lane of its group, and whether there is one that is active."""
+    lanes, width = frame.machine.lanes, frame.machine.width
+    own = np.arange(lanes)
+    wanted = np.broadcast_to(index.data.view(np.int32), (lanes,)).astype(np.int64)
+    inside = (wanted >= 0) & (wanted < width)
+    source = own - own % width + np.where(inside, wanted, 0)
+    active = np.broadcast_to(frame.active.mask(lanes), (lanes,))
+    return source, inside & active[source]
+
+
 def _shuffle(decoder: Decoder, i: Instruction) -> Compute:
     value_slot, index_slot = decoder.slot(i.args[0]), decoder.slot(i.args[1])
 
@@ -160,13 +171,9 @@ def _shuffle(decoder: Decoder, i: Instruction) -> Compute:
         machine = frame.machine
         value, index = frame.env[value_slot], frame.env[index_slot]
         _rows(frame, value, i)
-        lanes, width = machine.lanes, machine.width
-        own = np.arange(lanes)
-        wanted = np.broadcast_to(index.data.view(np.int32), (lanes,)).astype(np.int64)
-        inside = (wanted >= 0) & (wanted < width)
-        source = own - own % width + np.where(inside, wanted, 0)
-        active = np.broadcast_to(frame.active.mask(lanes), (lanes,))
-        source = np.where(inside & active[source], source, own)
+        lanes = machine.lanes
+        source, there = _sources(frame, index)
+        source = np.where(there, source, np.arange(lanes))
         data = np.broadcast_to(value.data, (lanes,))[source]
         flags = None if value.flags is None else np.broadcast_to(value.flags, (lanes,))[source]
         if index.flags is not None:
@@ -183,13 +190,9 @@ def _extract(decoder: Decoder, i: Instruction) -> Compute:
         machine = frame.machine
         value, index = frame.env[value_slot], frame.env[index_slot]
         _rows(frame, value, i)
-        lanes, width = machine.lanes, machine.width
-        own = np.arange(lanes)
-        wanted = np.broadcast_to(index.data.view(np.int32), (lanes,)).astype(np.int64)
-        inside = (wanted >= 0) & (wanted < width)
-        source = own - own % width + np.where(inside, wanted, 0)
-        active = np.broadcast_to(frame.active.mask(lanes), (lanes,))
-        flags = np.where(inside & active[source], np.uint8(0), POISON)
+        lanes = machine.lanes
+        source, there = _sources(frame, index)
+        flags = np.where(there, np.uint8(0), POISON)
         if value.flags is not None:
             flags = flags | np.broadcast_to(value.flags, (lanes,))[source]
         if index.flags is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from weft.ir.heap import SYMBOLS
-from weft.runtime.cache import CacheEntry, cache_key, default_cache
-from weft.target.jit import LoadedCode, load_object
-from weft.target.machine import TargetSpec, emit_object
+from weft.runtime.own_code import own_code
+from weft.target.machine import TargetSpec
+from weft.target.once import once
 
 HEADER = struct.Struct("@PqqP")
 """What precedes a block's data by `HEADER_BYTES`: the next block, its size, whether it is kept, what to free."""
@@ -86,22 +85,9 @@ def array_at(
     return made if made.dtype == dtype else made.view(dtype)
 
 
-@functools.cache
+@once
 def heap_symbols() -> dict[str, int]:
     """The addresses of what compiled code calls."""
-    code = _code(TargetSpec.host())
-    return {symbol: code.address(symbol) for symbol in SYMBOLS}
-
-
-def _code(spec: TargetSpec) -> LoadedCode:
     text = Path(__file__).with_name("heap.ll").read_text()
-    cache = default_cache()
-    key = cache_key("heap", text, *spec.key)
-    entry = cache.get(key) if cache else None
-    if entry is None:
-        entry = CacheEntry(emit_object(text, spec))
-        if cache:
-            cache.put(key, entry)
-    code = load_object(entry.code, SYMBOLS)
-    code.keep_forever()
-    return code
+    code = own_code("heap", text, SYMBOLS, TargetSpec.host())
+    return {symbol: code.address(symbol) for symbol in SYMBOLS}

@@ -17,7 +17,7 @@ import weakref
 
 from weft.diag.errors import LaunchError
 from weft.machine.host import core_count
-from weft.runtime.cache import CacheEntry, cache_key, default_cache
+from weft.runtime.own_code import own_code
 from weft.runtime.pool_ir import (
     LAUNCH,
     MAX_THREADS,
@@ -28,8 +28,8 @@ from weft.runtime.pool_ir import (
     pool_module,
     supported,
 )
-from weft.target.jit import LoadedCode, load_object
-from weft.target.machine import TargetSpec, emit_object
+from weft.target.jit import LoadedCode
+from weft.target.machine import TargetSpec
 from weft.target.once import once
 
 JOB = struct.Struct("@PPqqq")
@@ -151,14 +151,4 @@ def thread_limit(wanted: int) -> int:
 
 
 def _pool_code(spec: TargetSpec) -> LoadedCode:
-    text = pool_module(spec.triple)
-    cache = default_cache()
-    key = cache_key("pool", text, *spec.key)
-    entry = cache.get(key) if cache else None
-    if entry is None:
-        entry = CacheEntry(emit_object(text, spec))
-        if cache:
-            cache.put(key, entry)
-    code = load_object(entry.code, (LAUNCH, WORKER))
-    code.keep_forever()
-    return code
+    return own_code("pool", pool_module(spec.triple), (LAUNCH, WORKER), spec)

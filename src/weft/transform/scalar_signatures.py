@@ -73,9 +73,8 @@ def give_scalar_signatures(module: Module, wanted: str | None = None) -> bool:
     forwarding = {version for function, version in versions.items() if not function.blocks}
     callers = [function for function in module.definitions() if function not in forwarding]
     for call in list(_direct_calls(callers)):
-        version = versions.get(call.callee)  # type: ignore[arg-type]
-        if version is not None:
-            _call_version(call, version)
+        if isinstance(call.callee, Function) and call.callee in versions:
+            _call_version(call, versions[call.callee])
     return True
 
 

@@ -190,7 +190,8 @@ def _moved(w: Widening, value: Value, lane: int) -> Value:
         return scalar
     if isinstance(scalar.type, PointerType):
         return w.builder.gep(I8, scalar, (ConstInt(I64, offset),))
-    return w.builder.binary("add", scalar, ConstInt(scalar.type, offset))  # type: ignore[arg-type]
+    assert isinstance(scalar.type, IntType)
+    return w.builder.binary("add", scalar, ConstInt(scalar.type, offset))
 
 
 def _align(w: Widening, access: Instruction) -> int:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 SMALL = 4096
 """Bytes of an array that is filled in place."""
 
-_STRONG = {pyint: int64, pyfloat: float64, pycomplex: complex128}
+_STRONG: dict[object, Scalar] = {pyint: int64, pyfloat: float64, pycomplex: complex128}
 """What NumPy makes of Python's types."""
 
 
@@ -77,7 +77,7 @@ def _ones(low: Lowering, args: Arguments) -> Typed:
 def _full(low: Lowering, args: Arguments) -> Typed:
     given = _named(args, "shape", "fill_value", "dtype", "order")
     value = given["fill_value"]
-    default = _STRONG.get(value.type, value.type)  # type: ignore[call-overload]
+    default = _STRONG.get(value.type, value.type)
     if not isinstance(default, Scalar):
         raise TypingError(f"an array cannot be filled with {value.type}")
     dtype = _dtype(given, args.name, default)
@@ -152,7 +152,7 @@ def _dtype(given: dict[str, Typed], name: str, default: Scalar | Record = float6
     if value is None or isinstance(value.type, NoneType):
         return default
     found = dtype_of(value, name)
-    return _STRONG.get(found, found)  # type: ignore[call-overload]
+    return _STRONG.get(found, found)
 
 
 def _extents(low: Lowering, shape: Typed) -> list[Typed]:
@@ -229,7 +229,7 @@ def _array(low: Lowering, args: Arguments) -> Typed:
         copy(low, value, made)
         return made
     items = items_of(value) if isinstance(value.type, Tuple) else ()
-    types = [_STRONG.get(item.type, item.type) for item in items]  # type: ignore[call-overload]
+    types = [_STRONG.get(item.type, item.type) for item in items]
     numbers = [type for type in types if isinstance(type, Scalar)]
     if not items or len(numbers) < len(items):
         raise UnsupportedError(

@@ -1,0 +1,23 @@
+"""The runtime's own code in LLVM IR: compiled once for a processor, kept in the compile cache, never unloaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.runtime.cache import CacheEntry, cache_key, default_cache
+from weft.target.jit import LoadedCode, load_object
+from weft.target.machine import TargetSpec, emit_object
+
+
+def own_code(name: str, text: str, symbols: Sequence[str], spec: TargetSpec) -> LoadedCode:
+    """Return the module `text` as code that has `symbols`; `name` tells it apart in the cache."""
+    cache = default_cache()
+    key = cache_key(name, text, *spec.key)
+    entry = cache.get(key) if cache else None
+    if entry is None:
+        entry = CacheEntry(emit_object(text, spec))
+        if cache:
+            cache.put(key, entry)
+    code = load_object(entry.code, symbols)
+    code.keep_forever()
+    return code
