@@ -1,5 +1,7 @@
 """`cuda.random`: xoroshiro128+ with the streams of numba.cuda."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from conformance.runner import assert_same, check
 from weft import cuda
 from weft.cuda.random import (
     create_xoroshiro128p_states,
+    init_xoroshiro128p_states,
     xoroshiro128p_normal_float32,
     xoroshiro128p_normal_float64,
     xoroshiro128p_uniform_float32,
@@ -92,10 +95,36 @@ def test_agrees(case: Case) -> None:
     check(case)
 
 
-@pytest.mark.parametrize(("count", "seed", "start"), [(5, 1, 0), (3, 2**63 + 11, 2), (1, 0, 1)])
+@pytest.mark.parametrize(
+    ("count", "seed", "start"), [(0, 1, 0), (5, 1, 0), (3, 2**63 + 11, 2), (1, 0, 1), (2, -3, 5), (257, 9, 0)]
+)
 def test_states_are_those_of_the_reference(count: int, seed: int, start: int) -> None:
     states = create_xoroshiro128p_states(count, seed, subsequence_start=start).copy_to_host()
     assert_same((states,), (reference_random.make_states(count, seed, start),), 0, "states")
+
+
+def test_states_of_the_array_are_set() -> None:
+    expected = reference_random.make_states(3, 7, 1)
+    on_host = np.empty_like(expected)
+    on_device = cuda.device_array_like(on_host)
+    for states in (on_host, on_device):
+        init_xoroshiro128p_states(states, 7, subsequence_start=1)
+    assert_same((on_host, on_device.copy_to_host()), (expected, expected), 0, "states")
+
+
+def test_later_states_are_reached_without_those_before() -> None:
+    states = create_xoroshiro128p_states(40, 11).copy_to_host()
+    for start in (1, 16, 37):
+        assert create_xoroshiro128p_states(1, 11, start).copy_to_host()[0] == states[start]
+    far = create_xoroshiro128p_states(2, 11, 2**60).copy_to_host()
+    assert create_xoroshiro128p_states(1, 11, 2**60 + 1).copy_to_host()[0] == far[1]
+
+
+def test_two_million_states_take_less_than_a_second() -> None:
+    began = time.process_time()
+    states = create_xoroshiro128p_states(2_000_000, 3).copy_to_host()
+    assert time.process_time() - began < 1
+    assert create_xoroshiro128p_states(1, 3, 1_999_999).copy_to_host()[0] == states[-1]
 
 
 def test_reference_streams_are_those_of_numba() -> None:

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from weft.cuda.arrays import DeviceArray
+from weft.cuda.random_states import create_states
 from weft.frontend.python.cuda_names import CudaName
-from weft.frontend.python.device_random import create_xoroshiro128p_states as _create
-from weft.frontend.python.device_random import init_xoroshiro128p_states, xoroshiro128p_dtype
+from weft.frontend.python.device_random import xoroshiro128p_dtype
 
 __all__ = [
     "create_xoroshiro128p_states",
@@ -44,4 +46,9 @@ def create_xoroshiro128p_states(
     subsequence_start
         How many times 2^64 steps to skip first.
     """
-    return DeviceArray(_create(n, seed, subsequence_start))
+    return DeviceArray(create_states(n, seed, subsequence_start))
+
+
+def init_xoroshiro128p_states(states: Any, seed: int, subsequence_start: int = 0, stream: object = 0) -> None:
+    """Fill an array of states, of the device or of the host, as `create_xoroshiro128p_states` makes them."""
+    states[:] = create_states(len(states), seed, subsequence_start)

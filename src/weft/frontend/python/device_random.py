@@ -1,7 +1,7 @@
 """Random numbers in kernels: xoroshiro128+ with one state per thread, the streams that numba's `cuda.random` has.
 
 The device functions are written in the kernel language itself. Blackman and Vigna, *Scrambled Linear
-Pseudorandom Number Generators*, ACM TOMS 47(4), 2021; states are seeded by SplitMix64 and lie 2^64 steps apart.
+Pseudorandom Number Generators*, ACM TOMS 47(4), 2021. `weft.cuda.random_states` makes the states.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=Tru
 _JUMP_LOW, _JUMP_HIGH = np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922)
 _UNIT = np.float64(2.0**-53)
 _TWO_PI_32, _TWO_PI_64 = np.float32(2 * math.pi), np.float64(2 * math.pi)
-_MASK = (1 << 64) - 1
 
 
 def xoroshiro128p_next(states: Any, index: Any) -> Any:
@@ -67,57 +66,3 @@ def xoroshiro128p_normal_float64(states: Any, index: Any) -> Any:
     u1 = xoroshiro128p_uniform_float32(states, index)
     u2 = xoroshiro128p_uniform_float32(states, index)
     return math.sqrt(np.float64(-2.0) * math.log(u1)) * math.cos(_TWO_PI_64 * u2)
-
-
-def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, stream: Any = 0) -> Any:
-    """Return an array of `n` states, the first seeded and each 2^64 steps after the one before.
-
-    Parameters
-    ----------
-    n
-        Number of states.
-    seed
-        Seed of the first, of which 64 bits count.
-    subsequence_start
-        By how many times 2^64 steps the first state is advanced.
-    stream
-        Accepted as by numba, and not used.
-    """
-    states = np.empty(n, dtype=xoroshiro128p_dtype)
-    init_xoroshiro128p_states(states, seed, subsequence_start, stream)
-    return states
-
-
-def init_xoroshiro128p_states(states: Any, seed: int, subsequence_start: int = 0, stream: Any = 0) -> None:
-    """Fill an array of states (see `create_xoroshiro128p_states`)."""
-    del stream
-    s0 = s1 = _split_mix(int(seed) & _MASK)
-    for _ in range(int(subsequence_start)):
-        s0, s1 = _jumped(s0, s1)
-    pairs = []
-    for _ in range(len(states)):
-        pairs.append((s0, s1))
-        s0, s1 = _jumped(s0, s1)
-    states["s0"] = np.array([p[0] for p in pairs], dtype=np.uint64)
-    states["s1"] = np.array([p[1] for p in pairs], dtype=np.uint64)
-
-
-def _split_mix(seed: int) -> int:
-    z = (seed + 0x9E3779B97F4A7C15) & _MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-    return z ^ (z >> 31)
-
-
-def _jumped(s0: int, s1: int) -> tuple[int, int]:
-    """Return the state 2^64 steps later."""
-    j0 = j1 = 0
-    for word in (int(_JUMP_LOW), int(_JUMP_HIGH)):
-        for bit in range(64):
-            if word >> bit & 1:
-                j0 ^= s0
-                j1 ^= s1
-            s1 ^= s0
-            s0 = ((s0 << 55 | s0 >> 9) & _MASK) ^ s1 ^ (s1 << 14 & _MASK)
-            s1 = (s1 << 36 | s1 >> 28) & _MASK
-    return j0, j1
