@@ -1,21 +1,65 @@
-"""The host side of numba.cuda on host memory: aliases without copies."""
+"""The host side of numba.cuda on host memory: what is copied, and what shares memory."""
 
 import numpy as np
 import pytest
 
+import weft
 from cuda.kernels import number_threads, ones, scale
 from weft import cuda
 
 kernel = cuda.jit(scale)
 
 
-def test_a_device_array_shares_memory_with_what_it_was_made_of():
-    x = ones()
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_device_array_is_a_copy(order):
+    x = np.ones((4, 2), np.float32, order=order)
+    x.flags.writeable = False
     device = cuda.to_device(x)
+    kernel[1, 8](2.0, device.ravel("K"))
+    assert (x == 1).all() and (device.copy_to_host() == 2).all()
+    assert device.strides == x.strides
+
+
+def test_a_device_array_of_a_device_array_is_itself():
+    device = cuda.to_device(ones())
+    assert cuda.to_device(device) is device
+
+
+@pytest.mark.parametrize("shared", [lambda x: cuda.to_device(x, copy=False), cuda.as_cuda_array])
+def test_memory_is_shared_where_that_is_asked_for(shared):
+    x = ones()
+    device = shared(x)
     kernel[1, 8](2.0, device)
     assert (x == 2).all()
     x[0] = 7
     assert device[0] == 7
+
+
+def test_mapped_arrays_share_memory_and_pinned_ones_are_themselves():
+    x, y = ones(), ones()
+    with cuda.pinned(x, y), cuda.mapped(x) as one, cuda.mapped(x, y) as (first, second):
+        kernel[1, 8](2.0, one)
+        kernel[1, 8](2.0, first)
+        kernel[1, 8](3.0, second)
+    assert (x == 4).all() and (y == 3).all()
+
+
+def test_numpy_gets_a_copy():
+    device = cuda.to_device(ones())
+    host = np.asarray(device)
+    host[:] = 5
+    assert (device.copy_to_host() == 1).all()
+
+
+def test_views_of_device_arrays_share_memory_or_are_refused():
+    device = cuda.device_array((4, 2), np.float32)
+    device[:] = 1
+    kernel[1, 8](2.0, device.reshape(8))
+    kernel[1, 8](2.0, device.ravel())
+    assert (device.copy_to_host() == 4).all()
+    for view in (device.T.ravel, lambda: device.T.reshape(8)):
+        with pytest.raises(weft.errors.ArgumentError, match="without a copy"):
+            view()
 
 
 def test_copies_to_the_host_are_copies():
@@ -37,7 +81,9 @@ def test_copies_to_the_device_fill_it():
 
 
 @pytest.mark.parametrize("shape", [5, (5,), (2, 3), (2, 3, 4)])
-@pytest.mark.parametrize("make", [cuda.device_array, cuda.pinned_array, cuda.mapped_array])
+@pytest.mark.parametrize(
+    "make", [cuda.device_array, cuda.pinned_array, cuda.mapped_array, cuda.managed_array]
+)
 def test_new_arrays_have_shape_and_dtype(make, shape):
     array = make(shape, np.int16)
     assert array.shape == (shape if isinstance(shape, tuple) else (shape,))
@@ -64,7 +110,7 @@ def test_device_arrays_look_like_arrays():
 
 def test_slices_of_device_arrays_are_arguments():
     out = np.zeros(8, np.int64)
-    cuda.jit(number_threads)[1, 8](cuda.to_device(out)[2:6])
+    cuda.jit(number_threads)[1, 8](cuda.as_cuda_array(out)[2:6])
     assert out.tolist() == [0, 0, 0, 1, 2, 3, 0, 0]
 
 

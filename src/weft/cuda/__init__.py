@@ -2,7 +2,7 @@
 
 `jit` makes kernels and device functions. Inside them, ``cuda.grid``, ``cuda.threadIdx``, ``cuda.shared.array`` and
 the other names of the dialect mean what they mean in numba.cuda (``docs/language.md``); on the host they only tell
-where they belong. The host API works on host memory, in place.
+where they belong. The host API works on host memory, and copies where numba.cuda does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from weft.cuda.arrays import (
     device_array,
     device_array_like,
     is_cuda_array,
+    managed_array,
+    mapped,
     mapped_array,
+    pinned,
     pinned_array,
     to_device,
 )
@@ -59,7 +62,10 @@ __all__ = [
     "is_available",
     "is_cuda_array",
     "jit",
+    "managed_array",
+    "mapped",
     "mapped_array",
+    "pinned",
     "pinned_array",
     "random",
     "select_device",

@@ -1,12 +1,14 @@
 """Device arrays of the CUDA-Python host API, on a machine whose device memory is host memory.
 
-Nothing is copied to "the device": ``to_device(x)`` shares the memory of ``x``, so what a kernel writes is seen in
-``x`` at once. ``copy_to_host`` and ``copy_to_device`` copy, as their names say.
+Copies are made where numba.cuda makes them: ``to_device(x)`` is a copy of ``x``, so what a kernel writes to one is not
+seen in the other until ``copy_to_host``. Memory is shared where that is asked for: ``to_device(x, copy=False)``,
+``as_cuda_array(x)``, ``with mapped(x) as device``, and NumPy arrays given to a launch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -70,16 +72,34 @@ class DeviceArray:
         self.array[index] = value.array if isinstance(value, DeviceArray) else value
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self.array, dtype=dtype, copy=copy)
+        """A copy on the host, unless none is allowed."""
+        return np.array(self.array, dtype=dtype, copy=copy is not False)
 
     def __repr__(self) -> str:
         return f"DeviceArray({self.array!r})"
 
     def reshape(self, *shape: Any) -> DeviceArray:
-        return DeviceArray(self.array.reshape(*shape))
+        """A view of the same elements in another shape.
+
+        Raises
+        ------
+        ArgumentError
+            There is none without a copy.
+        """
+        return self._sharing(self.array.reshape(*shape), "reshaped")
 
     def ravel(self, order: str = "C") -> DeviceArray:
-        return DeviceArray(self.array.ravel(order))  # type: ignore[arg-type]
+        """A view of the elements in one dimension; raises `ArgumentError` as `reshape` does."""
+        return self._sharing(self.array.ravel(order), "flattened")  # type: ignore[arg-type]
+
+    def _sharing(self, made: NDArray[Any], what: str) -> DeviceArray:
+        """`made` as a device array, unless NumPy had to copy: a kernel would write to the copy."""
+        if made.size and not np.may_share_memory(made, self.array):
+            raise ArgumentError(
+                f"a device array with strides {self.strides} cannot be {what} without a copy",
+                hint="copy_to_host() first, or make it contiguous",
+            ).at(call_site())
+        return DeviceArray(made)
 
     def view(self, dtype: DTypeLike) -> DeviceArray:
         return DeviceArray(self.array.view(dtype))
@@ -119,15 +139,17 @@ def _require_alike(a: NDArray[Any], b: NDArray[Any]) -> None:
 def to_device(
     obj: Any, stream: object = None, copy: bool = True, to: DeviceArray | None = None
 ) -> DeviceArray:
-    """`obj` as a device array that shares its memory; with `to`, `obj` is copied into that array.
+    """A new device array with a copy of `obj`; with `to`, `obj` is copied into that array.
 
-    `stream` and `copy` are accepted for compatibility and change nothing.
+    A device array is returned as it is. With ``copy=False`` the result shares the memory of `obj`. `stream` is accepted
+    for compatibility and changes nothing.
     """
-    array = obj.array if isinstance(obj, DeviceArray) else np.asarray(obj)
-    if to is None:
-        return DeviceArray(array)
-    to.copy_to_device(array)
-    return to
+    if to is not None:
+        to.copy_to_device(obj)
+        return to
+    if isinstance(obj, DeviceArray):
+        return obj
+    return DeviceArray(np.array(obj) if copy else np.asarray(obj))
 
 
 def device_array(
@@ -147,7 +169,7 @@ def device_array(
 
 def device_array_like(ary: Any, stream: object = None) -> DeviceArray:
     """A new device array with the shape and dtype of `ary` and undefined contents."""
-    return DeviceArray(np.empty_like(ary.array if isinstance(ary, DeviceArray) else ary))
+    return DeviceArray(np.empty_like(ary.array if isinstance(ary, DeviceArray) else ary, subok=False))
 
 
 def pinned_array(
@@ -164,9 +186,34 @@ def mapped_array(
     return device_array(shape, dtype, strides, order).array
 
 
-def as_cuda_array(obj: Any) -> DeviceArray:
-    """`obj` as a device array that shares its memory."""
-    return to_device(obj)
+def managed_array(
+    shape: int | Sequence[int],
+    dtype: DTypeLike = np.float64,
+    strides: object = None,
+    order: str = "C",
+    stream: object = None,
+    attach_global: bool = True,
+) -> NDArray[Any]:
+    """A new NumPy array, which kernels use in place; `stream` and `attach_global` change nothing."""
+    return device_array(shape, dtype, strides, order).array
+
+
+@contextmanager
+def pinned(*arrays: NDArray[Any]) -> Iterator[None]:
+    """Do nothing: every array of the host is as good as pinned."""
+    yield
+
+
+@contextmanager
+def mapped(*arrays: NDArray[Any], stream: object = None) -> Iterator[Any]:
+    """Device arrays that share the memory of `arrays`; a list of them unless there is one array."""
+    shared = [as_cuda_array(array) for array in arrays]
+    yield shared[0] if len(shared) == 1 else shared
+
+
+def as_cuda_array(obj: Any, sync: bool = True) -> DeviceArray:
+    """`obj` as a device array that shares its memory; `sync` changes nothing."""
+    return to_device(obj, copy=False)
 
 
 def is_cuda_array(obj: Any) -> bool:
