@@ -31,11 +31,6 @@ class JitOptions:
     boscc: str = "auto"
     if_legal: bool = False
 
-    @property
-    def key(self) -> str:
-        """The options as text, for the compile cache."""
-        return f"fastmath={self.fastmath} width={self.width} boscc={self.boscc} if_legal={self.if_legal}"
-
 
 def jit_options(
     fastmath: bool | Set[str], width: int | None, boscc: str, if_legal: bool = False

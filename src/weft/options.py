@@ -51,15 +51,6 @@ class CompileOptions:
     whole_rows: bool = False
     block: tuple[int, int, int] | None = None
 
-    @property
-    def key(self) -> str:
-        """The options as text, for the compile cache."""
-        return (
-            f"fastmath={self.fastmath} width={self.width} warp={self.warp} boscc={self.boscc} "
-            f"small_arrays={self.small_arrays} lock_step={self.lock_step} "
-            f"whole_rows={self.whole_rows} block={self.block}"
-        )
-
 
 @dataclass(slots=True)
 class Timings:

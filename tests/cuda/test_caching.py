@@ -1,8 +1,13 @@
 """Compiled kernels on disk: found again when nothing differs that matters, never trusted when damaged."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
+import weft
 from cuda.kernels import ones, scale
 from weft import cuda
 from weft.runtime.cache import default_cache
@@ -160,3 +165,72 @@ def test_code_that_no_launch_needs_is_not_made():
     assert version.from_cache
     kernels[1][1, 64](np.zeros(192, np.float32), np.zeros(64, np.float32))
     assert second.is_ready and not second.from_cache
+
+
+@pytest.mark.parametrize("order", [(False, True), (True, False)])
+@pytest.mark.parametrize("fields", [[("a", "i1"), ("b", "i4")], [("a", "i4"), ("b", "f4")]])
+def test_structures_that_differ_in_their_layout_have_code_of_their_own(fields, order):
+    def total(x, out):
+        for i in range(x.size):
+            out[0] += x[i].a + x[i].b
+
+    for aligned in order:
+        dtype = np.dtype(fields, align=aligned)
+        # Where a packed structure may lie, an aligned one may not.
+        data = np.zeros(4 * dtype.itemsize + 1, np.uint8)[0 if aligned else 1 :]
+        x = data[: 4 * dtype.itemsize].view(dtype)
+        x["a"], x["b"] = 1, range(4)
+        out = np.zeros(1)
+        weft.jit(total)(x, out)
+        assert out[0] == 10
+        cuda.jit(total)[1, 1](x, out)
+        assert out[0] == 20
+
+
+PROGRAM = """
+import enum
+import numpy as np
+import weft
+from weft import cuda
+import package.consts
+
+class Cfg: N = {class_attribute}
+class Color(enum.Enum): RED = {member}
+
+def keyword(a, *, k={keyword}):
+    return a + k
+
+@cuda.jit
+def kernel(x):
+    x[0] = Cfg.N
+    x[1] = Color.RED
+    x[2] = package.consts.G
+    x[3] = keyword(0)
+
+x = np.zeros(4)
+kernel[1, 1](x)
+y = weft.vectorize(lambda a: a + Cfg.N + Color.RED + package.consts.G + keyword(0))(np.zeros(1))
+print(*x, *y, *kernel.timings.values())
+"""
+
+
+def test_another_process_runs_no_stale_code(tmp_path):
+    """What is edited has the same byte code in front of it and behind it."""
+    (tmp_path / "package").mkdir()
+
+    def run(values):
+        (tmp_path / "package" / "consts.py").write_text(f"G = {values['submodule']}\n")
+        (tmp_path / "program.py").write_text(PROGRAM.format(**values))
+        environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, str(tmp_path / "program.py")]
+        done = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+        *results, frontend, _, _ = map(float, done.stdout.split())
+        assert results == [*values.values(), sum(values.values())]
+        return frontend == 0
+
+    parts = {"class_attribute": 1, "member": 2, "submodule": 3, "keyword": 4}
+    assert not run(parts)
+    assert run(parts)
+    for name in parts:
+        parts[name] += 5
+        assert not run(parts)

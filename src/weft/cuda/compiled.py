@@ -12,10 +12,10 @@ from weft.codegen.run_unit import RunUnit
 from weft.diag.errors import BarrierDivergence, CompileError, WeftError
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_remarks, store_remarks
-from weft.frontend.python.fingerprint import fingerprint
 from weft.frontend.python.types import KernelType
 from weft.options import CompileOptions, Timings, checking
-from weft.runtime.cache import CacheEntry, cache_key, default_cache
+from weft.runtime.cache import CacheEntry, default_cache
+from weft.runtime.code_key import code_key
 from weft.runtime.launch import Launcher
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL
@@ -96,7 +96,12 @@ class CompiledKernel:
         self._lowered: LoweredKernel | None = None
         self._launchers: dict[None, Launcher | CheckedLauncher] = {}
         self._cache = None if checking() else default_cache()
-        self._key = self._cache_key() if self._cache is not None else ""
+        key = None
+        if self._cache is not None:
+            key = code_key("kernel", source.function, types, source.options, TargetSpec.host())
+        if key is None:
+            self._cache = None
+        self._key = key or ""
         entry = self._cache.get(self._key) if self._cache is not None else None
         if entry is None:
             # What is known of the kernel without its code may be all that is wanted: launches may need other versions.
@@ -160,12 +165,6 @@ class CompiledKernel:
             return True
         part = x if x * y % self.warp == 0 else x * y
         return self.warp % part == 0 and x * y * z % self.warp == 0
-
-    def _cache_key(self) -> str:
-        signature = f"({', '.join(map(repr, self.types))})"
-        return cache_key(
-            fingerprint(self.source.function), signature, self.source.options.key, *TargetSpec.host().key
-        )
 
     def _described(self) -> dict[str, Any]:
         """What the launcher needs to know of the kernel, and users may ask."""

@@ -69,6 +69,10 @@ class UnsupportedError(WeftError):
     """A construct is outside the kernel language; the hint says how to write it where there is a way."""
 
 
+class SourceError(UnsupportedError):
+    """The source text of a function cannot be found, or is not what the function was compiled from."""
+
+
 class TypingError(WeftError, TypeError):
     """The types in a kernel conflict, or a name in it has no value or no usable type."""
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_remarks, store_remarks
-from weft.frontend.python.fingerprint import fingerprint
 from weft.frontend.python.types import KernelType
 from weft.jit_options import JitOptions
 from weft.options import Timings
-from weft.runtime.cache import CacheEntry, cache_key, default_cache
+from weft.runtime.cache import CacheEntry, default_cache
+from weft.runtime.code_key import code_key
 from weft.runtime.heap import Block, heap_symbols
 from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
@@ -74,12 +74,10 @@ class CompiledFunction:
 
     def _load(self) -> tuple[LoadedCode, dict[str, Any]]:
         cache = default_cache()
-        key = ""
+        key = None
         if cache is not None:
-            signature = f"({', '.join(map(repr, self.types))})"
-            key = cache_key(
-                "jit", fingerprint(self.function), signature, self.options.key, *TargetSpec.host().key
-            )
+            key = code_key("jit", self.function, self.types, self.options, TargetSpec.host())
+        if cache is not None and key is not None:
             entry = cache.get(key)
             if entry is not None and (symbols := _symbols(entry.metadata)) is not None:
                 return load_object(entry.code, [entry.metadata["entry"]], symbols), dict(entry.metadata)
@@ -98,7 +96,7 @@ class CompiledFunction:
             "remarks": store_remarks(self._remarks, self.function.__code__.co_filename),
         }
         entry = CacheEntry(emit(lowered), metadata)
-        if cache is not None:
+        if cache is not None and key is not None:
             cache.put(key, entry)
         symbols = _symbols(metadata)
         assert symbols is not None

@@ -12,7 +12,7 @@ from weft.target.machine import TargetSpec, emit_object
 def own_code(name: str, text: str, symbols: Sequence[str], spec: TargetSpec) -> LoadedCode:
     """Return the module `text` as code that has `symbols`; `name` tells it apart in the cache."""
     cache = default_cache()
-    key = cache_key(name, text, *spec.key)
+    key = cache_key("own", name, text, *spec.key)
     entry = cache.get(key) if cache else None
     if entry is None:
         entry = CacheEntry(emit_object(text, spec))

@@ -1,122 +1,261 @@
-"""What the code of a kernel depends on, as one digest, without compiling it.
+"""What the code of a function depends on, as one digest, without compiling it.
 
-The digest covers the function's byte code and constants, its closure, the globals it names, the attributes it takes
-of modules outside the standard library, NumPy and weft, and the same of every function it reaches. Anything that
-changes the compiled program changes the digest; a value of unknown kind makes it unlike any other.
+The digest covers the function's byte code, its defaults, its closure and the globals and builtins that it names, and
+the same of every function it reaches. Of a module or class that it reaches, by whatever way, those attributes belong to
+it that have a name which any of these functions writes: `Cfg.N`, members of enums, `package.constants.G`. That is more
+than compiling reads, and never less. What comes with a version (Python's builtins, NumPy, numba, weft) counts by its
+name and that version.
 """
 
 from __future__ import annotations
 
+import builtins
+import enum
+import functools
 import hashlib
+import sys
 import types
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
-_VERSIONED_MODULES = ("weft", "numpy", "math", "cmath", "operator", "builtins", "numba")
-"""Modules whose contents change only with their version, which the compile cache knows or the dialect fixes."""
+from weft.diag.errors import WeftError
+from weft.frontend.python.cuda_names import CudaName, cuda_name_of
+from weft.frontend.python.encoding import (
+    encode_code,
+    encode_constant,
+    encode_dtype,
+    encode_named_tuple,
+    encode_signature,
+    encode_type,
+    framed,
+)
+from weft.frontend.python.signatures import as_type
+from weft.frontend.python.types import KernelType, Signature
 
-_PLAIN = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), np.dtype)
+_VERSIONED = frozenset({"weft", "numpy", "numba", "math", "cmath", "operator", "builtins"})
+"""Packages whose contents change only with their version, and that no file of a user's takes the place of."""
+
+_LITERALS = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
+_OPAQUE = (
+    list,
+    dict,
+    set,
+    property,
+    functools.cached_property,
+    types.MethodType,
+    types.MemberDescriptorType,
+    type(namedtuple("_", "item").item),  # pyright: ignore[reportAttributeAccessIssue]
+)
+"""What no compiled code reads, but for which one it is: attributes have the names of such values, too."""
+
+_MISSING = object()
 
 
-def fingerprint(function: Callable[..., Any]) -> str:
-    """The digest of `function` and all it reaches, in hexadecimal."""
-    walk = _Walk()
-    walk.add(function)
-    return walk.digest.hexdigest()
+def fingerprint(function: Callable[..., Any]) -> str | None:
+    """The digest of `function` and all it reaches, in hexadecimal.
+
+    None when it reaches a value of unknown kind: such code is for this process only.
+    """
+    names: frozenset[str] = frozenset()
+    while True:
+        walk = _Walk(names)
+        try:
+            walk.add(function)
+        except _UnknownValue:
+            return None
+        if walk.written <= names:
+            return walk.digest.hexdigest()
+        # Functions that were found may write names of attributes that count for what was looked at before them.
+        names |= walk.written
+
+
+class _UnknownValue(Exception):
+    """The walk has met something whose part in compiled code cannot be told."""
 
 
 class _Walk:
-    __slots__ = ("digest", "seen")
+    """One way over all that a function reaches.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    names
+        Attributes that count.
+    """
+
+    __slots__ = ("digest", "kept", "names", "seen", "written")
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = sorted(names)
+        self.written: set[str] = set()
         self.digest = hashlib.sha256()
         self.seen: dict[int, int] = {}
+        # What is seen stays alive, so that its id stays its own.
+        self.kept: list[Any] = []
 
     def add(self, value: Any) -> None:
-        """Add a value of any kind that a kernel can name."""
-        value = getattr(value, "py_func", value)
-        if isinstance(value, types.FunctionType):
-            self._add_function(value)
-        elif isinstance(value, np.ndarray):
-            self._put("array", value.dtype.str, repr(value.dtype.descr), value.shape, value.strides)
-            self.digest.update(np.ascontiguousarray(value).tobytes())
+        """Add a value of any kind that a function can name."""
+        if type(value) in _LITERALS:
+            self._put(b"l", _known(encode_constant(value)))
         elif isinstance(value, np.generic):
-            self._put("scalar", value.dtype.str)
-            self.digest.update(value.tobytes())
+            self._put(b"g", encode_dtype(value.dtype), value.tobytes())
+        elif isinstance(value, np.ndarray):
+            self._add_array(value)
+        elif isinstance(value, np.dtype):
+            self._put(b"d", encode_dtype(value))
+        elif isinstance(value, enum.Enum):
+            self._put(b"e", type(value).__module__, type(value).__qualname__, value.name)
+            self.add(value.value)
         elif isinstance(value, tuple):
-            self._put(type(value).__qualname__, getattr(value, "_fields", ()), len(value))
+            self._put(
+                b"t", encode_named_tuple(type(value) if hasattr(value, "_fields") else None), len(value)
+            )
             for item in value:
                 self.add(item)
-        elif isinstance(value, _PLAIN):
-            self._put(type(value).__name__, repr(value))
-        elif isinstance(value, types.CodeType):
-            self._add_code(value)
-        elif isinstance(value, type):
-            self._put("class", value.__module__, value.__qualname__, getattr(value, "_fields", ()))
-        elif isinstance(value, types.ModuleType):
-            self._put("module", value.__name__)
-        elif _root(value) in _VERSIONED_MODULES:
-            self._put(
-                "known",
-                type(value).__qualname__,
-                repr(value) if type(value).__repr__ is not object.__repr__ else "",
-            )
+        elif isinstance(value, KernelType):
+            self._put(b"k", encode_type(value))
+        elif isinstance(value, Signature):
+            self._put(b"s", encode_signature(value))
         else:
-            self._put("unknown", uuid4().hex)
+            self._add_named(value)
 
-    def _put(self, *parts: object) -> None:
-        text = "\0".join(map(str, parts))
-        self.digest.update(f"{len(text)}:{text}".encode())
+    def _add_named(self, value: Any) -> None:
+        """Add a value that counts by what can be called or found under its name."""
+        if isinstance(value, types.ModuleType):
+            self._add_module(value)
+        elif (place := _versioned_place(value)) is not None:
+            self._put(b"v", *place)
+        elif isinstance(value, _OPAQUE):
+            if self._is_new(value):
+                self._put(b"x")
+        elif isinstance(value, types.FunctionType):
+            self._add_function(value)
+        elif isinstance(function := getattr(value, "py_func", None), types.FunctionType):
+            self._put(b"j", type(value).__module__, type(value).__qualname__)
+            self.add(tuple(vars(value).get("signatures") or ()))
+            self.add(function)
+        elif isinstance(value, type):
+            self._add_class(value)
+        else:
+            self._put(b"n", _name_in_kernels(value))
+
+    def _put(self, tag: bytes, *parts: bytes | str | int) -> None:
+        self.digest.update(framed(tag, *parts))
+
+    def _is_new(self, value: Any) -> bool:
+        """Whether a value is met for the first time; if it is not, its number stands for it."""
+        known = self.seen.get(id(value))
+        if known is None:
+            self.seen[id(value)] = len(self.seen)
+            self.kept.append(value)
+            return True
+        self._put(b"=", known)
+        return False
+
+    def _add_array(self, array: np.ndarray[Any, Any]) -> None:
+        if array.dtype.hasobject:
+            raise _UnknownValue
+        self._put(b"a", encode_dtype(array.dtype), *array.shape)
+        self.digest.update(np.ascontiguousarray(array).tobytes())
+
+    def _add_module(self, module: types.ModuleType) -> None:
+        if self._is_new(module):
+            self._put(b"m", module.__name__)
+            self._add_attributes(module)
+
+    def _add_class(self, cls: type) -> None:
+        if self._is_new(cls):
+            self._put(b"c", encode_named_tuple(cls), _type_named(cls))
+            self._add_attributes(cls)
+
+    def _add_attributes(self, owner: Any) -> None:
+        """Add what those attributes are that some function writes the name of."""
+        for name in self.names:
+            try:
+                value = getattr(owner, name, _MISSING)
+            except Exception:
+                raise _UnknownValue from None
+            if value is not _MISSING:
+                self._put(b".", name)
+                self.add(value)
 
     def _add_function(self, function: types.FunctionType) -> None:
-        known = id(function) in self.seen
-        self._put("function", self.seen.setdefault(id(function), len(self.seen)))
-        if known:
+        if not self._is_new(function):
             return
-        self._add_code(function.__code__)
-        for default in function.__defaults__ or ():
+        self._put(b"f", _known(encode_code(function.__code__)))
+        self.add(function.__defaults__ or ())
+        for name, default in sorted((function.__kwdefaults__ or {}).items()):
+            self._put(b"w", name)
             self.add(default)
+        # Both say how it is called instead of the code.
+        if "__signature__" in function.__dict__:
+            raise _UnknownValue
+        self.add(function.__dict__.get("__wrapped__"))
         for cell in function.__closure__ or ():
             try:
                 self.add(cell.cell_contents)
             except ValueError:
-                self._put("empty cell")
-        for code in _codes(function.__code__):
-            for name in code.co_names:
-                if name in function.__globals__:
-                    self._add_global(name, function.__globals__[name], code.co_names)
-
-    def _add_global(self, name: str, value: Any, names: tuple[str, ...]) -> None:
-        self._put("global", name)
-        self.add(value)
-        if isinstance(value, types.ModuleType) and value.__name__.split(".")[0] not in _VERSIONED_MODULES:
-            for attribute in names:
-                if hasattr(value, attribute):
-                    self._put("attribute", attribute)
-                    self.add(getattr(value, attribute))
-
-    def _add_code(self, code: types.CodeType) -> None:
-        self._put(
-            "code", code.co_name, code.co_firstlineno, code.co_argcount, code.co_names, code.co_varnames
-        )
-        self.digest.update(code.co_code)
-        self.digest.update(code.co_linetable)
-        for constant in code.co_consts:
-            self.add(constant)
+                self._put(b"o")
+        for name in _names_in(function.__code__):
+            self.written.add(name)
+            value = function.__globals__.get(name, _MISSING)
+            if value is _MISSING:
+                value = getattr(builtins, name, _MISSING)
+            if value is not _MISSING:
+                self._put(b"G", name)
+                self.add(value)
 
 
-def _codes(code: types.CodeType) -> list[types.CodeType]:
-    """`code` and the code objects nested in it."""
-    result = [code]
+def _known(encoded: bytes | None) -> bytes:
+    if encoded is None:
+        raise _UnknownValue
+    return encoded
+
+
+def _names_in(code: types.CodeType) -> tuple[str, ...]:
+    """The names that a code object writes, and those inside it."""
+    names = dict.fromkeys(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            result.extend(_codes(constant))
-    return result
+            names |= dict.fromkeys(_names_in(constant))
+    return tuple(names)
 
 
-def _root(value: Any) -> str:
-    """The top-level package that the value's type comes from."""
-    return (getattr(type(value), "__module__", "") or "").split(".")[0]
+def _versioned_place(value: Any) -> tuple[str, str] | None:
+    """Where a thing that comes with a version is found, and the version; None for all else."""
+    module = _module_of(value)
+    package = module.partition(".")[0]
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if package not in _VERSIONED or not isinstance(name, str):
+        return None
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not value:
+        return None
+    return f"{module}:{name}", str(getattr(sys.modules[package], "__version__", sys.version))
+
+
+def _module_of(value: Any) -> str:
+    if isinstance(value, np.ufunc):
+        return "numpy"
+    module = getattr(value, "__module__", None)
+    return module if isinstance(module, str) else ""
+
+
+def _name_in_kernels(value: Any) -> bytes:
+    """What a compile-time object of another kind means in kernels: a name of `cuda`, or a type of numba's."""
+    name = value if isinstance(value, CudaName) else cuda_name_of(value)
+    if name is not None:
+        return framed(b"p", name.path)
+    return _type_named(value) or _known(None)
+
+
+def _type_named(value: Any) -> bytes:
+    """The type that an object stands for in kernels, by its attributes perhaps; nothing when it is none."""
+    try:
+        return encode_type(as_type(value))
+    except (WeftError, AssertionError, TypeError):
+        return b""

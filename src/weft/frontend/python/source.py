@@ -1,21 +1,22 @@
 """From a function object to its syntax tree, with the line numbers of its file.
 
-Only the function's own lines are parsed. They are found through the positions in its code object, and an
-indented function is parsed under an ``if 1:`` so that columns stay as they are.
+`source_lines` gives the text of the file as it was imported. Only the function's own lines of it are parsed. They are
+found through the positions in its code object, and an indented function is parsed under an ``if 1:`` so that columns
+stay as they are.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 from dataclasses import dataclass
-from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from weft.diag.errors import UnsupportedError
+from weft.diag.errors import SourceError, UnsupportedError
 from weft.diag.source import SourceSpan
+from weft.frontend.python.encoding import encode_code
+from weft.frontend.python.source_text import source_lines
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 
@@ -56,23 +57,39 @@ def get_source(function: FunctionType) -> FunctionSource:
 
     Raises
     ------
+    SourceError
+        The source text cannot be found, or is not that of the function any more.
     UnsupportedError
-        The source text cannot be found, or the function is no plain ``def`` or ``lambda``.
+        The function is no plain ``def`` or ``lambda``.
     """
-    node, offset = _parse(function.__code__)
-    return FunctionSource(function, node, function.__code__.co_filename, offset)
+    code = function.__code__
+    # Code objects are equal to Python wherever they are from, and whatever columns they stand in.
+    key = code.co_filename, encode_code(code)
+    parsed = _parsed.get(key)
+    if parsed is None:
+        if len(_parsed) >= 1024:
+            _parsed.clear()
+        parsed = _parsed[key] = _parse(code, source_lines(code, function.__globals__))
+    return FunctionSource(function, parsed[0], code.co_filename, parsed[1])
 
 
-@lru_cache(maxsize=1024)
-def _parse(code: CodeType) -> tuple[FunctionNode, int]:
-    file, first = code.co_filename, code.co_firstlineno
-    linecache.checkcache(file)
-    lines = linecache.getlines(file)
-    if len(lines) < first:
-        raise UnsupportedError(
-            f"the source text of {code.co_name}() cannot be found",
-            hint="define kernels in a file or a notebook cell, not by exec() or in an interactive prompt",
-        )
+_parsed: dict[tuple[str, bytes | None], tuple[FunctionNode, int]] = {}
+
+
+def _parse(code: CodeType, lines: list[str]) -> tuple[FunctionNode, int]:
+    first = code.co_firstlineno
+    try:
+        return _definition(code, lines)
+    except SyntaxError as error:
+        raise SourceError(
+            f"the source text of {code.co_name}() cannot be read: {error.msg}",
+            SourceSpan(code.co_filename, first),
+            "import its module again, or start the program again",
+        ) from None
+
+
+def _definition(code: CodeType, lines: list[str]) -> tuple[FunctionNode, int]:
+    first = code.co_firstlineno
     if code.co_name == "<lambda>":
         return _find(ast.parse("".join(lines)), code, 0), 0
     block = lines[first - 1 : _last_line(code)]
@@ -105,7 +122,7 @@ def _find(tree: ast.Module, code: CodeType, offset: int) -> FunctionNode:
         if isinstance(node, ast.AsyncFunctionDef) and node.name == code.co_name:
             span = SourceSpan.of_node(node, code.co_filename, offset)
             raise UnsupportedError("an async function cannot be compiled", span, "write a plain def")
-    raise UnsupportedError(
+    raise SourceError(
         f"the definition of {code.co_name}() was not found where it was compiled from",
         SourceSpan(code.co_filename, code.co_firstlineno),
         "the file may have changed since it was imported",

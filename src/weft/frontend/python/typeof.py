@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from weft.diag.errors import ArgumentError
+from weft.frontend.python.encoding import encode_dtype
 from weft.frontend.python.types import (
     STRONG,
     Array,
@@ -50,17 +51,19 @@ def typeof(value: Any) -> KernelType:
     if scalar is not None:
         return scalar
     if isinstance(value, np.ndarray):
-        flags = value.flags
-        return _array(value.dtype, value.ndim, flags.c_contiguous, flags.writeable, flags.aligned)
+        flags, dtype = value.flags, value.dtype
+        make = _array if dtype.fields is None else _array_of
+        return make(dtype, value.ndim, flags.c_contiguous, flags.writeable, flags.aligned)
     return _other(value)
 
 
-@cache
-def _array(dtype: np.dtype[Any], ndim: int, contiguous: bool, writeable: bool, aligned: bool) -> Array:
-    element = from_dtype(dtype)
-    if isinstance(element, Record) and not aligned:
-        element = _record(dtype, 1)
+def _array_of(dtype: np.dtype[Any], ndim: int, contiguous: bool, writeable: bool, aligned: bool) -> Array:
+    element = from_dtype(dtype) if aligned or dtype.fields is None else record_type(dtype, 1)
     return array_type(element, ndim, "C" if contiguous else "A", not writeable, aligned)
+
+
+_array = cache(_array_of)
+"""For arrays of numbers only: structures that are equal to NumPy may be of different types here."""
 
 
 def _other(value: Any) -> KernelType:
@@ -81,7 +84,6 @@ def _other(value: Any) -> KernelType:
     )
 
 
-@cache
 def from_dtype(dtype: np.dtype[Any]) -> Scalar | Record:
     """Return the kernel type of an element of `dtype`.
 
@@ -94,7 +96,7 @@ def from_dtype(dtype: np.dtype[Any]) -> Scalar | Record:
     if scalar is not None and dtype.isnative:
         return scalar
     if dtype.fields is not None:
-        return _record(dtype, dtype.alignment)
+        return record_type(dtype, dtype.alignment)
     if not dtype.isnative:
         raise ArgumentError(
             f"dtype {dtype} has its bytes in foreign order",
@@ -107,15 +109,34 @@ def from_dtype(dtype: np.dtype[Any]) -> Scalar | Record:
     )
 
 
-def _record(dtype: np.dtype[Any], limit: int) -> Record:
-    """The record type of a dtype whose bytes lie at multiples of `limit` only."""
-    fields_of: Any = dtype.fields or {}
+_records: dict[tuple[bytes, int], Record] = {}
+_known: dict[tuple[int, int], tuple[np.dtype[Any], tuple[str, ...] | None, Record]] = {}
+"""By the identity of a dtype, which is kept with it: to encode one takes longer than a launch may."""
+
+
+def record_type(dtype: np.dtype[Any], limit: int) -> Record:
+    """Return the record type of a structured dtype whose bytes lie at multiples of `limit` only."""
+    known = _known.get((id(dtype), limit))
+    if known is not None and known[0] is dtype and known[1] is dtype.names:
+        return known[2]
     align = min(dtype.alignment, limit)
+    key = encode_dtype(dtype), align
+    made = _records.get(key)
+    if made is None:
+        made = _records.setdefault(key, _record(dtype, align))
+    if len(_known) >= 1024:
+        _known.clear()
+    _known[id(dtype), limit] = dtype, dtype.names, made
+    return made
+
+
+def _record(dtype: np.dtype[Any], align: int) -> Record:
+    fields_of: Any = dtype.fields or {}
     fields: dict[str, Field] = {}
     for name in dtype.names or ():
         member, offset = fields_of[name][:2]
         base = member.base
-        type = from_dtype(base) if base.fields is None else _record(base, lowest_bit(offset | align))
+        type = from_dtype(base) if base.fields is None else record_type(base, lowest_bit(offset | align))
         fields[name] = Field(type, offset, member.shape)
     return Record(dtype, fields, align)
 

@@ -232,9 +232,9 @@ class Record(KernelType):
         return f"record({', '.join(f'{name}: {f.type}' for name, f in self.fields.items())})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from weft.frontend.python.typeof import from_dtype
+        from weft.frontend.python.typeof import record_type
 
-        return from_dtype, (self.numpy_dtype,)
+        return record_type, (self.numpy_dtype, self.align)
 
 
 class NoneType(_Callable):

@@ -1,0 +1,135 @@
+"""The text that a function was compiled from: found, and proved to be that by compiling it again.
+
+A file may be edited after it was imported, and text from it would then be another program than the one that runs. Text
+counts only if Python makes the function's own code object of it: from what `linecache` knows, from the file as it is
+now, or from what came with a pickle. An import hook, such as pytest's, makes another code object than Python; its
+functions are taken on trust while their file is older than this process.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import io
+import linecache
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.machinery import SourceFileLoader
+from types import CodeType
+from typing import Any
+
+from weft.diag.errors import SourceError
+from weft.diag.source import SourceSpan
+from weft.frontend.python.encoding import encode_code
+
+_STARTED = time.time()
+
+_FUTURE = 0
+"""The flags of compilation that a code object keeps."""
+
+for _name in __future__.all_feature_names:
+    _FUTURE |= getattr(__future__, _name).compiler_flag
+
+_carried: dict[str, list[list[str]]] = {}
+"""Lines of files that came with functions from other processes."""
+
+
+def carry_text(file: str, text: str) -> None:
+    """Keep the text of a file that may not be found here."""
+    lines = io.StringIO(text).readlines()
+    texts = _carried.setdefault(file, [])
+    if lines not in texts:
+        texts.append(lines)
+
+
+def text_of_file(code: CodeType, names: dict[str, Any]) -> str | None:
+    """Return the text that a code object was compiled from, for another process; None when it is not at hand."""
+    return next(("".join(lines) for lines in _texts(code, names) if _holds(lines, code)), None)
+
+
+def source_lines(code: CodeType, names: dict[str, Any]) -> list[str]:
+    """Return the lines of the file that a function's code was compiled from.
+
+    Parameters
+    ----------
+    code
+        The function's code.
+    names
+        Its globals, which say how its module was loaded.
+
+    Raises
+    ------
+    SourceError
+        There is no such text, or only a later one.
+    """
+    found = False
+    for lines in _texts(code, names):
+        found = found or len(lines) >= code.co_firstlineno
+        if _holds(lines, code) or (found and _is_hooked(code, names)):
+            return lines
+    if not found:
+        raise SourceError(
+            f"the source text of {code.co_name}() cannot be found",
+            hint="define kernels in a file or a notebook cell, not by exec() or in an interactive prompt",
+        )
+    raise SourceError(
+        f"the source text of {code.co_name}() has changed since it was imported",
+        SourceSpan(code.co_filename, code.co_firstlineno),
+        "import its module again, or start the program again",
+    )
+
+
+def _texts(code: CodeType, names: dict[str, Any]) -> Iterator[list[str]]:
+    """What the text may be, the likeliest first."""
+    file = code.co_filename
+    known = linecache.getlines(file, names)
+    yield known
+    linecache.checkcache(file)
+    fresh = linecache.getlines(file, names)
+    if fresh is not known:
+        yield fresh
+    yield from _carried.get(file, ())
+
+
+def _holds(lines: list[str], code: CodeType) -> bool:
+    """Whether Python makes this code object of a text."""
+    wanted = encode_code(code)
+    if wanted is None or len(lines) < code.co_firstlineno:
+        return False
+    return wanted in _codes_in("".join(lines), code.co_filename, code.co_flags & _FUTURE)
+
+
+@lru_cache(maxsize=32)
+def _codes_in(text: str, file: str, flags: int) -> frozenset[bytes]:
+    """All code objects of a text."""
+    with warnings.catch_warnings():
+        # What there is to warn of was said when the module was imported.
+        warnings.simplefilter("ignore")
+        try:
+            # Cells of a notebook may await.
+            flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            pending = [compile(text, file, "exec", flags, dont_inherit=True)]
+        except (SyntaxError, ValueError):
+            return frozenset()
+    found: set[bytes] = set()
+    while pending:
+        code = pending.pop()
+        encoded = encode_code(code)
+        if encoded is not None:
+            found.add(encoded)
+        pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return frozenset(found)
+
+
+def _is_hooked(code: CodeType, names: dict[str, Any]) -> bool:
+    """Whether something else than Python made code of a file that has not changed while this process ran."""
+    loader = getattr(names.get("__spec__"), "loader", None)
+    if loader is None or type(loader) is SourceFileLoader:
+        return False
+    try:
+        return os.stat(code.co_filename).st_ctime < _STARTED
+    except OSError:
+        return False

@@ -1,0 +1,36 @@
+"""The key under which the code of a function is kept: all that it depends on, for every door the same way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from weft.frontend.python.encoding import encode_types
+from weft.frontend.python.fingerprint import fingerprint
+from weft.frontend.python.types import KernelType
+from weft.runtime.cache import cache_key
+from weft.target.machine import TargetSpec
+
+
+def code_key(
+    door: str, function: Callable[..., Any], types: tuple[KernelType, ...], options: Any, spec: TargetSpec
+) -> str | None:
+    """Return the key of a function's code; None when the code is for this process only.
+
+    Parameters
+    ----------
+    door
+        Which kind of code is made of the function.
+    function, types
+        The function, and the types of its arguments.
+    options
+        How it is compiled: a dataclass of numbers and text, whose every field counts.
+    spec
+        What machine it is for.
+    """
+    digest = fingerprint(function)
+    if digest is None:
+        return None
+    math = os.environ.get("WEFT_VECTOR_MATH", "all")
+    return cache_key(door, digest, encode_types(types), repr(options), math, *spec.key)
