@@ -264,6 +264,22 @@ def call_in_a_loop_condition(out, x):
         out[i] = rounds * 100 + v
 
 
+def hypot(a, b):
+    return math.hypot(a, b) + 1
+
+
+def exp2(a):
+    return a + math.exp2(3.0)
+
+
+@cases.kernel(to_out(np.float64, of(small, np.float64)), ulp=4)
+def erf(out, x):
+    # This kernel and what it calls have names of the C library, whose functions they call.
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = hypot(x[i], 2.0) + exp2(x[i]) + math.erf(x[i])
+
+
 @pytest.mark.parametrize("case", cases, ids=str)
 def test_agrees(case: Case) -> None:
     check(case)

@@ -9,6 +9,8 @@ import cmath
 import math
 from typing import Any
 
+from weft.frontend.python import device_complex
+
 
 def _gcd(a: Any, b: Any) -> Any:
     a = abs(a)
@@ -69,45 +71,6 @@ def _dist(p: Any, q: Any) -> Any:
     return math.sqrt(total)
 
 
-def _phase(z: Any) -> Any:
-    return math.atan2(z.imag, z.real)
-
-
-def _polar(z: Any) -> Any:
-    return abs(z), math.atan2(z.imag, z.real)
-
-
-def _rect(r: Any, phi: Any) -> Any:
-    return complex(r * math.cos(phi), r * math.sin(phi))
-
-
-def _exp(z: Any) -> Any:
-    scale = math.exp(z.real)
-    return complex(scale * math.cos(z.imag), scale * math.sin(z.imag))
-
-
-def _log(z: Any) -> Any:
-    return complex(math.log(abs(z)), math.atan2(z.imag, z.real))
-
-
-def _sqrt(z: Any) -> Any:
-    if z == 0:
-        return complex(abs(z.real), z.imag)
-    larger = math.sqrt((abs(z) + abs(z.real)) / 2)
-    smaller = z.imag / (2 * larger)
-    if z.real >= 0:
-        return complex(larger, smaller)
-    return complex(abs(smaller), math.copysign(larger, z.imag))
-
-
-def _sin(z: Any) -> Any:
-    return complex(math.sin(z.real) * math.cosh(z.imag), math.cos(z.real) * math.sinh(z.imag))
-
-
-def _cos(z: Any) -> Any:
-    return complex(math.cos(z.real) * math.cosh(z.imag), -math.sin(z.real) * math.sinh(z.imag))
-
-
 REPLACEMENTS: dict[Any, Any] = {
     math.gcd: _gcd,
     math.lcm: _lcm,
@@ -117,14 +80,8 @@ REPLACEMENTS: dict[Any, Any] = {
     math.perm: _perm,
     math.isclose: _isclose,
     math.dist: _dist,
-    cmath.phase: _phase,
-    cmath.polar: _polar,
-    cmath.rect: _rect,
-    cmath.exp: _exp,
-    cmath.log: _log,
-    cmath.sqrt: _sqrt,
-    cmath.sin: _sin,
-    cmath.cos: _cos,
+    cmath.isclose: _isclose,
+    cmath.phase: device_complex.phase,
+    cmath.polar: device_complex.polar,
+    cmath.rect: device_complex.rect,
 }
-COMPLEX: dict[str, Any] = {"exp": _exp, "log": _log, "sqrt": _sqrt, "sin": _sin, "cos": _cos}
-"""What NumPy's function of that name computes of a complex number."""

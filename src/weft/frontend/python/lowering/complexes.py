@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
-from weft.frontend.python.lowering.casts import convert
+from weft.frontend.python import device_complex
+from weft.frontend.python.lowering.casts import cast, convert
+from weft.frontend.python.lowering.registry import Arguments
 from weft.frontend.python.lowering.typed import Typed, scalar_type
-from weft.frontend.python.types import Scalar
+from weft.frontend.python.types import Scalar, complex64, complex128
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.builder import const_float
 from weft.ir.types import FloatType
@@ -114,7 +116,8 @@ def _quotient(f: Floats, x: Pair, y: Pair) -> Pair:
 
 
 def power(low: Lowering, a: Typed, b: Typed, result: Scalar, exponent: int | None) -> Typed:
-    """Lower ``a ** b``: small literal exponents are multiplied out, else exp(b log a)."""
+    """Lower ``a ** b``: small literal exponents are multiplied out, else in polar form."""
+    from weft.frontend.python.lowering.calls import call_function
     from weft.frontend.python.lowering.power import by_squaring
 
     x = pair(low, a, result)
@@ -126,22 +129,9 @@ def power(low: Lowering, a: Typed, b: Typed, result: Scalar, exponent: int | Non
         if exponent < 0:
             value = _quotient(f, (f.const(1.0), f.const(0.0)), value)
         return Typed(result, value)
-    y = pair(low, b, result)
-    log_r, theta = f.llvm("log", f.libm("hypot", *x)), f.llvm("atan2", x[1], x[0])
-    r = f.llvm("exp", f.sub(f.mul(y[0], log_r), f.mul(y[1], theta)))
-    angle = f.add(f.mul(y[1], log_r), f.mul(y[0], theta))
-    builder = low.builder
-    base_is_zero, exponent_is_zero = (_is_zero(f, p) for p in (x, y))
-    real, imag = f.mul(r, f.llvm("cos", angle)), f.mul(r, f.llvm("sin", angle))
-    real = builder.select(base_is_zero, f.const(0.0), real)
-    imag = builder.select(base_is_zero, f.const(0.0), imag)
-    return Typed(
-        result,
-        (
-            builder.select(exponent_is_zero, f.const(1.0), real),
-            builder.select(exponent_is_zero, f.const(0.0), imag),
-        ),
-    )
+    working = complex128 if result is complex64 else result
+    operands = [cast(low, value, working) for value in (a, b)]
+    return cast(low, call_function(low, device_complex.power, Arguments("pow", operands, {})), result)
 
 
 def _is_zero(f: Floats, value: Pair) -> Value:

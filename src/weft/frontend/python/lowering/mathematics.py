@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.diag.errors import TypingError
-from weft.frontend.python.device_math import COMPLEX
+from weft.frontend.python import device_complex
 from weft.frontend.python.lowering.arithmetic import binary
 from weft.frontend.python.lowering.casts import cast, cast_value, number, to_real
 from weft.frontend.python.lowering.complexes import Floats, floats_of
@@ -78,10 +78,10 @@ _INTEGER_TOO = ("minimum", "maximum", "fmin", "fmax", "pow")
 
 def evaluate(low: Lowering, name: str, values: tuple[Typed, ...]) -> Typed:
     """A function of the table on real numbers; of some, on a complex number."""
-    if name in COMPLEX and isinstance(values[0].type, Scalar) and values[0].type.kind == "c":
-        from weft.frontend.python.lowering.calls import call_function
+    if name in device_complex.FUNCTIONS and isinstance(values[0].type, Scalar) and values[0].type.kind == "c":
+        from weft.frontend.python.lowering.complex_calls import complex_function
 
-        return call_function(low, COMPLEX[name], Arguments(name, list(values), {}))
+        return complex_function(low, name, values[0])
     types = [scalar_type(value) for value in values]
     for value, type in zip(values, types, strict=True):
         if type is None or type.kind == "c":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -197,7 +198,7 @@ def _is(low: Lowering, test: str, value: Value) -> Value:
 
 
 for _test in ("isnan", "isinf", "isfinite"):
-    call(getattr(math, _test), getattr(np, _test))(_class_of_float(_test))
+    call(getattr(math, _test), getattr(cmath, _test), getattr(np, _test))(_class_of_float(_test))
 
 
 @call(np.signbit)

@@ -11,6 +11,7 @@ import numpy as np
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
 from weft.frontend.python.lowering.debug_info import DebugInfo
+from weft.frontend.python.lowering.library_names import LIBRARY_NAMES
 from weft.frontend.python.source import FunctionSource
 from weft.ir.constants import ConstBytes
 from weft.ir.function import Function, GlobalVariable, Module
@@ -123,10 +124,10 @@ class Unit:
         return self.module.add_global(variable)
 
     def unique_name(self, name: str) -> str:
-        """A function name of the module that is not taken."""
+        """A function name of the module that is not taken; that of a function of the C library counts as taken."""
         base = "".join(c if c.isalnum() or c in "._" else "_" for c in name.replace("<lambda>", "lambda"))
         candidate, count = base, 0
-        while candidate in self._names:
+        while candidate in self._names or candidate in LIBRARY_NAMES:
             count += 1
             candidate = f"{base}.{count}"
         self._names.add(candidate)
