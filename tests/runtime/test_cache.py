@@ -145,6 +145,125 @@ def test_environment_rules_the_default_cache(tmp_path, monkeypatch):
     assert default_cache() is None
 
 
+def others_may_write(path: Path) -> None:
+    path.chmod(0o770)
+
+
+def anyone_may_write(path: Path) -> None:
+    path.chmod(0o702)
+
+
+@pytest.mark.parametrize("open_to", [others_may_write, anyone_may_write])
+@pytest.mark.parametrize("what", ["directory", "entry"])
+def test_what_others_may_have_written_is_not_used(cache, open_to, what):
+    cache.put(KEY, ENTRY)
+    open_to(cache.directory if what == "directory" else file_of(cache))
+    other = ObjectCache(cache.directory)
+    with pytest.warns(RuntimeWarning, match="not used: others may write to") as said:
+        assert [other.get(KEY) for _ in range(2)] == [None, None]
+    assert len(said) == 1
+    if what == "directory":
+        before = file_of(cache).stat()
+        other.put(KEY, CacheEntry(b"new"))
+        assert file_of(cache).stat() == before
+    else:
+        other.put(KEY, CacheEntry(b"new"))
+        assert other.get(KEY) == CacheEntry(b"new")
+
+
+def test_what_belongs_to_another_user_is_not_used(cache, monkeypatch):
+    cache.put(KEY, ENTRY)
+    monkeypatch.setattr(os, "geteuid", lambda: cache.directory.stat().st_uid + 1)
+    other = ObjectCache(cache.directory)
+    with pytest.warns(RuntimeWarning, match="belongs to another user"):
+        assert other.get(KEY) is None
+    other.put(cache_key("another kernel"), ENTRY)
+    assert other.size()[0] == 1
+
+
+def test_a_link_is_no_entry(cache, tmp_path):
+    cache.put(KEY, ENTRY)
+    file = file_of(cache)
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    assert cache.get(KEY) is None
+
+
+def test_the_directory_is_made_for_its_user_alone(tmp_path):
+    cache = ObjectCache(tmp_path / "deep" / "cache")
+    before = os.umask(0)
+    try:
+        cache.put(KEY, ENTRY)
+    finally:
+        os.umask(before)
+    modes = {path.stat().st_mode & 0o077 for path in (cache.directory, *cache.directory.rglob("*"))}
+    assert modes == {0}
+    assert cache.get(KEY) == ENTRY
+
+
+def test_files_under_way_count_and_an_entry_over_the_limit_is_not_stored(tmp_path):
+    cache = ObjectCache(tmp_path, limit_bytes=20_000)
+    cache.put(KEY, ENTRY)
+    (file_of(cache).parent / "weft-under-way").write_bytes(bytes(19_900))
+    ObjectCache(tmp_path, limit_bytes=20_000).put(cache_key("another kernel"), ENTRY)
+    assert cache.size()[0] < 2
+    cache.put(KEY, CacheEntry(bytes(30_000)))
+    assert cache.size()[1] < 20_000
+
+
+FULL = """
+import sys, warnings
+from pathlib import Path
+import numpy as np
+from weft import cuda
+from weft.runtime.cache import default_cache
+
+def adder(amount):
+    def add(x):
+        i = cuda.grid(1)
+        x[i] += amount
+    return cuda.jit(add)
+
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    for amount in range(12):
+        x = np.zeros(8)
+        adder(amount)[1, 8](x)
+        assert x.tolist() == [amount] * 8
+(warning,) = said
+assert "the compile cache cannot be written" in str(warning.message), warning
+cache = default_cache()
+files = [file for file in cache.directory.rglob("*") if file.is_file()]
+assert all(cache.get(file.parent.name + file.stem) for file in files), files
+print(warning.message)
+"""
+
+
+def test_on_a_full_file_system_everything_is_compiled_and_nothing_is_left_in_part(tmp_path):
+    script = f'mount -t tmpfs -o size=40k,mode=700 tmpfs {tmp_path} && exec "$@"'
+    unshare = ["unshare", "--mount", *(["--user", "--map-root-user"] if os.geteuid() else [])]
+    try:
+        subprocess.run([*unshare, "sh", "-c", script, "sh", "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no file system can be mounted: {error}")
+    assert "No space left on device" in full(tmp_path, *unshare, "sh", "-c", script, "sh")
+
+
+def test_files_that_may_not_grow_are_not_left_in_part(tmp_path):
+    assert "File too large" in full(tmp_path, "sh", "-c", 'ulimit -f 2; exec "$@"', "sh")
+
+
+def full(directory: Path, *before: str) -> str:
+    environment = os.environ | {"WEFT_CACHE_DIR": str(directory / "cache"), "WEFT_CHECK": "0"}
+    program = directory.parent / "full.py"
+    program.write_text(FULL)
+    done = subprocess.run(
+        [*before, sys.executable, str(program)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 PROCESS = """
 import random, sys
 from pathlib import Path

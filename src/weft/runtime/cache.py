@@ -5,6 +5,9 @@ rest, so an entry that was cut short or damaged is a miss, never code that runs.
 another name and renamed into place: readers see a whole entry or none, and two processes that compile the
 same kernel write the same bytes. The least recently used entries go when the directory outgrows its limit.
 
+What is in an entry runs. A directory or entry that belongs to another user, or that the group or others may write to,
+is not used: with a warning, everything is compiled again.
+
 Three environment variables rule it: ``WEFT_CACHE=0`` turns it off, ``WEFT_CACHE_DIR`` says where it is, and
 ``WEFT_CACHE_SIZE`` how many MiB it may take (512 unless told).
 """
@@ -16,6 +19,7 @@ import functools
 import hashlib
 import json
 import os
+import stat
 import tempfile
 import time
 import warnings
@@ -35,10 +39,13 @@ _TEMPORARY = "weft-"
 _ENTRIES = f"[0-9a-f][0-9a-f]/*{_SUFFIX}"
 _TEMPORARIES = f"[0-9a-f][0-9a-f]/{_TEMPORARY}*"
 _DEFAULT_LIMIT_MIB = 512
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _TOUCH_AFTER = 3600.0
 """An entry's time of last use is kept to the hour: a hit then costs no write."""
-_STALE_TEMPORARY = 3600.0
+_STALE_TEMPORARY = 600.0
 """Seconds after which a file that was never renamed is what a killed process left behind."""
+_SHARE = 64
+"""So many processes may store at once before the directory can outgrow its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +91,13 @@ class ObjectCache:
         self.limit_bytes = limit_bytes
         # Bytes to store before the directory's size is next looked at: unknown at first, so at once.
         self._until_sweep = 0
+        self._warned = False
 
     def get(self, key: str) -> CacheEntry | None:
         """Return the entry of a key; None if there is none, or none that is whole."""
         path = self._path(key)
-        try:
-            data = path.read_bytes()
-        except OSError:
+        data = self._read(path) if self._is_trusted() else None
+        if data is None:
             return None
         entry = _decode(data, key)
         if entry is None:
@@ -105,8 +112,14 @@ class ObjectCache:
         """Store an entry; one that cannot be written is lost with a warning: the code itself is at hand."""
         path = self._path(key)
         data = _encode(entry, key)
+        if len(data) > self.limit_bytes:
+            return
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Made one by one: parents would get the mode that the user's mask leaves.
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._is_trusted():
+                return
+            path.parent.mkdir(mode=0o700, exist_ok=True)
             descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
             try:
                 with open(descriptor, "wb") as file:
@@ -116,7 +129,7 @@ class ObjectCache:
                 _discard(Path(temporary))
                 raise
         except OSError as error:
-            warnings.warn(f"the compile cache cannot be written: {error}", RuntimeWarning, stacklevel=2)
+            self._warn(f"the compile cache cannot be written: {error}")
             return
         self._until_sweep -= len(data)
         if self._until_sweep < 0:
@@ -135,8 +148,9 @@ class ObjectCache:
 
     def _sweep(self) -> None:
         """Remove the longest unused entries until a tenth of the limit is free."""
+        self._remove_stale()
         ages = sorted(self._ages(_ENTRIES))
-        total = sum(size for _, size, _ in ages)
+        total = sum(size for _, size, _ in (*ages, *self._ages(_TEMPORARIES)))
         room = self.limit_bytes - self.limit_bytes // 10
         if total > self.limit_bytes:
             for _, size, path in ages:
@@ -144,9 +158,7 @@ class ObjectCache:
                     break
                 _discard(path)
                 total -= size
-        self._remove_stale()
-        # Several processes may store at once; none should get far past the limit before it looks again.
-        self._until_sweep = max(0, self.limit_bytes - total) // 8
+        self._until_sweep = max(0, self.limit_bytes - total) // _SHARE
 
     def _remove_stale(self) -> None:
         # Younger ones belong to processes that are about to rename them.
@@ -161,6 +173,37 @@ class ObjectCache:
                 with contextlib.suppress(OSError):
                     status = path.stat()
                     yield status.st_mtime, status.st_size, path
+
+    def _is_trusted(self) -> bool:
+        """Whether nobody else may have put anything into the directory, or it is not there yet."""
+        try:
+            status = os.stat(self.directory)
+        except OSError:
+            return True
+        return self._is_private(status, self.directory)
+
+    def _read(self, path: Path) -> bytes | None:
+        """Return what a file holds; None if there is none, or anybody else may have written it."""
+        try:
+            with open(os.open(path, _READ), "rb") as file:
+                return file.read() if self._is_private(os.fstat(file.fileno()), path) else None
+        except OSError:
+            return None
+
+    def _is_private(self, status: os.stat_result, path: Path) -> bool:
+        if status.st_uid != os.geteuid():
+            self._warn(f"the compile cache is not used: {path} belongs to another user")
+        elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            self._warn(f"the compile cache is not used: others may write to {path} (chmod go-w helps)")
+        else:
+            return True
+        return False
+
+    def _warn(self, text: str) -> None:
+        """Say once what is wrong with the directory: a program may meet it at every kernel."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
 
     def _path(self, key: str) -> Path:
         return self.directory / key[:2] / f"{key[2:]}{_SUFFIX}"
