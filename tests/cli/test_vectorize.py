@@ -86,4 +86,4 @@ def test_what_ends_the_program_is_called_for_the_lanes_that_do(
 def test_text_that_llvm_refuses_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bad.ll").write_text("define float @f(float %x) {\n  ret float %y\n}\n")
     assert main(["vectorize", str(tmp_path / "bad.ll"), "--function", "f"]) == 1
-    assert "bad.ll:2:13: error: use of undefined value" in capsys.readouterr().err
+    assert "bad.ll:2:13: LLVM refused the module: use of undefined value" in capsys.readouterr().err

@@ -19,11 +19,17 @@ UNNAMED_ADDR = frozenset(("unnamed_addr", "local_unnamed_addr"))
 
 CALLING_CONVENTIONS = frozenset(
     (
-        "ccc", "fastcc", "coldcc", "ghccc", "cfguard_checkcc", "x86_stdcallcc", "x86_fastcallcc",
-        "x86_regcallcc", "x86_thiscallcc", "x86_vectorcallcc", "x86_64_sysvcc", "win64cc", "intel_ocl_bicc",
-        "anyregcc", "preserve_mostcc", "preserve_allcc", "preserve_nonecc", "cxx_fast_tlscc", "swiftcc",
-        "swifttailcc", "tailcc", "spir_func", "spir_kernel", "ptx_kernel", "ptx_device", "amdgpu_kernel",
-        "amdgpu_cs", "amdgpu_ps", "aarch64_vector_pcs", "graalcc",
+        "fastcc", "coldcc", "ghccc", "anyregcc", "preserve_mostcc", "preserve_allcc", "preserve_nonecc",
+        "swiftcc", "swifttailcc", "cxx_fast_tlscc", "tailcc", "ccc", "cfguard_checkcc", "x86_stdcallcc",
+        "x86_fastcallcc", "x86_thiscallcc", "x86_vectorcallcc", "x86_regcallcc", "x86_intrcc",
+        "x86_64_sysvcc", "win64cc", "intel_ocl_bicc", "hhvmcc", "hhvm_ccc", "arm_apcscc", "arm_aapcscc",
+        "arm_aapcs_vfpcc", "aarch64_vector_pcs", "aarch64_sve_vector_pcs",
+        "aarch64_sme_preservemost_from_x0", "aarch64_sme_preservemost_from_x1",
+        "aarch64_sme_preservemost_from_x2", "msp430_intrcc", "avr_intrcc", "avr_signalcc", "m68k_rtdcc",
+        "riscv_vector_cc", "riscv_vls_cc", "ptx_kernel", "ptx_device", "spir_func", "spir_kernel",
+        "amdgpu_kernel", "amdgpu_vs", "amdgpu_gs", "amdgpu_ps", "amdgpu_cs", "amdgpu_hs", "amdgpu_ls",
+        "amdgpu_es", "amdgpu_gfx", "amdgpu_gfx_whole_wave", "amdgpu_cs_chain", "amdgpu_cs_chain_preserve",
+        "graalcc", "cheriot_compartmentcallcc", "cheriot_compartmentcalleecc", "cheriot_librarycallcc",
     )
 )  # fmt: skip
 

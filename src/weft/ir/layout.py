@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 
+from weft.diag.errors import IRSyntaxError
 from weft.ir.types import (
     ArrayType,
     FloatType,
@@ -106,18 +107,27 @@ class DataLayout:
 
 @cache
 def parse_datalayout(text: str) -> DataLayout:
-    """Read a ``target datalayout`` string; an empty one means x86-64 (LLVM 22)."""
+    """Read a ``target datalayout`` string; an empty one means x86-64 (LLVM 22).
+
+    Raises
+    ------
+    IRSyntaxError
+        A number in it is none.
+    """
     pointers: dict[int, int] = {}
     integers = dict(DataLayout().integer_align)
     little = True
     for part in text.split("-"):
         fields = part.split(":")
-        if part in ("e", "E"):
-            little = part == "e"
-        elif part.startswith("p") and len(fields) > 1:
-            pointers[int(fields[0][1:] or 0)] = int(fields[1]) // 8
-        elif part.startswith("i") and len(fields) > 1 and fields[0][1:].isdigit():
-            integers[int(fields[0][1:])] = max(1, int(fields[1]) // 8)
+        try:
+            if part in ("e", "E"):
+                little = part == "e"
+            elif part.startswith("p") and len(fields) > 1:
+                pointers[int(fields[0][1:] or 0)] = int(fields[1]) // 8
+            elif part.startswith("i") and len(fields) > 1 and fields[0][1:].isdigit():
+                integers[int(fields[0][1:])] = max(1, int(fields[1]) // 8)
+        except ValueError:
+            raise IRSyntaxError(f"the target's data layout cannot be read at {part!r}") from None
     return DataLayout(tuple(sorted(pointers.items())), tuple(sorted(integers.items())), little)
 
 

@@ -277,3 +277,7 @@ def _refusing(function: Any, *arguments: Any) -> Any:
         return function(*arguments)
     except RuntimeError as error:
         raise CompileError(f"LLVM refused the module: {str(error).strip()}") from None
+    except UnicodeDecodeError as error:
+        # LLVM names the first byte of a character of several.
+        message = bytes(error.object).decode(errors="backslashreplace")
+        raise CompileError(f"LLVM refused the module: {message.strip()}") from None

@@ -59,12 +59,17 @@ def read_attribute_group(c: Cursor) -> None:
 
 
 def read_calling_convention(c: Cursor) -> str:
-    """``fastcc``, ``cc 10``, ...; the C convention is the empty string."""
+    """``fastcc``, ``cc 10`` or ``cc10``, ``riscv_vls_cc(128)``, ...; the C convention is the empty string."""
     token = c.tokens[c.pos]
     if token == "cc":
         c.pos += 1
         return f"cc {c.integer()}"
-    if token in keywords.CALLING_CONVENTIONS:
+    if token[:2] == "cc" and token[2:].isdigit():
         c.pos += 1
-        return "" if token == "ccc" else token
-    return ""
+        return f"cc {token[2:]}"
+    if token not in keywords.CALLING_CONVENTIONS:
+        return ""
+    c.pos += 1
+    if token == "riscv_vls_cc" and c.token == "(":
+        return token + c.balanced_text()
+    return "" if token == "ccc" else token

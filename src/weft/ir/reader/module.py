@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from weft.diag.errors import IRSyntaxError
 from weft.ir.function import Function, GlobalAlias, GlobalValue, GlobalVariable, Module
 from weft.ir.lexer import END, SourceText, decode, is_definition
 from weft.ir.metadata import Metadata
@@ -47,7 +48,10 @@ def read_module(text: str, filename: str = "<llvm>") -> Module:
     IRSyntaxError
         The text is malformed, or holds something that is not part of the language.
     """
-    return _ModuleReader(text, filename).read()
+    try:
+        return _ModuleReader(text, filename).read()
+    except RecursionError:
+        raise IRSyntaxError(f"{filename} holds types or constants that are nested too deeply") from None
 
 
 class _ModuleReader:
