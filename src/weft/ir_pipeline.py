@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from weft.analysis.loop_promises import LoopPromises, loop_promises
 from weft.analysis.parallel_loops import Obstacle, ParallelLoop, parallel_loop
+from weft.analysis.uniform_functions import vouch_for
 from weft.codegen.parallel_loops import VectorizedLoop, run_in_place, vectorize_loop
 from weft.diag.errors import ArgumentError, UnsupportedError
 from weft.diag.remarks import RemarkKind, RemarkLog
@@ -77,6 +78,7 @@ def canonical_module(
     filename: str = "",
     wanted: str | None = None,
     strides_of: Callable[[Module], Mapping[GlobalVariable, int]] = lambda module: {},
+    uniform: Sequence[str] = (),
 ) -> Module:
     """Read LLVM IR and bring it into the form that analysis starts from.
 
@@ -87,6 +89,8 @@ def canonical_module(
         even if nothing calls it.
     strides_of
         Tells by how many bytes lanes' own instances of global variables are apart.
+    uniform
+        Functions without a body that are uniform for uniform arguments.
 
     Raises
     ------
@@ -94,6 +98,7 @@ def canonical_module(
         LLVM refuses the text, or it holds what weft does not read.
     """
     module, text = read_foreign(text, filename)
+    vouched = vouch_for(module, uniform)
     adopted = adopt_lane_operations(module, lambda name: declaration_in(text, filename, name))
     strides = strides_of(module)
     if strides:
@@ -103,7 +108,8 @@ def canonical_module(
     linkage = function.linkage if function is not None else Linkage()
     if function is not None and linkage.linkage in LOCAL:
         function.linkage = Linkage()
-    if mark_for_inlining(module) or adopted or apart or strides or linkage.linkage in LOCAL:
+    changed = mark_for_inlining(module) or adopted or apart or vouched
+    if changed or strides or linkage.linkage in LOCAL:
         text = write_module(module, plain=True)
     canonical = read_module(optimize(text, CANONICAL, spec.machine), filename=filename)
     if linkage.linkage in LOCAL and wanted in canonical.functions:

@@ -5,6 +5,7 @@ import pytest
 from analysis.analysed import Analysed
 from weft.analysis.divergence import Form, Scope, Summaries, analyze_divergence
 from weft.analysis.shapes import Basic, Product, StrideAlignment
+from weft.ir.reader import read_module
 
 TRIP = """
 define i32 @f(i32 %v, i32 inreg %u) {{
@@ -492,13 +493,13 @@ def test_indirect_calls_and_assembly_are_varying() -> None:
 def test_pure_functions_are_functions_of_their_operands() -> None:
     a = Analysed("""
         declare float @llvm.sqrt.f32(float) nounwind speculatable willreturn memory(none)
-        declare float @pure(float) nounwind willreturn memory(none)
+        declare float @erff(float) nounwind willreturn memory(none)
         declare float @impure(float)
         define void @f(float %v, float inreg %u) {
         a:
           %x = call float @llvm.sqrt.f32(float %u)
-          %y = call float @pure(float %u)
-          %z = call float @pure(float %v)
+          %y = call float @erff(float %u)
+          %z = call float @erff(float %v)
           %w = call float @impure(float %u)
           ret void
         }
@@ -597,3 +598,39 @@ def test_passive_threads_do_not_wait_for_the_active_ones_at_a_barrier() -> None:
     barrier = PREDICATED_BRANCH.replace("(%p)\n", "(%p)\n call void @weft.barrier()\n")
     declared = barrier + "declare void @weft.barrier() convergent nounwind\n"
     assert Analysed(declared, width=4).divergent() == ["a", "b"]
+
+
+UNKNOWN = """
+declare i32 @thread_number(i32) nounwind willreturn memory(none) {attribute}
+declare float @sinf(float) nounwind willreturn memory(none)
+declare i32 @llvm.amdgcn.ds.swizzle(i32, i32)
+declare i32 @llvm.nvvm.read.ptx.sreg.something.new() memory(none)
+declare ptr @llvm.frameaddress.p0(i32) memory(none)
+declare i64 @llvm.readcyclecounter()
+declare float @llvm.sqrt.f32(float) memory(none)
+declare i32 @llvm.read_register.i32(metadata) memory(read)
+
+define void @f(i32 %n, float %x, ptr %p, ptr %function) "weft.kernel" {{
+  %unknown = call i32 @thread_number(i32 %n)
+  %mathematics = call float @sinf(float %x)
+  %swizzle = call i32 @llvm.amdgcn.ds.swizzle(i32 %n, i32 1)
+  %register = call i32 @llvm.nvvm.read.ptx.sreg.something.new()
+  %frame = call ptr @llvm.frameaddress.p0(i32 0)
+  %cycles = call i64 @llvm.readcyclecounter()
+  %root = call float @llvm.sqrt.f32(float %x)
+  %assembly = call i32 asm "mov %gs:0, $0", "=r"() memory(none)
+  %pointer = call i32 %function(i32 %n) memory(none)
+  %volatile = load volatile i32, ptr %p
+  %atomic = load atomic i32, ptr %p monotonic, align 4
+  %vouched = call i32 @thread_number(i32 %n) "weft.uniform"
+  ret void
+}}
+"""
+
+
+@pytest.mark.parametrize("attribute", ["", '"weft.uniform"'])
+def test_only_functions_known_to_follow_from_their_arguments_are_uniform(attribute: str) -> None:
+    function = read_module(UNKNOWN.format(attribute=attribute)).functions["f"]
+    found = analyze_divergence(function, width=8)
+    uniform = {i.name for i in function.instructions() if i.name and found.shape(i).is_uniform}
+    assert uniform == {"mathematics", "root", "vouched"} | ({"unknown"} if attribute else set())

@@ -167,7 +167,7 @@ def test_other_calls_run_for_each_active_lane() -> None:
 
 
 def test_uniform_call_happens_once_and_only_where_a_lane_is_active() -> None:
-    pure = "declare i32 @f(i32) nounwind willreturn memory(none)\n"
+    pure = 'declare i32 @f(i32) nounwind willreturn memory(none) "weft.uniform"\n'
     free = widened(kernel_text("  %r = call i32 @f(i32 %u)\n" + stored("%r"), pure))
     assert lines(free, r"call i32 @f\(i32 %u\)") and not lines(free, "br i1")
     masked = widened(kernel_text(guarded("  %r = call i32 @f(i32 %u)\n" + stored("%r")), pure))

@@ -10,9 +10,10 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from weft.analysis.uniform_functions import depends_on_operands_alone
 from weft.frontend.intrinsic_names import Meaning, meaning_of
 from weft.ir import ConstInt, Function, Instruction
-from weft.ir.effects import is_convergent, may_read, may_write
+from weft.ir.effects import may_write
 from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, kind_of
 
 
@@ -107,7 +108,7 @@ def _source_of_call(call: Instruction) -> Source:
     if isinstance(callee, Function):
         if callee.blocks:
             return Source(Origin.CALL)
-        if not (may_read(call) or may_write(call) or is_convergent(call)):
+        if depends_on_operands_alone(call):
             return OPERANDS
     return THREAD
 

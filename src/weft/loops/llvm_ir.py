@@ -36,6 +36,7 @@ from weft.machine.vector_abi import vector_name
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
 from weft.target.passes import WHOLE, optimize
+from weft.target.reading import decode_text
 from weft.target.vector_math import math_finder
 from weft.transform.scalar_signatures import Origin, version_of
 
@@ -116,6 +117,7 @@ def vectorize_ir(
     fastmath: bool = False,
     clang_options: Sequence[str] = (),
     shapes: Mapping[str, str] | None = None,
+    uniform: Sequence[str] = (),
 ) -> VectorizedIR:
     """Make SIMD code of a function, or of the parallel loops in it.
 
@@ -146,6 +148,8 @@ def vectorize_ir(
     shapes
         For a function: shapes of global variables by name. ``"U"``: all lanes share it, as they do without a shape;
         ``"C"``: each lane has its own, one behind the other; ``"S16"``: 16 bytes apart; each may have an alignment.
+    uniform
+        Functions without a body that give all lanes the same result for the same arguments.
 
     Returns
     -------
@@ -165,7 +169,12 @@ def vectorize_ir(
     if shapes and loop is not None:
         raise ArgumentError("shapes of global variables are for whole functions, not for loops")
     module = canonical_module(
-        text, spec, file, None if loop is not None else function, lambda m: global_strides(m, shapes or {})
+        text,
+        spec,
+        file,
+        None if loop is not None else function,
+        lambda m: global_strides(m, shapes or {}),
+        uniform,
     )
     chosen = chosen_function(module, function)
     if width is not None and (not 1 <= width <= MAX_WIDTH or width & (width - 1)):
@@ -248,4 +257,4 @@ def _read(source: str | bytes | Path, spec: TargetSpec, clang_options: Sequence[
         return disassemble(data), str(source)
     if source.suffix != ".ll":
         raise CompileError(f"{source}: weft reads LLVM IR (.ll, .bc), C and C++")
-    return data.decode("utf-8", errors="surrogateescape"), str(source)
+    return decode_text(data), str(source)

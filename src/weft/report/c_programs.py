@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weft.analysis.shapes import Signature
+from weft.analysis.uniform_functions import vouch_for
 from weft.frontend.clang import compile_c
 from weft.frontend.lane_operations import adopt_lane_operations
 from weft.ir.reader import read_module
@@ -22,6 +23,7 @@ def c_program(
     names: Sequence[str] = (),
     shapes: Signature | None = None,
     options: Sequence[str] = (),
+    uniform: Sequence[str] = (),
 ) -> Program:
     """A C or C++ file, through clang; lines are those of the source.
 
@@ -35,6 +37,8 @@ def c_program(
         Shapes of the arguments of each of them.
     options
         Options for clang.
+    uniform
+        Functions without a body that are uniform for uniform arguments.
 
     Raises
     ------
@@ -46,6 +50,7 @@ def c_program(
     spec = TargetSpec.host()
     text = optimize(compile_c(file, spec.triple, options), SROA_ONLY, spec.machine)
     module = read_module(text, filename=str(file))
+    vouch_for(module, uniform)
     adopt_lane_operations(module)
     verify(module)
     functions = chosen_functions(module, names, str(file))

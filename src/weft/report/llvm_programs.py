@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.analysis.shapes import Signature
+from weft.analysis.uniform_functions import vouch_for
 from weft.diag.errors import ArgumentError
 from weft.frontend.lane_operations import adopt_lane_operations
 from weft.ir import Function, Module
@@ -16,7 +17,11 @@ from weft.target.reading import declaration_in, read_foreign
 
 
 def bitcode_program(
-    data: bytes, file: str, names: Sequence[str] = (), shapes: Signature | None = None
+    data: bytes,
+    file: str,
+    names: Sequence[str] = (),
+    shapes: Signature | None = None,
+    uniform: Sequence[str] = (),
 ) -> Program:
     """A module in LLVM's bitcode; lines are those of its disassembly.
 
@@ -25,10 +30,16 @@ def bitcode_program(
     CompileError
         It is no bitcode that this version of LLVM reads.
     """
-    return text_program(disassemble(data), file, names, shapes)
+    return text_program(disassemble(data), file, names, shapes, uniform)
 
 
-def text_program(text: str, file: str, names: Sequence[str] = (), shapes: Signature | None = None) -> Program:
+def text_program(
+    text: str,
+    file: str,
+    names: Sequence[str] = (),
+    shapes: Signature | None = None,
+    uniform: Sequence[str] = (),
+) -> Program:
     """A module in LLVM's text.
 
     Parameters
@@ -39,15 +50,18 @@ def text_program(text: str, file: str, names: Sequence[str] = (), shapes: Signat
         The functions to report on; all definitions where empty.
     shapes
         Shapes of the arguments of each of them.
+    uniform
+        Functions without a body that are uniform for uniform arguments.
 
     Raises
     ------
     IRSyntaxError, CompileError
         It is no LLVM IR, or holds what weft does not read.
     ArgumentError
-        It does not define a function of `names`.
+        It does not define a function of `names`, or has none of `uniform`.
     """
     module, text = read_foreign(text, file)
+    vouch_for(module, uniform)
     adopt_lane_operations(module, lambda name: declaration_in(text, file, name))
     verify(module)
     functions = chosen_functions(module, names, file)

@@ -11,9 +11,9 @@ from weft.analysis.divergence.queries import like, query_shape, same_for_group
 from weft.analysis.divergence.threads import Scope
 from weft.analysis.shapes import BOTTOM, Fact, Shape
 from weft.analysis.stack_objects import is_block_write
+from weft.analysis.uniform_functions import depends_on_operands_alone
 from weft.frontend.intrinsic_names import Meaning, meaning_of
 from weft.ir import ConstInt, Function, Instruction, Value
-from weft.ir.effects import is_convergent, may_read, may_write
 from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, kind_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def visit_call(engine: Engine, call: Instruction) -> Shape | None:
     callee = call.callee
     if isinstance(callee, Function) and callee.blocks:
         return _visit_defined(engine, call, callee)
-    if isinstance(callee, Function) and not (may_read(call) or may_write(call) or is_convergent(call)):
+    if depends_on_operands_alone(call):
         return elementwise(engine, call, call.args)
     return engine.varying(call)
 
@@ -144,7 +144,7 @@ def _visit_llvm(engine: Engine, call: Instruction, name: str) -> Shape:
         )
     if name.startswith(_COPIES):
         return engine.shape(call.args[0], call)
-    if may_read(call) or may_write(call) or is_convergent(call):
+    if not depends_on_operands_alone(call):
         return engine.varying(call)
     facts = [_fact(engine, v, call) for v in call.args]
     if any(engine.leads_to_stack(v) for v in call.args):
