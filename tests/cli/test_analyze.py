@@ -103,6 +103,16 @@ def test_files_of_a_package_can_import_each_other(tmp_path, capsys) -> None:
     assert 28 in [access["stride"] for access in function["accesses"]]
 
 
+def test_what_a_file_prints_at_import_does_not_meet_the_json(write) -> None:
+    loud = "import os, sys\nprint('by Python')\nos.system('echo by another')\nos.write(1, b'by C')\n"
+    file = write("loud.py", loud + KERNELS)
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", "analyze", file, "--json"], capture_output=True, text=True, check=False
+    )
+    assert json.loads(done.stdout)["functions"]
+    assert [text in done.stderr for text in ("by Python", "by another", "by C")] == [True] * 3
+
+
 def test_shapes_of_arguments_scope_and_lattice(write, capsys) -> None:
     file = write("t.ll", FOREIGN)
 

@@ -18,6 +18,7 @@ from weft.report.c_programs import c_program
 from weft.report.kernels import report_on_kernels
 from weft.report.llvm_programs import bitcode_program, text_program
 from weft.report.report import Report
+from weft.target.reading import decode_text
 
 _ANALYZE = "weft analyze"
 
@@ -43,8 +44,9 @@ def add_parser(subparsers: Any) -> None:
         "--args",
         metavar="SHAPES",
         type=_shapes,
-        help="shapes of the arguments joined by _: U uniform, C contiguous, T varying, S<k> stride k, each with"
-        " a<n> for an alignment; r<shape> for the result; missing ones are uniform",
+        help="shapes of the arguments joined by _: U uniform, C contiguous, T varying, S<k> stride k, C and S with n"
+        " where lanes' numbers do not wrap around, each with a<n> for an alignment; r<shape> for the result; missing"
+        " ones are uniform",
     )
     parser.add_argument(
         "--types", metavar="SIG", help='argument types of a .py kernel, "void(float32[::1], int32)"'
@@ -63,6 +65,13 @@ def add_parser(subparsers: Any) -> None:
         choices=sorted(DOMAINS),
         default="product",
         help="the shape lattice; all of them by default",
+    )
+    parser.add_argument(
+        "--uniform",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a function without a body that gives all lanes the same result for the same arguments (repeatable)",
     )
     parser.add_argument(
         "--clang", metavar="OPTION", action="append", default=[], help="for C: an option for clang"
@@ -98,6 +107,8 @@ def _report(options: argparse.Namespace) -> Report:
     if not file.is_file():
         raise UsageError(f"there is no file {options.file}")
     if file.suffix == ".py":
+        if options.uniform:
+            raise UsageError("--uniform is for functions without a body, which C and LLVM IR have")
         kernels = kernels_of(import_file(file), options.function)
         if options.types is not None and len(kernels) > 1:
             raise UsageError(f"--types is for one kernel; choose it with --function: {', '.join(kernels)}")
@@ -105,13 +116,16 @@ def _report(options: argparse.Namespace) -> Report:
     if options.types is not None:
         raise UsageError("--types is for .py files; C and LLVM IR have their types")
     if file.suffix == ".ll":
-        text = file.read_text(encoding="utf-8", errors="surrogateescape")
-        return build_report(text_program(text, options.file, options.function, options.args), settings)
+        text = decode_text(file.read_bytes())
+        program = text_program(text, options.file, options.function, options.args, options.uniform)
+        return build_report(program, settings)
     if file.suffix == ".bc":
-        program = bitcode_program(file.read_bytes(), options.file, options.function, options.args)
+        data = file.read_bytes()
+        program = bitcode_program(data, options.file, options.function, options.args, options.uniform)
         return build_report(program, settings)
     if file.suffix in SUFFIXES:
-        return build_report(c_program(file, options.function, options.args, options.clang), settings)
+        program = c_program(file, options.function, options.args, options.clang, options.uniform)
+        return build_report(program, settings)
     raise UsageError(f"{options.file}: {_unsupported(file.suffix)}")
 
 

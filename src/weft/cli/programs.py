@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,7 +21,7 @@ from weft.frontend.python.types import KernelType, Signature
 
 
 def import_file(file: Path) -> ModuleType:
-    """Run a Python file as a module that is not the main program.
+    """Run a Python file as a module that is not the main program; what it prints goes to standard error.
 
     Raises
     ------
@@ -37,7 +38,8 @@ def import_file(file: Path) -> ModuleType:
         module = importlib.util.module_from_spec(spec)
         # Classes look their module up by its name.
         sys.modules[name] = module
-        spec.loader.exec_module(module)
+        with _output_to_stderr():
+            spec.loader.exec_module(module)
     except WeftError:
         raise
     except (Exception, SystemExit) as error:
@@ -53,6 +55,21 @@ def import_file(file: Path) -> ModuleType:
         for place in places:
             sys.path.remove(place)
     return module
+
+
+@contextlib.contextmanager
+def _output_to_stderr() -> Iterator[None]:
+    """Send what is written to standard output to standard error: by Python, by C code and by other processes."""
+    sys.stdout.flush()
+    own = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+        sys.stderr.flush()
+    finally:
+        os.dup2(own, 1)
+        os.close(own)
 
 
 def _place(file: Path) -> tuple[Path, str]:

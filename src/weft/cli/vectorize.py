@@ -28,8 +28,9 @@ def add_parser(subparsers: Any) -> None:
         "--args",
         metavar="SHAPES",
         default="",
-        help="shapes of the arguments joined by _: U uniform, C contiguous, T varying, S<k> stride k, each with"
-        " a<n> for an alignment; r<shape> for the result; missing ones are uniform",
+        help="shapes of the arguments joined by _: U uniform, C contiguous, T varying, S<k> stride k, C and S with n"
+        " where lanes' numbers do not wrap around, each with a<n> for an alignment; r<shape> for the result; missing"
+        " ones are uniform",
     )
     parser.add_argument(
         "--shape",
@@ -39,6 +40,13 @@ def add_parser(subparsers: Any) -> None:
         type=_global_shape,
         help="shape of a global variable: U one for all lanes, C each lane's own one behind the other, S<k> k bytes"
         " apart (repeatable)",
+    )
+    parser.add_argument(
+        "--uniform",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a function without a body that gives all lanes the same result for the same arguments (repeatable)",
     )
     parser.add_argument("--mask", choices=MASKS, default="none", help="whether the last argument is a mask")
     parser.add_argument(
@@ -74,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
         fastmath=options.fastmath,
         clang_options=options.clang,
         shapes=dict(options.shape),
+        uniform=options.uniform,
     )
     if options.remarks or (options.loop is not None and not made.loops):
         # That no loop became SIMD code, and why, is not left unsaid.

@@ -9,9 +9,12 @@ One letter per argument, joined by underscores (letters may also follow each oth
 ``S<k>``  stride k, which may be negative; in bytes for pointers
 ========  =======================================================================================
 
+Lanes' values of ``C`` and ``S<k>`` are machine numbers, which may wrap around: of an i8 that is 254 in lane 0, lane 2
+has 0. An ``n`` behind the letter (``Cn``, ``S4n``) promises that they do not: base + k·lane, read as a signed and as an
+unsigned number, is in the range of the type for all lanes.
+
 Each may be followed by ``a<n>``: the base (for ``T`` each lane) is a multiple of n, in bytes for pointers.
-``r<shape>``, last, is the return value. Missing letters mean uniform. A stride is meant as a number: base + k·lane is
-in the range of the type for all lanes.
+``r<shape>``, last, is the return value. Missing letters mean uniform.
 """
 
 from __future__ import annotations
@@ -23,16 +26,19 @@ from weft.analysis.shapes.domain import Domain
 from weft.analysis.shapes.shape import Shape
 from weft.diag.errors import ArgumentError
 
-_SHAPE = re.compile(r"(?P<result>r?)(?:(?P<kind>[UCT])|S(?P<stride>-?\d+))(?:a(?P<alignment>\d+))?_?")
+_SHAPE = re.compile(
+    r"(?P<result>r?)(?:(?P<kind>[UT])|(?:(?P<unit>C)|S(?P<stride>-?\d+))(?P<exact>n?))(?:a(?P<alignment>\d+))?_?"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentShape:
-    """One letter: `kind` is U, C, T or S; `stride` counts for S only."""
+    """One letter: `kind` is U, C, T or S; `stride` counts for S only. `exact`: numbers of lanes do not wrap around."""
 
     kind: str = "U"
     stride: int = 0
     alignment: int = 1
+    exact: bool = False
 
     def shape(self, domain: Domain, bits: int, element_bytes: int = 1) -> Shape:
         """The shape of an argument with `bits` bits (0: no integer) whose elements have the given distance."""
@@ -41,10 +47,11 @@ class ArgumentShape:
             return domain.uniform(bits, alignment)
         if self.kind == "T" or not bits:
             return domain.varying(bits, alignment)
-        return domain.strided(element_bytes if self.kind == "C" else self.stride, bits, alignment)
+        stride = element_bytes if self.kind == "C" else self.stride
+        return domain.strided(stride, bits, alignment, exact=self.exact)
 
     def __str__(self) -> str:
-        text = f"S{self.stride}" if self.kind == "S" else self.kind
+        text = (f"S{self.stride}" if self.kind == "S" else self.kind) + ("n" if self.exact else "")
         return text if self.alignment == 1 else f"{text}a{self.alignment}"
 
 
@@ -80,13 +87,16 @@ def parse_args(text: str) -> Signature:
         if match is None or result is not None:
             raise ArgumentError(
                 f"shapes of arguments {text!r}: cannot read {text[position:]!r}",
-                hint="one of U, C, T, S<stride> for each argument, joined by _, each optionally followed by"
-                " a<alignment>; last r<shape> for the result",
+                hint="one of U, C, T, S<stride> for each argument, joined by _, C and S optionally followed by n,"
+                " each by a<alignment>; last r<shape> for the result",
             )
         alignment = match["alignment"]
         stride = match["stride"]
         shape = ArgumentShape(
-            match["kind"] or "S", int(stride or 0), 1 if alignment is None else int(alignment)
+            match["kind"] or match["unit"] or "S",
+            int(stride or 0),
+            1 if alignment is None else int(alignment),
+            bool(match["exact"]),
         )
         if match["result"]:
             result = shape

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from weft.analysis.divergence import Divergence
 from weft.codegen.widen.active_lane import of_a_lane, of_an_active_lane
 from weft.codegen.widen.atomics import widen_atomic
+from weft.codegen.widen.attributes import function_attributes, parameter_attributes
 from weft.codegen.widen.block_writes import widen_block_write
 from weft.codegen.widen.calls import FindMath, widen_call, widen_lane_by_lane
 from weft.codegen.widen.compare_exchange import is_old_value, widen_compare_exchange
@@ -87,14 +88,14 @@ def widen_function(
         )
     target = into
     assert target.fn_type.params == params
-    target.attributes = source.attributes
+    target.attributes = function_attributes(source, params)
     target.metadata = []
     notes = WideningNotes()
     w = Widening(module, source, target, lanes, divergence, kept, notes.add, isa or host().isa)
     w.find_simd = find_simd
     for old, new in zip(source.args, target.args, strict=True):
         if old in kept:
-            new.attributes = old.attributes
+            new.attributes = parameter_attributes(old, target.fn_type.result, entry_mask is not None)
             w.set_scalar(old, new)
         else:
             w.set_vector(old, new)
