@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +11,7 @@ from weft.cuda.arrays import DeviceArray
 from weft.cuda.compiled import CompiledKernel, KernelSource
 from weft.diag.call_site import call_site, located
 from weft.diag.errors import ArgumentError, LaunchError, SignatureError, WeftError
+from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
@@ -31,7 +31,7 @@ Types = tuple[KernelType, ...]
 _SignatureError = TypeVar("_SignatureError", bound=SignatureError)
 
 
-class Kernel:
+class Kernel(Portable):
     """A kernel: a Python function that runs once for each thread of a grid.
 
     ``kernel[grid, block](*args)`` launches it; ``kernel[grid, block, stream, dynamic_bytes]`` gives dynamic
@@ -260,16 +260,8 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<weft kernel {self.py_func.__qualname__}>"
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        # By name where the name leads here, as after decoration; otherwise the function has to have one.
-        if vars(sys.modules.get(self.py_func.__module__)).get(self.py_func.__qualname__) is self:
-            return self.py_func.__qualname__
-        return Kernel, (
-            self.py_func,
-            self._source.options,
-            (self._fixed and self.signatures) or (),
-            self.debug,
-        )
+    def _options(self) -> tuple[Any, ...]:
+        return self._source.options, self.signatures if self._fixed else (), self.debug
 
 
 class ConfiguredKernel:
@@ -303,7 +295,7 @@ class _NoTasks(ConfiguredKernel):
         """Do nothing."""
 
 
-class DeviceFunction:
+class DeviceFunction(Portable):
     """A function for kernels to call; the host cannot call it."""
 
     def __init__(self, function: Callable[..., Any]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
+from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import from_dtype
 from weft.frontend.python.types import Scalar, Signature, array_type, pycomplex, pyfloat, pyint, tuple_type
@@ -81,7 +82,7 @@ def vectorize(
     return decorate
 
 
-class VectorizedFunction:
+class VectorizedFunction(Portable):
     """An elementwise function.
 
     Attributes
@@ -300,6 +301,9 @@ class VectorizedFunction:
         if known is None:
             known = self._loops[make] = JitFunction(make(self.py_func), self.options)
         return known
+
+    def _options(self) -> tuple[Any, ...]:
+        return self.signatures, self.options
 
     def __repr__(self) -> str:
         return f"<weft elementwise function {self.py_func.__qualname__}>"

@@ -15,6 +15,7 @@ import numpy as np
 
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
+from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Array, KernelType, Scalar, Signature
 from weft.jit_options import JitOptions, jit_options
@@ -78,7 +79,7 @@ def guvectorize(
     return decorate
 
 
-class GeneralizedFunction:
+class GeneralizedFunction(Portable):
     """A function of stacks of arrays.
 
     Attributes
@@ -229,6 +230,9 @@ class GeneralizedFunction:
                 array[...] = filled
             values.append(array if given or array.ndim else array[()])
         return values[0] if len(values) == 1 else tuple(values)
+
+    def _options(self) -> tuple[Any, ...]:
+        return self.signatures, self.core, self._loop.options
 
     def __repr__(self) -> str:
         return f"<weft generalized function {self.py_func.__qualname__}>"

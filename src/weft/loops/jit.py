@@ -15,6 +15,7 @@ from typing import Any
 from weft.diag.call_site import located
 from weft.diag.errors import SignatureError
 from weft.diag.remarks import Remark
+from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType
@@ -91,7 +92,7 @@ def jit(
     return decorate
 
 
-class JitFunction:
+class JitFunction(Portable):
     """A function that `jit` compiles, callable as the function it was made from.
 
     Attributes
@@ -151,6 +152,9 @@ class JitFunction:
     def inspect_asm(self) -> dict[Types, str]:
         """Assembly of each compiled signature."""
         return {types: compiled.assembly() for types, compiled in self.overloads.items()}
+
+    def _options(self) -> tuple[Any, ...]:
+        return (self.options,)
 
     def __repr__(self) -> str:
         return f"<weft function {self.py_func.__qualname__}>"
