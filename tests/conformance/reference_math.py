@@ -146,6 +146,8 @@ def _strong(operands: tuple[Any, ...]) -> Iterator[Any]:
 
 def _joined(choose: Callable[..., Any], *values: Any) -> Any:
     """Choose a value and give it the type that arithmetic on all of them would have."""
+    if len(values) == 1:
+        (values,) = values
     chosen, total = choose(values), values[0]
     for value in values[1:]:
         total = total + value

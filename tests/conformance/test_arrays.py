@@ -327,6 +327,20 @@ def boolean_array(out, x):
         out[i // 9, i % 9] = x[i // 9, i % 9] == 1
 
 
+@cases.kernel(to_out(np.int16, of(small, np.int16, size=(24, 5)), size=24))
+def extremes_of_rows(out, x):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = max(x[i]) * 10 + min(x[i, ::2])
+
+
+@cases.kernel(lambda rng: (np.ones(6, np.float32), rng.choice(np.float32([np.nan, -0.0, 0.0, 1]), (6, 4))))
+def extremes_with_nan(out, x):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = max(x[i]) - min(x[i])
+
+
 @pytest.mark.parametrize("case", cases, ids=str)
 def test_agrees(case: Case) -> None:
     check(case)

@@ -8,7 +8,7 @@ import pytest
 
 import weft
 from weft import prange
-from weft.errors import ArrayShapeError, OutOfMemoryError, TypingError, UnsupportedError
+from weft.errors import ArrayShapeError, OutOfMemoryError, TypingError, UnsupportedError, WeftError
 
 
 def check(result, wanted) -> None:
@@ -526,3 +526,30 @@ def test_recursive_functions_that_allocate_in_a_parallel_loop() -> None:
     compare(calls_recursively, 300)
     with pytest.raises(ArrayShapeError):
         doubled(2, -1)
+
+
+@weft.jit
+def extremes(a):
+    return min(a), max(a)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "i8", "f2", "f4", "f8"])
+def test_extremes_of_an_array(dtype) -> None:
+    for a in (np.array([3, 0, 7, 1], dtype), np.array([2], dtype), np.arange(9).astype(dtype)[::-2]):
+        assert extremes(a) == (min(a), max(a))
+
+
+def test_extremes_of_an_empty_array_raise_as_in_python() -> None:
+    with pytest.raises(ValueError, match=r"min\(\) iterable argument is empty"):
+        extremes(np.zeros(0))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [lambda a: max(a.shape[0]), lambda a: max(range(3)), lambda a: max((1, 2), (3, 4)), lambda a: max((a,)),
+     lambda a: min(a.reshape), lambda a: min(a.T)],
+)  # fmt: skip
+def test_extremes_of_what_has_none_are_refused(wrong) -> None:
+    with pytest.raises(WeftError) as caught:
+        weft.jit(wrong)(np.zeros((2, 3)))
+    assert caught.value.span is not None

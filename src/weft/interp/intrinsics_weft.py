@@ -276,6 +276,7 @@ CHECK_KINDS = {
     1: (FaultKind.DIVISION, "integer division by zero"),
     2: (FaultKind.ASSERTION, "the assertion does not hold"),
     3: (FaultKind.OUT_OF_BOUNDS, "an index is outside its dimension"),
+    4: (FaultKind.OUT_OF_BOUNDS, "an array without elements has no minimum or maximum"),
 }
 """What ``weft.check`` reports, by its first argument."""
 

@@ -13,8 +13,7 @@ from weft.frontend.python.lowering.arithmetic import absolute, binary
 from weft.frontend.python.lowering.array_parts import array_type_of, extents_of
 from weft.frontend.python.lowering.arrays import require_writable
 from weft.frontend.python.lowering.casts import cast, convert
-from weft.frontend.python.lowering.choices import select
-from weft.frontend.python.lowering.comparisons import relation, truth
+from weft.frontend.python.lowering.comparisons import truth
 from weft.frontend.python.lowering.complexes import conjugate
 from weft.frontend.python.lowering.mathematics import round_half_even
 from weft.frontend.python.lowering.registry import Arguments, call
@@ -105,32 +104,6 @@ def _call_len(low: Lowering, args: Arguments) -> Typed:
 @call(builtins.abs, np.abs, np.absolute, np.fabs)
 def _call_abs(low: Lowering, args: Arguments) -> Typed:
     return absolute(low, *args.bind("x"))
-
-
-def _extreme(symbol: str):
-    def lower(low: Lowering, args: Arguments) -> Typed:
-        values = args.values
-        if len(values) == 1 and isinstance(values[0].type, Tuple):
-            values = list(items_of(values[0]))
-        if not values or args.keywords:
-            raise TypingError(f"{args.name}() takes two or more numbers, or a tuple of them")
-        result = values[0]
-        for value in values[1:]:
-            # As in Python, a later value wins only if it is strictly less (greater).
-            result = _choose(low, relation(low, symbol, value, result), value, result)
-        return result
-
-    return lower
-
-
-call(builtins.min)(_extreme("<"))
-call(builtins.max)(_extreme(">"))
-
-
-def _choose(low: Lowering, test: Typed, then: Typed, otherwise: Typed) -> Typed:
-    if test.is_literal:
-        return then if test.literal else otherwise
-    return select(low, test.value, then, otherwise)
 
 
 @call(builtins.pow)

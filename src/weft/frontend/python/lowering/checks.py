@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 DIVISION_BY_ZERO = 1
 ASSERTION = 2
 INDEX = 3
+EMPTY = 4
 
 
 def check(low: Lowering, kind: int, bad: Value) -> None:

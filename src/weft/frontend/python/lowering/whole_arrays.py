@@ -1,4 +1,4 @@
-"""Loops over all elements of an array that the source does not write out: filling and copying."""
+"""Loops over all elements of an array that the source does not write out: for filling, copying, extremes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fill(low: Lowering, array: Typed, value: Typed) -> None:
     def store(indices: list[Typed]) -> None:
         store_element(low, element, element_address(low, array, indices), dtype, align)
 
-    _for_each(low, extents_of(low, array), store)
+    for_each(low, extents_of(low, array), store)
 
 
 def copy(low: Lowering, source: Typed, target: Typed) -> None:
@@ -47,7 +47,7 @@ def copy(low: Lowering, source: Typed, target: Typed) -> None:
         value = load_element(low, element_address(low, source, indices), one.dtype, element_align(one))
         store_element(low, value, element_address(low, target, indices), other.dtype, element_align(other))
 
-    _for_each(low, extents_of(low, source), move)
+    for_each(low, extents_of(low, source), move)
 
 
 def number(low: Lowering, array: Typed, start: Value, step: Value) -> None:
@@ -59,7 +59,7 @@ def number(low: Lowering, array: Typed, start: Value, step: Value) -> None:
         address = element_address(low, array, indices)
         store_element(low, Typed(pyint, (value,)), address, type.dtype, element_align(type))
 
-    _for_each(low, extents_of(low, array), store)
+    for_each(low, extents_of(low, array), store)
 
 
 def range_length(low: Lowering, start: Value, stop: Value, step: Value) -> Value:
@@ -74,7 +74,7 @@ def range_length(low: Lowering, start: Value, stop: Value, step: Value) -> Value
     return b.binary("udiv", b.binary("add", distance, b.binary("sub", size, one)), size)
 
 
-def _for_each(
+def for_each(
     low: Lowering, extents: Sequence[Value], body: Callable[[list[Typed]], None], outer: Sequence[Typed] = ()
 ) -> None:
     """Loops over `extents`, one inside the other, with `body` in the innermost."""
@@ -89,7 +89,7 @@ def _for_each(
     index = low.builder.load(I64, counter)
     low.branch_if(low.builder.icmp("slt", index, extents[0]), inside, end)
     low.start(inside)
-    _for_each(low, extents[1:], body, [*outer, Typed(pyint, (index,), low=0)])
+    for_each(low, extents[1:], body, [*outer, Typed(pyint, (index,), low=0)])
     low.builder.store(low.builder.binary("add", index, const_int(1), ("nuw", "nsw")), counter)
     low.branch(head)
     low.start(end)
