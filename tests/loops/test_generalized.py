@@ -75,6 +75,16 @@ def test_shapes_that_do_not_fit_are_refused(rng) -> None:
         scale(rng.random(3), 1.0, out=np.zeros(2))
 
 
+def test_core_dimensions_without_elements_are_those_of_numpy() -> None:
+    for a, x in [((2, 0), (0,)), ((4, 2, 0), (0,)), ((0, 3), (3,)), ((4, 0, 3), (4, 3)), ((0, 2, 0), (0,))]:
+        made, wanted = apply(np.ones(a), np.ones(x)), np.einsum("...mn,...n->...m", np.ones(a), np.ones(x))
+        assert np.array_equal(made, wanted) and made.dtype == wanted.dtype
+    assert dot(np.zeros(0), np.zeros(0)) == 0
+    out = np.ones(3)
+    assert dot(np.ones((3, 0)), np.ones(0), out=out) is out and not out.any()
+    assert scale(np.ones((3, 0)), 2.0).shape == (3, 0)
+
+
 def test_no_rows_give_no_results() -> None:
     assert dot(np.zeros((0, 4)), np.zeros(4)).shape == (0,)
 

@@ -7,6 +7,7 @@ run as one parallel loop, in lanes and on all cores.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import Any
@@ -145,7 +146,7 @@ class GeneralizedFunction(Portable):
                   for a, t, dims in zip(arrays, types, self.core.inputs, strict=False)]  # fmt: skip
         results = self._results(outs, types[self.nin :], sizes, loop)
         made = [r if _is_plain(r, given, inputs) else np.empty(r.shape, r.dtype) for r, given in results]
-        count = int(np.prod(loop, dtype=int))
+        count = math.prod(loop)
         if count:
             stacks = [
                 m.reshape(count, *(self._core_shape(d, sizes) or (1,)))
@@ -194,7 +195,8 @@ class GeneralizedFunction(Portable):
         if not dims and array.ndim == 0:
             return array[()]
         core = tuple(sizes[name] for name in dims)
-        return np.broadcast_to(array, (*loop, *core)).reshape(-1, *core)
+        # Of a core without elements NumPy could not tell how many there are.
+        return np.broadcast_to(array, (*loop, *core)).reshape(math.prod(loop), *core)
 
     def _core_shape(self, dims: tuple[str, ...], sizes: dict[str, int]) -> tuple[int, ...]:
         return tuple(sizes[name] for name in dims)
