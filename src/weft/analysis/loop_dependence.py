@@ -16,15 +16,17 @@ write, atomics.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
 from weft.analysis.alias import are_apart
 from weft.analysis.counted_loops import CountedLoop, Counter
 from weft.analysis.linear_locations import ADDRESS_BITS, linear_location
+from weft.analysis.loop_agreement import LoopAgreement
 from weft.analysis.ranges import Ranges
 from weft.analysis.stack_objects import is_block_write
 from weft.ir import BasicBlock, GlobalVariable, Instruction, Value
+from weft.ir.cfg_view import CFGView
 from weft.ir.effects import may_read, may_write
 from weft.ir.heap import heap_call
 from weft.ir.layout import DataLayout
@@ -40,15 +42,18 @@ class LoopDependence:
     write, other
         The accesses; the same instruction where it meets itself.
     certain
-        Whether they do, when both run.
+        Whether they do.
     distance
         How many iterations `other` runs later than `write`; None where it is unknown or any number.
+    harmless
+        Whether each iteration writes what the others write there.
     """
 
     write: Instruction
     other: Instruction
     certain: bool
     distance: int | None = None
+    harmless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,8 @@ class _Access:
     """An access of a loop: bytes from ``base + Σ`` on.
 
     `per_iteration` is how far the address moves from one iteration to the next, `fixed` what does not change, and
-    `spread` the interval of the rest; None where the rest may be anything.
+    `spread` the interval of the rest; None where the rest may be anything. Where the addresses are alike in each
+    iteration, `alike` is all that is added to base and offset, else None.
     """
 
     instruction: Instruction
@@ -66,9 +72,11 @@ class _Access:
     per_iteration: int
     fixed: tuple[tuple[Value, int], ...]
     spread: tuple[int, int] | None
+    alike: tuple[tuple[Value, int], ...] | None
 
 
 def loop_dependences(
+    view: CFGView,
     loop: CountedLoop,
     counters: list[Counter],
     ranges: Ranges,
@@ -79,6 +87,8 @@ def loop_dependences(
 
     Parameters
     ----------
+    view
+        The control flow of the loop's function.
     counters
         The loop's counters.
     ranges
@@ -87,6 +97,7 @@ def loop_dependences(
         Stack objects of which each iteration has its own.
     """
     inside = [i for block in loop.blocks for i in block.instructions if may_read(i) or may_write(i)]
+    agreement = LoopAgreement(view, loop)
     accesses: list[_Access] = []
     for instruction in inside:
         if (instruction.callee_name or "").startswith("llvm.lifetime") or heap_call(instruction):
@@ -95,14 +106,17 @@ def loop_dependences(
             if may_write(instruction) and not _stays_within(instruction, private, layout):
                 yield LoopDependence(instruction, instruction, False)
             continue
-        access = _access(instruction, loop, counters, ranges, layout)
+        access = _access(instruction, loop, counters, ranges, layout, agreement)
         if access.base not in private:
             accesses.append(access)
     for a, b in combinations_with_replacement(accesses, 2):
         if a.instruction.op == "load":
             a, b = b, a
         if a.instruction.op == "store" and (found := _dependence(a, b)) is not None:
-            yield found
+            if found.certain and not all(agreement.runs_in_each(i) for i in (found.write, found.other)):
+                found = replace(found, certain=False, distance=None)
+            is_same = a is b and a.alike is not None and agreement.is_alike(a.instruction.operands[0])
+            yield replace(found, harmless=True) if is_same else found
 
 
 def _stays_within(instruction: Instruction, private: tuple[Value, ...], layout: DataLayout) -> bool:
@@ -118,7 +132,12 @@ def _stays_within(instruction: Instruction, private: tuple[Value, ...], layout: 
 
 
 def _access(
-    instruction: Instruction, loop: CountedLoop, counters: list[Counter], ranges: Ranges, layout: DataLayout
+    instruction: Instruction,
+    loop: CountedLoop,
+    counters: list[Counter],
+    ranges: Ranges,
+    layout: DataLayout,
+    agreement: LoopAgreement,
 ) -> _Access:
     is_store = instruction.op == "store"
     type = instruction.operands[0].type if is_store else instruction.type
@@ -141,7 +160,11 @@ def _access(
             known = False
     size = layout.store_size(type)
     spread = (low, high) if known else None
-    return _Access(instruction, location.base, size, location.offset, per_iteration, tuple(fixed), spread)
+    is_alike = all(map(agreement.is_alike, (location.base, *(value for value, _ in location.terms))))
+    alike = tuple(location.terms) if is_alike else None
+    return _Access(
+        instruction, location.base, size, location.offset, per_iteration, tuple(fixed), spread, alike
+    )
 
 
 def _counting(value: Value, loop: CountedLoop, counters: list[Counter]) -> Counter | None:
@@ -167,14 +190,17 @@ def _dependence(write: _Access, other: _Access) -> LoopDependence | None:
         if are_apart(write.base, other.base):
             return None
         return LoopDependence(*pair, certain=False)
+    distance = other.offset - write.offset
+    if write.alike is not None and write.alike == other.alike and -other.size < distance < write.size:
+        return LoopDependence(*pair, certain=True)
     if write.spread is None or other.spread is None or write.fixed != other.fixed:
         return LoopDependence(*pair, certain=False)
     if write.per_iteration != other.per_iteration:
         return LoopDependence(*pair, certain=False)
     step = write.per_iteration
     # The other access minus the write, m iterations earlier: distance - step·m lies in [low, high] around it.
-    low = other.offset - write.offset + other.spread[0] - write.spread[1]
-    high = other.offset - write.offset + other.spread[1] - write.spread[0]
+    low = distance + other.spread[0] - write.spread[1]
+    high = distance + other.spread[1] - write.spread[0]
     exact = low == high
     if step == 0:
         meet = low < write.size and high > -other.size

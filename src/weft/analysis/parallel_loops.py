@@ -16,7 +16,7 @@ from weft.analysis.ranges import Ranges
 from weft.analysis.reductions import Combination, Reduction, reduction_of
 from weft.graph.block_index import BlockIndex, block_index
 from weft.graph.loops import Loop
-from weft.ir import Argument, BasicBlock, Constant, Function, Instruction, Value
+from weft.ir import Argument, BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import is_convergent
 from weft.ir.layout import DataLayout
@@ -199,20 +199,13 @@ def _memory(
 ) -> Obstacle | None:
     index: BlockIndex = block_index(view.cfg)
     ranges = Ranges(function, view, index)
-    found = loop_dependences(loop, counters, ranges, layout, private)
+    found = loop_dependences(view, loop, counters, ranges, layout, private)
     for dependence in found:
-        if dependence.certain and not _is_harmless(dependence):
+        if dependence.certain and not dependence.harmless:
             return _certain(dependence)
         if not promised and not dependence.certain:
             return _possible(dependence)
     return None
-
-
-def _is_harmless(dependence: LoopDependence) -> bool:
-    """Whether every iteration writes the same value to the same place."""
-    return dependence.write is dependence.other and isinstance(
-        dependence.write.operands[0], (Constant, Argument)
-    )
 
 
 def _certain(dependence: LoopDependence) -> Obstacle:
