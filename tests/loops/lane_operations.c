@@ -44,16 +44,8 @@ float extract_of_uniform(ARGS) { return rv_extract(s, 0) + x; }
 float insert(ARGS) { return rv_insert(x, s & 1, 7) + rv_insert(y, k & 3, x); }
 float shuffle(ARGS) { return rv_shuffle(x, 1) - rv_shuffle(y, -1) + weft_shuffle_s(k, 2); }
 float shuffle_uniform(ARGS) { return rv_shuffle(x, s); }
-float compact(ARGS) {
-  int n = rv_popcount(x > 0);
-  float r = rv_compact(y, x > 0);
-  return rv_lane_id() < n ? r : -100;
-}
-float compact_double(ARGS) {
-  int n = rv_popcount(k & 1);
-  double r = weft_compact_d(x * 3.0, k & 1);
-  return rv_lane_id() < n ? r : x;
-}
+float compact(ARGS) { return rv_compact(y, x > 0); }
+float compact_double(ARGS) { return weft_compact_d(x * 3.0, k & 1); }
 float loads(ARGS) { return rv_load(p + (k & 63), 0) + rv_load(p + rv_lane_id(), rv_num_lanes() - 1); }
 float loads_uniform(ARGS) { return rv_load(p + s, 1); }
 float stores(ARGS) { float t[4] = { x, y, 1, 2 }; rv_store(t + (k & 3), 0, 9); return t[0] + t[1] + t[2]; }

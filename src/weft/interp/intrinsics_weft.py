@@ -213,8 +213,9 @@ def _compact(decoder: Decoder, i: Instruction) -> Compute:
         # The lanes that are chosen first, each kind in order.
         order = np.argsort(~(chosen & active), axis=1, kind="stable")
         count = (chosen & active).sum(axis=1)
-        beyond = np.arange(machine.width)[None, :] >= count[:, None]
-        flags = np.where(beyond | poison.any(axis=-1, keepdims=True), POISON, np.uint8(0))
+        places = np.arange(machine.width)[None, :]
+        order = np.where(places < count[:, None], order, places)
+        flags = np.broadcast_to(poison.any(axis=-1, keepdims=True) * POISON, order.shape)
         if value.flags is not None:
             given = np.broadcast_to(value.flags, (machine.lanes,)).reshape(chosen.shape)
             flags = flags | np.take_along_axis(given, order, axis=1)

@@ -96,7 +96,7 @@ INTRINSICS: dict[str, Intrinsic] = {
         Intrinsic("weft.extract.i64", _fn(I64, I64, I32), _HORIZONTAL, "as weft.extract.i32"),
         Intrinsic(
             "weft.compact.i32", _fn(I32, I32, I1), _HORIZONTAL,
-            "in lane k the value of the k-th active lane where b is true, poison when there are not so many",
+            "in lane k the value of the k-th active lane where b is true, the own value when there are not so many",
         ),
         Intrinsic("weft.compact.i64", _fn(I64, I64, I1), _HORIZONTAL, "as weft.compact.i32"),
         Intrinsic("weft.match.any.i64", _fn(I64, I64), _HORIZONTAL, "bit l set when active lane l has the same value"),

@@ -1,13 +1,13 @@
 """``weft.compact``: the values of chosen lanes, side by side from lane 0 on.
 
-LLVM has an intrinsic for one register. Of several, each one's chosen values are stored behind those of the one before;
-what lies behind the last chosen value is overwritten or never read.
+Lanes behind the last chosen value keep their own. LLVM has an intrinsic for one register. Of several, each one's chosen
+values are stored behind those of the one before; what lies behind the last chosen value is not taken.
 """
 
 from __future__ import annotations
 
 from weft.codegen.widen.active_lane import of_an_active_lane
-from weft.codegen.widen.context import Widening, mask_bits
+from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.masked import mangled
 from weft.codegen.widen.permute import in_parts
 from weft.ir import FALSE, ConstInt, Instruction, Poison, Value
@@ -28,23 +28,26 @@ def widen_compact(w: Widening, call: Instruction) -> None:
     assert isinstance(element, IntType)
     part = min(width, w.isa.lanes(element.bits))
     if part == width:
-        w.set_vector(call, _compressed(w, own, mask))
+        w.set_vector(call, _compressed(w, own, mask, own))
         return
     room = _room(w, element, width + part)
     behind: Value = room
     for values, wanted in zip(
         in_parts(builder, own, width, part), in_parts(builder, mask, width, part), strict=True
     ):
-        builder.store(_compressed(w, values, wanted), behind, align=element.bits // 8)
+        builder.store(_compressed(w, values, wanted, Poison(values.type)), behind, align=element.bits // 8)
         behind = builder.gep(element, behind, (_count(w, wanted),))
-    w.set_vector(call, builder.load(own.type, room, align=element.bits // 8))
+    found = builder.load(own.type, room, align=element.bits // 8)
+    count = broadcast(builder, builder.cast("trunc", _count(w, mask), I32), w.lanes)
+    taken = builder.icmp("ult", w.lanes.constant(I32, range(width)), count)
+    w.set_vector(call, builder.select(taken, found, own))
 
 
-def _compressed(w: Widening, values: Value, mask: Value) -> Value:
-    """The elements of one register that are chosen, first; then poison."""
+def _compressed(w: Widening, values: Value, mask: Value, behind: Value) -> Value:
+    """The elements of one register that are chosen, first; then those of `behind`."""
     name = f"llvm.experimental.vector.compress.{mangled(values.type)}"
     compress = w.intrinsic(name, values.type, (values.type, mask.type, values.type))
-    return w.builder.call(compress, (values, mask, Poison(values.type)))
+    return w.builder.call(compress, (values, mask, behind))
 
 
 def _count(w: Widening, mask: Value) -> Value:
