@@ -174,7 +174,8 @@ def vectorize_loops(
         done.add(header.name)
         layout = parse_datalayout(module.datalayout)
         promised = told.parallel or which == header.name
-        found = parallel_loop(function, view, loop, layout, promised=promised, reassociate=fastmath)
+        reassociate = fastmath or told.reorders
+        found = parallel_loop(function, view, loop, layout, promised=promised, reassociate=reassociate)
         if isinstance(found, Obstacle):
             _note_obstacle(result.remarks, header, found)
             continue

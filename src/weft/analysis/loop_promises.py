@@ -31,11 +31,16 @@ class LoopPromises:
         It is asked for vector code.
     width
         The number of lanes it is asked for, 0 for none, or for one that lane groups cannot have.
+    reorders
+        What its iterations sum up may be summed up in another order. ``omp simd`` and ``assume_safety`` ask for vector
+        code of iterations that are independent: a value that they hand on all the same is a reduction, which OpenMP's
+        clause allows in any order.
     """
 
     parallel: bool = False
     enabled: bool = False
     width: int = 0
+    reorders: bool = False
 
     @property
     def annotated(self) -> bool:
@@ -54,7 +59,7 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
     if width & (width - 1) or width > MOST_LANES:
         width = 0
     parallel = PARALLEL in properties or (bool(groups) and _all_in(blocks, groups))
-    return LoopPromises(parallel, enabled, width)
+    return LoopPromises(parallel, enabled, width, reorders=parallel and enabled)
 
 
 def _properties(node: MDTuple) -> Iterator[tuple[str, list[Metadata]]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from weft.analysis.counted_loops import CountedLoop, Counter, counted_loop, counters_of
 from weft.analysis.loop_dependence import LoopDependence, loop_dependences
 from weft.analysis.ranges import Ranges
-from weft.analysis.reductions import Combination, Reduction, reduction_of
+from weft.analysis.reductions import Combination, Reduction, is_rounded, reduction_of
 from weft.graph.block_index import BlockIndex, block_index
 from weft.graph.loops import Loop
 from weft.ir import Argument, BasicBlock, Function, Instruction, Value
@@ -161,7 +161,7 @@ def _may_be_reordered(loop: CountedLoop, reduction: Reduction) -> bool:
         for user in work.pop().instruction_users():
             if user in seen or user.block not in inside:
                 continue
-            if user.op in ("fadd", "fsub", "fmul") and not {"reassoc", "fast"} & set(user.flags):
+            if is_rounded(user) and not {"reassoc", "fast"} & set(user.flags):
                 return False
             seen.add(user)
             work.append(user)

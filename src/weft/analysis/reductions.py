@@ -1,10 +1,10 @@
 """Reductions: values that a loop carries from iteration to iteration only to combine them with something.
 
-A φ of the header is a reduction when every way round the loop combines it with values that do not depend on it, by
-one associative and commutative operation, and nothing else in the loop looks at it: ``r = r + x``, under any
-conditions inside (a φ that merges ``r + x`` with ``r``, a ``select`` of the two), any number of times in an
-iteration. Recognized on SSA: the *chain* of a φ is what depends on it inside the loop, and each member has to be a
-combining operation, a φ or a ``select`` among members.
+A φ of the header is a reduction when every way round the loop combines it with values that do not depend on it, by one
+associative and commutative operation, and nothing else in the loop looks at it: ``r = r + x``, under any conditions
+inside (a φ that merges ``r + x`` with ``r``, a ``select`` of the two), any number of times in an iteration;
+``llvm.fmuladd(x, y, r)`` is such a sum. Recognized on SSA: the *chain* of a φ is what depends on it inside the loop,
+and each member has to be a combining operation, a φ or a ``select`` among members.
 
 ``min`` and ``max`` come as intrinsics or as ``select`` of a compare of the two; of the latter the compare is a member
 too, and so is its conjunction with other conditions. A float sum, product, minimum or maximum takes another order by
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from weft.analysis.counted_loops import CountedLoop
-from weft.ir import FALSE, TRUE, BasicBlock, Instruction, Value
+from weft.ir import FALSE, TRUE, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.types import I1, FloatType, Type
 
 
@@ -59,12 +59,15 @@ class Reduction:
         What it takes when the loop is entered, and at the end of each iteration.
     combination
         How values are combined.
+    operations
+        What combines, merges and decides in the loop.
     """
 
     phi: Instruction
     start: Value
     update: Value
     combination: Combination
+    operations: tuple[Instruction, ...]
 
     @property
     def type(self) -> Type:
@@ -82,18 +85,20 @@ _INTRINSICS = {
     **{f"llvm.{c.value}": c for c in (Combination.FMINNUM, Combination.FMAXNUM)},
     **{f"llvm.{c.value}": c for c in (Combination.FMINIMUM, Combination.FMAXIMUM)},
 }
+_SUMS_OF_PRODUCTS = ("llvm.fmuladd", "llvm.fma")
+"""What these add the product of their first two arguments to is the third."""
 
 
 def reduction_of(loop: CountedLoop, phi: Instruction) -> Reduction | str:
     """The reduction that `phi` of the loop's header is, or why it is none, for a sentence about its value."""
     inside = set(loop.blocks)
-    update = phi.incoming_value(loop.latch)
+    update, start = phi.incoming_value(loop.latch), phi.incoming_value(loop.preheader)
     chain = _chain(phi, inside)
     found: set[Combination] = set()
     for member in chain:
         if member is phi or _decides(member):
             continue
-        combination = _combines(member, chain)
+        combination = _combines(member, chain, start)
         if combination is None:
             return "is used in the loop by more than the operation that carries it to the next iteration"
         found |= combination
@@ -107,7 +112,17 @@ def reduction_of(loop: CountedLoop, phi: Instruction) -> Reduction | str:
     if len(found) > 1:
         return f"is combined by different operations, {' and '.join(sorted(c.value for c in found))}"
     combination = found.pop() if found else Combination.ADD
-    return Reduction(phi, phi.incoming_value(loop.preheader), update, combination)
+    return Reduction(phi, start, update, combination, tuple(chain)[1:])
+
+
+def is_rounded(operation: Instruction) -> bool:
+    """Whether an operation of a reduction is a float sum, product or sum of products, which rounds."""
+    return operation.op in ("fadd", "fsub", "fmul") or _stem(operation) in _SUMS_OF_PRODUCTS
+
+
+def _stem(call: Instruction) -> str:
+    """The name of the intrinsic that is called, without its type."""
+    return (call.callee_name or "").rpartition(".")[0]
 
 
 def _chain(phi: Instruction, inside: Collection[BasicBlock]) -> dict[Instruction, None]:
@@ -140,36 +155,41 @@ def _is_conjunction(value: Value) -> bool:
     return value.op == "and" or (value.op == "select" and value.operands[2] == FALSE)
 
 
-def _combines(member: Instruction, chain: Collection[Value]) -> set[Combination] | None:
+def _combines(member: Instruction, chain: Collection[Value], start: Value) -> set[Combination] | None:
     """By which operations a member combines what is carried with something else; None if it does otherwise."""
     carried = [v for v in member.operands if v in chain]
     if member.is_phi:
-        return _merged([v for v in member.operands if v not in chain])
+        return _merged([v for v in member.operands if v not in chain], start)
     if member.op == "select":
         condition, a, b = member.operands
         if condition in chain:
             return _logical(a, b, chain) or _extremum(member, chain)
-        return _merged([v for v in (a, b) if v not in chain])
+        return _merged([v for v in (a, b) if v not in chain], start)
     if len(carried) != 1:
         return None
     if member.op in _BINARY:
         return {_BINARY[member.op]}
     if member.op in ("sub", "fsub") and member.operands[0] in chain:
         return {Combination.ADD if member.op == "sub" else Combination.FADD}
-    if member.op == "call" and member.callee_name is not None:
-        stem = member.callee_name.rpartition(".")[0]
-        combination = _INTRINSICS.get(stem)
-        return None if combination is None else {combination}
-    return None
+    if _stem(member) in _SUMS_OF_PRODUCTS:
+        return {Combination.FADD} if member.operands[2] in chain else None
+    combination = _INTRINSICS.get(_stem(member)) if member.op == "call" else None
+    return None if combination is None else {combination}
 
 
-def _merged(others: Collection[Value]) -> set[Combination] | None:
+def _merged(others: Collection[Value], start: Value) -> set[Combination] | None:
     """How a merge of what is carried with `others` combines: not at all, or by setting a flag."""
     if not others:
         return set()
     if all(v == TRUE for v in others):
         return {Combination.OR}
-    return {Combination.AND} if all(v == FALSE for v in others) else None
+    if all(v == FALSE for v in others):
+        return {Combination.AND}
+    # One number takes the place of another: the greater or the smaller of the two that there are.
+    number = next(iter(others))
+    if isinstance(number, ConstInt) and isinstance(start, ConstInt) and all(v == number for v in others):
+        return {Combination.SMAX if number.signed > start.signed else Combination.SMIN}
+    return None
 
 
 def _logical(a: Value, b: Value, chain: Collection[Value]) -> set[Combination] | None:

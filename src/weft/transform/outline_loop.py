@@ -98,6 +98,8 @@ def outline_loop(
         value = builder.load(type, cells[-1])
         carried[reduction.phi] = builder.cast("trunc", value, I1) if type is not reduction.type else value
     clone_blocks(loop.blocks, body, values, scopes)
+    for reduction in reductions:
+        _drop_flags(reduction, values)
     body.blocks.remove(done)
     body.blocks.append(done)
     _close(loop, values, entry, done, carried)
@@ -109,6 +111,14 @@ def outline_loop(
     builder.ret()
     remove_unreachable_blocks(body)
     return OutlinedLoop(parallel, body, captured)
+
+
+def _drop_flags(reduction: Reduction, values: ValueMap) -> None:
+    """A part of a sum may wrap around where the sum in the order of the loop does not."""
+    for operation in reduction.operations:
+        copy = values.get(operation)
+        if isinstance(copy, Instruction) and copy.op in ("add", "sub", "mul"):
+            copy.flags = tuple(f for f in copy.flags if f not in ("nsw", "nuw"))
 
 
 def _attributes(value: Value, captured: tuple[Value, ...], layout: DataLayout) -> tuple[str, ...]:
