@@ -69,6 +69,11 @@ class Timings:
         finally:
             setattr(self, part, getattr(self, part) + time.perf_counter() - start)
 
+    def move(self, source: str, target: str, seconds: float) -> None:
+        """Count seconds of the part `source` to the part `target`."""
+        setattr(self, source, getattr(self, source) - seconds)
+        setattr(self, target, getattr(self, target) + seconds)
+
     def as_dict(self) -> dict[str, float]:
         return {"frontend": self.frontend, "passes": self.passes, "llvm": self.llvm}
 

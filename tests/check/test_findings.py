@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import weft.codegen.vectorize as vectorize
+import weft.codegen.lane_passes as lane_passes
 import weft.cuda.build as build
-import weft.pipeline as pipeline
+import weft.passes.kernels as kernels
 from check.kernels import add, steps_of_collatz
 from weft import cuda
 from weft.errors import MiscompilationError
@@ -52,7 +52,7 @@ def launch_add(out: np.ndarray | None = None, **options) -> None:
 
 
 def test_a_wrong_scalar_pass_is_named(monkeypatch):
-    monkeypatch.setattr(pipeline, "lower_work_items", after(pipeline.lower_work_items, 1, subtract_instead))
+    monkeypatch.setattr(kernels, "lower_work_items", after(kernels.lower_work_items, 1, subtract_instead))
     out = np.zeros(40, np.float32)
     with pytest.raises(MiscompilationError, match=r"'work items' changed what add computes: out\[0\]"):
         launch_add(out)
@@ -60,7 +60,7 @@ def test_a_wrong_scalar_pass_is_named(monkeypatch):
 
 
 def test_wrong_linearization_is_named(monkeypatch):
-    monkeypatch.setattr(vectorize, "linearize", after(vectorize.linearize, 0, subtract_instead))
+    monkeypatch.setattr(lane_passes, "linearize", after(lane_passes.linearize, 0, subtract_instead))
     with pytest.raises(MiscompilationError, match="'linearization'"):
         launch_add(width=4)
     with pytest.raises(MiscompilationError, match=r"'linearization \(partial lane groups\)'"):
@@ -68,8 +68,8 @@ def test_wrong_linearization_is_named(monkeypatch):
 
 
 def test_a_wrong_loop_transform_is_named(monkeypatch):
-    original = vectorize.make_loops_uniform
-    monkeypatch.setattr(vectorize, "make_loops_uniform", after(original, 1, invert_branches))
+    original = lane_passes.make_loops_uniform
+    monkeypatch.setattr(lane_passes, "make_loops_uniform", after(original, 1, invert_branches))
     start = np.full(8, 4, np.int64)
     with pytest.raises(MiscompilationError, match="'divergent loops'"):
         cuda.jit(width=8)(steps_of_collatz)[1, 8](start, np.zeros_like(start))
@@ -90,7 +90,7 @@ def test_a_race_is_no_miscompilation(monkeypatch, caplog):
     def last_one_wins(x, out):
         out[0] = x[cuda.grid(1)] + 1.0
 
-    monkeypatch.setattr(pipeline, "lower_work_items", after(pipeline.lower_work_items, 1, subtract_instead))
+    monkeypatch.setattr(kernels, "lower_work_items", after(kernels.lower_work_items, 1, subtract_instead))
     with caplog.at_level(logging.INFO, "weft.check"):
         cuda.jit(last_one_wins)[1, 32](np.arange(32, dtype=np.float32), np.zeros(1, np.float32))
     assert "race" in caplog.text

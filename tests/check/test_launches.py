@@ -9,7 +9,7 @@ from check.kernels import add, reverse_blocks, steps_of_collatz
 from weft import cuda
 
 SCALAR = ["front end", "canonical", "work items", "group loops", "machine code"]
-WHOLE = ["lane groups", "divergent loops", "linearization", "widening"]
+WHOLE = ["lane groups", "linearization", "widening"]
 PARTIAL = [f"{name} (partial lane groups)" for name in WHOLE[1:]]
 
 

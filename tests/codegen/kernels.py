@@ -14,7 +14,7 @@ from weft.interp import Program
 from weft.ir.reader import read_module
 from weft.machine.targets import Isa
 from weft.options import CompileOptions
-from weft.pipeline import LoweredKernel, lower_kernel
+from weft.passes.lower_kernel import LoweredKernel, lower_kernel
 from weft.target.machine import TargetSpec
 
 THREADS = 64

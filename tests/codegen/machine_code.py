@@ -15,7 +15,7 @@ from weft.machine.host import host
 from weft.machine.targets import AVX2, AVX512, SSE4, Isa
 from weft.machine.vecmath_load import find_function
 from weft.options import CompileOptions
-from weft.pipeline import LoweredKernel, lower_kernel
+from weft.passes.lower_kernel import LoweredKernel, lower_kernel
 from weft.runtime.launch import ERROR_WORDS, RECORD
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec, emit_object

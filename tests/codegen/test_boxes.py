@@ -14,7 +14,7 @@ from weft.interp import Program
 from weft.ir.reader import read_module
 from weft.machine.targets import AVX512, Isa
 from weft.options import CompileOptions
-from weft.pipeline import lower_kernel
+from weft.passes.lower_kernel import lower_kernel
 from weft.target.machine import TargetSpec
 from weft.target.passes import FINAL_FAST
 

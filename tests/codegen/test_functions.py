@@ -12,7 +12,7 @@ from weft.ir.reader import read_module
 from weft.machine.host import host
 from weft.machine.targets import AVX2
 from weft.options import CompileOptions
-from weft.pipeline import lower_kernel
+from weft.passes.lower_kernel import lower_kernel
 from weft.target.machine import TargetSpec
 
 ISA_LETTER = {"sse2": "b", "sse4": "b", "avx2": "d", "avx512": "e"}.get(host().isa.name, "_LLVM_")

@@ -6,6 +6,7 @@ import pytest
 from barrier_programs import DECLARATIONS
 from weft.codegen.continuations import thread_by_thread
 from weft.codegen.groups import build_group_entry
+from weft.codegen.lane_groups import ThreadKernel
 from weft.codegen.launch_record import ErrorCode
 from weft.codegen.loops import counted_loop
 from weft.interp import Memory, Program, launch, run_function
@@ -104,7 +105,10 @@ class Launch:
         module = read_module(text)
         kernel = module.functions["k"]
         lower_work_items(module, kernel)
-        program = thread_by_thread(split_at_barriers(module, kernel)) if barriers_of(kernel) else None
+        has_barriers = bool(barriers_of(kernel))
+        program = (
+            thread_by_thread(split_at_barriers(module, kernel)) if has_barriers else ThreadKernel(kernel)
+        )
         for function in module.definitions():
             run_single_lane(function)
         self.entry, self.needs = build_group_entry(module, kernel, program)

@@ -18,7 +18,7 @@ from weft.codegen.barrier_checks import remark_kept_values
 from weft.codegen.continuations import GroupContinuations
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.launch_record import ErrorCode
-from weft.codegen.vectorize import VectorizationSummary
+from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.vectorize_barriers import vectorize_at_barriers
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.remarks import RemarkLog

@@ -6,11 +6,12 @@ import pytest
 from codegen.test_lane_continuations import DIVERGES, EARLY_RETURN, LOOP, STRIDED, kernel
 from weft import interp
 from weft.analysis.shapes import domain_named
-from weft.codegen.vectorize import VectorizationSummary, make_control_uniform
+from weft.codegen.lane_passes import LaneUnit, make_control_uniform
 from weft.codegen.widen.lanes import LaneSpace
 from weft.errors import BarrierDivergence
 from weft.interp import Geometry, Image, Memory, Program, run_function
 from weft.ir.reader import read_module
+from weft.machine.host import host
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
 from weft.transform.work_items import lower_work_items
@@ -35,7 +36,7 @@ def linearized(text: str) -> Program:
     shapes = {
         a: domain_named("product", (WIDTH,)).strided(1, 64, WIDTH) for a in function.args if a.name == "tid.x"
     }
-    make_control_uniform(module, function, LaneSpace((WIDTH,)), shapes, VectorizationSummary(WIDTH))
+    make_control_uniform(LaneUnit(module, function, LaneSpace((WIDTH,)), shapes, host().isa))
     return Program(module)
 
 

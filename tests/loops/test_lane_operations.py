@@ -11,10 +11,10 @@ import pytest
 from weft.errors import TypingError, UnsupportedError
 from weft.frontend.clang import compile_c
 from weft.interp import Memory, run_function
-from weft.ir_pipeline import canonical_module
 from weft.loops.llvm_ir import vectorize_ir
 from weft.machine.host import host
 from weft.machine.targets import AVX2, AVX512, Isa
+from weft.passes.adopt import canonical_module
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec, emit_object
 

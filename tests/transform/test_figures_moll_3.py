@@ -10,11 +10,13 @@ import pytest
 from transform.chain import analysed, check_chain, returned
 from transform.figures import WIDTH, figure, parsed, redrawn
 from weft.analysis.shapes import domain_named
-from weft.codegen.vectorize import vectorize_function
+from weft.codegen.lane_passes import LaneUnit, SimdForm, vectorize
 from weft.codegen.widen.lanes import LaneSpace
 from weft.interp import Memory, run_function
 from weft.ir import Module
 from weft.ir.writer import write_function
+from weft.machine.host import host
+from weft.passes.runner import Runner
 
 FIG_3_4 = """
 define double @sum_where_positive(i64 %t, ptr noalias readonly %B, ptr noalias readonly %C, i64 %n) {
@@ -287,8 +289,8 @@ def test_fig_3_8_a_function_for_a_vector_and_a_scalar(golden):
     module, function = parsed(FIG_3_8)
     domain = domain_named("product", (WIDTH,))
     shapes = {function.args[0]: domain.varying(32)}
-    vector, _ = vectorize_function(
-        module, function, LaneSpace((WIDTH,)), "myPow_vu_v4", shapes, lambda name, lanes: None
+    vector = vectorize(
+        LaneUnit(module, function, LaneSpace((WIDTH,)), shapes, host().isa, form=SimdForm("myPow_vu_v4"))
     )
     assert str(vector.fn_type.params[0]) == "<4 x float>" and str(vector.fn_type.params[1]) == "i32"
     golden(write_function(vector), "fig_3_8.ll")
@@ -436,8 +438,7 @@ def test_figs_3_11_and_3_16_the_order_of_passes():
     module, function = parsed(FIG_3_20)
     domain = domain_named("product", (WIDTH,))
     seen: list[str] = []
-    vectorize_function(
-        module, function, LaneSpace((WIDTH,)), "logstar_v_v4", {function.args[0]: domain.varying(64)},
-        lambda name, lanes: None, lambda stage, module: seen.append(stage),
-    )  # fmt: skip
+    shapes = {function.args[0]: domain.varying(64)}
+    unit = LaneUnit(module, function, LaneSpace((WIDTH,)), shapes, host().isa, form=SimdForm("logstar_v_v4"))
+    vectorize(unit, Runner((lambda done, unit: seen.append(done.name),)))
     assert seen[:2] == ["divergent loops", "linearization"]

@@ -14,7 +14,7 @@ from weft.check.run import KernelFacts, StageProgram, TooLong, static_shared_byt
 from weft.diag.errors import MiscompilationError, WeftError
 from weft.interp.sanitizer import find
 from weft.options import CompileOptions
-from weft.pipeline import LoweredKernel
+from weft.passes.lower_kernel import LoweredKernel
 from weft.runtime.launch import Launcher
 from weft.runtime.shape import LaunchShape
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from weft.check.lane_groups import MAX_LANES
 from weft.interp import Bundle, Image, run_function
+from weft.passes.stages import Rows
 from weft.runtime.shape import LaunchShape
-from weft.stages import Rows
 
 Array = NDArray[np.int64]
 

@@ -19,10 +19,10 @@ from weft.codegen.arena import ArenaNeeds
 from weft.interp import Geometry, Image, Memory, Program, launch, run_function
 from weft.ir import BasicBlock, Module
 from weft.ir.reader import read_module
+from weft.passes.stages import Form, Stage, Version
 from weft.runtime.launch import ERROR_WORDS, RECORD
 from weft.runtime.printing import PRINT_SYMBOL
 from weft.runtime.shape import LaunchShape
-from weft.stages import Form, Stage, Version
 from weft.target.vector_math import MathSymbol
 from weft.transform.barriers import barriers_of
 from weft.transform.work_items import shared_layout

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.codegen.lane_order import all_lanes, each_lane_group
-from weft.codegen.vectorize import VectorizationSummary
+from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Function
 
 
 @dataclass(frozen=True, slots=True)
-class BoxKernel:
+class BoxKernel(GroupProgram):
     """A kernel widened for boxes of threads.
 
     `full` runs all lanes; `partial` has a parameter more, a bit for each lane that runs, and is None where all always
@@ -23,6 +24,14 @@ class BoxKernel:
     full: Function
     partial: Function | None = None
     summary: VectorizationSummary = field(kw_only=True)
+
+    @property
+    def functions(self) -> list[Function]:
+        return [f for f in (self.full, self.partial) if f is not None]
+
+    def run(self, entry: GroupEntry) -> None:
+        with entry.each_group() as (group, _):
+            run_boxes(group, self)
 
 
 def run_boxes(group: GroupValues, kernel: BoxKernel) -> None:

@@ -13,14 +13,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from weft.codegen.arena import ArenaNeeds
+from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.codegen.lane_order import LaneGroupValues, all_lanes, count_lane_groups, each_lane_group
 from weft.codegen.launch_record import CLAIMED, STATE_BYTES, ErrorCode
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I8, I32, I64, Type, pointer
-from weft.transform.barriers import FINISHED, BarrierProgram
+from weft.transform.barriers import FINISHED, FRAME_PARAMETERS, BarrierProgram
 from weft.transform.continuations import ARRIVED, VOTED
+from weft.transform.work_items import WORK_ITEM_PARAMETERS
+
+AT_BARRIERS = len(WORK_ITEM_PARAMETERS) + len(FRAME_PARAMETERS)
+"""How many parameters continuations have behind those of the kernel."""
 
 LEFT = 16
 """Byte offset in the votes record: i64, the lanes that `settle` leaves unfinished."""
@@ -41,7 +46,7 @@ class LaneContinuation:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupContinuations:
+class GroupContinuations(GroupProgram):
     """A kernel with barriers as code for lane groups.
 
     Parameters
@@ -84,6 +89,18 @@ class GroupContinuations:
     def functions(self) -> list[Function]:
         """The continuations' code."""
         return [f for part in self.parts for f in (part.full, part.masked) if f is not None]
+
+    @property
+    def barrier_width(self) -> int:
+        return self.width
+
+    @property
+    def parameters(self) -> int:
+        return AT_BARRIERS
+
+    def run(self, entry: GroupEntry) -> None:
+        with entry.each_group() as (group, number):
+            run_continuations(group, self, entry.arena, entry.frames, entry.error, number)
 
     def arena(self, fixed: int) -> ArenaNeeds:
         """What a work-group needs beside `fixed` bytes: frames, live lanes, and what is kept once for all."""

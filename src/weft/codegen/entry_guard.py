@@ -5,10 +5,12 @@ It is linearized like any other branch, so that the lanes behind it carry a mask
 
 from __future__ import annotations
 
-from weft.ir import BasicBlock, Builder, Function, Poison
+from weft.ir import BasicBlock, Builder, Function, Module, Poison
 from weft.ir.cfg_edit import split_block
-from weft.ir.types import I1, FunctionType, Type
+from weft.ir.intrinsics import declare
+from weft.ir.types import I1, I32, I64, FunctionType, Type
 from weft.ir.values import Argument
+from weft.transform.lane_subset import lane_bit
 
 
 def append_parameter(function: Function, type: Type, name: str) -> Argument:
@@ -49,3 +51,20 @@ def guard_by_mask(function: Function) -> Argument:
     builder, entry, leave = skip_body(function)
     builder.cond_br(mask, entry, leave)
     return mask
+
+
+def guard_by_bits(module: Module, function: Function, width: int) -> Argument:
+    """Let only some lanes run: adds a parameter ``lanes`` with a bit for each lane that does."""
+    lanes = append_parameter(function, I64, "lanes")
+    builder, entry, leave = skip_body(function)
+    builder.cond_br(lane_bit(module, builder, lanes, width), entry, leave)
+    return lanes
+
+
+def guard_by_lane(module: Module, function: Function) -> Argument:
+    """Let only the first lanes run: adds a parameter ``active``, the number of lanes that do."""
+    active = append_parameter(function, I32, "active")
+    builder, entry, leave = skip_body(function)
+    lane = builder.call(declare(module, "weft.lane.id"), ())
+    builder.cond_br(builder.icmp("ult", lane, active), entry, leave)
+    return active

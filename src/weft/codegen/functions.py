@@ -10,6 +10,7 @@ all when that is empty, which is the caller's business (`widen.simd_calls`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from weft.analysis.divergence import analyze_divergence
@@ -17,9 +18,10 @@ from weft.analysis.divergence.operands import Operands
 from weft.analysis.divergence.summaries import Summaries
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.entry_guard import guard_by_mask
+from weft.codegen.lane_passes import LaneUnit, SimdForm, vectorize
+from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.codegen.simd_signature import UNIFORM, VARYING, SimdSignature, fits
-from weft.codegen.vectorize import VectorizationSummary, make_control_uniform, why_not_vectorized
-from weft.codegen.widen import widen_function
+from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.simd_calls import SimdFunction
@@ -27,6 +29,7 @@ from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.layout import parse_datalayout
 from weft.machine.targets import Isa
+from weft.passes.runner import Runner
 from weft.transform.boscc import Boscc
 from weft.transform.unify_returns import unify_returns
 
@@ -59,6 +62,8 @@ class FunctionVectorizer:
         What the code is for; it decides names and forms.
     boscc
         Where uniform branches go around what divergent ones guard; None for nowhere.
+    runner
+        Runs the passes.
 
     Attributes
     ----------
@@ -71,6 +76,7 @@ class FunctionVectorizer:
     find_math: FindMath
     isa: Isa
     boscc: Boscc | None = None
+    runner: Runner = field(default_factory=Runner)
     summaries: dict[str, VectorizationSummary] = field(default_factory=dict)
     _versions: dict[tuple[Function, SimdSignature], SimdFunction] = field(default_factory=dict)
     _steps: dict[tuple[Function, int], set[int]] = field(default_factory=dict)
@@ -102,6 +108,13 @@ class FunctionVectorizer:
             function, version = self._ordered.pop()
             self._define(function, version)
 
+    def unit(self, function: Function, shapes: Mapping[Value, Shape], form: SimdForm) -> LaneUnit:
+        """A function to be vectorized with what this one knows; its calls are of these versions."""
+        return LaneUnit(
+            self.module, function, self.lanes, shapes, self.isa, self.find_math, self.version, self.boscc, form,
+            VectorizationSummary(self.lanes.width),
+        )  # fmt: skip
+
     def _with_few_steps(self, function: Function, signature: SimdSignature) -> SimdSignature:
         """The signature with a parameter varying that was met with several steps: a recursion may double it."""
         steps: list[int | None] = []
@@ -118,6 +131,7 @@ class FunctionVectorizer:
         known = self._suitable.get(function)
         if known is None and function.blocks:
             unify_returns(function)
+            clear_obstacles(function)
         if known is None:
             types = [*function.fn_type.params, function.fn_type.result]
             known = self._suitable[function] = (
@@ -181,16 +195,12 @@ class FunctionVectorizer:
         mask = guard_by_mask(source) if signature.masked else None
         if mask is not None:
             shapes[mask] = domain_named("product", self.lanes.extents).varying(1)
-        summary = VectorizationSummary(self.lanes.width)
-        divergence = make_control_uniform(self.module, source, self.lanes, shapes, summary, boscc=self.boscc)
-        _, summary.notes = widen_function(
-            self.module, source, divergence, self.lanes, name, self.find_math, self.isa,
-            find_simd=self.version, into=version.function, entry_mask=mask,
-        )  # fmt: skip
+        form = SimdForm(name, version.function, mask)
+        unit = self.unit(source, shapes, form)
+        vectorize(unit, self.runner)
         version.function.attributes = (
             *version.function.attributes,
             f'"{VERSION_ATTRIBUTE}"="{function.name}"',
         )
         version.function.linkage.linkage = "internal"
-        del self.module.functions[source.name]
-        self.summaries[name] = summary
+        self.summaries[name] = unit.summary

@@ -5,16 +5,14 @@ the grid (linear index ``x + X*(y + Y*z)``) on one thread of the pool and return
 `~weft.codegen.launch_record.ErrorCode`. ``launch`` points to the launch record (`weft.codegen.launch_record`).
 Inside, loops over the group's threads call the kernel, which LLVM inlines; a kernel with barriers runs as its
 continuations, each for the whole group in turn, under the checks settled for barriers (Karrenberg and Hack, §2.2
-and Fig. 4).
+and Fig. 4). What is in these loops is the business of each program (`weft.codegen.group_program`).
 """
 
 from __future__ import annotations
 
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.box_kernel import BoxKernel, run_boxes
-from weft.codegen.continuations import GroupContinuations, run_continuations
+from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
-from weft.codegen.lane_groups import LaneKernel, run_lane_groups, run_threads
 from weft.codegen.launch_record import (
     ARENAS,
     ARGS,
@@ -25,37 +23,30 @@ from weft.codegen.launch_record import (
     STATE_BYTES,
     ErrorCode,
 )
-from weft.codegen.loops import counted_loop
-from weft.codegen.rows import RowKernel, run_rows
 from weft.codegen.stack import ENTRY_ATTRIBUTES
-from weft.codegen.warp_continuations import WarpContinuations, run_warps
 from weft.ir import Builder, ConstInt, Function, Module, Value
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, pointer
-from weft.transform.barriers import FRAME_PARAMETERS
-from weft.transform.work_items import WORK_ITEM_PARAMETERS, shared_layout
-
-GroupProgram = GroupContinuations | WarpContinuations | LaneKernel | RowKernel | BoxKernel | None
-"""What a kernel has become: continuations if it has barriers, SIMD versions if it is widened, else None."""
+from weft.transform.work_items import shared_layout
 
 
 def build_group_entry(
     module: Module, kernel: Function, program: GroupProgram, block: tuple[int, int, int] | None = None
 ) -> tuple[Function, ArenaNeeds]:
-    """Add ``<kernel>.groups`` to `module`.
+    """Add ``<kernel>.groups`` to `module`; with the scratch memory that it needs.
 
     Parameters
     ----------
     module
-        Holds `kernel` (or its continuations), with work-item parameters.
+        Holds the functions of `program`, with work-item parameters.
     kernel
         The kernel, whose name, parameters and shared objects are used.
     program
-        Its continuations when it has barriers, its SIMD versions when it is widened, else None.
+        What it has become.
     block
         Threads of a work-group along x, y and z; None when only the launch says so.
     """
-    for part in _parts(kernel, program):
+    for part in program.functions:
         part.linkage.linkage = "internal"
         part.attributes = (*(a for a in part.attributes if a != "noinline"), "alwaysinline")
     entry_type = FunctionType(I32, (pointer(), I64, I64, I32))
@@ -64,10 +55,25 @@ def build_group_entry(
     )
     function.attributes = ENTRY_ATTRIBUTES
     builder = Builder(function.add_block("entry"))
+    static_bytes = shared_layout(kernel)[1]
+    program.run(_entry(builder, function, kernel, program, static_bytes, block))
+    builder.ret(ConstInt(I32, ErrorCode.OK))
+    return function, program.arena(STATE_BYTES + static_bytes)
+
+
+def _entry(
+    builder: Builder,
+    function: Function,
+    kernel: Function,
+    program: GroupProgram,
+    static_bytes: int,
+    block: tuple[int, int, int] | None,
+) -> GroupEntry:
+    """Load what the launch record says, and find the parts of the worker's scratch memory."""
     launch, begin, end, worker = function.args
 
-    def field(offset: int, type: Type, base: Value = launch) -> Value:
-        address = builder.gep(I8, base, (ConstInt(I64, offset),), ("inbounds",))
+    def field(offset: int, type: Type) -> Value:
+        address = builder.gep(I8, launch, (ConstInt(I64, offset),), ("inbounds",))
         return builder.load(type, address, align=8)
 
     groups = [field(GRID + 8 * d, I64) for d in range(3)]
@@ -75,17 +81,13 @@ def build_group_entry(
     if block is not None:
         local_size = [ConstInt(I64, n) for n in block]
     args = field(ARGS, pointer())
-    appended = len(WORK_ITEM_PARAMETERS)
-    if isinstance(program, (GroupContinuations, WarpContinuations)):
-        appended += len(FRAME_PARAMETERS)
-    own = kernel.args[: len(kernel.args) - appended]
+    own = kernel.args[: len(kernel.args) - program.parameters]
     kernel_args = [_load_argument(builder, args, i, a.type) for i, a in enumerate(own)]
     arena = builder.load(
         pointer(),
         builder.gep(pointer(), field(ARENAS, pointer()), (builder.cast("sext", worker, I64),), ("inbounds",)),
         align=8,
     )
-    static_bytes = shared_layout(kernel)[1]
     dynamic_bytes = field(DYNAMIC_BYTES, I64)
     shared = builder.gep(I8, arena, (ConstInt(I64, STATE_BYTES),), ("inbounds",))
     dynamic = builder.gep(I8, shared, (ConstInt(I64, static_bytes),), ("inbounds",))
@@ -97,43 +99,8 @@ def build_group_entry(
     shared = builder.cast("addrspacecast", shared, shared_space)
     dynamic = builder.cast("addrspacecast", dynamic, shared_space)
     error = field(ERROR, pointer())
-
-    if isinstance(program, RowKernel):
-        values = GroupValues(builder, function, kernel_args, [], local_size, groups, shared, dynamic)
-        run_rows(values, program, begin, end)
-        builder.ret(ConstInt(I32, ErrorCode.OK))
-        return function, ArenaNeeds(STATE_BYTES + static_bytes)
-    with counted_loop(builder, function, begin, end, "group") as index:
-        gx = builder.binary("urem", index, groups[0])
-        rest = builder.binary("udiv", index, groups[0])
-        gy = builder.binary("urem", rest, groups[1])
-        gz = builder.binary("udiv", rest, groups[1])
-        group = GroupValues(builder, function, kernel_args, [gx, gy, gz], local_size, groups, shared, dynamic)
-        if program is None:
-            run_threads(group, kernel)
-        elif isinstance(program, LaneKernel):
-            run_lane_groups(group, program)
-        elif isinstance(program, BoxKernel):
-            run_boxes(group, program)
-        elif isinstance(program, WarpContinuations):
-            run_warps(group, program, arena, frames, error, index)
-        else:
-            run_continuations(group, program, arena, frames, error, index)
-    builder.ret(ConstInt(I32, ErrorCode.OK))
-    fixed = STATE_BYTES + static_bytes
-    if isinstance(program, (GroupContinuations, WarpContinuations)):
-        return function, program.arena(fixed)
-    return function, ArenaNeeds(fixed)
-
-
-def _parts(kernel: Function, program: GroupProgram) -> list[Function]:
-    """The functions that the entry calls."""
-    if isinstance(program, (GroupContinuations, WarpContinuations)):
-        return program.functions
-    if program is None:
-        return [kernel]
-    bounds = program.bounds if isinstance(program, RowKernel) else None
-    return [f for f in (program.full, program.partial, bounds) if f is not None]
+    values = GroupValues(builder, function, kernel_args, [], local_size, groups, shared, dynamic)
+    return GroupEntry(values, begin, end, arena, frames, error)
 
 
 def _load_argument(builder: Builder, args: Value, index: int, type: Type) -> Value:

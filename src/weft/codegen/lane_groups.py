@@ -7,15 +7,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop
-from weft.codegen.vectorize import VectorizationSummary
+from weft.codegen.vectorization import VectorizationSummary
 from weft.ir import ConstInt, Function
 from weft.ir.types import I32, I64
 
 
 @dataclass(frozen=True, slots=True)
-class LaneKernel:
+class ThreadKernel(GroupProgram):
+    """A kernel that runs thread after thread."""
+
+    kernel: Function
+
+    @property
+    def functions(self) -> list[Function]:
+        return [self.kernel]
+
+    def run(self, entry: GroupEntry) -> None:
+        with entry.each_group() as (group, _):
+            run_threads(group, self.kernel)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneKernel(GroupProgram):
     """A kernel widened for lane groups of consecutive linear numbers.
 
     `full` runs `width` threads of a row that begin at ``tid.x``; `partial` takes the linear number of the first as
@@ -27,6 +43,14 @@ class LaneKernel:
     full: Function
     partial: Function
     summary: VectorizationSummary
+
+    @property
+    def functions(self) -> list[Function]:
+        return [self.full, self.partial]
+
+    def run(self, entry: GroupEntry) -> None:
+        with entry.each_group() as (group, _):
+            run_lane_groups(group, self)
 
 
 def run_threads(group: GroupValues, kernel: Function) -> None:

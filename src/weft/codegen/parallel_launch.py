@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from weft.analysis.counted_loops import build_iterations
 from weft.codegen.combine import combine
 from weft.codegen.loops import counted_loop
-from weft.codegen.parallel_loops import VectorizedLoop, values_behind
-from weft.codegen.parallel_nests import Tiling, VectorizedNest
+from weft.codegen.parallel_loops import StripMinedLoop, values_behind
+from weft.codegen.parallel_nests import StripMinedNest, Tiling
 from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
@@ -64,13 +64,13 @@ class _Record:
 
 
 def run_in_parallel(
-    module: Module, vectorized: VectorizedLoop, name: str, nest: VectorizedNest | None = None
+    module: Module, mined: StripMinedLoop, name: str, nest: StripMinedNest | None = None
 ) -> None:
     """Let the loop's function hand the loop to the thread pool instead of running it.
 
     In a tiled `nest`, of which it is the outer loop, a grain is a tile: so many iterations of both loops.
     """
-    parallel, captured = vectorized.outlined.parallel, vectorized.outlined.captured
+    parallel, captured = mined.outlined.parallel, mined.outlined.captured
     loop, reductions = parallel.loop, parallel.reductions
     function = loop.header.function
     assert function is not None
@@ -79,7 +79,7 @@ def run_in_parallel(
     carried = [*starts, *(v for v in captured if not _is_placeholder(v, tiling))]
     sizes = [I64] * (5 if tiling else 2)
     record = _Record((*sizes, *(v.type for v in carried), *(PTR for _ in reductions)))
-    grains = _build_grains(module, vectorized, record, name, tiling)
+    grains = _build_grains(module, mined, record, name, tiling)
     entry = Builder(before=function.entry.instructions[0])
     memory = entry.alloca(ArrayType(I64, len(record.types)), align=8, name="record")
     parts = [entry.alloca(ArrayType(cell_type(r), MOST_GRAINS), align=64, name="parts") for r in reductions]
@@ -87,7 +87,7 @@ def run_in_parallel(
     builder = open_preheader(loop)
     count = build_iterations(loop, builder)
     if nest is None or tiling is None:
-        shape = [_grain_length(module, builder, count, vectorized)]
+        shape = [_grain_length(module, builder, count, mined)]
         number = _quotient(builder, count, shape[0])
     else:
         shape, number = _tile_shape(module, builder, count, tiling, nest.inner)
@@ -110,24 +110,23 @@ def run_in_parallel(
     replace_loop(loop, builder, values_behind(builder, parallel, count, finals))
 
 
-def _grain_length(module: Module, builder: Builder, count: Value, vectorized: VectorizedLoop) -> Value:
+def _grain_length(module: Module, builder: Builder, count: Value, mined: StripMinedLoop) -> Value:
     """Iterations of a grain: whole lane groups, `_least_groups` or more, and `MOST_GRAINS` grains or fewer."""
-    width = vectorized.width
+    width = mined.width
     shared = builder.binary(
         "udiv", builder.binary("add", count, const_int(MOST_GRAINS - 1)), const_int(MOST_GRAINS)
     )
     umax = module.declare("llvm.umax.i64", FunctionType(I64, (I64, I64)))
-    length = builder.call(umax, (shared, const_int(_least_groups(vectorized) * width)))
+    length = builder.call(umax, (shared, const_int(_least_groups(mined) * width)))
     rounded = builder.binary("add", length, const_int(width - 1))
     return builder.binary("and", rounded, const_int(-width))
 
 
-def _least_groups(vectorized: VectorizedLoop) -> int:
+def _least_groups(mined: StripMinedLoop) -> int:
     """How many lane groups are worth a grain: one where the body has loops, as nobody knows how long they run."""
-    summary = vectorized.summary
-    if summary is None or summary.loops:
+    if mined.width == 1 or mined.has_loops:
         return 1
-    return max(1, GRAIN_INSTRUCTIONS // (summary.notes.vector + summary.notes.scalar + 1))
+    return max(1, GRAIN_INSTRUCTIONS // (mined.instructions + 1))
 
 
 def _quotient(builder: Builder, a: Value, b: Value) -> Value:
@@ -136,7 +135,7 @@ def _quotient(builder: Builder, a: Value, b: Value) -> Value:
 
 
 def _tile_shape(
-    module: Module, builder: Builder, rows: Value, tiling: Tiling, inner: VectorizedLoop
+    module: Module, builder: Builder, rows: Value, tiling: Tiling, inner: StripMinedLoop
 ) -> tuple[list[Value], Value]:
     """Rows of a tile, columns of the nest, columns of a tile, tiles side by side; and the number of tiles.
 
@@ -163,7 +162,7 @@ def _is_placeholder(value: Value, tiling: Tiling | None) -> bool:
 
 
 def _build_grains(
-    module: Module, vectorized: VectorizedLoop, record: _Record, name: str, tiling: Tiling | None
+    module: Module, mined: StripMinedLoop, record: _Record, name: str, tiling: Tiling | None
 ) -> Function:
     """The function that the pool calls for a run of grains."""
     function = Function(name, FunctionType(I32, (PTR, I64, I64, I32)), ("record", "begin", "end", "worker"))
@@ -175,7 +174,7 @@ def _build_grains(
     count, length, *values = record.load(builder, memory)
     columns, width, across = values[:3] if tiling else (None, None, None)
     values = values[3:] if tiling else values
-    carried = len(values) - len(vectorized.outlined.parallel.reductions)
+    carried = len(values) - len(mined.outlined.parallel.reductions)
     smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
     with counted_loop(builder, function, begin, end, "grain") as grain:
         row: Value = grain
@@ -187,13 +186,13 @@ def _build_grains(
                 builder, smaller, builder.binary("urem", grain, across), width, columns
             )
         first, last = _part(builder, smaller, row, length, count)
-        starts = [next(arguments) for _ in vectorized.outlined.parallel.counters]
-        captured = [place.get(v) or next(arguments) for v in vectorized.outlined.captured]
+        starts = [next(arguments) for _ in mined.outlined.parallel.counters]
+        captured = [place.get(v) or next(arguments) for v in mined.outlined.captured]
         results = [
             builder.gep(cell_type(r), parts, (grain,), ("inbounds", "nuw"))
-            for r, parts in zip(vectorized.outlined.parallel.reductions, values[carried:], strict=True)
+            for r, parts in zip(mined.outlined.parallel.reductions, values[carried:], strict=True)
         ]
-        builder.call(vectorized.chunk, [first, last, *starts, *captured, *results])
+        builder.call(mined.chunk, [first, last, *starts, *captured, *results])
     builder.ret(const_int(0, I32))
     return function
 

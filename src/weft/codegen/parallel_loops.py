@@ -1,31 +1,41 @@
-"""Parallel loops as SIMD code: the body is vectorized like a kernel, the loop is strip-mined (Moll, §3.1)."""
+"""Parallel loops as code for lane groups: the body becomes a function that runs in lanes, the loop is strip-mined.
+
+A *lane function* is P-LLVM for one iteration; its attribute ``weft.lanes`` says in how many lanes each call of it runs
+(Moll, §3.1). So the program around it is whole from the beginning, and can be run between any two passes; vectorizing
+the lane function in its place is the business of the passes that every door shares (`weft.codegen.lane_passes`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from weft.analysis.counted_loops import build_iterations
-from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.parallel_loops import ParallelLoop
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.chunks import INLINED, LoopVersions, build_chunk
 from weft.codegen.combine import combine
+from weft.codegen.entry_guard import guard_by_lane
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.inner_loops import prefers_inner_loops
-from weft.codegen.vectorize import VectorizationSummary, guard_by_lane, vectorize_function, why_not_vectorized
+from weft.codegen.lane_passes import NARROWING, LaneUnit, SimdForm, vectorize
+from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
+from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import choose_width, one_register
+from weft.codegen.width import WidthChoice, choose_width, one_register
+from weft.graph.loops import loop_forest
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
+from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import clone_function
 from weft.ir.heap import heap_call
-from weft.ir.intrinsics import lifetime_start
+from weft.ir.intrinsics import LANES_ATTRIBUTE, lifetime_start
 from weft.ir.types import I1
 from weft.machine.targets import Isa
+from weft.passes.runner import Runner
 from weft.transform.boscc import Boscc
-from weft.transform.boscc_costs import BosccMode
+from weft.transform.known_numbers import replace_known_numbers
 from weft.transform.narrow_phis import narrow_phis
 from weft.transform.outline_loop import OutlinedLoop, cell_type, outline_loop
 from weft.transform.replace_loop import counter_after, open_preheader, replace_loop
@@ -33,100 +43,143 @@ from weft.transform.single_lane import run_single_lane
 
 
 @dataclass(frozen=True, slots=True)
-class VectorizedLoop:
-    """What became of a loop.
+class LoopPlan:
+    """How the iterations of an outlined loop run.
 
     Parameters
     ----------
+    choice
+        In how many lanes, 1 for iteration after iteration, and why so many.
+    obstacle
+        What stands in the way of more.
+    """
+
+    choice: WidthChoice
+    obstacle: str | None = None
+
+
+@dataclass(slots=True)
+class StripMinedLoop:
+    """A loop as a function that runs ranges of its iterations.
+
+    Parameters
+    ----------
+    outlined
+        The loop and its body.
     chunk
-        The function that runs a range of its iterations (`weft.codegen.chunks`).
-    width
-        Lanes; 1 where the body runs iteration after iteration.
+        Runs a range of iterations (`weft.codegen.chunks`).
+    plan
+        In how many lanes.
+    lane_functions
+        The body for whole lane groups, then for others, until they are vectorized; empty with one lane.
+    has_loops
+        Whether the body has loops.
+    instructions
+        How many instructions it has.
     summary
         How the body was vectorized.
-    obstacle
-        Why it was not.
     """
 
     outlined: OutlinedLoop
     chunk: Function
-    width: int
-    summary: VectorizationSummary | None = None
-    obstacle: str | None = None
+    plan: LoopPlan
+    lane_functions: tuple[Function, ...]
+    has_loops: bool
+    instructions: int
+    summary: VectorizationSummary = field(default_factory=VectorizationSummary)
+
+    @property
+    def width(self) -> int:
+        """In how many lanes it runs."""
+        return self.plan.choice.width
 
 
-def vectorize_loop(
+def strip_mine(
     module: Module,
     loop: ParallelLoop,
     name: str,
     width: int | None,
-    find_math: FindMath,
     isa: Isa,
-    boscc: BosccMode = BosccMode.AUTO,
-) -> VectorizedLoop:
-    """Add the functions `name` and ``name.chunk`` that run a loop's iterations; the loop stays as it is.
+    runner: Runner,
+) -> StripMinedLoop:
+    """Add the functions `name` and ``name.chunk`` that run a loop's iterations; the loop itself stays as it is.
 
-    Without a `width` the cost model chooses one for `isa`. `boscc` says which branches around code that no lane takes
-    there are.
+    Without a `width` the cost model chooses one for `isa`.
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
-    obstacle = _why_in_order(body) if width != 1 else None
-    if width is None and obstacle is None:
-        narrow_phis(body)
-        divergence = _analyze(body, one_register(isa))
-        if prefers_inner_loops(body, divergence):
-            obstacle = "its inner loops run along rows, and are vectorized instead"
-        width = choose_width(divergence, isa).width if obstacle is None else 1
-    if width is None or width == 1 or obstacle is not None:
+    replace_known_numbers(body)
+    narrow_phis(body)
+    plan = plan_loop(module, body, width, isa, runner)
+    lanes, has_loops = plan.choice.width, bool(loop_forest(cfg_of(body).cfg).loops)
+    instructions = sum(1 for _ in body.instructions())
+    if lanes == 1:
         run_single_lane(body)
         body.attributes = INLINED
         chunk = build_chunk(module, outlined, LoopVersions(1, body, None), f"{name}.chunk")
-        return VectorizedLoop(outlined, chunk, 1, obstacle=obstacle)
+        return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions)
     partial = clone_function(body, f"{name}.partial")
     guard_by_lane(module, partial)
-    full, summary = _widen(module, body, width, find_math, Boscc(boscc, isa))
-    masked, _ = _widen(module, partial, width, find_math, Boscc(boscc, isa))
-    chunk = build_chunk(module, outlined, LoopVersions(width, full, masked), f"{name}.chunk")
-    return VectorizedLoop(outlined, chunk, width, summary)
+    for function in (body, partial):
+        function.attributes = (*function.attributes, f'"{LANES_ATTRIBUTE}"="{lanes}"')
+    chunk = build_chunk(module, outlined, LoopVersions(lanes, body, partial), f"{name}.chunk")
+    return StripMinedLoop(outlined, chunk, plan, (body, partial), has_loops, instructions)
 
 
-def _why_in_order(body: Function) -> str | None:
+def plan_loop(module: Module, body: Function, width: int | None, isa: Isa, runner: Runner) -> LoopPlan:
+    """Choose in how many lanes the iterations of a loop run; numbers in them are narrowed then."""
+    obstacle = why_in_order(body) if width != 1 else None
+    if width == 1 or obstacle is not None:
+        return LoopPlan(WidthChoice(1, ""), obstacle)
+    lanes = LaneSpace((width or one_register(isa),))
+    unit = LaneUnit(module, body, lanes, _uniform(body, lanes), isa)
+    if width is None and prefers_inner_loops(body, unit.divergence):
+        return LoopPlan(WidthChoice(1, ""), "its inner loops run along rows, and are vectorized instead")
+    runner.watched_by().run((NARROWING,), unit)
+    return LoopPlan(
+        choose_width(unit.divergence, isa) if width is None else WidthChoice(width, "as asked for")
+    )
+
+
+def why_in_order(body: Function) -> str | None:
+    """Why the iterations of a loop run one after the other; None when they can run in lanes."""
     calls = {name for i in body.instructions() if (name := heap_call(i))}
     if "fail" in calls and "allocate" not in calls:
         return "it raises exceptions: test before the loop"
     if calls:
         return "it allocates arrays, not all small and of constant shape: allocate before the loop"
+    clear_obstacles(body)
     return why_not_vectorized(body)
 
 
-def _analyze(function: Function, width: int) -> Divergence:
-    domain = domain_named("product", (width,))
-    shapes: dict[Value, Shape] = dict.fromkeys(function.args, domain.uniform())
-    return analyze_divergence(function, domain=domain, initial=shapes, width=width)
+def _uniform(function: Function, lanes: LaneSpace) -> dict[Value, Shape]:
+    return dict.fromkeys(function.args, domain_named("product", lanes.extents).uniform())
 
 
-def _widen(
-    module: Module, function: Function, width: int, find_math: FindMath, boscc: Boscc
-) -> tuple[Function, VectorizationSummary]:
-    lanes, isa = LaneSpace((width,)), boscc.isa
-    called = FunctionVectorizer(module, lanes, find_math, isa, boscc)
-    uniform = domain_named("product", lanes.extents).uniform()
-    shapes: dict[Value, Shape] = dict.fromkeys(function.args, uniform)
-    name = f"{function.name}.w{width}"
-    vector, summary = vectorize_function(
-        module, function, lanes, name, shapes, find_math, boscc=boscc, find_simd=called.version, isa=isa
-    )
-    called.finish()
-    vector.linkage.linkage, vector.attributes = "internal", INLINED
-    return vector, summary
+def widen_loop(
+    module: Module, loop: StripMinedLoop, find_math: FindMath, boscc: Boscc, runner: Runner
+) -> dict[str, VectorizationSummary]:
+    """Vectorize the lane functions of a loop in their place; what became of the functions that they call."""
+    lanes = LaneSpace((loop.width,))
+    called = FunctionVectorizer(module, lanes, find_math, boscc.isa, boscc, runner.watched_by())
+    for function in loop.lane_functions:
+        unit = called.unit(function, _uniform(function, lanes), SimdForm(f"{function.name}.w{loop.width}"))
+        vector = vectorize(unit, runner)
+        called.finish()
+        for call in [i for i in loop.chunk.instructions() if i.op == "call" and i.callee is function]:
+            call.replace_operand(function, vector)
+        vector.linkage.linkage, vector.attributes = "internal", INLINED
+        if function is loop.lane_functions[0]:
+            loop.summary = unit.summary
+    loop.lane_functions = ()
+    return called.summaries
 
 
 def run_in_place(
-    module: Module, vectorized: VectorizedLoop, begin: Value | None = None, end: Value | None = None
+    module: Module, mined: StripMinedLoop, begin: Value | None = None, end: Value | None = None
 ) -> None:
     """Let the loop's function call the chunk instead of running the loop: for all iterations, or from begin to end."""
-    parallel, captured = vectorized.outlined.parallel, vectorized.outlined.captured
+    parallel, captured = mined.outlined.parallel, mined.outlined.captured
     function = parallel.loop.header.function
     assert function is not None
     entry = Builder(before=function.entry.instructions[0])
@@ -138,7 +191,7 @@ def run_in_place(
     for slot in slots:
         builder.call(lifetime_start(module), (slot,))
     first, last = begin or const_int(0), end or iterations
-    builder.call(vectorized.chunk, [first, last, *starts, *captured, *slots])
+    builder.call(mined.chunk, [first, last, *starts, *captured, *slots])
     totals: list[Value] = []
     for reduction, slot in zip(parallel.reductions, slots, strict=True):
         part: Value = builder.load(cell_type(reduction), slot)

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from weft.analysis.counted_loops import build_iterations
 from weft.analysis.parallel_loops import ParallelLoop, parallel_loop
 from weft.analysis.parallel_nests import ParallelNest
-from weft.codegen.parallel_loops import VectorizedLoop, run_in_place, vectorize_loop
-from weft.codegen.widen.calls import FindMath
+from weft.codegen.parallel_loops import StripMinedLoop, run_in_place, strip_mine
 from weft.graph.loops import loop_forest
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
 from weft.ir.layout import parse_datalayout
 from weft.machine.targets import Isa
-from weft.transform.boscc_costs import BosccMode
+from weft.passes.runner import Runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,35 +40,34 @@ class Tiling:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorizedNest:
+class StripMinedNest:
     """What became of a nest: the outer loop, run iteration after iteration, and the inner one in it."""
 
-    outer: VectorizedLoop
-    inner: VectorizedLoop
+    outer: StripMinedLoop
+    inner: StripMinedLoop
     tiling: Tiling | None
 
 
-def vectorize_nest(
+def strip_mine_nest(
     module: Module,
     outer: ParallelLoop,
     nest: ParallelNest,
     name: str,
     width: int | None,
-    find_math: FindMath,
     isa: Isa,
-    boscc: BosccMode,
-) -> VectorizedNest:
+    runner: Runner,
+) -> StripMinedNest:
     """Add the functions that run the nest; the inner loop becomes a call, the outer one stays as it is."""
     function = outer.loop.header.function
     assert function is not None
     tiling = _cut(outer, nest) if nest.tiled else None
-    inner = vectorize_loop(module, nest.inner, f"{name}.inner", width, find_math, isa, boscc)
+    inner = strip_mine(module, nest.inner, f"{name}.inner", width, isa, runner)
     if tiling is None:
         run_in_place(module, inner)
     else:
         run_in_place(module, inner, tiling.begin, tiling.end)
     around = _parallel_again(module, function, outer)
-    return VectorizedNest(vectorize_loop(module, around, name, 1, find_math, isa), inner, tiling)
+    return StripMinedNest(strip_mine(module, around, name, 1, isa, runner), inner, tiling)
 
 
 def _cut(outer: ParallelLoop, nest: ParallelNest) -> Tiling:

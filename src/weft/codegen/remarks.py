@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.codegen.memory_remarks import MEMORY_REMARKS
-from weft.codegen.vectorize import VectorizationSummary
+from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.diag.source import SourceSpan
 from weft.ir import BasicBlock, Instruction
@@ -12,12 +12,33 @@ from weft.transform.guard_splitting import GuardSplit
 from weft.transform.merge_groups import GroupMerge
 
 
-def remark_vectorization(log: RemarkLog, kernel: str, reason: str, summary: VectorizationSummary) -> None:
-    """Note width, divergent loops and branches, and each access and call that has no cheap vector form."""
+def remark_vectorization(
+    log: RemarkLog,
+    subject: str,
+    reason: str,
+    summary: VectorizationSummary,
+    what: str = "threads",
+    span: SourceSpan | None = None,
+    behind: str = "",
+) -> None:
+    """Note width, divergent loops and branches, and each access and call that has no cheap vector form.
+
+    Parameters
+    ----------
+    subject
+        The kernel, function or loop.
+    reason
+        Why so many lanes, as words that go on from "runs so many threads at a time, ".
+    what
+        What runs in the lanes.
+    behind
+        What is said behind their number.
+    """
     counts = f"{summary.notes.vector} values are vectors, {summary.notes.scalar} stay scalar"
     log.add(
         RemarkKind.VECTORIZED,
-        f"{kernel} runs {summary.width} threads at a time, {reason}; {counts}",
+        f"{subject} runs {summary.width} {what} at a time{behind}, {reason}; {counts}",
+        span,
         pass_name="widening",
     )
     for loop in summary.loops:

@@ -19,10 +19,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop
 from weft.codegen.run_unit import RunUnit
-from weft.codegen.vectorize import VectorizationSummary
+from weft.codegen.vectorization import VectorizationSummary
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I32, I64
 from weft.transform.merge_groups import GroupMerge
@@ -31,7 +32,7 @@ _ZERO = ConstInt(I64, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class RowKernel:
+class RowKernel(GroupProgram):
     """A kernel widened along a dimension.
 
     Parameters
@@ -59,6 +60,13 @@ class RowKernel:
     dimension: int = 0
     merge: GroupMerge | None = None
     bounds: Function | None = None
+
+    @property
+    def functions(self) -> list[Function]:
+        return [f for f in (self.full, self.partial, self.bounds) if f is not None]
+
+    def run(self, entry: GroupEntry) -> None:
+        run_rows(entry.values, self, entry.begin, entry.end)
 
     @property
     def run_unit(self) -> RunUnit:

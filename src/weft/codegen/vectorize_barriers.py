@@ -17,14 +17,16 @@ from weft.analysis.shapes.lattice import linear_stride
 from weft.codegen.barrier_checks import analyze_group
 from weft.codegen.continuations import GroupContinuations, LaneContinuation
 from weft.codegen.functions import FunctionVectorizer
+from weft.codegen.lane_passes import SimdForm, make_control_uniform
 from weft.codegen.settling import build_settle
-from weft.codegen.vectorize import Observer, VectorizationSummary, make_control_uniform
+from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen import widen_function
 from weft.codegen.widen.representation import scalar_values
 from weft.codegen.widen.widener import WideningNotes
 from weft.ir import Function, Instruction, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.types import I1
+from weft.passes.runner import Runner
 from weft.transform.barriers import BarrierProgram, Continuation, KernelAtBarriers, barriers_of, cut_behind
 from weft.transform.lane_subset import run_for_lanes
 
@@ -36,7 +38,7 @@ def vectorize_at_barriers(
     kernel: Function,
     shapes: Shapes,
     called: FunctionVectorizer,
-    observe: Observer = lambda stage, module: None,
+    runner: Runner | None = None,
     linear: bool = False,
     whole_rows: bool = False,
     before: Divergence | None = None,
@@ -49,6 +51,8 @@ def vectorize_at_barriers(
         Shapes of parameters; the others are uniform.
     called
         The versions of called functions, which gives the lane group too.
+    runner
+        Runs the passes on the whole kernel.
     linear
         Whether lane groups are of consecutive linear numbers.
     whole_rows
@@ -63,9 +67,11 @@ def vectorize_at_barriers(
     """
     lanes = called.lanes
     width = lanes.width
-    summary = VectorizationSummary(width)
+    unit = called.unit(kernel, shapes, SimdForm(kernel.name))
+    unit.known = before
+    summary = unit.summary
     cut_behind(barriers_of(kernel))
-    whole = make_control_uniform(module, kernel, lanes, shapes, summary, observe, called.boscc, before)
+    whole = make_control_uniform(unit, runner)
     objects = [i for i in kernel.instructions() if i.op == "alloca"]
     blocks = list(kernel.blocks)
     split = KernelAtBarriers(module, kernel, width, [i for i in objects if whole.is_uniform_object(i)])

@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.continuations import GroupContinuations, run_continuations
+from weft.codegen.continuations import AT_BARRIERS, GroupContinuations, run_continuations
+from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.ir import ConstInt, Function, Value
 from weft.ir.types import I64
 
 
 @dataclass(frozen=True, slots=True)
-class WarpContinuations:
+class WarpContinuations(GroupProgram):
     """The continuations for lane groups along rows, and those for any."""
 
     along_rows: GroupContinuations
@@ -31,6 +32,14 @@ class WarpContinuations:
     def functions(self) -> list[Function]:
         """The continuations' code."""
         return [*self.along_rows.functions, *self.by_number.functions]
+
+    @property
+    def parameters(self) -> int:
+        return AT_BARRIERS
+
+    def run(self, entry: GroupEntry) -> None:
+        with entry.each_group() as (group, number):
+            run_warps(group, self, entry.arena, entry.frames, entry.error, number)
 
     def arena(self, fixed: int) -> ArenaNeeds:
         """What a work-group needs beside `fixed` bytes, for whichever continuations it runs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.codegen.vectorize import why_not_vectorized
+from weft.codegen.obstacles import why_not_vectorized
 from weft.diag.errors import UnsupportedError
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.diag.source import SourceSpan

@@ -12,37 +12,32 @@ from collections.abc import Mapping
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.entry_guard import guard_by_mask
 from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.vectorize import VectorizationSummary, vectorize_function, why_not_vectorized
-from weft.codegen.widen.calls import FindMath
-from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.lane_passes import LaneUnit, SimdForm
+from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.diag.errors import UnsupportedError
 from weft.diag.source import SourceSpan
-from weft.ir import Function, Module, Value
+from weft.ir import Argument, Function, Value
 from weft.ir.clone import clone_function
 from weft.ir.locations import span_of
-from weft.machine.targets import Isa
-from weft.transform.boscc import Boscc
-from weft.transform.boscc_costs import BosccMode
 from weft.transform.unify_returns import unify_returns
 
 
-def vectorize_whole_function(
-    module: Module,
+def function_unit(
+    called: FunctionVectorizer,
     function: Function,
-    shapes: Mapping[Value, Shape],
-    width: int,
+    shapes: Mapping[Argument, Shape],
     name: str,
-    find_math: FindMath,
-    isa: Isa,
     *,
     masked: bool = False,
     scalar_result: bool = True,
-) -> tuple[Function, VectorizationSummary]:
-    """Add the SIMD version of `function`, which stays as it is, to `module` under `name`.
+) -> LaneUnit:
+    """What is to become the SIMD version of `function`, which stays as it is, under `name`.
 
     Parameters
     ----------
-    module, function
+    called
+        Makes the versions of the functions that it calls.
+    function
         Canonical P-LLVM.
     shapes
         The shapes of the parameters.
@@ -63,23 +58,15 @@ def vectorize_whole_function(
     copy = clone_function(function, f"{name}.lanes", values)
     given = {values[argument]: shape for argument, shape in shapes.items() if argument in values}
     unify_returns(copy)
+    clear_obstacles(copy)
     obstacle = why_not_vectorized(copy)
     if obstacle is not None:
-        del module.functions[copy.name]
+        del called.module.functions[copy.name]
         message = f"{function.name} cannot be vectorized because {obstacle}"
         raise UnsupportedError(message, _span_in(function))
-    lanes = LaneSpace((width,))
     if masked:
-        given[guard_by_mask(copy)] = domain_named("product", lanes.extents).varying(1)
-    boscc = Boscc(BosccMode.AUTO, isa)
-    called = FunctionVectorizer(module, lanes, find_math, isa, boscc)
-    vector, summary = vectorize_function(
-        module, copy, lanes, name, given, find_math,
-        boscc=boscc, find_simd=called.version, isa=isa, scalar_result=scalar_result,
-    )  # fmt: skip
-    called.finish()
-    vector.linkage.linkage = ""
-    return vector, summary
+        given[guard_by_mask(copy)] = domain_named("product", called.lanes.extents).varying(1)
+    return called.unit(copy, given, SimdForm(name, scalar_result=scalar_result))
 
 
 def _span_in(function: Function) -> SourceSpan | None:

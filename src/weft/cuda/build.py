@@ -13,7 +13,7 @@ from weft.frontend.python.types import KernelType
 from weft.ir import Function
 from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
 from weft.options import CompileOptions, Timings
-from weft.pipeline import LoweredKernel, emit_kernel, kernel_assembly, kernel_llvm, lower_kernel
+from weft.passes.lower_kernel import LoweredKernel, emit_kernel, kernel_assembly, kernel_llvm, lower_kernel
 from weft.runtime.array_memory import LARGE
 from weft.target.machine import TargetSpec
 

@@ -27,7 +27,7 @@ from weft.target.once import made_once
 
 if TYPE_CHECKING:
     from weft.check import CheckedLauncher
-    from weft.pipeline import LoweredKernel
+    from weft.passes.lower_kernel import LoweredKernel
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ exception              also a        raised when
 `VerifyError`                        a P-LLVM function breaks a rule of the representation
 `BarrierDivergence`    RuntimeError  a barrier was reached by some threads of a work-group and not by others
 `SanitizerError`       RuntimeError  a kernel run with ``debug=True`` did something undefined
+`PassError`            ValueError    passes asked for in an order in which they cannot run
 `CompileError`         RuntimeError  LLVM, a C compiler or a linker refused what it was given
 `InterpError`          RuntimeError  the interpreter met something without a defined meaning
 `MiscompilationError`  RuntimeError  under ``WEFT_CHECK=1``, a pass changed what a kernel computes
@@ -107,6 +108,10 @@ class IRSyntaxError(WeftError, ValueError):
 
 class VerifyError(WeftError):
     """A P-LLVM function breaks a rule of the representation: a defect of weft, or of IR given to it."""
+
+
+class PassError(WeftError, ValueError):
+    """A pass was not given what it requires, was named that does not exist, or broke its promise."""
 
 
 class BarrierDivergence(WeftError, RuntimeError):

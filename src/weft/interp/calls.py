@@ -16,10 +16,12 @@ from weft.interp.active import ActiveSet
 from weft.interp.byval import copies_of_arguments, local_copy
 from weft.interp.code import Compute
 from weft.interp.faults import FaultKind, span_of
+from weft.interp.lane_functions import run_in_lanes
 from weft.interp.lanes import POISON, LaneValue, choose, filled
 from weft.ir.constants import InlineAsm
 from weft.ir.function import Function
 from weft.ir.instruction import Instruction
+from weft.ir.intrinsics import LANES_ATTRIBUTE
 
 if TYPE_CHECKING:
     from weft.interp.decode import Decoder
@@ -59,6 +61,10 @@ def _refused(i: Instruction, what: str) -> Compute:
 
 def _direct(decoder: Decoder, i: Instruction, callee: Function) -> Compute:
     slots = [decoder.slot(a) for a in i.args]
+    lanes = callee.attribute(LANES_ATTRIBUTE)
+    if lanes is not None:
+        width = int(lanes)
+        return lambda frame: run_in_lanes(frame, callee, width, [frame.env[s] for s in slots], frame.active)
     copies = copies_of_arguments(decoder, i)
 
     def compute(frame: Frame) -> LaneValue | None:

@@ -111,12 +111,16 @@ SHARED_ATTRIBUTE = "weft.shared"
 """Function attribute that lists a kernel's static shared objects: ``bytes:align,bytes:align,...``."""
 
 KERNEL_ATTRIBUTE = "weft.kernel"
+"""Function attribute of kernels."""
+
+LANES_ATTRIBUTE = "weft.lanes"
+"""Function attribute of lane functions: in how many lanes a call of one, which gives nothing, runs."""
+
 SMALL_ARRAYS_ATTRIBUTE = "weft.small.arrays"
 """Marks kernels whose pointer arguments all lead into objects of less than 2 GiB: the launcher sees to that."""
 
 REASSOCIATE_ATTRIBUTE = "weft.reassociate"
 """Marks kernels in which the order of float operations does not matter, atomic ones included."""
-"""Function attribute of kernels."""
 
 
 def declare(module: Module, name: str) -> Function:

@@ -12,8 +12,8 @@ from weft.frontend.python.compile import compile_python
 from weft.frontend.python.components import components
 from weft.frontend.python.types import KernelType
 from weft.jit_options import JitOptions
-from weft.jit_pipeline import LoweredFunction, lower_function
 from weft.options import Timings
+from weft.passes.lower_function import LoweredFunction, lower_function
 from weft.runtime.results import Description, describe_result
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import WHOLE, optimize

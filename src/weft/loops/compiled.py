@@ -25,8 +25,8 @@ from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec
 
 if TYPE_CHECKING:
-    from weft.jit_pipeline import LoweredFunction
     from weft.loops.build import Results
+    from weft.passes.lower_function import LoweredFunction
 
 NO_BLOCKS: Sequence[Block] = ()
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.analysis.shapes import Signature, domain_named, parse_args
-from weft.codegen.remarks import remark_vectorization
-from weft.codegen.whole_function import vectorize_whole_function
 from weft.codegen.width import MAX_WIDTH, one_register
 from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
@@ -21,23 +19,23 @@ from weft.ir import Function, Module
 from weft.ir.layout import parse_datalayout
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
-from weft.ir_pipeline import (
-    VectorizedModule,
-    canonical_module,
-    chosen_function,
-    leave_to_one_lane,
-    vectorize_loops,
-)
 from weft.loops.c_header import c_declaration
 from weft.loops.parameters import global_strides, simd_parameters
 from weft.machine.host import host
 from weft.machine.targets import ISAS, Isa
 from weft.machine.vector_abi import vector_name
+from weft.options import checking
+from weft.passes.adopt import canonical_module, chosen_function
+from weft.passes.declared import PassList
+from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS, ForeignFunctionUnit, ForeignLoopUnit
+from weft.passes.loop_unit import LoopUnit
+from weft.passes.runner import Runner
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
 from weft.target.passes import WHOLE, optimize
 from weft.target.reading import decode_text
-from weft.target.vector_math import math_finder
+from weft.transform.boscc import Boscc
+from weft.transform.boscc_costs import BosccMode
 from weft.transform.scalar_signatures import Origin, version_of
 
 MASKS = ("none", "last")
@@ -180,15 +178,21 @@ def vectorize_ir(
     if width is not None and (not 1 <= width <= MAX_WIDTH or width & (width - 1)):
         raise ArgumentError(f"{width} lanes: the number of lanes is a power of two, at most {MAX_WIDTH}")
     if loop is not None:
-        done = vectorize_loops(module, chosen, loop, width, spec, isa, fastmath=fastmath)
-        return VectorizedIR(function, done.loops, done.remarks, tuple(done.math), done.text, spec, "")
+        unit = ForeignLoopUnit(
+            module, function, spec, isa, width, Boscc(BosccMode.AUTO, isa), Runner(), which=loop, fastmath=fastmath
+        )  # fmt: skip
+        _run(FOREIGN_LOOPS, unit)
+        return VectorizedIR(
+            function, sum(found.mined.width > 1 for found in unit.loops), unit.remarks, tuple(unit.math),
+            write_module(unit.module, plain=True), spec, "",
+        )  # fmt: skip
     if mask not in MASKS:
         raise ArgumentError(f"mask={mask!r}: it is one of {', '.join(MASKS)}")
     lanes = width or one_register(isa)
-    done, vector = _whole_function(module, chosen, parse_args(args), lanes, mask == "last", name, spec, isa)
+    made = _whole_function(module, chosen, parse_args(args), lanes, mask == "last", name, spec, isa)
     return VectorizedIR(
-        vector.name, 0, done.remarks, tuple(done.math), write_module(module, plain=True), spec,
-        c_declaration(vector),
+        made.simd_name, 0, made.remarks, tuple(made.math), write_module(made.module, plain=True), spec,
+        c_declaration(made.simd),
     )  # fmt: skip
 
 
@@ -201,7 +205,7 @@ def _whole_function(
     name: str | None,
     spec: TargetSpec,
     isa: Isa,
-) -> tuple[VectorizedModule, Function]:
+) -> ForeignFunctionUnit:
     version, origins = version_of(module, function.name) or (
         function,
         [Origin(i) for i in range(len(function.args))],
@@ -213,20 +217,24 @@ def _whole_function(
     if name in module.functions:
         raise ArgumentError(f"the module has a function {name} already", hint="give another name")
     wanted = signature.result.kind if signature.result is not None else None
-    result = VectorizedModule(module)
-    find_math = math_finder(result.math, spec)
-    vector, summary = vectorize_whole_function(
-        module, version, parameters.shapes, width, name, find_math, isa,
-        masked=masked, scalar_result=wanted != "T",
+    unit = ForeignFunctionUnit(
+        module, version.name, spec, isa, width, Boscc(BosccMode.AUTO, isa), Runner(), shapes=parameters.shapes,
+        simd_name=name, masked=masked, scalar_result=wanted != "T", subject=function.name,
     )  # fmt: skip
-    if wanted == "U" and vector.fn_type.result.is_vector:
+    _run(FOREIGN_FUNCTIONS, unit)
+    if wanted == "U" and unit.simd.fn_type.result.is_vector:
         raise ArgumentError(f"the result of {function.name} differs from lane to lane, and is not uniform")
-    remark_vectorization(result.remarks, function.name, "as asked for", summary)
     if version is not function:
         version.linkage.linkage = "internal"
-    leave_to_one_lane(module)
     verify(module)
-    return result, vector
+    return unit
+
+
+def _run(passes: PassList, unit: LoopUnit) -> None:
+    """Run a list of passes, and verify what it leaves."""
+    unit.runner.strict = checking()
+    unit.runner.run(passes, unit)
+    verify(unit.module)
 
 
 def _target(name: str) -> tuple[TargetSpec, Isa]:

@@ -19,13 +19,16 @@ _BINARY = frozenset({"add", "sub", "and", "or", "xor", "fadd", "fsub"})
 _CHOSEN = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
 
 
-def make_group_atomics_plain(function: Function, layout: DataLayout) -> None:
+def make_group_atomics_plain(function: Function, layout: DataLayout) -> bool:
     """Replace the atomic operations of `function` on shared memory, as far as plain instructions do the same."""
-    for instruction in list(function.instructions()):
-        if instruction.op == "atomicrmw" and _is_own(instruction, "ordering"):
-            _replace_update(instruction, layout)
-        elif instruction.op == "cmpxchg" and _is_own(instruction, "success"):
-            _replace_exchange(instruction, layout)
+    own = [
+        i
+        for i in function.instructions()
+        if (i.op == "atomicrmw" and _is_own(i, "ordering")) or (i.op == "cmpxchg" and _is_own(i, "success"))
+    ]
+    for instruction in own:
+        (_replace_update if instruction.op == "atomicrmw" else _replace_exchange)(instruction, layout)
+    return bool(own)
 
 
 def _is_own(atomic: Instruction, ordering: str) -> bool:

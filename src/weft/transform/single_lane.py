@@ -18,12 +18,15 @@ _OWN_VALUE = (
 _ONE_BIT = ("weft.ballot", "weft.ballot.i32", "weft.popcount")
 
 
-def run_single_lane(function: Function) -> None:
-    """Replace the lane intrinsics that `function` calls."""
+def run_single_lane(function: Function) -> bool:
+    """Replace the lane intrinsics that `function` calls; whether there were any."""
+    changed = False
     for call in [i for i in function.instructions() if i.callee_name in INTRINSICS]:
         value = _alone(call)
         if value is not None:
             replace_and_erase(call, value)
+            changed = True
+    return changed
 
 
 def _alone(call: Instruction) -> Value | None:

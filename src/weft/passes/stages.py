@@ -1,14 +1,19 @@
-"""The programs between the passes of the pipeline, kept so that `weft.check` can run and compare them."""
+"""The programs between the passes, kept so that `weft.check` can run and compare them.
+
+A `StageLog` is a watcher of the runner: it verifies and keeps, and steers nothing. How a program is to be run is what
+the unit says of itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, Protocol
 
 from weft.ir import Module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
+from weft.passes.declared import Pass
 from weft.transform.merge_groups import GroupMerge
 
 
@@ -23,6 +28,10 @@ class Form(Enum):
     """Once for each lane group, as SIMD code; parameters as before, ``tid.x`` that of lane 0."""
     ENTRY = "entry"
     """As the runtime does: with a launch record and a range of groups (`weft.codegen.groups`)."""
+    CALL = "call"
+    """Once, with the arguments of a call; what are lanes in it is its own business."""
+    SLOTS = "slots"
+    """Once, with the address of 8-byte slots, and where results go (`weft.codegen.slots`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,50 +119,47 @@ class Stage:
     box: tuple[int, ...] | None = None
 
 
+class Staged(Protocol):
+    """A unit that says how its program is run."""
+
+    @property
+    def module(self) -> Module:
+        """The program."""
+        ...
+
+    def stage(self, name: str, text: str) -> Stage | None:
+        """How the program behind the pass `name` is run; None if it is none that can be run."""
+        ...
+
+
 @dataclass(slots=True)
 class StageLog:
-    """Verifies and keeps the program after each pass; does nothing unless `active`.
+    """Verifies and keeps the program after each pass on a unit.
 
-    `linear`, `rows` and `box` say of which threads lane groups are (`Stage`).
+    Parameters
+    ----------
+    unit
+        Says how its program is run. The passes that the log is told of may be on parts of it.
+    stages
+        What has been kept.
     """
 
-    active: bool
+    unit: Staged
     stages: list[Stage] = field(default_factory=list)
-    linear: bool = False
-    rows: Rows | None = None
-    box: tuple[int, ...] | None = None
 
-    def add(self, name: str, module: Module, kernel: Version, width: int = 0) -> None:
-        """Note that the pass `name` has produced `module`, in which `kernel` runs all threads.
+    def __call__(self, done: Pass[Any], unit: Any) -> None:
+        """Keep the program.
 
         Raises
         ------
         VerifyError
             It is not a valid program.
         """
-        if self.active:
-            verify(module)
-            text = write_module(module)
-            stage = Stage(name, text, kernel, kernel.function, None, width, self.linear)
-            self.stages.append(replace(stage, box=self.box if width else None))
+        self.keep(done.name)
 
-    def add_lanes(
-        self, name: str, module: Module, versions: Sequence[Version], changed: int, width: int
-    ) -> None:
-        """Note that a pass worked on one of the `versions`, for whole and, if there are two, for partial lane groups.
-
-        Raises
-        ------
-        VerifyError
-            It is not a valid program.
-        """
-        if self.active:
-            verify(module)
-            full, partial = versions[0], versions[1] if len(versions) > 1 else None
-            if changed:
-                name += " (partial lane groups)"
-            function = versions[changed].function
-            text = write_module(module)
-            self.stages.append(
-                Stage(name, text, full, function, partial, width, self.linear, self.rows, self.box)
-            )
+    def keep(self, name: str) -> None:
+        """Verify and keep the program as it is behind `name`."""
+        verify(self.unit.module)
+        stage = self.unit.stage(name, write_module(self.unit.module))
+        if stage is not None:
+            self.stages.append(stage)

@@ -1,0 +1,96 @@
+"""What a kernel has become: the contract between ways to run a work-group and the entry point around them.
+
+A program is code for threads one by one, for lane groups, rows or boxes of them, or for what is between barriers. The
+entry point (`weft.codegen.groups`) and the launch ask all of them the same things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from weft.codegen.arena import ArenaNeeds
+from weft.codegen.group_values import GroupValues
+from weft.codegen.loops import counted_loop
+from weft.codegen.run_unit import RunUnit
+from weft.ir import Function, Value
+from weft.transform.work_items import WORK_ITEM_PARAMETERS
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEntry:
+    """The entry point while it is built.
+
+    Parameters
+    ----------
+    values
+        Of any work-group, all but its position in the grid.
+    begin, end
+        The groups to run, by linear number.
+    arena, frames
+        Scratch memory: the votes record at its beginning, and what is left behind shared memory.
+    error
+        The error record.
+    """
+
+    values: GroupValues
+    begin: Value
+    end: Value
+    arena: Value
+    frames: Value
+    error: Value
+
+    @contextmanager
+    def each_group(self) -> Iterator[tuple[GroupValues, Value]]:
+        """Build the loop over the groups; yields each, and its linear number."""
+        builder, (columns, rows, _) = self.values.builder, self.values.groups
+        with counted_loop(builder, self.values.function, self.begin, self.end, "group") as number:
+            x = builder.binary("urem", number, columns)
+            rest = builder.binary("udiv", number, columns)
+            y = builder.binary("urem", rest, rows)
+            z = builder.binary("udiv", rest, rows)
+            yield replace(self.values, group=[x, y, z]), number
+
+
+class GroupProgram(Protocol):
+    """Code that runs work-groups."""
+
+    @property
+    def functions(self) -> list[Function]:
+        """What the entry point calls."""
+        ...
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters these have behind those of the kernel itself."""
+        return len(WORK_ITEM_PARAMETERS)
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The source line of each barrier, numbered from 1."""
+        return ()
+
+    @property
+    def run_unit(self) -> RunUnit:
+        """How groups are handed out."""
+        return RunUnit()
+
+    @property
+    def row_multiple(self) -> int:
+        """It is for work-groups whose rows have a multiple of so many threads."""
+        return 1
+
+    @property
+    def barrier_width(self) -> int:
+        """Threads of a lane group if it has barriers, so that smaller work-groups may have versions; else 0."""
+        return 0
+
+    def arena(self, fixed: int) -> ArenaNeeds:
+        """The scratch memory of a worker, `fixed` bytes included."""
+        return ArenaNeeds(fixed)
+
+    def run(self, entry: GroupEntry) -> None:
+        """Build what runs the groups."""
+        ...

@@ -1,0 +1,274 @@
+"""The region vectorizer as a list of passes: a function for one thread becomes one for W threads in SIMD lanes.
+
+The chain (Moll, ch. 3): divergence analysis; divergent loops made uniform; partial linearization with masks; analysis
+again, of what is now control-uniform; widening. Each link is P-LLVM that the interpreter runs. Kernels, bodies of
+parallel loops, functions of other compilers and whatever these call go through the same list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from weft.analysis.divergence import Divergence, analyze_divergence
+from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.obstacles import why_not_vectorized
+from weft.codegen.statistics import memory_statistics
+from weft.codegen.vectorization import VectorizationSummary
+from weft.codegen.widen import widen_function
+from weft.codegen.widen.calls import FindMath
+from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.widen.simd_calls import FindSimd
+from weft.graph.loops import loop_forest
+from weft.ir import Argument, BasicBlock, Function, Module, Value
+from weft.ir.cfg_edit import remove_dead_instructions
+from weft.ir.cfg_view import cfg_of
+from weft.machine.targets import Isa
+from weft.passes.declared import Fact, Meaning, Pass
+from weft.passes.runner import Runner
+from weft.transform.boscc import Boscc, BosccResult, insert_wanted
+from weft.transform.boscc_costs import BosccMode
+from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
+from weft.transform.linearize import linearize
+from weft.transform.narrowing import narrow_varying
+from weft.transform.nest_selects import nest_selects
+from weft.transform.unify_conditions import unify_conditions
+
+
+@dataclass(frozen=True, slots=True)
+class SimdForm:
+    """What a function is to look like as SIMD code.
+
+    Parameters
+    ----------
+    name
+        Its name, unless it goes `into` a declaration.
+    into
+        The declaration that becomes it; its type says whether the result is one for all lanes.
+    entry_mask
+        The parameter that says which lanes the function is called for, if it may be a part of them.
+    scalar_result
+        Whether a uniform result is returned as one value, not as a vector.
+    """
+
+    name: str
+    into: Function | None = None
+    entry_mask: Argument | None = None
+    scalar_result: bool = True
+
+
+@dataclass(slots=True)
+class LaneUnit:
+    """A function, and the lanes that are to run it: what the passes of this list work on.
+
+    Parameters
+    ----------
+    module, function
+        Canonical P-LLVM: loop-simplified, loop-closed, one return, no barrier unless it is to be split there. Widening
+        puts the SIMD function in the place of `function`.
+    lanes
+        The lane group.
+    shapes
+        Shapes of parameters; the others are uniform.
+    isa
+        What the code is for.
+    find_math, find_simd
+        Find vector math functions, and versions of called functions.
+    boscc
+        Where uniform branches go around what divergent ones guard; None for nowhere.
+    form
+        What the SIMD function is to look like.
+    summary
+        What became of it so far.
+    known
+        Its divergence as it is now, where that has been found.
+    uniform
+        Blocks whose branches were found uniform before anything was changed.
+    leaving
+        Blocks on what were divergent exits of loops.
+    branches
+        The branches with the gadgets that were put in.
+    rewritten
+        Whether the control flow is another than that of the function as it was.
+    """
+
+    module: Module
+    function: Function
+    lanes: LaneSpace
+    shapes: Mapping[Value, Shape]
+    isa: Isa
+    find_math: FindMath = lambda name, lanes: None
+    find_simd: FindSimd = lambda function, signature: None
+    boscc: Boscc | None = None
+    form: SimdForm = field(default_factory=lambda: SimdForm(""))
+    summary: VectorizationSummary = field(default_factory=VectorizationSummary)
+    known: Divergence | None = None
+    uniform: Collection[BasicBlock] | None = None
+    leaving: Collection[BasicBlock] = ()
+    branches: BosccResult | None = None
+    rewritten: bool = False
+
+    @property
+    def divergence(self) -> Divergence:
+        """The divergence of the function as it is now."""
+        if self.known is None:
+            domain = domain_named("product", self.lanes.extents)
+            self.known = analyze_divergence(
+                self.function, domain=domain, initial=self.shapes, width=self.lanes.width
+            )
+        return self.known
+
+    def is_uniform_branch(self, block: BasicBlock) -> bool:
+        """Whether all lanes that leave the block leave it by the same edge."""
+        return block in (self.uniform or ()) or not self.divergence.is_divergent_branch(block)
+
+
+def _has_uniform_loops(unit: LaneUnit) -> bool:
+    view = cfg_of(unit.function)
+    loops = loop_forest(view.cfg).loops
+    exiting = {b for loop in loops for b in loop.blocks if not set(view.cfg.succs[b]) <= set(loop.blocks)}
+    return all(unit.is_uniform_branch(view.blocks[b]) for b in exiting)
+
+
+VECTORIZABLE = Fact(
+    "vectorizable",
+    "reducible control flow, one return, scalar values",
+    lambda unit: why_not_vectorized(unit.function) is None,
+)
+UNIFORM_LOOPS = Fact(
+    "free of divergent loops", "threads that enter a loop together leave it together", _has_uniform_loops
+)
+CONTROL_UNIFORM = Fact("control-uniform", "no branch is divergent, blocks that run for a part have a mask")
+
+
+def _narrow(unit: LaneUnit) -> bool:
+    if not narrow_varying(unit.function, unit.divergence):
+        return False
+    unit.known = None
+    return True
+
+
+def _make_loops_uniform(unit: LaneUnit) -> bool:
+    before, summary = unit.divergence, unit.summary
+    unit.uniform = uniform_branches(unit.function, before)
+    summary.loops = make_loops_uniform(
+        unit.module, unit.function, before, lambda value: not before.shape(value).is_strided
+    )
+    unit.leaving = {block for loop in summary.loops for block in loop.leaving}
+    if not any(loop.divergent or loop.guarded for loop in summary.loops):
+        return False
+    unit.known, unit.rewritten = None, True
+    return True
+
+
+def _insert_gadgets(unit: LaneUnit) -> bool:
+    unit.branches = insert_wanted(
+        unit.module, unit.function, unit.divergence, unit.uniform or (), unit.lanes.width, unit.boscc,
+        unit.leaving,
+    )  # fmt: skip
+    unit.summary.gadgets = unit.branches.gadgets
+    if not unit.branches.gadgets:
+        return False
+    unit.known, unit.rewritten = None, True
+    return True
+
+
+def _linearize(unit: LaneUnit) -> None:
+    branches = unit.branches or BosccResult(unit.divergence, set(unit.uniform or ()))
+    unit.summary.branches = linearize(unit.function, branches)
+    nest_selects(unit.function)
+    remove_dead_instructions(unit.function)
+    unit.rewritten |= unit.summary.branches.folded > 0
+    if unit.rewritten:
+        unit.known = None
+
+
+def _unify_conditions(unit: LaneUnit) -> bool:
+    if not unify_conditions(unit.module, unit.function, unit.divergence):
+        return False
+    unit.known = None
+    return True
+
+
+def _widen(unit: LaneUnit) -> None:
+    source, form = unit.function, unit.form
+    unit.summary.memory = memory_statistics(source, unit.divergence)
+    unit.function, unit.summary.notes = widen_function(
+        unit.module, source, unit.divergence, unit.lanes, form.name, unit.find_math, unit.isa, unit.find_simd,
+        into=form.into, entry_mask=form.entry_mask, scalar_result=form.scalar_result,
+    )  # fmt: skip
+    del unit.module.functions[source.name]
+    unit.known = None
+
+
+NARROWING: Pass[LaneUnit] = Pass(
+    "narrowing",
+    "numbers that differ from lane to lane have 32 bits where they fit",
+    _narrow,
+    optional=True,
+)
+DIVERGENT_LOOPS: Pass[LaneUnit] = Pass(
+    "divergent loops",
+    "threads that enter a loop together leave it together",
+    _make_loops_uniform,
+    Meaning.BOTH,
+    requires=(VECTORIZABLE,),
+    provides=(UNIFORM_LOOPS,),
+    source="Moll, §9.1",
+)
+BOSCC: Pass[LaneUnit] = Pass(
+    "boscc",
+    "uniform branches around what divergent branches guard, where they pay",
+    _insert_gadgets,
+    Meaning.BOTH,
+    requires=(UNIFORM_LOOPS,),
+    provides=(UNIFORM_LOOPS,),
+    optional=True,
+    applies=lambda unit: unit.boscc is not None and unit.boscc.mode is not BosccMode.OFF,
+    source="Moll, §9.2",
+)
+LINEARIZATION: Pass[LaneUnit] = Pass(
+    "linearization",
+    "no divergent branch, masks as block predicates",
+    _linearize,
+    Meaning.BOTH,
+    requires=(UNIFORM_LOOPS,),
+    provides=(CONTROL_UNIFORM,),
+    source="Moll, ch. 8; Karrenberg and Hack, §3",
+)
+CONDITIONS: Pass[LaneUnit] = Pass(
+    "conditions",
+    "branches whose conditions lanes share have one condition, not a vector of them",
+    _unify_conditions,
+    Meaning.BOTH,
+    requires=(CONTROL_UNIFORM,),
+    provides=(CONTROL_UNIFORM,),
+    optional=True,
+    applies=lambda unit: unit.rewritten,
+)
+WIDENING: Pass[LaneUnit] = Pass(
+    "widening",
+    "lanes are elements of vectors; what is uniform or strided stays scalar",
+    _widen,
+    Meaning.SCALAR,
+    requires=(CONTROL_UNIFORM,),
+    source="Moll, ch. 10; Karrenberg and Hack, §3",
+)
+
+LINEAR_LANES = (DIVERGENT_LOOPS, BOSCC, LINEARIZATION, CONDITIONS)
+"""To control-uniform P-LLVM: what widening and the split at barriers need."""
+
+LANES = (*LINEAR_LANES, WIDENING)
+"""To SIMD code."""
+
+
+def vectorize(unit: LaneUnit, runner: Runner | None = None) -> Function:
+    """Put the SIMD version of a unit's function in its place; return it."""
+    (runner or Runner()).run(LANES, unit)
+    return unit.function
+
+
+def make_control_uniform(unit: LaneUnit, runner: Runner | None = None) -> Divergence:
+    """Rewrite a unit's function to control-uniform P-LLVM; return the divergence of the result."""
+    (runner or Runner()).run(LINEAR_LANES, unit)
+    return unit.divergence

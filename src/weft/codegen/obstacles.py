@@ -1,0 +1,33 @@
+"""What keeps a function from being vectorized, and what is cleared away before anyone asks."""
+
+from __future__ import annotations
+
+from weft.codegen.widen.compare_exchange import is_old_value
+from weft.graph.loops import loop_forest
+from weft.ir import ConstInt, Function
+from weft.ir.cfg_view import cfg_of
+from weft.transform.components import take_apart
+from weft.transform.drop_unreachable import drop_unreachable_edges
+
+
+def clear_obstacles(function: Function) -> None:
+    """Drop edges to ``unreachable``, which count as control flow otherwise, and take composite values apart."""
+    drop_unreachable_edges(function)
+    take_apart(function)
+
+
+def why_not_vectorized(function: Function) -> str | None:
+    """Why the function, once it is cleared, has to run lane by lane; None when it can be vectorized."""
+    if not loop_forest(cfg_of(function).cfg).is_reducible:
+        return "its control flow is irreducible"
+    returns = sum(b.terminator.op == "ret" for b in function.blocks)
+    if returns != 1:
+        return f"it has {returns} returns"
+    for instruction in function.instructions():
+        types = [instruction.type, *(v.type for v in instruction.operands)]
+        exchanges = instruction.op == "cmpxchg" or is_old_value(instruction)
+        if any(t.is_vector or t.is_aggregate for t in types) and not exchanges:
+            return "it holds short vectors or aggregates"
+        if instruction.op == "alloca" and not isinstance(instruction.operands[0], ConstInt):
+            return "it has a stack object of variable size"
+    return None

@@ -1,0 +1,23 @@
+"""What became of a function on its way to SIMD code, for remarks and statistics (Moll, Fig. 13.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from weft.codegen.statistics import MemoryStatistics
+from weft.codegen.widen.widener import WideningNotes
+from weft.transform.boscc import Gadget
+from weft.transform.linearize import LinearizationSummary
+from weft.transform.loop_shape import LoopSummary
+
+
+@dataclass(slots=True)
+class VectorizationSummary:
+    """What the passes did to a function that runs `width` lanes at a time."""
+
+    width: int = 0
+    loops: list[LoopSummary] = field(default_factory=list)
+    gadgets: list[Gadget] = field(default_factory=list)
+    branches: LinearizationSummary = field(default_factory=lambda: LinearizationSummary(0, 0, 0))
+    notes: WideningNotes = field(default_factory=WideningNotes)
+    memory: MemoryStatistics = field(default_factory=MemoryStatistics)

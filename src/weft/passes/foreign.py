@@ -1,0 +1,201 @@
+"""The lists of passes for LLVM IR from any compiler: parallel loops in place, and whole functions.
+
+The result is plain LLVM IR, ready for LLVM's own pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from weft.analysis.loop_promises import LoopPromises, loop_promises
+from weft.analysis.parallel_loops import Obstacle, parallel_loop
+from weft.analysis.shapes import Shape
+from weft.codegen.functions import FunctionVectorizer
+from weft.codegen.lane_passes import LANES, LaneUnit, vectorize
+from weft.codegen.parallel_loops import run_in_place, strip_mine
+from weft.codegen.remarks import remark_vectorization
+from weft.codegen.whole_function import function_unit
+from weft.codegen.widen.lanes import LaneSpace
+from weft.diag.errors import ArgumentError
+from weft.diag.remarks import RemarkKind
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import Argument, Function, Instruction, Module
+from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.layout import parse_datalayout
+from weft.ir.locations import span_of
+from weft.passes.declared import Meaning, Pass, PassList
+from weft.passes.loop_lanes import IN_LANES
+from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.passes.scalar import INVARIANTS, SINGLE_LANE
+from weft.target.vector_math import math_finder
+from weft.transform.hoist_invariants import hoist_invariants
+from weft.transform.stack_addresses import sink_stack_addresses
+
+
+@dataclass(slots=True, kw_only=True)
+class ForeignLoopUnit(LoopUnit):
+    """A function whose parallel loops become SIMD code.
+
+    Parameters
+    ----------
+    which
+        ``outermost``: all outermost loops; ``annotated``: those that metadata asks vector code for; otherwise the name
+        of one loop's header, which is a promise that its iterations are independent.
+    fastmath
+        Whether float sums may be formed in another order.
+    """
+
+    which: str
+    fastmath: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class ForeignFunctionUnit(LoopUnit):
+    """A function for one lane that gets one for W lanes beside it.
+
+    Parameters
+    ----------
+    shapes
+        The shapes of the parameters.
+    simd_name
+        The SIMD function's name.
+    masked
+        Whether it takes a mask as last parameter.
+    scalar_result
+        Whether a uniform result is returned as one value, not as a vector.
+    subject
+        How remarks call the function.
+    """
+
+    shapes: Mapping[Argument, Shape]
+    simd_name: str
+    masked: bool = False
+    scalar_result: bool = True
+    subject: str = ""
+
+    @property
+    def simd(self) -> Function:
+        """The SIMD function."""
+        return self.module.functions[self.simd_name]
+
+
+def _settle_invariants(unit: ForeignLoopUnit) -> None:
+    hoist_invariants(unit.function)
+    sink_stack_addresses(unit.function)
+
+
+def _find_loops(unit: ForeignLoopUnit) -> bool:
+    module, function, which = unit.module, unit.function, unit.which
+    layout = parse_datalayout(module.datalayout)
+    done: set[str] = set()
+    while (chosen := _next_loop(function, which, done)) is not None:
+        view, loop, told = chosen
+        header = view.blocks[loop.header]
+        done.add(header.name)
+        promised = told.parallel or which == header.name
+        reorders = unit.fastmath or told.reorders
+        found = parallel_loop(function, view, loop, layout, promised=promised, reassociate=reorders)
+        if isinstance(found, Obstacle):
+            span = _span(found.at) or _span(header.terminator)
+            message = f"the loop at {header.name} stays scalar: {found.message}"
+            unit.remarks.add(RemarkKind.MISSED, message, span, found.hint, "parallel loops")
+            continue
+        name = _unused(module, f"{function.name}.{header.name}")
+        span = _span(found.loop.exiting.terminator)
+        behind = f", with {len(found.reductions)} reductions" if found.reductions else ""
+        mined = strip_mine(module, found, name, told.width or unit.width, unit.isa, unit.runner)
+        run_in_place(module, mined)
+        unit.loops.append(FoundLoop(mined, span, f"the loop at {header.name}", behind))
+    if which not in ("outermost", "annotated") and which not in done:
+        view = cfg_of(function)
+        headers = [view.blocks[loop.header].name for loop in loop_forest(view.cfg).loops]
+        raise ArgumentError(
+            f"{function.name} has no loop with header {which!r}",
+            hint=f"its loops begin at {', '.join(headers)}" if headers else "it has no loops",
+        )
+    return bool(unit.loops)
+
+
+def _next_loop(function: Function, which: str, done: set[str]) -> tuple[CFGView, Loop, LoopPromises] | None:
+    view = cfg_of(function)
+    for loop, told in _candidates(view, which):
+        if view.blocks[loop.header].name not in done:
+            return view, loop, told
+    return None
+
+
+def _candidates(view: CFGView, which: str) -> Iterator[tuple[Loop, LoopPromises]]:
+    """The loops to be vectorized, outer ones first, with what metadata says of them."""
+    forest = loop_forest(view.cfg)
+    for loop in forest.loops:
+        latch = view.blocks[loop.latches[0]]
+        told = loop_promises(latch, tuple(view.blocks[b] for b in loop.blocks))
+        name = view.blocks[loop.header].name
+        outermost = which == "outermost" and loop.parent is None
+        if name == which or outermost or (which == "annotated" and told.annotated):
+            yield loop, told
+
+
+def _unused(module: Module, name: str) -> str:
+    number, found = 1, name
+    while found in module.functions:
+        number += 1
+        found = f"{name}.{number}"
+    return found
+
+
+def _span(instruction: Instruction | None):
+    return None if instruction is None else span_of(instruction)
+
+
+def _vectorize_function(unit: ForeignFunctionUnit) -> None:
+    assert unit.width is not None
+    called = FunctionVectorizer(
+        unit.module, LaneSpace((unit.width,)), math_finder(unit.math, unit.spec), unit.isa, unit.boscc,
+        unit.runner.watched_by(),
+    )  # fmt: skip
+    part: LaneUnit = function_unit(
+        called,
+        unit.function,
+        unit.shapes,
+        unit.simd_name,
+        masked=unit.masked,
+        scalar_result=unit.scalar_result,
+    )
+    vector = vectorize(part, unit.runner)
+    called.finish()
+    vector.linkage.linkage = ""
+    remark_vectorization(unit.remarks, unit.subject, "as asked for", part.summary, "lanes")
+    for name, summary in called.summaries.items():
+        remark_vectorization(unit.remarks, name, "called once for all of them", summary, "lanes")
+
+
+FUNCTION_INVARIANTS: Pass[ForeignLoopUnit] = Pass(
+    INVARIANTS.name, INVARIANTS.promise, _settle_invariants, requires=INVARIANTS.requires
+)
+LOOPS_IN_PLACE: Pass[ForeignLoopUnit] = Pass(
+    "loops",
+    "each parallel loop runs its iterations lane group by lane group, in its place",
+    _find_loops,
+    source="Moll, §3.1",
+)
+WHOLE_FUNCTION: Pass[ForeignFunctionUnit] = Pass(
+    "function",
+    "the function for one lane has one for W lanes beside it",
+    _vectorize_function,
+    Meaning.SCALAR,
+    parts=LANES,
+    source="Moll, §3.2",
+)
+
+FOREIGN_LOOPS = PassList(
+    "foreign loops",
+    "parallel loops of C, C++ and LLVM IR, in canonical form; LLVM's whole pipeline follows",
+    (FUNCTION_INVARIANTS, LOOPS_IN_PLACE, IN_LANES, SINGLE_LANE),
+)
+FOREIGN_FUNCTIONS = PassList(
+    "foreign functions",
+    "functions of C, C++ and LLVM IR, in canonical form; LLVM's whole pipeline follows",
+    (WHOLE_FUNCTION, SINGLE_LANE),
+)

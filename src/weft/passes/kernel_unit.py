@@ -1,0 +1,153 @@
+"""A kernel on its way through the passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from weft.analysis.divergence import Divergence
+from weft.codegen.arena import ArenaNeeds
+from weft.codegen.dimension import analyze_along
+from weft.codegen.functions import FunctionVectorizer
+from weft.codegen.group_program import GroupProgram
+from weft.codegen.lane_groups import ThreadKernel
+from weft.codegen.vectorization import VectorizationSummary
+from weft.codegen.widen.lanes import LaneSpace
+from weft.diag.remarks import RemarkLog
+from weft.ir import Function, Module
+from weft.options import CompileOptions
+from weft.passes.lane_plan import LaneOrder, LanePlan, Planner, Premises
+from weft.passes.runner import Runner
+from weft.passes.stages import Form, Rows, Stage, Version
+from weft.target.machine import TargetSpec
+from weft.target.vector_math import MathSymbol, math_finder
+from weft.transform.boscc import Boscc
+from weft.transform.boscc_costs import BosccMode
+
+
+@dataclass(slots=True)
+class KernelUnit:
+    """What the passes of the list for kernels work on.
+
+    Parameters
+    ----------
+    module, name
+        The program, and which of its functions is the kernel.
+    options, spec
+        What it is compiled for.
+    runner
+        Runs the passes.
+    remarks
+        What was decided.
+    math
+        Vector math functions the code calls, by symbol.
+
+    Attributes
+    ----------
+    premises
+        What is known of launches.
+    most_lanes
+        For how many lanes there is room on the stack.
+    together
+        Whether all threads of a work-group arrive at each barrier together.
+    order, plan
+        Which threads run in the lanes; None until that is planned.
+    rows
+        How lane groups are cut out of rows, where they are.
+    box_width
+        As `weft.passes.lane_plan.width_below_which_boxes_serve` says.
+    versions, changed
+        The functions that stand for the kernel, for whole and for partial lane groups, and which of them the latest
+        pass worked on.
+    program
+        What the kernel has become.
+    summary
+        What vectorization did; None where it was not.
+    entry, arena
+        The function that the runtime launches, and the scratch memory that it needs.
+    """
+
+    module: Module
+    name: str
+    options: CompileOptions
+    spec: TargetSpec
+    runner: Runner
+    remarks: RemarkLog = field(default_factory=RemarkLog)
+    math: dict[str, MathSymbol] = field(default_factory=dict)
+    premises: Premises = field(default_factory=lambda: Premises(None, None))
+    most_lanes: int = 1
+    together: bool = False
+    order: LaneOrder = field(default_factory=LaneOrder)
+    plan: LanePlan | None = None
+    rows: Rows | None = None
+    box_width: int = 0
+    versions: list[Version] = field(default_factory=list)
+    changed: int = 0
+    program: GroupProgram | None = None
+    summary: VectorizationSummary | None = None
+    entry: str = ""
+    arena: ArenaNeeds = field(default_factory=lambda: ArenaNeeds(0))
+    _kernel: Function | None = None
+    _analyses: dict[tuple[int, int], Divergence] = field(default_factory=dict)
+
+    @property
+    def function(self) -> Function:
+        """The kernel, the last one that there was of its name."""
+        found = self.module.functions.get(self.name)
+        if found is not None:
+            self._kernel = found
+        assert self._kernel is not None
+        return self._kernel
+
+    @property
+    def planner(self) -> Planner:
+        """Chooses the lane groups of the kernel as it is."""
+        return Planner(
+            self.function, self.along, self.options, self.premises, self.spec.isa, self.most_lanes, self.together
+        )  # fmt: skip
+
+    @property
+    def done(self) -> GroupProgram:
+        """What the kernel has become, which may be nothing else than it was."""
+        return self.program or ThreadKernel(self.function)
+
+    def along(self, dimension: int, width: int) -> Divergence:
+        """The kernel's divergence in lane groups of `width` threads along a dimension, 0 for x."""
+        known = self._analyses.get((dimension, width))
+        if known is None:
+            known = self._analyses[dimension, width] = analyze_along(self.function, dimension, width)
+        return known
+
+    def known_along(self, dimension: int, width: int) -> Divergence | None:
+        """The same, if it has been found."""
+        return self._analyses.get((dimension, width))
+
+    def forget(self) -> None:
+        """Note that the kernel is not what it was."""
+        self._analyses.clear()
+
+    def vectorizer(self, lanes: LaneSpace) -> FunctionVectorizer:
+        """Makes the versions of called functions for these lanes."""
+        isa = self.spec.isa
+        boscc = Boscc(BosccMode(self.options.boscc), isa)
+        return FunctionVectorizer(
+            self.module, lanes, math_finder(self.math, self.spec), isa, boscc, self.runner.watched_by()
+        )
+
+    def stage(self, name: str, text: str) -> Stage | None:
+        """How the program is run as it is now."""
+        if self.program is not None and self.versions[0].form is not Form.ENTRY:
+            # Rows, boxes and continuations run in the loops that are to be built around them.
+            return None
+        full, partial = self.versions[0], self.versions[1] if len(self.versions) > 1 else None
+        changed = self.versions[self.changed].function
+        linear = self.order.linear if self.plan is not None else self.premises.linear
+        if self.plan is None or full.form is Form.ENTRY:
+            width = (self.premises.warp or 0) if full.form is Form.THREADS else 0
+            box = self.premises.box if width else None
+            return Stage(name, text, full, changed, None, width, linear, None, box)
+        if self.changed:
+            name += " (partial lane groups)"
+        if partial is None and linear:
+            # Lane groups of consecutive numbers are along rows in some work-groups only.
+            return None
+        return Stage(name, text, full, changed, partial, self.plan.width, linear, self.rows, self.order.box)

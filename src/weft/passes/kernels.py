@@ -1,0 +1,257 @@
+"""The list of passes for kernels: from the P-LLVM of a kernel to the entry point that the runtime launches."""
+
+from __future__ import annotations
+
+from weft.codegen.barrier_checks import check_barriers, remark_kept_values
+from weft.codegen.continuations import GroupContinuations, thread_by_thread
+from weft.codegen.groups import build_group_entry
+from weft.codegen.lane_passes import LANES, NARROWING, LaneUnit
+from weft.codegen.obstacles import clear_obstacles
+from weft.codegen.remarks import remark_rows, remark_vectorization
+from weft.codegen.stack import lanes_with_room, require_room
+from weft.codegen.warps import require_warps
+from weft.codegen.widen.lanes import LaneSpace
+from weft.diag.remarks import RemarkKind
+from weft.ir.intrinsics import asks_for_lanes
+from weft.passes.declared import Meaning, Pass, PassList
+from weft.passes.kernel_unit import KernelUnit
+from weft.passes.lane_plan import Premises, width_below_which_boxes_serve
+from weft.passes.lane_programs import position_shapes, separate_lane_groups, widen_lanes, widen_rounds
+from weft.passes.scalar import (
+    CANONICAL,
+    COMPONENTS,
+    GROUP_ATOMICS,
+    KNOWN_NUMBERS,
+    NARROW_PHIS,
+    SINGLE_LANE,
+)
+from weft.passes.stages import Form, Rows, Version
+from weft.transform.barriers import barriers_of, cut_behind, split_at_barriers
+from weft.transform.guard_splitting import split_guards
+from weft.transform.known_block import know_block
+from weft.transform.lock_step import run_in_lock_step
+from weft.transform.merge_groups import merge_groups
+from weft.transform.work_items import lower_work_items
+
+
+def _has_barriers(unit: KernelUnit) -> bool:
+    return bool(barriers_of(unit.function))
+
+
+def _runs_in_lanes(unit: KernelUnit) -> bool:
+    return unit.plan is not None and unit.plan.width > 1
+
+
+def _lower_work_items(unit: KernelUnit) -> None:
+    unit.most_lanes = lanes_with_room(require_room(unit.module))
+    lower_work_items(unit.module, unit.function)
+    unit.premises = Premises.of(unit.options, asks_for_lanes(unit.module))
+    if unit.premises.block is not None:
+        know_block(unit.function, unit.premises.block)
+    unit.versions = [Version(unit.name, Form.THREADS)]
+
+
+def _check_barriers(unit: KernelUnit) -> None:
+    unit.together = check_barriers(unit.function, unit.remarks)
+
+
+def _may_have_lanes(unit: KernelUnit) -> bool:
+    return unit.premises.warp is not None or (unit.options.width != 1 and unit.most_lanes != 1)
+
+
+def _clear_obstacles(unit: KernelUnit) -> bool:
+    clear_obstacles(unit.function)
+    return False
+
+
+def _order_lanes(unit: KernelUnit) -> bool:
+    kernel, warp = unit.function, unit.premises.warp
+    if warp is not None:
+        require_warps(unit.module, kernel, warp, unit.options.width, unit.most_lanes, unit.remarks)
+    unit.order = unit.planner.order()
+    if unit.order.obstacle is not None:
+        message = f"{kernel.name} runs thread after thread because {unit.order.obstacle}"
+        unit.remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")
+    return False
+
+
+def _has_numbers_to_narrow(unit: KernelUnit) -> bool:
+    order = unit.order
+    if not order.in_lanes or order.box is not None or unit.premises.warp is not None:
+        return False
+    return not order.linear or (_has_barriers(unit) and not order.lock_step)
+
+
+def _narrow(unit: KernelUnit) -> bool:
+    cut_behind(barriers_of(unit.function))
+    width, dimension = unit.planner.analyzed_width(), unit.order.dimension
+    lanes = LaneSpace((width,))
+    part = LaneUnit(
+        unit.module, unit.function, lanes, position_shapes(unit, lanes, unit.function), unit.spec.isa,
+        known=unit.along(dimension, width),
+    )  # fmt: skip
+    if NARROWING.run(part) is False:
+        return False
+    unit.forget()
+    return True
+
+
+def _plan_lanes(unit: KernelUnit) -> bool:
+    unit.plan = unit.planner.plan(unit.order)
+    return False
+
+
+def _cut_rows(unit: KernelUnit) -> bool:
+    kernel, along = unit.function, "xyz"[unit.order.dimension]
+    merge = merge_groups(kernel, along)
+    guards = split_guards(unit.module, kernel, along)
+    remark_rows(unit.remarks, kernel.name, along, merge, guards)
+    unit.rows = Rows(unit.order.dimension, merge, guards.bounds.name if guards else None)
+    unit.forget()
+    # What has changed shows in the program of lane groups, which are cut that way.
+    return False
+
+
+def _run_in_lock_step(unit: KernelUnit) -> bool:
+    run_in_lock_step(unit.module, unit.function)
+    return False
+
+
+def _find_box_width(unit: KernelUnit) -> bool:
+    assert unit.plan is not None
+    merged = unit.rows is not None and unit.rows.merge is not None
+    unit.box_width = width_below_which_boxes_serve(
+        unit.function, unit.plan, unit.premises, unit.options, merged, unit.spec.isa
+    )
+    return False
+
+
+def _run_in_lanes(unit: KernelUnit) -> bool:
+    assert unit.plan is not None
+    called = unit.vectorizer(LaneSpace(unit.plan.extents))
+    widen = widen_rounds if _has_barriers(unit) else widen_lanes
+    unit.program, unit.summary = widen(unit, called)
+    remark_vectorization(unit.remarks, unit.name, unit.plan.choice.reason, unit.summary)
+    if isinstance(unit.program, GroupContinuations):
+        remark_kept_values(unit.program.split, unit.remarks)
+    for name, summary in called.summaries.items():
+        remark_vectorization(unit.remarks, name, "called once for all of them", summary)
+    # The passes that this is made of have been seen one by one.
+    return False
+
+
+def _split_thread_by_thread(unit: KernelUnit) -> bool:
+    unit.program = thread_by_thread(split_at_barriers(unit.module, unit.function))
+    return False
+
+
+def _build_entry(unit: KernelUnit) -> None:
+    entry, unit.arena = build_group_entry(unit.module, unit.function, unit.done, unit.premises.block)
+    for function in unit.module.definitions():
+        if function is not entry:
+            function.linkage.linkage = "internal"
+    unit.entry, unit.versions, unit.changed = entry.name, [Version(entry.name, Form.ENTRY)], 0
+
+
+WORK_ITEMS: Pass[KernelUnit] = Pass(
+    "work items",
+    "ids, sizes and shared memory are parameters",
+    _lower_work_items,
+    source="Karrenberg and Hack, §2.2",
+)
+BARRIERS: Pass[KernelUnit] = Pass(
+    "barriers",
+    "each barrier orders something; it is known whether all threads arrive at each together",
+    _check_barriers,
+    applies=_has_barriers,
+)
+OBSTACLES: Pass[KernelUnit] = Pass(
+    "obstacles",
+    "edges to what is never reached are no control flow",
+    _clear_obstacles,
+    applies=_may_have_lanes,
+)
+LANE_ORDER: Pass[KernelUnit] = Pass(
+    "lane order", "it is planned of which threads lane groups are", _order_lanes
+)
+KERNEL_NARROWING: Pass[KernelUnit] = Pass(
+    NARROWING.name,
+    NARROWING.promise,
+    _narrow,
+    optional=True,
+    applies=_has_numbers_to_narrow,
+)
+LANE_PLAN: Pass[KernelUnit] = Pass("lane plan", "it is planned how many threads they have", _plan_lanes)
+ROWS: Pass[KernelUnit] = Pass(
+    "rows",
+    "groups are merged to rows of threads, guards are the bounds of rows",
+    _cut_rows,
+    applies=lambda unit: unit.plan is not None and unit.plan.in_rows,
+    source="Karrenberg and Hack, §2.2; Moll, Doerfert, Hack, CC 2016",
+)
+LOCK_STEP: Pass[KernelUnit] = Pass(
+    "lock step",
+    "a work-group that is one lane group has no barrier",
+    _run_in_lock_step,
+    Meaning.BOTH,
+    applies=lambda unit: unit.order.lock_step,
+)
+BOX_WIDTH: Pass[KernelUnit] = Pass(
+    "boxes", "it is known for which work-groups boxes of threads are better", _find_box_width
+)
+LANE_GROUPS: Pass[KernelUnit] = Pass(
+    "lane groups",
+    "there is a version for partial lane groups",
+    separate_lane_groups,
+    applies=lambda unit: _runs_in_lanes(unit) and not _has_barriers(unit),
+)
+IN_LANES: Pass[KernelUnit] = Pass(
+    "lanes",
+    "lane groups run as SIMD code; of kernels with barriers each continuation does",
+    _run_in_lanes,
+    Meaning.SCALAR,
+    applies=_runs_in_lanes,
+    parts=LANES,
+    source="Moll, ch. 3; Karrenberg and Hack, §2.3",
+)
+THREAD_BY_THREAD: Pass[KernelUnit] = Pass(
+    "continuations",
+    "threads run one after the other from barrier to barrier",
+    _split_thread_by_thread,
+    Meaning.SCALAR,
+    applies=lambda unit: unit.program is None and _has_barriers(unit),
+    source="Karrenberg and Hack, §2.3",
+)
+GROUP_LOOPS: Pass[KernelUnit] = Pass(
+    "group loops",
+    "the entry point that the runtime launches; barriers are rounds of its loops",
+    _build_entry,
+    Meaning.SCALAR,
+    source="Karrenberg and Hack, §2.2, Fig. 4",
+)
+
+KERNELS = PassList(
+    "kernels",
+    "kernels of any language; LLVM's pipeline without its vectorizers follows",
+    (
+        CANONICAL,
+        COMPONENTS,
+        WORK_ITEMS,
+        KNOWN_NUMBERS,
+        NARROW_PHIS,
+        BARRIERS,
+        OBSTACLES,
+        LANE_ORDER,
+        KERNEL_NARROWING,
+        LANE_PLAN,
+        ROWS,
+        LOCK_STEP,
+        BOX_WIDTH,
+        LANE_GROUPS,
+        IN_LANES,
+        THREAD_BY_THREAD,
+        SINGLE_LANE,
+        GROUP_ATOMICS,
+        GROUP_LOOPS,
+    ),
+)

@@ -1,0 +1,241 @@
+"""Which threads of a work-group run in the lanes: how many, along what, cut out of which rows or boxes.
+
+=============================  =================================================================================
+kernel                         lane groups
+=============================  =================================================================================
+with warp operations           a warp: threads of consecutive linear numbers, or a box of threads where these are one
+for work-groups of one shape   a box of threads of several rows (`weft.codegen.boxes`)
+with barriers                  neighbours along x; narrower ones for smaller work-groups, launched as a version
+without                        neighbours along the dimension that memory wants, of rows that groups may be merged to
+=============================  =================================================================================
+
+Planning only looks: an order first, and a width once numbers are narrowed along it. The passes of
+`weft.passes.kernels` carry it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from weft.analysis.divergence import Divergence
+from weft.codegen.boxes import Block, box_of, choose_box, covers, prefers_boxes, warp_box
+from weft.codegen.dimension import choose_dimension
+from weft.codegen.obstacles import why_not_vectorized
+from weft.codegen.width import WidthChoice, choose_width, choose_width_of_rounds, one_register
+from weft.ir import Function
+from weft.machine.targets import Isa
+from weft.options import CompileOptions
+from weft.runtime.shape import MAX_BLOCK
+from weft.transform.barriers import barriers_of
+from weft.transform.merge_groups import find_merge
+
+Analyses = Callable[[int, int], Divergence]
+"""The divergence of a kernel in lane groups of so many threads (second) along a dimension (first, 0 for x)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """What is known of the launches that the code is for.
+
+    Parameters
+    ----------
+    block
+        The shape of their work-groups; None where any.
+    warp
+        Threads of a warp; None for kernels without warp operations.
+    box
+        The threads of a warp along x, y and z, where they are a box.
+    linear
+        Whether lane groups are of consecutive linear numbers, as the program asks which lane a thread is in.
+    """
+
+    block: Block | None
+    warp: int | None
+    box: tuple[int, ...] | None = None
+    linear: bool = False
+
+    @classmethod
+    def of(cls, options: CompileOptions, asks_for_lanes: bool) -> Premises:
+        """The premises of a kernel, which perhaps asks which lane a thread is in."""
+        if not asks_for_lanes:
+            return cls(options.block, None)
+        box = None
+        if options.block is not None and options.warp is not None:
+            box = warp_box(options.block, options.warp)
+        if box is None:
+            return cls(None, options.warp, linear=True)
+        return cls(options.block, options.warp, box.extents)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneOrder:
+    """Of which threads lane groups are.
+
+    Parameters
+    ----------
+    dimension
+        Along which they are neighbours, 0 for x.
+    linear
+        Whether they are of consecutive linear numbers instead.
+    box
+        Of how many threads along x, y and z they are, where they are boxes.
+    lock_step
+        Whether each work-group is one lane group, which needs no barrier.
+    in_lanes
+        Whether there are lane groups at all; otherwise threads run one after the other.
+    obstacle
+        What stands in the way, if it is not the user's wish.
+    """
+
+    dimension: int = 0
+    linear: bool = False
+    box: tuple[int, ...] | None = None
+    lock_step: bool = False
+    in_lanes: bool = True
+    obstacle: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LanePlan:
+    """How the threads of a kernel run together.
+
+    Parameters
+    ----------
+    order
+        Of which threads lane groups are.
+    choice
+        How many threads they have, and why.
+    in_rows
+        Whether they are cut out of rows of threads, with guards as bounds.
+    """
+
+    order: LaneOrder
+    choice: WidthChoice
+    in_rows: bool = False
+
+    @property
+    def width(self) -> int:
+        """Threads of a lane group."""
+        return self.choice.width
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The same along each dimension of the lane space."""
+        return self.order.box or (self.width,)
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Chooses the lane groups of a kernel with work-item parameters.
+
+    Parameters
+    ----------
+    analyses
+        The kernel's divergence.
+    options, premises, isa
+        What it is compiled for.
+    most_lanes
+        For how many lanes there is room on the stack.
+    together
+        Whether all threads of a work-group arrive at each barrier together.
+    """
+
+    kernel: Function
+    analyses: Analyses
+    options: CompileOptions
+    premises: Premises
+    isa: Isa
+    most_lanes: int
+    together: bool
+
+    def order(self) -> LaneOrder:
+        """Choose of which threads lane groups are."""
+        premises, wanted = self.premises, self.options.width
+        if premises.warp is not None:
+            return LaneOrder(linear=premises.linear, box=premises.box)
+        if wanted == 1 or self.most_lanes == 1:
+            return LaneOrder(in_lanes=False)
+        obstacle = why_not_vectorized(self.kernel)
+        if obstacle is not None:
+            return LaneOrder(in_lanes=False, obstacle=obstacle)
+        if premises.block is not None:
+            return self._order_in_boxes(premises.block)
+        has_barriers = bool(barriers_of(self.kernel))
+        if has_barriers and self.together and self.options.lock_step and (wanted or 0) <= self.most_lanes:
+            return LaneOrder(linear=True, lock_step=True)
+        if has_barriers or premises.linear:
+            return LaneOrder(linear=premises.linear)
+        base = one_register(self.isa)
+        dimension = choose_dimension(self.kernel, lambda d: self.analyses(d, base), base, self.isa)
+        return LaneOrder(dimension)
+
+    def plan(self, order: LaneOrder) -> LanePlan:
+        """Choose how many threads lane groups of this order have."""
+        if self.premises.warp is not None:
+            return LanePlan(order, WidthChoice(self.premises.warp, "as many as a warp"))
+        if not order.in_lanes:
+            return LanePlan(order, WidthChoice(1, ""))
+        if order.box is not None:
+            return LanePlan(order, self._width_of_box(order.box))
+        in_rounds = bool(barriers_of(self.kernel)) and not order.lock_step
+        choice = self._width_of_rounds() if in_rounds else self._width_of_rows(order)
+        if choice.width > self.most_lanes:
+            choice = WidthChoice(self.most_lanes, "whose local arrays there is room for")
+        return LanePlan(order, choice, in_rows=not in_rounds and not order.linear)
+
+    def analyzed_width(self) -> int:
+        """Threads of the lane groups that are looked at before there is a width."""
+        base = one_register(self.isa)
+        return self.options.width or base if barriers_of(self.kernel) else base
+
+    def _order_in_boxes(self, block: Block) -> LaneOrder:
+        """Choose which box of a work-group forms a lane group; if it is all of it, no barrier is left."""
+        wanted = self.options.width
+        if wanted is None:
+            lanes = choose_box(self.kernel, block, self.isa, self.most_lanes, self.together)
+        else:
+            lanes = box_of(block, min(wanted, self.most_lanes))
+        lock_step = self.together and lanes.width > 1 and covers(lanes, block)
+        return LaneOrder(box=lanes.extents, lock_step=lock_step)
+
+    def _width_of_box(self, box: tuple[int, ...]) -> WidthChoice:
+        width, block = 1, self.premises.block or ()
+        for extent in box:
+            width *= extent
+        sides = " by ".join(map(str, box))
+        return WidthChoice(width, f"{sides} of a work-group of {' by '.join(map(str, block))}")
+
+    def _width_of_rows(self, order: LaneOrder) -> WidthChoice:
+        wanted, base = self.options.width, one_register(self.isa)
+        if wanted is not None:
+            return WidthChoice(wanted, "as asked for")
+        # Rows that end with the work-group are not long.
+        if not order.linear and find_merge(self.kernel, "xyz"[order.dimension]) is not None:
+            return choose_width(self.analyses(order.dimension, base), self.isa)
+        return WidthChoice(base, "a register of 32-bit values")
+
+    def _width_of_rounds(self) -> WidthChoice:
+        if self.options.width is not None:
+            return WidthChoice(self.options.width, "as asked for")
+        base = one_register(self.isa)
+        if any(a.is_used for a in self.kernel.args if a.name in ("tid.y", "tid.z")):
+            # Their rows are short, and boxes of threads an answer.
+            return WidthChoice(base, "a register of 32-bit values")
+        return choose_width_of_rounds(self.analyses(0, base), self.isa)
+
+
+def width_below_which_boxes_serve(
+    kernel: Function, plan: LanePlan, premises: Premises, options: CompileOptions, merged: bool, isa: Isa
+) -> int:
+    """Up to rows of how many threads boxes of threads may be better as lane groups; 0 for none.
+
+    `merged` tells that work-groups are merged to long rows.
+    """
+    if plan.width == 1 or options.width is not None or options.block is not None:
+        return 0
+    if premises.warp is not None:
+        return premises.warp
+    if merged:
+        return 0
+    return MAX_BLOCK[0] + 1 if prefers_boxes(kernel, isa) else plan.width

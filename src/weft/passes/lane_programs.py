@@ -1,0 +1,130 @@
+"""Lane groups of a kernel as SIMD code: its threads as they were planned (`weft.passes.lane_plan`), widened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.box_kernel import BoxKernel
+from weft.codegen.boxes import box_shapes, is_whole
+from weft.codegen.continuations import GroupContinuations
+from weft.codegen.entry_guard import guard_by_bits, guard_by_lane
+from weft.codegen.functions import FunctionVectorizer
+from weft.codegen.group_program import GroupProgram
+from weft.codegen.lane_groups import LaneKernel
+from weft.codegen.lane_passes import LaneUnit, SimdForm, vectorize
+from weft.codegen.rows import RowKernel
+from weft.codegen.vectorization import VectorizationSummary
+from weft.codegen.vectorize_barriers import vectorize_at_barriers
+from weft.codegen.warp_continuations import WarpContinuations
+from weft.codegen.widen.lanes import LaneSpace
+from weft.ir import Function, Value
+from weft.ir.clone import clone_function
+from weft.passes.declared import Meaning, Pass
+from weft.passes.kernel_unit import KernelUnit
+from weft.passes.runner import Runner, Watcher
+from weft.passes.stages import Form, StageLog, Version
+from weft.transform.lane_range import guard_by_lane_range
+from weft.transform.linear_ids import number_linearly
+
+
+def position_shapes(unit: KernelUnit, lanes: LaneSpace, function: Function) -> dict[Value, Shape]:
+    """The shapes of the parameters of a version of the kernel that differ from thread to thread."""
+    if unit.order.box is not None:
+        return box_shapes(function, lanes, unit.options.block)
+    domain = domain_named("product", lanes.extents)
+    position = f"tid.{'xyz'[unit.order.dimension]}"
+    return {a: domain.strided(1, 64, lanes.width) for a in function.args if a.name == position}
+
+
+def widen_rounds(
+    unit: KernelUnit, called: FunctionVectorizer
+) -> tuple[GroupContinuations | WarpContinuations, VectorizationSummary]:
+    """Replace a kernel with barriers by its continuations."""
+    module, kernel, lanes, order, options = unit.module, unit.function, called.lanes, unit.order, unit.options
+    by_number = None
+    if order.linear and not options.whole_rows:
+        by_number = clone_function(kernel, f"{kernel.name}.by_number")
+    whole = options.whole_rows
+    if order.box is not None and options.block is not None:
+        whole = is_whole(lanes, options.block)
+    before = unit.known_along(0, lanes.width) if lanes.extents == (lanes.width,) else None
+    unit.versions = [Version(kernel.name, Form.THREADS)]
+    program, summary = vectorize_at_barriers(
+        module, kernel, position_shapes(unit, lanes, kernel), called, _runner(unit, 0),
+        whole_rows=whole, before=before,
+    )  # fmt: skip
+    if by_number is None:
+        return (replace(program, row_multiple=lanes.width) if order.linear else program), summary
+    number_linearly(by_number)
+    other, _ = vectorize_at_barriers(
+        module, by_number, position_shapes(unit, lanes, by_number), called, linear=True
+    )
+    return WarpContinuations(program, other), summary
+
+
+def separate_lane_groups(unit: KernelUnit) -> None:
+    """Give the kernel a version for partial lane groups, where there may be such."""
+    assert unit.plan is not None
+    module, kernel, order = unit.module, unit.function, unit.order
+    unit.versions = [Version(kernel.name, Form.THREADS)]
+    unit.changed = 0
+    if order.box and unit.options.block and is_whole(LaneSpace(order.box), unit.options.block):
+        return
+    partial = clone_function(kernel, f"{kernel.name}.partial")
+    if order.linear:
+        number_linearly(partial)
+        guard_by_lane(module, partial)
+    elif order.box is not None:
+        guard_by_bits(module, partial, unit.plan.width)
+    else:
+        guard_by_lane_range(module, partial)
+    unit.versions.append(Version(partial.name, Form.THREADS))
+
+
+def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProgram, VectorizationSummary]:
+    """Replace the kernel's versions for whole and for partial lane groups by SIMD code."""
+    module, kernel, lanes = unit.module, unit.function, called.lanes
+    vectors: list[Function] = []
+    summaries: list[VectorizationSummary] = []
+    for i, suffix in enumerate(("", ".partial")[: len(unit.versions)]):
+        function = module.functions[unit.versions[i].function]
+        form = SimdForm(f"{kernel.name}.w{lanes.width}{suffix}")
+        part: LaneUnit = called.unit(function, position_shapes(unit, lanes, function), form)
+        vectors.append(vectorize(part, _runner(unit, i)))
+        called.finish()
+        summaries.append(part.summary)
+    full, partial, summary = vectors[0], vectors[1] if len(vectors) > 1 else None, summaries[0]
+    if unit.order.box is not None:
+        return BoxKernel(lanes, full, partial, summary=summary), summary
+    assert partial is not None
+    if unit.rows is None:
+        return LaneKernel(lanes.width, full, partial, summary), summary
+    rows = unit.rows
+    bounds = module.functions[rows.bounds] if rows.bounds else None
+    return RowKernel(lanes.width, full, partial, summary, rows.dimension, rows.merge, bounds), summary
+
+
+def _runner(unit: KernelUnit, index: int) -> Runner:
+    """The runner for passes on one of the versions, of which the log hears what they mean."""
+
+    def seen(watcher: Watcher) -> Watcher:
+        return _VersionLog(unit, index, watcher) if isinstance(watcher, StageLog) else watcher
+
+    return unit.runner.watched_by(*map(seen, unit.runner.watchers))
+
+
+@dataclass(frozen=True, slots=True)
+class _VersionLog:
+    """Tells the log of the kernel of a pass on one of its versions."""
+
+    unit: KernelUnit
+    index: int
+    log: StageLog
+
+    def __call__(self, done: Pass[Any], unit: LaneUnit) -> None:
+        form = Form.LANES if done.meaning is Meaning.SCALAR else Form.THREADS
+        self.unit.versions[self.index] = Version(unit.function.name, form, done.meaning is Meaning.BOTH)
+        self.unit.changed = self.index
+        self.log(done, unit)

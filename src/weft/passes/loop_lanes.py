@@ -1,0 +1,71 @@
+"""The pass that vectorizes the bodies of parallel loops, which the lists for loops share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from weft.codegen.lane_passes import LANES, LaneUnit
+from weft.codegen.parallel_loops import widen_loop
+from weft.codegen.remarks import remark_vectorization
+from weft.diag.remarks import RemarkKind
+from weft.passes.declared import Meaning, Pass
+from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.passes.runner import Runner, Watcher
+from weft.passes.stages import StageLog
+from weft.target.vector_math import math_finder
+
+
+def _run_in_lanes(unit: LoopUnit) -> bool:
+    find_math = math_finder(unit.math, unit.spec)
+    for found in unit.loops:
+        if found.mined.lane_functions:
+            unit.called |= widen_loop(unit.module, found.mined, find_math, unit.boscc, _runner(unit))
+        _remark(unit, found)
+    for name, summary in unit.called.items():
+        remark_vectorization(unit.remarks, name, "called once for all of them", summary)
+    # The passes that this is made of have been seen one by one.
+    return False
+
+
+def _remark(unit: LoopUnit, found: FoundLoop) -> None:
+    mined, subject = found.mined, found.subject
+    if mined.width > 1:
+        remark_vectorization(
+            unit.remarks, subject, mined.plan.choice.reason, mined.summary, "iterations", found.span, found.behind
+        )  # fmt: skip
+        return
+    because = f", because {mined.plan.obstacle}" if mined.plan.obstacle else ""
+    message = f"{subject} runs iteration after iteration{found.behind}{because}"
+    unit.remarks.add(RemarkKind.LANE_BY_LANE, message, found.span, pass_name="parallel loops")
+
+
+def _runner(unit: LoopUnit) -> Runner:
+    def seen(watcher: Watcher) -> Watcher:
+        return _LaneLog(unit, watcher) if isinstance(watcher, StageLog) else watcher
+
+    return unit.runner.watched_by(*map(seen, unit.runner.watchers))
+
+
+@dataclass(frozen=True, slots=True)
+class _LaneLog:
+    """Tells the log of the function of a pass on the body of one of its loops."""
+
+    unit: LoopUnit
+    log: StageLog
+
+    def __call__(self, done: Pass[Any], unit: LaneUnit) -> None:
+        # Widening replaces the lane function first, and its calls behind that: the next stage shows it.
+        if done.meaning is not Meaning.SCALAR:
+            self.log.keep(done.name)
+
+
+IN_LANES: Pass[LoopUnit] = Pass(
+    "lanes",
+    "bodies of parallel loops run as SIMD code, lane group by lane group",
+    _run_in_lanes,
+    Meaning.SCALAR,
+    applies=lambda unit: bool(unit.loops),
+    parts=LANES,
+    source="Moll, §3.1",
+)

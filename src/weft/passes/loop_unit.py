@@ -1,0 +1,91 @@
+"""A function with parallel loops on its way through the passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from weft.codegen.parallel_loops import StripMinedLoop
+from weft.codegen.vectorization import VectorizationSummary
+from weft.diag.remarks import RemarkLog
+from weft.diag.source import SourceSpan
+from weft.ir import Function, Module
+from weft.machine.targets import Isa
+from weft.passes.runner import Runner
+from weft.passes.stages import Form, Stage, Version
+from weft.target.machine import TargetSpec
+from weft.target.vector_math import MathSymbol
+from weft.transform.boscc import Boscc
+
+
+@dataclass(slots=True)
+class FoundLoop:
+    """A loop that is strip-mined, and what remarks are to say of it.
+
+    Parameters
+    ----------
+    mined
+        The loop.
+    span
+        Where it is.
+    subject
+        What it is called: ``this loop``.
+    behind
+        What remarks add, such as "on all cores".
+    """
+
+    mined: StripMinedLoop
+    span: SourceSpan | None
+    subject: str
+    behind: str = ""
+
+
+@dataclass(slots=True)
+class LoopUnit:
+    """What the passes of the lists for parallel loops work on.
+
+    Parameters
+    ----------
+    module, name
+        The program, and the function that is called.
+    spec, isa
+        What it is compiled for.
+    width
+        Lanes of loops that do not ask for others; None lets the cost model choose.
+    boscc
+        Where uniform branches go around what divergent ones guard.
+    runner
+        Runs the passes.
+    remarks
+        What was decided.
+    math
+        Vector math functions the code calls, by symbol.
+    loops
+        The loops that have been strip-mined.
+    called
+        What became of functions that their bodies call, by name.
+    form
+        How the program is run.
+    """
+
+    module: Module
+    name: str
+    spec: TargetSpec
+    isa: Isa
+    width: int | None
+    boscc: Boscc
+    runner: Runner
+    remarks: RemarkLog = field(default_factory=RemarkLog)
+    math: dict[str, MathSymbol] = field(default_factory=dict)
+    loops: list[FoundLoop] = field(default_factory=list)
+    called: dict[str, VectorizationSummary] = field(default_factory=dict)
+    form: Form = Form.CALL
+    oblivious: bool = False
+
+    @property
+    def function(self) -> Function:
+        """The function that is called."""
+        return self.module.functions[self.name]
+
+    def stage(self, name: str, text: str) -> Stage | None:
+        """How the program is run as it is now."""
+        return Stage(name, text, Version(self.name, self.form, self.oblivious), self.name)

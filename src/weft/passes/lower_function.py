@@ -1,0 +1,86 @@
+"""From the P-LLVM of a Python function with parallel loops to LLVM text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from weft.codegen.slots import SlotInterface
+from weft.diag.remarks import RemarkLog
+from weft.ir import Module
+from weft.ir.heap import uses_heap
+from weft.ir.writer import write_module
+from weft.jit_options import JitOptions
+from weft.options import Timings, checking
+from weft.passes.loops import LOOPS, JitUnit
+from weft.passes.runner import Runner, Watcher
+from weft.passes.stages import Stage, StageLog
+from weft.target.machine import TargetSpec
+from weft.target.vector_math import MathSymbol
+from weft.transform.boscc import Boscc
+from weft.transform.boscc_costs import BosccMode
+
+
+@dataclass(slots=True)
+class LoweredFunction:
+    """A function as LLVM text, ready for the final pipeline.
+
+    Parameters
+    ----------
+    text, entry
+        The module, and the function that the runtime calls.
+    parallel
+        Whether it has jobs for the thread pool.
+    heap
+        Whether it allocates.
+    stages
+        The program after each stage, kept only under ``WEFT_CHECK``.
+    """
+
+    text: str
+    entry: str
+    parallel: bool
+    heap: bool
+    timings: Timings
+    math: dict[str, MathSymbol] = field(default_factory=dict)
+    remarks: RemarkLog = field(default_factory=RemarkLog)
+    stages: list[Stage] = field(default_factory=list)
+
+
+def lower_function(
+    module: Module,
+    name: str,
+    interface: SlotInterface,
+    options: JitOptions,
+    spec: TargetSpec,
+    timings: Timings | None = None,
+    watchers: tuple[Watcher, ...] = (),
+) -> LoweredFunction:
+    """Run the passes for functions with parallel loops; `module` is used up.
+
+    `interface` says what its last parameters are.
+
+    Raises
+    ------
+    UnsupportedError
+        A loop over `prange` cannot run in parallel, or the function asks where a thread is; the message says where.
+    CompileError, VerifyError
+        A pass produced an invalid program, which is an error in weft.
+    """
+    timings = timings or Timings()
+    runner = Runner(watchers, strict=checking())
+    boscc = Boscc(BosccMode(options.boscc), spec.isa)
+    unit = JitUnit(
+        module, name, spec, spec.isa, options.width, boscc, runner,
+        interface=interface, if_legal=options.if_legal,
+    )  # fmt: skip
+    log = StageLog(unit)
+    if checking():
+        runner.watchers = (log, *watchers)
+        log.keep("front end")
+    with timings.measure("passes"):
+        runner.run(LOOPS, unit)
+        text = write_module(unit.module, plain=True)
+    timings.move("passes", "llvm", runner.seconds["canonical"])
+    return LoweredFunction(
+        text, unit.name, bool(unit.loops), uses_heap(unit.module), timings, unit.math, unit.remarks, log.stages
+    )  # fmt: skip

@@ -1,0 +1,123 @@
+"""From the P-LLVM of a kernel to LLVM text, and on to code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from weft.codegen.arena import ArenaNeeds
+from weft.codegen.run_unit import RunUnit
+from weft.codegen.vectorization import VectorizationSummary
+from weft.diag.remarks import RemarkLog
+from weft.ir import Module
+from weft.ir.writer import write_module
+from weft.options import CompileOptions, Timings, checking
+from weft.passes.kernel_unit import KernelUnit
+from weft.passes.kernels import KERNELS
+from weft.passes.runner import Runner, Watcher
+from weft.passes.stages import Form, Stage, StageLog, Version
+from weft.target.machine import TargetSpec, emit_assembly, emit_object
+from weft.target.passes import FINAL, optimize
+from weft.target.vector_math import MathSymbol
+
+
+@dataclass(slots=True)
+class LoweredKernel:
+    """A kernel as LLVM text, ready for the final pipeline.
+
+    Parameters
+    ----------
+    text
+        The module.
+    entry
+        The function that the runtime launches.
+    arena
+        Scratch memory that it needs.
+    barrier_lines
+        The source line of each barrier, numbered from 1; for `BarrierDivergence`.
+    math
+        Vector math functions the code calls, by symbol.
+    remarks
+        What was decided on the way.
+    stages
+        The program after each stage, kept only under ``WEFT_CHECK``.
+    run_unit
+        How groups are handed out.
+    barrier_width
+        Threads of a lane group of a kernel with barriers that has versions for smaller work-groups; 0 for others.
+    row_multiple
+        It is for work-groups whose rows have a multiple of so many threads.
+    box_width
+        For work-groups of several rows with fewer threads than this there are versions that run boxes of threads.
+    warp
+        Threads of a warp if the kernel uses warp operations, else 1; boxes have as many, and are warps.
+    summary
+        What vectorization did; None where it was not.
+    """
+
+    text: str
+    entry: str
+    arena: ArenaNeeds
+    barrier_lines: tuple[int, ...]
+    timings: Timings
+    math: dict[str, MathSymbol] = field(default_factory=dict)
+    remarks: RemarkLog = field(default_factory=RemarkLog)
+    stages: list[Stage] = field(default_factory=list)
+    run_unit: RunUnit = field(default_factory=RunUnit)
+    barrier_width: int = 0
+    row_multiple: int = 1
+    box_width: int = 0
+    warp: int = 1
+    summary: VectorizationSummary | None = None
+
+
+def lower_kernel(
+    module: Module,
+    kernel_name: str,
+    options: CompileOptions,
+    spec: TargetSpec,
+    timings: Timings | None = None,
+    watchers: tuple[Watcher, ...] = (),
+) -> LoweredKernel:
+    """Run the passes for kernels; `module` is used up.
+
+    Raises
+    ------
+    UnsupportedError
+        The kernel is outside what weft compiles; the message says where.
+    CompileError, VerifyError
+        A pass produced an invalid program, which is an error in weft.
+    """
+    timings = timings or Timings()
+    runner = Runner(watchers, strict=checking())
+    unit = KernelUnit(module, kernel_name, options, spec, runner)
+    unit.versions = [Version(kernel_name, Form.GRID)]
+    log = StageLog(unit)
+    if checking():
+        runner.watchers = (log, *watchers)
+        log.keep("front end")
+    with timings.measure("passes"):
+        runner.run(KERNELS, unit)
+        text = write_module(unit.module, plain=True)
+    timings.move("passes", "llvm", runner.seconds["canonical"])
+    program, warp = unit.done, unit.premises.warp
+    return LoweredKernel(
+        text, unit.entry, unit.arena, program.lines, timings, unit.math, unit.remarks, log.stages,
+        program.run_unit, program.barrier_width if warp is None else 0, program.row_multiple,
+        unit.box_width, warp or 1, unit.summary,
+    )  # fmt: skip
+
+
+def emit_kernel(lowered: LoweredKernel, spec: TargetSpec) -> bytes:
+    """The kernel's object code."""
+    with lowered.timings.measure("llvm"):
+        return emit_object(lowered.text, spec, FINAL)
+
+
+def kernel_llvm(lowered: LoweredKernel, spec: TargetSpec) -> str:
+    """The kernel as optimized LLVM IR."""
+    return optimize(lowered.text, FINAL, spec.machine)
+
+
+def kernel_assembly(lowered: LoweredKernel, spec: TargetSpec) -> str:
+    """The kernel as assembly."""
+    return emit_assembly(lowered.text, spec, FINAL)

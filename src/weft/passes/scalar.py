@@ -1,0 +1,121 @@
+"""Passes on whole modules and functions for one thread, which several lists share."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from weft.ir import Function, Module
+from weft.ir.layout import parse_datalayout
+from weft.ir.reader import read_module
+from weft.ir.writer import write_module
+from weft.passes.declared import Fact, Meaning, Pass
+from weft.target.machine import TargetSpec
+from weft.target.passes import CANONICAL as CANONICAL_PASSES
+from weft.target.passes import optimize
+from weft.transform.components import take_module_apart
+from weft.transform.group_atomics import make_group_atomics_plain
+from weft.transform.hoist_invariants import hoist_invariants
+from weft.transform.known_numbers import replace_known_numbers
+from weft.transform.narrow_phis import narrow_phis
+from weft.transform.single_lane import run_single_lane
+from weft.transform.stack_addresses import sink_stack_addresses
+
+
+class ScalarUnit(Protocol):
+    """A program for one thread, and what it is compiled for."""
+
+    module: Module
+
+    @property
+    def function(self) -> Function:
+        """The function at hand."""
+        ...
+
+    @property
+    def spec(self) -> TargetSpec:
+        """What it is compiled for."""
+        ...
+
+
+def _is_plain(unit: ScalarUnit) -> bool:
+    return not any(
+        block.predicate is not None
+        or any(i.total or i.guard is not None or i.shadow is not None for i in block)
+        for function in unit.module.definitions()
+        for block in function.blocks
+    )
+
+
+PLAIN = Fact("plain", "no block predicates, shadows, guards or total instructions", _is_plain)
+
+
+def _make_canonical(unit: ScalarUnit) -> None:
+    text = write_module(unit.module, plain=True)
+    unit.module = read_module(optimize(text, CANONICAL_PASSES, unit.spec.machine))
+
+
+def _take_apart(unit: ScalarUnit) -> bool:
+    return take_module_apart(unit.module)
+
+
+def _replace_known_numbers(unit: ScalarUnit) -> bool:
+    return sum(map(replace_known_numbers, unit.module.definitions())) > 0
+
+
+def _narrow_phis(unit: ScalarUnit) -> bool:
+    return sum(map(narrow_phis, unit.module.definitions())) > 0
+
+
+def _settle_invariants(unit: ScalarUnit) -> None:
+    for function in list(unit.module.definitions()):
+        hoist_invariants(function)
+        sink_stack_addresses(function)
+
+
+def _run_single_lane(unit: ScalarUnit) -> bool:
+    return any([run_single_lane(function) for function in unit.module.definitions()])
+
+
+def _make_group_atomics_plain(unit: ScalarUnit) -> bool:
+    layout = parse_datalayout(unit.module.datalayout)
+    return any([make_group_atomics_plain(function, layout) for function in unit.module.definitions()])
+
+
+CANONICAL: Pass[ScalarUnit] = Pass(
+    "canonical",
+    "LLVM's named scalar passes: SSA, simple loops, nothing duplicated",
+    _make_canonical,
+    requires=(PLAIN,),
+    provides=(PLAIN,),
+)
+COMPONENTS: Pass[ScalarUnit] = Pass(
+    "components", "no short vectors, structs or arrays as values", _take_apart, requires=(PLAIN,)
+)
+KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
+    "known numbers",
+    "no number of known sign is asked for it",
+    _replace_known_numbers,
+    requires=(PLAIN,),
+    optional=True,
+)
+NARROW_PHIS: Pass[ScalarUnit] = Pass(
+    "narrow φs", "no φ is wider than its uses", _narrow_phis, requires=(PLAIN,), optional=True
+)
+INVARIANTS: Pass[ScalarUnit] = Pass(
+    "invariants",
+    "what a loop does not change is computed before it, places in stack objects where they are used",
+    _settle_invariants,
+    requires=(PLAIN,),
+)
+SINGLE_LANE: Pass[ScalarUnit] = Pass(
+    "single lane",
+    "what is left of lane operations means what it does in one lane",
+    _run_single_lane,
+    Meaning.SCALAR,
+)
+GROUP_ATOMICS: Pass[ScalarUnit] = Pass(
+    "group atomics",
+    "atomics on shared memory are plain: a work-group runs on one thread of the processor",
+    _make_group_atomics_plain,
+    Meaning.SCALAR,
+)
