@@ -61,7 +61,7 @@ class GroupContinuations(GroupProgram):
         Runs on the lanes that did not arrive at a barrier with others; None where all always do.
     linear
         Whether lane groups are of consecutive linear numbers (`weft.codegen.lane_order`).
-    row_multiple
+    multiple
         Rows of work-groups have a multiple of so many threads.
     in_step
         Whether all threads of a work-group pass the same barriers, and return in the same round.
@@ -72,7 +72,7 @@ class GroupContinuations(GroupProgram):
     split: BarrierProgram
     settle: Function | None = None
     linear: bool = False
-    row_multiple: int = 1
+    multiple: int = 1
     in_step: bool = False
 
     @property
@@ -89,6 +89,10 @@ class GroupContinuations(GroupProgram):
     def functions(self) -> list[Function]:
         """The continuations' code."""
         return [f for part in self.parts for f in (part.full, part.masked) if f is not None]
+
+    @property
+    def row_multiple(self) -> int:
+        return self.multiple
 
     @property
     def barrier_width(self) -> int:

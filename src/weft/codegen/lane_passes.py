@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
-from weft.codegen.obstacles import why_not_vectorized
+from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.codegen.statistics import memory_statistics
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen import widen_function
@@ -29,7 +29,9 @@ from weft.passes.runner import Runner
 from weft.transform.boscc import Boscc, BosccResult, insert_wanted
 from weft.transform.boscc_costs import BosccMode
 from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
+from weft.transform.known_numbers import replace_known_numbers
 from weft.transform.linearize import linearize
+from weft.transform.narrow_phis import narrow_phis
 from weft.transform.narrowing import narrow_varying
 from weft.transform.nest_selects import nest_selects
 from weft.transform.unify_conditions import unify_conditions
@@ -141,6 +143,19 @@ UNIFORM_LOOPS = Fact(
 CONTROL_UNIFORM = Fact("control-uniform", "no branch is divergent, blocks that run for a part have a mask")
 
 
+def _replace_known_numbers(unit: LaneUnit) -> bool:
+    return replace_known_numbers(unit.function) > 0
+
+
+def _narrow_phis(unit: LaneUnit) -> bool:
+    return narrow_phis(unit.function) > 0
+
+
+def _clear_obstacles(unit: LaneUnit) -> None:
+    clear_obstacles(unit.function)
+    unit.known = None
+
+
 def _narrow(unit: LaneUnit) -> bool:
     if not narrow_varying(unit.function, unit.divergence):
         return False
@@ -201,6 +216,15 @@ def _widen(unit: LaneUnit) -> None:
     unit.known = None
 
 
+KNOWN_NUMBERS: Pass[LaneUnit] = Pass(
+    "known numbers", "no number of known sign is asked for it", _replace_known_numbers, optional=True
+)
+NARROW_PHIS: Pass[LaneUnit] = Pass("narrow φs", "no φ is wider than its uses", _narrow_phis, optional=True)
+OBSTACLES: Pass[LaneUnit] = Pass(
+    "obstacles",
+    "edges to what is never reached are no control flow, composite values are taken apart",
+    _clear_obstacles,
+)
 NARROWING: Pass[LaneUnit] = Pass(
     "narrowing",
     "numbers that differ from lane to lane have 32 bits where they fit",
@@ -254,6 +278,9 @@ WIDENING: Pass[LaneUnit] = Pass(
     requires=(CONTROL_UNIFORM,),
     source="Moll, ch. 10; Karrenberg and Hack, §3",
 )
+
+BODIES = (KNOWN_NUMBERS, NARROW_PHIS, OBSTACLES)
+"""On the body of a loop, before its lanes are planned; kernels have the same on their modules."""
 
 LINEAR_LANES = (DIVERGENT_LOOPS, BOSCC, LINEARIZATION, CONDITIONS)
 """To control-uniform P-LLVM: what widening and the split at barriers need."""

@@ -18,8 +18,8 @@ from weft.codegen.combine import combine
 from weft.codegen.entry_guard import guard_by_lane
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.inner_loops import prefers_inner_loops
-from weft.codegen.lane_passes import NARROWING, LaneUnit, SimdForm, vectorize
-from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
+from weft.codegen.lane_passes import BODIES, NARROWING, LaneUnit, SimdForm, vectorize
+from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
@@ -35,8 +35,6 @@ from weft.ir.types import I1
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
 from weft.transform.boscc import Boscc
-from weft.transform.known_numbers import replace_known_numbers
-from weft.transform.narrow_phis import narrow_phis
 from weft.transform.outline_loop import OutlinedLoop, cell_type, outline_loop
 from weft.transform.replace_loop import counter_after, open_preheader, replace_loop
 from weft.transform.single_lane import run_single_lane
@@ -108,8 +106,6 @@ def strip_mine(
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
-    replace_known_numbers(body)
-    narrow_phis(body)
     plan = plan_loop(module, body, width, isa, runner)
     lanes, has_loops = plan.choice.width, bool(loop_forest(cfg_of(body).cfg).loops)
     instructions = sum(1 for _ in body.instructions())
@@ -127,29 +123,33 @@ def strip_mine(
 
 
 def plan_loop(module: Module, body: Function, width: int | None, isa: Isa, runner: Runner) -> LoopPlan:
-    """Choose in how many lanes the iterations of a loop run; numbers in them are narrowed then."""
-    obstacle = why_in_order(body) if width != 1 else None
-    if width == 1 or obstacle is not None:
-        return LoopPlan(WidthChoice(1, ""), obstacle)
+    """Prepare the body of a loop, and choose in how many lanes its iterations run."""
     lanes = LaneSpace((width or one_register(isa),))
     unit = LaneUnit(module, body, lanes, _uniform(body, lanes), isa)
+    runner = runner.watched_by()
+    obstacle = _why_in_order(body)
+    if width == 1 or obstacle is not None:
+        return LoopPlan(WidthChoice(1, ""), obstacle if width != 1 else None)
+    runner.run(BODIES, unit)
+    obstacle = why_not_vectorized(body)
+    if obstacle is not None:
+        return LoopPlan(WidthChoice(1, ""), obstacle)
     if width is None and prefers_inner_loops(body, unit.divergence):
         return LoopPlan(WidthChoice(1, ""), "its inner loops run along rows, and are vectorized instead")
-    runner.watched_by().run((NARROWING,), unit)
+    runner.run((NARROWING,), unit)
     return LoopPlan(
         choose_width(unit.divergence, isa) if width is None else WidthChoice(width, "as asked for")
     )
 
 
-def why_in_order(body: Function) -> str | None:
-    """Why the iterations of a loop run one after the other; None when they can run in lanes."""
+def _why_in_order(body: Function) -> str | None:
+    """What calls keep the iterations of a loop from running in lanes; None for none."""
     calls = {name for i in body.instructions() if (name := heap_call(i))}
     if "fail" in calls and "allocate" not in calls:
         return "it raises exceptions: test before the loop"
     if calls:
         return "it allocates arrays, not all small and of constant shape: allocate before the loop"
-    clear_obstacles(body)
-    return why_not_vectorized(body)
+    return None
 
 
 def _uniform(function: Function, lanes: LaneSpace) -> dict[Value, Shape]:

@@ -16,7 +16,7 @@ from weft.codegen.lane_passes import LaneUnit, SimdForm
 from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.diag.errors import UnsupportedError
 from weft.diag.source import SourceSpan
-from weft.ir import Argument, Function, Value
+from weft.ir import Function, Value
 from weft.ir.clone import clone_function
 from weft.ir.locations import span_of
 from weft.transform.unify_returns import unify_returns
@@ -25,7 +25,7 @@ from weft.transform.unify_returns import unify_returns
 def function_unit(
     called: FunctionVectorizer,
     function: Function,
-    shapes: Mapping[Argument, Shape],
+    shapes: Mapping[Value, Shape],
     name: str,
     *,
     masked: bool = False,

@@ -162,8 +162,8 @@ def vectorize_ir(
     CompileError, IRSyntaxError
         LLVM or clang refuses the source.
     """
-    spec, isa = _target(target)
-    text, file = _read(source, spec, clang_options)
+    spec, isa = target_named(target)
+    text, file = read_source(source, spec, clang_options)
     if shapes and loop is not None:
         raise ArgumentError("shapes of global variables are for whole functions, not for loops")
     module = canonical_module(
@@ -237,7 +237,14 @@ def _run(passes: PassList, unit: LoopUnit) -> None:
     verify(unit.module)
 
 
-def _target(name: str) -> tuple[TargetSpec, Isa]:
+def target_named(name: str) -> tuple[TargetSpec, Isa]:
+    """The target with the name, ``host`` or an instruction set.
+
+    Raises
+    ------
+    ArgumentError
+        There is none.
+    """
     if name == "host":
         return TargetSpec.host(), host().isa
     for isa in ISAS:
@@ -247,8 +254,10 @@ def _target(name: str) -> tuple[TargetSpec, Isa]:
     raise ArgumentError(f"there is no target {name!r}", hint=f"it is host, or one of {known}")
 
 
-def _read(source: str | bytes | Path, spec: TargetSpec, clang_options: Sequence[str]) -> tuple[str, str]:
-    """LLVM's text, and what it is called."""
+def read_source(
+    source: str | bytes | Path, spec: TargetSpec, clang_options: Sequence[str]
+) -> tuple[str, str]:
+    """LLVM's text of a file, of bitcode or as it is given, and what it is called."""
     if isinstance(source, bytes):
         return disassemble(source), "<bitcode>"
     if isinstance(source, str):

@@ -12,7 +12,7 @@ from weft.analysis.loop_promises import LoopPromises, loop_promises
 from weft.analysis.parallel_loops import Obstacle, parallel_loop
 from weft.analysis.shapes import Shape
 from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.lane_passes import LANES, LaneUnit, vectorize
+from weft.codegen.lane_passes import BODIES, LANES, NARROWING, LaneUnit, vectorize
 from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.whole_function import function_unit
@@ -20,7 +20,7 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import ArgumentError
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import Argument, Function, Instruction, Module
+from weft.ir import Function, Instruction, Module, Value
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.layout import parse_datalayout
 from weft.ir.locations import span_of
@@ -68,7 +68,7 @@ class ForeignFunctionUnit(LoopUnit):
         How remarks call the function.
     """
 
-    shapes: Mapping[Argument, Shape]
+    shapes: Mapping[Value, Shape]
     simd_name: str
     masked: bool = False
     scalar_result: bool = True
@@ -178,6 +178,7 @@ LOOPS_IN_PLACE: Pass[ForeignLoopUnit] = Pass(
     "loops",
     "each parallel loop runs its iterations lane group by lane group, in its place",
     _find_loops,
+    parts=(*BODIES, NARROWING),
     source="Moll, §3.1",
 )
 WHOLE_FUNCTION: Pass[ForeignFunctionUnit] = Pass(

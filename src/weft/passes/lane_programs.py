@@ -56,7 +56,7 @@ def widen_rounds(
         whole_rows=whole, before=before,
     )  # fmt: skip
     if by_number is None:
-        return (replace(program, row_multiple=lanes.width) if order.linear else program), summary
+        return (replace(program, multiple=lanes.width) if order.linear else program), summary
     number_linearly(by_number)
     other, _ = vectorize_at_barriers(
         module, by_number, position_shapes(unit, lanes, by_number), called, linear=True

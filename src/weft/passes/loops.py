@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from weft.analysis.loop_promises import loop_promises
 from weft.analysis.parallel_loops import Obstacle, parallel_loop
 from weft.analysis.parallel_nests import parallel_nest
+from weft.codegen.lane_passes import BODIES, NARROWING
 from weft.codegen.parallel_launch import run_in_parallel
 from weft.codegen.parallel_loops import strip_mine
 from weft.codegen.parallel_nests import strip_mine_nest
@@ -142,6 +143,7 @@ PARALLEL_LOOPS: Pass[JitUnit] = Pass(
     "parallel loops",
     "outermost loops over prange are jobs of the thread pool, their bodies run in lanes",
     _find_loops,
+    parts=(*BODIES, NARROWING),
     source="Moll, §3.1",
 )
 ENTRY: Pass[JitUnit] = Pass(

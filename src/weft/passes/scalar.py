@@ -73,12 +73,12 @@ def _settle_invariants(unit: ScalarUnit) -> None:
 
 
 def _run_single_lane(unit: ScalarUnit) -> bool:
-    return any([run_single_lane(function) for function in unit.module.definitions()])
+    return sum(map(run_single_lane, unit.module.definitions())) > 0
 
 
 def _make_group_atomics_plain(unit: ScalarUnit) -> bool:
     layout = parse_datalayout(unit.module.datalayout)
-    return any([make_group_atomics_plain(function, layout) for function in unit.module.definitions()])
+    return sum(make_group_atomics_plain(f, layout) for f in unit.module.definitions()) > 0
 
 
 CANONICAL: Pass[ScalarUnit] = Pass(
