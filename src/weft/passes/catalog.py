@@ -1,0 +1,77 @@
+"""All lists of passes, and passes by name: what ``weft passes`` shows and ``weft opt`` runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from weft.codegen.lane_passes import LANES, NARROWING
+from weft.diag.errors import PassError
+from weft.passes.declared import Pass, PassList
+from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS
+from weft.passes.kernels import KERNELS, WORK_ITEMS
+from weft.passes.loops import LOOPS
+from weft.passes.scalar import (
+    CANONICAL,
+    COMPONENTS,
+    GROUP_ATOMICS,
+    INVARIANTS,
+    KNOWN_NUMBERS,
+    NARROW_PHIS,
+    SINGLE_LANE,
+    ScalarUnit,
+)
+from weft.transform.work_items import lower_work_items
+
+LISTS = (KERNELS, LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS)
+"""What runs for each kind of program."""
+
+
+def _lower_work_items(unit: ScalarUnit) -> None:
+    lower_work_items(unit.module, unit.function)
+
+
+ON_MODULES: tuple[Pass[Any], ...] = (
+    CANONICAL,
+    COMPONENTS,
+    Pass(WORK_ITEMS.name, WORK_ITEMS.promise, _lower_work_items, source=WORK_ITEMS.source),
+    KNOWN_NUMBERS,
+    NARROW_PHIS,
+    INVARIANTS,
+    SINGLE_LANE,
+    GROUP_ATOMICS,
+)
+"""Passes that run on a module by itself."""
+
+ON_LANES: tuple[Pass[Any], ...] = (NARROWING, *LANES)
+"""Passes that run on a function and the lanes that are to run it."""
+
+
+def passes_named(names: Iterable[str]) -> list[Pass[Any]]:
+    """The passes with these names, as they are written in commands.
+
+    Raises
+    ------
+    PassError
+        There is none of a name.
+    """
+    known = {each.flag: each for each in (*ON_MODULES, *ON_LANES)}
+    found: list[Pass[Any]] = []
+    for name in names:
+        each = known.get(name.replace("phis", "φs"))
+        if each is None:
+            raise PassError(
+                f"there is no pass {name!r} that runs by itself", hint=f"there are {', '.join(known)}"
+            )
+        found.append(each)
+    return found
+
+
+def list_named(name: str) -> PassList | None:
+    """The list with this name, as it is written in commands; None if there is none."""
+    return next((each for each in LISTS if each.name.replace(" ", "-") == name), None)
+
+
+def known_names() -> set[str]:
+    """The names of all passes in any list, as they are written in commands."""
+    return {each.flag for passes in LISTS for _, each in passes.walk()}

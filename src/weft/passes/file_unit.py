@@ -1,0 +1,101 @@
+"""A function of a file, on which chosen passes run one by one (``weft opt``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.analysis.shapes import Shape, Signature, domain_named
+from weft.codegen.functions import FunctionVectorizer
+from weft.codegen.lane_passes import LaneUnit, SimdForm
+from weft.codegen.widen.lanes import LaneSpace
+from weft.ir import Function, Module, Value
+from weft.ir.layout import parse_datalayout
+from weft.ir.verifier import verify
+from weft.passes.catalog import ON_LANES
+from weft.passes.declared import Pass
+from weft.passes.runner import Runner
+from weft.report.arguments import initial_shapes
+from weft.target.machine import TargetSpec
+from weft.target.vector_math import MathSymbol, math_finder
+from weft.transform.boscc import Boscc
+from weft.transform.work_items import WORK_ITEM_PARAMETERS
+
+
+@dataclass(slots=True)
+class FileUnit:
+    """What passes that are named one by one work on.
+
+    Parameters
+    ----------
+    module, name
+        The program, and the function at hand.
+    spec
+        What it is compiled for.
+    width
+        Lanes.
+    signature
+        Shapes of its parameters.
+    boscc
+        Where uniform branches go around what divergent ones guard.
+    """
+
+    module: Module
+    name: str
+    spec: TargetSpec
+    width: int
+    signature: Signature
+    boscc: Boscc
+    math: dict[str, MathSymbol] = field(default_factory=dict)
+
+    @property
+    def function(self) -> Function:
+        """The function at hand."""
+        return self.module.functions[self.name]
+
+    def run(self, passes: Sequence[Pass[Any]], runner: Runner) -> None:
+        """Run the passes, and verify what each leaves.
+
+        Raises
+        ------
+        PassError
+            A pass is not given what it requires.
+        """
+        part: LaneUnit | None = None
+        called = self._vectorizer(runner)
+        for each in passes:
+            if each not in ON_LANES:
+                part = None
+                runner.run((each,), self)
+            else:
+                part = part or self._lane_unit(called)
+                runner.run((each,), part)
+                called.finish()
+                self.name = part.function.name
+            verify(self.module)
+
+    def _vectorizer(self, runner: Runner) -> FunctionVectorizer:
+        find_math = math_finder(self.math, self.spec)
+        lanes = LaneSpace((self.width,))
+        return FunctionVectorizer(
+            self.module, lanes, find_math, self.spec.isa, self.boscc, runner.watched_by()
+        )
+
+    def _lane_unit(self, called: FunctionVectorizer) -> LaneUnit:
+        called.module = self.module
+        form = SimdForm(f"{self.name}.w{self.width}")
+        unit = called.unit(self.function, self._shapes(), form)
+        # What came before may have been the passes that rewrite control flow.
+        unit.rewritten = True
+        return unit
+
+    def _shapes(self) -> dict[Value, Shape]:
+        domain = domain_named("product", (self.width,))
+        layout = parse_datalayout(self.module.datalayout)
+        shapes = initial_shapes(self.function, self.signature, domain, layout, {})
+        if len(self.function.args) > len(WORK_ITEM_PARAMETERS):
+            for argument in self.function.args[-len(WORK_ITEM_PARAMETERS) :]:
+                if argument.name == "tid.x":
+                    shapes[argument] = domain.strided(1, 64, self.width)
+        return shapes
