@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from weft.diag.errors import SignatureError
 from weft.fast_math import FastMath, fast_math
-from weft.options import BOSCC_MODES
+from weft.options import BOSCC_MODES, polling
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,15 @@ class JitOptions:
         Branches around what no lane takes: ``off``, ``auto`` (where it is expected to pay) or ``on``.
     if_legal
         Whether a loop over `prange` that is not parallel runs in order, with a remark, instead of being refused.
+    polls
+        Whether loops look for interrupts (`weft.transform.polls`).
     """
 
     fastmath: FastMath = False
     width: int | None = None
     boscc: str = "auto"
     if_legal: bool = False
+    polls: bool = False
 
 
 def jit_options(
@@ -46,4 +49,4 @@ def jit_options(
         raise SignatureError(f"a width of {width!r}", hint="it may be a power of two up to 64, or None")
     if boscc not in BOSCC_MODES:
         raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
-    return JitOptions(fast_math(fastmath), width, boscc, if_legal)
+    return JitOptions(fast_math(fastmath), width, boscc, if_legal, polling())

@@ -16,6 +16,7 @@ from weft.options import Timings
 from weft.runtime.cache import CacheEntry, default_cache
 from weft.runtime.code_key import code_key
 from weft.runtime.heap import Block, heap_symbols
+from weft.runtime.interrupts import interruptible
 from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL, printing
@@ -69,7 +70,7 @@ class CompiledFunction:
         self._slots = slots_of(result)
         self._memory, self._read = result_memory(result), result_reader(result)
         signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-        entry = signature(self._code.address(metadata["entry"]))
+        entry = interruptible(self._code.address(metadata["entry"]), signature)
         self._entry = printing()(entry) if metadata["prints"] else entry
 
     def _load(self) -> tuple[LoadedCode, dict[str, Any]]:

@@ -9,6 +9,7 @@ from weft.codegen.lane_passes import LANES, NARROWING, LaneUnit
 from weft.codegen.obstacles import clear_obstacles
 from weft.codegen.remarks import remark_rows, remark_vectorization
 from weft.codegen.stack import lanes_with_room, require_room
+from weft.codegen.warp_continuations import WarpContinuations
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.remarks import RemarkKind
@@ -31,6 +32,7 @@ from weft.transform.guard_splitting import split_guards
 from weft.transform.known_block import know_block
 from weft.transform.lock_step import run_in_lock_step
 from weft.transform.merge_groups import merge_groups
+from weft.transform.polls import insert_polls
 from weft.transform.work_items import lower_work_items
 
 
@@ -153,6 +155,16 @@ def _build_entry(unit: KernelUnit) -> None:
     unit.entry, unit.versions, unit.changed = entry.name, [Version(entry.name, Form.ENTRY)], 0
 
 
+def _insert_polls(unit: KernelUnit) -> bool:
+    # Where rows or lane groups are all there is in the entry, the pool polls between runs of them.
+    rounds = isinstance(unit.program, (GroupContinuations, WarpContinuations))
+    for function in list(unit.module.definitions()):
+        if rounds or function.name != unit.entry:
+            insert_polls(unit.module, function)
+    # The interpreter, which Python interrupts, runs the program before.
+    return False
+
+
 WORK_ITEMS: Pass[KernelUnit] = Pass(
     "work items",
     "ids, sizes and shared memory are parameters",
@@ -229,6 +241,13 @@ GROUP_LOOPS: Pass[KernelUnit] = Pass(
     Meaning.SCALAR,
     source="Karrenberg and Hack, §2.2, Fig. 4",
 )
+KERNEL_POLLS: Pass[KernelUnit] = Pass(
+    "polls",
+    "loops that may run long look for interrupts",
+    _insert_polls,
+    Meaning.SCALAR,
+    applies=lambda unit: unit.options.polls,
+)
 
 KERNELS = PassList(
     "kernels",
@@ -253,5 +272,6 @@ KERNELS = PassList(
         SINGLE_LANE,
         GROUP_ATOMICS,
         GROUP_LOOPS,
+        KERNEL_POLLS,
     ),
 )

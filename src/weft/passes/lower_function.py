@@ -71,7 +71,7 @@ def lower_function(
     boscc = Boscc(BosccMode(options.boscc), spec.isa)
     unit = JitUnit(
         module, name, spec, spec.isa, options.width, boscc, runner,
-        interface=interface, if_legal=options.if_legal,
+        interface=interface, if_legal=options.if_legal, polls=options.polls,
     )  # fmt: skip
     log = StageLog(unit)
     if checking():

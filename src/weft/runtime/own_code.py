@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from weft.runtime.cache import CacheEntry, cache_key, default_cache
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec, emit_object
 
 
-def own_code(name: str, text: str, symbols: Sequence[str], spec: TargetSpec) -> LoadedCode:
-    """Return the module `text` as code that has `symbols`; `name` tells it apart in the cache."""
+def own_code(
+    name: str, text: str, symbols: Sequence[str], spec: TargetSpec, imports: Mapping[str, int] | None = None
+) -> LoadedCode:
+    """Return the module `text` as code that has `symbols`; `name` tells it apart in the cache.
+
+    `imports` are the addresses of those that it takes from other code of ours.
+    """
     cache = default_cache()
     key = cache_key("own", name, text, *spec.key)
     entry = cache.get(key) if cache else None
@@ -18,6 +23,6 @@ def own_code(name: str, text: str, symbols: Sequence[str], spec: TargetSpec) -> 
         entry = CacheEntry(emit_object(text, spec))
         if cache:
             cache.put(key, entry)
-    code = load_object(entry.code, symbols)
+    code = load_object(entry.code, symbols, imports)
     code.keep_forever()
     return code

@@ -7,7 +7,18 @@ declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
+@weft_interrupt = external global i32
+declare preserve_allcc void @weft_poll() cold
+declare ptr @weft_context()
+declare void @weft_context_make(ptr, ptr, ptr)
+declare i32 @weft_guard(ptr, ptr, ptr, ptr, i32)
+declare i32 @weft_look(ptr)
+declare void @weft_unwind(ptr) noreturn
+
 ${declare_pause}
+
+; How long a caller sleeps at most until it looks whether it is interrupted.
+@watch = internal constant [2 x i64] [i64 0, i64 ${WATCH_NS}]
 
 define internal i64 @now(ptr %spec) {
   %failed = call i32 @clock_gettime(i32 1, ptr %spec)
@@ -21,6 +32,11 @@ define internal i64 @now(ptr %spec) {
 
 define internal void @sleep(ptr %word, i32 %expected) noinline {
   %r = call i64 (i64, ...) @syscall(i64 ${futex}, ptr %word, i32 128, i32 %expected, ptr null, ptr null, i32 0)
+  ret void
+}
+
+define internal void @doze(ptr %word, i32 %expected) noinline {
+  %r = call i64 (i64, ...) @syscall(i64 ${futex}, ptr %word, i32 128, i32 %expected, ptr @watch, ptr null, i32 0)
   ret void
 }
 
@@ -75,8 +91,60 @@ changed:
   ret i1 false
 }
 
+; Between runs.
+define internal void @poll() {
+entry:
+  %flag = load atomic i32, ptr @weft_interrupt monotonic, align 4
+  %quiet = icmp eq i32 %flag, 0
+  br i1 %quiet, label %on, label %look
+look:
+  call preserve_allcc void @weft_poll()
+  br label %on
+on:
+  ret void
+}
+
+; Run all groups of a job on this thread.
+define internal i32 @run_alone(ptr %job, ptr %spec) {
+entry:
+  %ctx.at = getelementptr ptr, ptr %job, i64 1
+  %groups.at = getelementptr i64, ptr %job, i64 2
+  %chunk.at = getelementptr i64, ptr %job, i64 4
+  %fn = load ptr, ptr %job, align 8
+  %ctx = load ptr, ptr %ctx.at, align 8
+  %groups = load i64, ptr %groups.at, align 8
+  %chunk = load i64, ptr %chunk.at, align 8
+  %start = call i64 @now(ptr %spec)
+  br label %run
+run:
+  %begin = phi i64 [ 0, %entry ], [ %end, %next ]
+  %wish = phi i64 [ %chunk, %entry ], [ %ideal, %next ]
+  %since = phi i64 [ %start, %entry ], [ %time, %next ]
+  %partial = urem i64 %wish, %chunk
+  %rounded = sub i64 %wish, %partial
+  %length = call i64 @llvm.umax.i64(i64 %rounded, i64 %chunk)
+  %past = add i64 %begin, %length
+  %end = call i64 @llvm.smin.i64(i64 %past, i64 %groups)
+  %result = call i32 %fn(ptr %ctx, i64 %begin, i64 %end, i32 0)
+  %failed = icmp ne i32 %result, 0
+  %last = icmp eq i64 %end, %groups
+  %over = or i1 %failed, %last
+  br i1 %over, label %done, label %next
+next:
+  call void @poll()
+  %time = call i64 @now(ptr %spec)
+  %elapsed = sub i64 %time, %since
+  %cost = call i64 @llvm.umax.i64(i64 %elapsed, i64 ${ALONE_FLOOR})
+  %scaled = mul i64 %length, ${ALONE_NS}
+  %quotient = udiv i64 %scaled, %cost
+  %ideal = call i64 @llvm.umin.i64(i64 %quotient, i64 ${RUN_LIMIT})
+  br label %run
+done:
+  ret i32 %result
+}
+
 ; Take runs of groups from a slot until none are left.
-define internal void @work(ptr %slot, i32 %worker, ptr %spec) {
+define internal i32 @work(ptr %slot, ptr %spec, i32 %worker) {
 entry:
   %next = getelementptr i8, ptr %slot, i64 ${NEXT}
   %job = getelementptr i8, ptr %slot, i64 ${JOB}
@@ -116,6 +184,7 @@ call:
   %failed = icmp ne i32 %result, 0
   br i1 %failed, label %stop, label %measure
 measure:
+  call void @poll()
   %time = call i64 @now(ptr %spec)
   %elapsed = sub i64 %time, %since
   %cost = call i64 @llvm.umax.i64(i64 %elapsed, i64 ${RUN_FLOOR})
@@ -128,12 +197,23 @@ stop:
   store atomic i64 ${NO_GROUPS}, ptr %next monotonic, align 8
   br label %done
 done:
+  ret i32 0
+}
+
+; Let all who share a launch stop: hand out nothing more, and let them look.
+define internal void @halt(ptr %slot) noinline {
+  %next = getelementptr i8, ptr %slot, i64 ${NEXT}
+  %stop = getelementptr i8, ptr %slot, i64 ${STOP}
+  store atomic i64 ${NO_GROUPS}, ptr %next monotonic, align 8
+  store atomic i32 1, ptr %stop release, align 4
+  %old = atomicrmw add ptr @weft_interrupt, i32 2 seq_cst
   ret void
 }
 
 define i32 @weft_pool_launch(ptr %pool, ptr %job) {
 entry:
   %spec = alloca [2 x i64], align 8
+  %own = alloca [${CONTEXT} x i8], align 16
   %ctx.at = getelementptr ptr, ptr %job, i64 1
   %groups.at = getelementptr i64, ptr %job, i64 2
   %threads.at = getelementptr i64, ptr %job, i64 3
@@ -148,8 +228,13 @@ entry:
   %alone = or i1 %single, %small
   br i1 %alone, label %direct, label %find
 direct:
+  br i1 %small, label %once, label %serial
+once:
   %result = call i32 %fn(ptr %ctx, i64 0, i64 %groups, i32 0)
   ret i32 %result
+serial:
+  %outcome = call i32 @run_alone(ptr %job, ptr %spec)
+  ret i32 %outcome
 find:
   %k = phi i64 [ 0, %entry ], [ %k.next, %occupied ]
   %offset = mul i64 %k, ${SLOT}
@@ -168,8 +253,10 @@ open:
   %next = getelementptr i8, ptr %slot, i64 ${NEXT}
   %copy = getelementptr i8, ptr %slot, i64 ${JOB}
   %status = getelementptr i8, ptr %slot, i64 ${STATUS}
+  %stop = getelementptr i8, ptr %slot, i64 ${STOP}
   store atomic i64 0, ptr %next monotonic, align 8
   store atomic i32 0, ptr %status monotonic, align 4
+  store atomic i32 0, ptr %stop monotonic, align 4
   call void @llvm.memcpy.p0.p0.i64(ptr align 8 %copy, ptr align 8 %job, i64 40, i1 false)
   %others = sub i64 %threads, 1
   %tickets = trunc i64 %others to i32
@@ -177,7 +264,21 @@ open:
   %epoch = getelementptr i8, ptr %pool, i64 ${EPOCH}
   %before = atomicrmw add ptr %epoch, i32 1 seq_cst, align 4
   call void @wake_workers(ptr %pool, i32 %tickets)
-  call void @work(ptr %slot, i32 0, ptr %spec)
+  %outer = call ptr @weft_context()
+  %free = icmp eq ptr %outer, null
+  br i1 %free, label %plain, label %guarded
+plain:
+  %worked = call i32 @work(ptr %slot, ptr %spec, i32 0)
+  br label %close
+guarded:
+  call void @weft_context_make(ptr %own, ptr %outer, ptr %stop)
+  %ended = call i32 @weft_guard(ptr %own, ptr @work, ptr %slot, ptr %spec, i32 0)
+  %unwound = icmp ne i32 %ended, 0
+  br i1 %unwound, label %stopped, label %close
+stopped:
+  call void @halt(ptr %slot)
+  br label %close
+close:
   %closing = atomicrmw and ptr %gate, i32 ${CLOSED} acq_rel, align 4
   %inside = and i32 %closing, ${INSIDE}
   %empty = icmp eq i32 %inside, 0
@@ -199,12 +300,34 @@ doze:
   %last = icmp eq i32 %left, 0
   br i1 %last, label %finish, label %sleep
 sleep:
-  call void @sleep(ptr %gate, i32 %expected)
+  call void @doze(ptr %gate, i32 %expected)
+  br i1 %free, label %linger, label %look
+look:
+  %flag = load atomic i32, ptr @weft_interrupt monotonic, align 4
+  %quiet = icmp eq i32 %flag, 0
+  %word = load atomic i32, ptr %stop monotonic, align 4
+  %stopping = icmp ne i32 %word, 0
+  %wait.on = or i1 %quiet, %stopping
+  br i1 %wait.on, label %linger, label %ask
+ask:
+  %told = call i32 @weft_look(ptr %outer)
+  %interrupted = icmp ne i32 %told, 0
+  br i1 %interrupted, label %interrupt, label %linger
+interrupt:
+  call void @halt(ptr %slot)
   br label %linger
 finish:
   %first = load atomic i32, ptr %status monotonic, align 4
+  %halted = load atomic i32, ptr %stop monotonic, align 4
   store atomic i32 0, ptr %gate monotonic, align 4
   store atomic i32 0, ptr %owned release, align 4
+  %halting = icmp ne i32 %halted, 0
+  br i1 %halting, label %unwind, label %return
+unwind:
+  %old = atomicrmw sub ptr @weft_interrupt, i32 2 seq_cst
+  call void @weft_unwind(ptr %outer)
+  unreachable
+return:
   ret i32 %first
 }
 
@@ -212,6 +335,7 @@ finish:
 define ptr @weft_pool_worker(ptr %pool) {
 entry:
   %spec = alloca [2 x i64], align 8
+  %own = alloca [${CONTEXT} x i8], align 16
   %epoch = getelementptr i8, ptr %pool, i64 ${EPOCH}
   %sleepers = getelementptr i8, ptr %pool, i64 ${SLEEPERS}
   %spin.at = getelementptr i8, ptr %pool, i64 ${SPIN_NS}
@@ -239,7 +363,9 @@ enter:
 join:
   %rest = sub i32 %tickets, 1
   call void @wake_workers(ptr %pool, i32 %rest)
-  call void @work(ptr %slot, i32 %tickets, ptr %spec)
+  %stop = getelementptr i8, ptr %slot, i64 ${STOP}
+  call void @weft_context_make(ptr %own, ptr null, ptr %stop)
+  %worked = call i32 @weft_guard(ptr %own, ptr @work, ptr %slot, ptr %spec, i32 %tickets)
   %leaving = atomicrmw sub ptr %gate, i32 ${INSIDE_ONE} release, align 4
   %others = and i32 %leaving, ${INSIDE}
   %last = icmp eq i32 %others, ${INSIDE_ONE}

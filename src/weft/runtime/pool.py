@@ -1,6 +1,6 @@
 """The thread pool: creating its threads, and calling into its machine code (`weft.runtime.pool_ir`).
 
-A launch is one call through ctypes, which releases the GIL; the calling thread takes part in the work. Any
+A launch is one call through ctypes, without the GIL (`weft.runtime.interrupts` says how Ctrl-C ends it); the calling thread takes part in the work. Any
 number of Python threads may launch at once: a number of launches share the workers, more run on their callers
 alone. After a fork the child has no workers and makes its own. Workers are never joined: they sleep, hold
 nothing of Python's, and their code and memory are never freed, so the interpreter may shut down around them.
@@ -17,6 +17,7 @@ import weakref
 
 from weft.diag.errors import LaunchError
 from weft.machine.host import core_count
+from weft.runtime.interrupts import interrupts, interruptible
 from weft.runtime.own_code import own_code
 from weft.runtime.pool_ir import (
     LAUNCH,
@@ -51,7 +52,8 @@ class Pool:
     def __init__(self, code: LoadedCode) -> None:
         self._worker = code.address(WORKER)
         self.launch_address = code.address(LAUNCH)
-        self._launch = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(self.launch_address)
+        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        self._launch = interruptible(self.launch_address, kind)
         self._reset()
         _pools.add(self)
 
@@ -62,6 +64,8 @@ class Pool:
 
     def launch(self, job: int, threads: int) -> int:
         """Run a job and return its status: 0, or the first that a call of its function returned.
+
+        Raises what a signal handler raises in the meantime, with some groups run in part or not at all.
 
         Parameters
         ----------
@@ -151,4 +155,5 @@ def thread_limit(wanted: int) -> int:
 
 
 def _pool_code(spec: TargetSpec) -> LoadedCode:
-    return own_code("pool", pool_module(spec.triple), (LAUNCH, WORKER), spec)
+    imports = interrupts().pool_symbols
+    return own_code("pool", pool_module(spec.triple), (LAUNCH, WORKER), spec, imports)

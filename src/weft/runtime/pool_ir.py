@@ -15,6 +15,7 @@ fetch lines in pairs):
   + `NEXT`            i64    the first group not handed out
   + `JOB`                    copy of the job
   + `STATUS`          i32    the first status that is not zero
+  + `STOP`            i32    1 when the launch is interrupted
 ====================  =====  ================================================================================
 
 A job is ``{ ptr fn, ptr ctx, i64 groups, i64 threads, i64 chunk }``, where ``fn`` is
@@ -31,6 +32,10 @@ next launch, which is as good.
 adds to the epoch before it reads the sleepers, all sequentially consistent; one of the two sees the other.
 And if one were, the caller would do the work itself.
 
+**Interrupts.** Between runs, and while it waits, each participant looks whether it is to stop
+(`weft.runtime.interrupts`). Each works under a guard. When the caller is interrupted it says so to the others,
+waits until they have left, and unwinds what called it.
+
 **Runs.** Each participant takes runs of groups as long as it measures to fill `RUN_NS`, growing at most
 eightfold at a time, never more than half a fair share of what is left, in multiples of `chunk`.
 """
@@ -39,6 +44,8 @@ from __future__ import annotations
 
 import string
 from pathlib import Path
+
+from weft.runtime.interrupts import CONTEXT
 
 EPOCH = 0
 SLEEPERS = 128
@@ -51,6 +58,7 @@ OWNED = 4
 NEXT = 128
 JOB = 256
 STATUS = JOB + 40
+STOP = JOB + 44
 
 POOL_SIZE = SLOTS + SLOT * SLOT_COUNT
 POOL_ALIGNMENT = 128
@@ -62,6 +70,11 @@ WAITING = 1 << 24
 MAX_THREADS = TICKETS
 
 RUN_NS = 20_000
+
+ALONE_NS = 2_000_000
+"""A run of a launch on one thread: often enough to look for interrupts. The first is one chunk, the next 64 at most."""
+
+WATCH_NS = 100_000_000
 
 _FUTEX_SYSCALL = {"x86_64": 202, "aarch64": 98}
 _PAUSE = {
@@ -102,6 +115,11 @@ def pool_module(triple: str) -> str:
         # A ticket less and a participant more, in one addition.
         JOIN=INSIDE_ONE - 1,
         CLOSED=~TICKETS & 0xFFFFFFFF,
+        STOP=STOP,
+        CONTEXT=CONTEXT,
+        WATCH_NS=WATCH_NS,
+        ALONE_NS=ALONE_NS,
+        ALONE_FLOOR=ALONE_NS // 64,
         RUN_NS=RUN_NS,
         RUN_FLOOR=RUN_NS // 8,
         RUN_LIMIT=1 << 40,

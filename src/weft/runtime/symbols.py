@@ -7,15 +7,16 @@ from typing import Any
 
 from weft.machine.host import host
 from weft.machine.vecmath_load import find_function
+from weft.runtime.interrupts import interrupt_symbols
 from weft.runtime.printing import PRINT_SYMBOL, print_address
 
 
 def called_symbols(math: Mapping[str, Sequence[Any]]) -> dict[str, int] | None:
-    """The address of `print`, and of vector math functions: by symbol, name, bits and lanes of each.
+    """The addresses of `print`, of what polls look at, and of vector math functions: by symbol, name, bits and lanes of each.
 
     None when one of these is no longer installed, and the code is to be made again.
     """
-    symbols = {PRINT_SYMBOL: print_address()}
+    symbols = {PRINT_SYMBOL: print_address(), **interrupt_symbols()}
     for symbol, (name, bits, lanes) in math.items():
         found = find_function(name, bits, lanes, host().isa)
         if found is None or found[0].symbol != symbol:

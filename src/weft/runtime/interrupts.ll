@@ -1,0 +1,322 @@
+; Interrupts of machine code; weft/runtime/interrupts.py explains them.
+;
+; A context is { [512 bytes] jmp_buf, ptr parent, ptr stop, ptr thread, i64 asks, ptr frames }.
+
+@weft_interrupt = global i32 0
+
+@key = internal global i32 0
+@python = internal global [3 x ptr] zeroinitializer
+@halted = internal global i32 0
+
+@before = internal global [160 x i8] zeroinitializer, align 8
+@known = internal global i32 0
+@missed = internal global i32 0
+
+declare i32 @_setjmp(ptr) returns_twice
+declare void @longjmp(ptr, i32) noreturn
+declare i32 @pthread_key_create(ptr, ptr)
+declare ptr @pthread_getspecific(i32)
+declare i32 @pthread_setspecific(i32, ptr)
+declare i32 @sigaction(i32, ptr, ptr)
+declare i32 @raise(i32)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+; The handler while the main thread runs machine code.
+define internal void @on_signal(i32 %number, ptr %info, ptr %machine) {
+entry:
+  %old = atomicrmw or ptr @weft_interrupt, i32 1 seq_cst
+  %known = load atomic i32, ptr @known acquire, align 4
+  %some = icmp ne i32 %known, 0
+  br i1 %some, label %pass, label %miss
+pass:
+  ; A handler of one parameter takes the first.
+  %handler = load ptr, ptr @before, align 8
+  call void %handler(i32 %number, ptr %info, ptr %machine)
+  ret void
+miss:
+  store atomic i32 1, ptr @missed release, align 4
+  ret void
+}
+
+; Put the handler in; true if it was not there. A signal that ends the process, or is ignored, goes on to do so.
+define internal i1 @arm() noinline {
+entry:
+  %new = alloca [160 x i8], align 8
+  %old = alloca [160 x i8], align 8
+  call void @llvm.memset.p0.i64(ptr align 8 %new, i8 0, i64 160, i1 false)
+  store ptr @on_signal, ptr %new, align 8
+  %flags = getelementptr i8, ptr %new, i64 136
+  store i32 ${HANDLER_FLAGS}, ptr %flags, align 8
+  %failed = call i32 @sigaction(i32 ${SIGINT}, ptr %new, ptr %old)
+  %bad = icmp ne i32 %failed, 0
+  br i1 %bad, label %no, label %look
+look:
+  %handler = load ptr, ptr %old, align 8
+  %there = icmp eq ptr %handler, @on_signal
+  br i1 %there, label %no, label %kind
+kind:
+  %number = ptrtoint ptr %handler to i64
+  %function = icmp ugt i64 %number, 1
+  br i1 %function, label %keep, label %restore
+keep:
+  call void @llvm.memcpy.p0.p0.i64(ptr align 8 @before, ptr align 8 %old, i64 160, i1 false)
+  store atomic i32 1, ptr @known release, align 4
+  %missed = atomicrmw xchg ptr @missed, i32 0 seq_cst
+  %late = icmp ne i32 %missed, 0
+  br i1 %late, label %again, label %yes
+again:
+  %raised = call i32 @raise(i32 ${SIGINT})
+  br label %yes
+restore:
+  %back = call i32 @sigaction(i32 ${SIGINT}, ptr %old, ptr null)
+  %lost = atomicrmw xchg ptr @missed, i32 0 seq_cst
+  %came = icmp ne i32 %lost, 0
+  br i1 %came, label %resend, label %no
+resend:
+  %sent = call i32 @raise(i32 ${SIGINT})
+  br label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Take the handler out, unless somebody else has.
+define void @weft_interrupt_disarm() {
+entry:
+  %seen = alloca [160 x i8], align 8
+  %known = load atomic i32, ptr @known acquire, align 4
+  %some = icmp ne i32 %known, 0
+  br i1 %some, label %swap, label %done
+swap:
+  %failed = call i32 @sigaction(i32 ${SIGINT}, ptr @before, ptr %seen)
+  %handler = load ptr, ptr %seen, align 8
+  %mine = icmp eq ptr %handler, @on_signal
+  br i1 %mine, label %done, label %undo
+undo:
+  %again = call i32 @sigaction(i32 ${SIGINT}, ptr %seen, ptr null)
+  br label %done
+done:
+  %signal = atomicrmw and ptr @weft_interrupt, i32 -2 seq_cst
+  ret void
+}
+
+define void @weft_interrupt_setup(ptr %check, ptr %save, ptr %restore) {
+entry:
+  %failed = call i32 @pthread_key_create(ptr @key, ptr null)
+  %save.at = getelementptr ptr, ptr @python, i64 1
+  %restore.at = getelementptr ptr, ptr @python, i64 2
+  store ptr %check, ptr @python
+  store ptr %save, ptr %save.at
+  store ptr %restore, ptr %restore.at
+  %bad = call i32 @sigaction(i32 ${SIGINT}, ptr null, ptr @before)
+  %handler = load ptr, ptr @before, align 8
+  %number = ptrtoint ptr %handler to i64
+  %function = icmp ugt i64 %number, 1
+  %known = zext i1 %function to i32
+  store atomic i32 %known, ptr @known release, align 4
+  ret void
+}
+
+; In the only thread of a forked child: nothing runs, and what ran has left nothing behind.
+define void @weft_interrupt_reset() {
+  store atomic i32 0, ptr @weft_interrupt seq_cst, align 4
+  store i32 0, ptr @halted
+  call void @weft_interrupt_disarm()
+  ret void
+}
+
+; Let the launch that is running in the main thread end at its next poll.
+define void @weft_interrupt_halt() {
+  store i32 1, ptr @halted
+  %old = atomicrmw or ptr @weft_interrupt, i32 1 seq_cst
+  ret void
+}
+
+define ptr @weft_context() {
+  %key = load i32, ptr @key
+  %context = call ptr @pthread_getspecific(i32 %key)
+  ret ptr %context
+}
+
+; Make a context under another, or under none, for one of those who share a launch.
+define void @weft_context_make(ptr %context, ptr %parent, ptr %stop) {
+entry:
+  %parent.at = getelementptr i8, ptr %context, i64 ${PARENT}
+  %stop.at = getelementptr i8, ptr %context, i64 ${STOP}
+  %thread.at = getelementptr i8, ptr %context, i64 ${THREAD}
+  %asks.at = getelementptr i8, ptr %context, i64 ${ASKS}
+  %frames.at = getelementptr i8, ptr %context, i64 ${FRAMES}
+  store ptr %parent, ptr %parent.at
+  store ptr %stop, ptr %stop.at
+  store ptr null, ptr %frames.at
+  %root = icmp eq ptr %parent, null
+  br i1 %root, label %fresh, label %inherit
+fresh:
+  store ptr null, ptr %thread.at
+  store i64 0, ptr %asks.at
+  ret void
+inherit:
+  %thread.from = getelementptr i8, ptr %parent, i64 ${THREAD}
+  %asks.from = getelementptr i8, ptr %parent, i64 ${ASKS}
+  %thread = load ptr, ptr %thread.from
+  %asks = load i64, ptr %asks.from
+  store ptr %thread, ptr %thread.at
+  store i64 %asks, ptr %asks.at
+  ret void
+}
+
+; Call a function, which ends at the latest when `weft_unwind` is called with the context; -1 if it is.
+define i32 @weft_guard(ptr %context, ptr %function, ptr %a, ptr %b, i32 %c) noinline {
+entry:
+  %key = load i32, ptr @key
+  %outer = call ptr @pthread_getspecific(i32 %key)
+  %returned = call i32 @_setjmp(ptr %context) returns_twice
+  %stopped = icmp ne i32 %returned, 0
+  br i1 %stopped, label %done, label %run
+run:
+  %set = call i32 @pthread_setspecific(i32 %key, ptr %context)
+  %status = call i32 %function(ptr %a, ptr %b, i32 %c)
+  br label %done
+done:
+  %result = phi i32 [ -1, %entry ], [ %status, %run ]
+  %reset = call i32 @pthread_setspecific(i32 %key, ptr %outer)
+  ret i32 %result
+}
+
+define void @weft_unwind(ptr %context) noreturn {
+  call void @longjmp(ptr %context, i32 1) noreturn
+  unreachable
+}
+
+; Let Python's handlers run; 1 if one raised.
+define internal i32 @ask(ptr %context) noinline {
+entry:
+  %flag = load atomic i32, ptr @weft_interrupt seq_cst, align 4
+  %bit = and i32 %flag, 1
+  %came = icmp ne i32 %bit, 0
+  br i1 %came, label %take, label %no
+take:
+  %old = atomicrmw and ptr @weft_interrupt, i32 -2 seq_cst
+  %halted = load i32, ptr @halted
+  %halt = icmp ne i32 %halted, 0
+  br i1 %halt, label %halting, label %enter
+halting:
+  store i32 0, ptr @halted
+  ret i32 1
+enter:
+  %save.at = getelementptr ptr, ptr @python, i64 1
+  %restore.at = getelementptr ptr, ptr @python, i64 2
+  %check = load ptr, ptr @python
+  %save = load ptr, ptr %save.at
+  %restore = load ptr, ptr %restore.at
+  %thread.at = getelementptr i8, ptr %context, i64 ${THREAD}
+  %thread = load ptr, ptr %thread.at
+  call void %restore(ptr %thread)
+  br label %run
+run:
+  %error = call i32 %check()
+  %raised = icmp ne i32 %error, 0
+  br i1 %raised, label %leave, label %rearm
+rearm:
+  ; A handler may have put another one in its place, and that one may have been called since.
+  %replaced = call i1 @arm()
+  br i1 %replaced, label %run, label %leave
+leave:
+  %result = zext i1 %raised to i32
+  %same = call ptr %save()
+  ret i32 %result
+no:
+  ret i32 0
+}
+
+; What the thread with this context is to do: 1 to stop, 0 to go on.
+define i32 @weft_look(ptr %context) noinline {
+entry:
+  br label %each
+each:
+  %at = phi ptr [ %context, %entry ], [ %parent, %next ]
+  %stop.at = getelementptr i8, ptr %at, i64 ${STOP}
+  %stop = load ptr, ptr %stop.at
+  %none = icmp eq ptr %stop, null
+  br i1 %none, label %next, label %test
+test:
+  %word = load atomic i32, ptr %stop acquire, align 4
+  %set = icmp ne i32 %word, 0
+  br i1 %set, label %yes, label %next
+next:
+  %parent.at = getelementptr i8, ptr %at, i64 ${PARENT}
+  %parent = load ptr, ptr %parent.at
+  %root = icmp eq ptr %parent, null
+  br i1 %root, label %last, label %each
+last:
+  %asks.at = getelementptr i8, ptr %context, i64 ${ASKS}
+  %asks = load i64, ptr %asks.at
+  %may = icmp ne i64 %asks, 0
+  br i1 %may, label %signals, label %no
+signals:
+  %raised = call i32 @ask(ptr %context)
+  ret i32 %raised
+yes:
+  ret i32 1
+no:
+  ret i32 0
+}
+
+; What compiled code calls when `weft_interrupt` is not zero. All registers are kept: the loops around it have them all.
+define preserve_allcc void @weft_poll() noinline cold {
+entry:
+  %context = call ptr @weft_context()
+  %none = icmp eq ptr %context, null
+  br i1 %none, label %on, label %look
+look:
+  %stop = call i32 @weft_look(ptr %context)
+  %stops = icmp ne i32 %stop, 0
+  br i1 %stops, label %end, label %on
+end:
+  call void @weft_unwind(ptr %context)
+  unreachable
+on:
+  ret void
+}
+
+; Call a function in Python's main thread, which holds the GIL.
+define i32 @weft_enter(ptr %function, ptr %a, ptr %b) {
+entry:
+  %context = alloca [${CONTEXT} x i8], align 16
+  %check = load ptr, ptr @python
+  %first = call i32 %check()
+  %raised = icmp ne i32 %first, 0
+  br i1 %raised, label %none, label %ready
+ready:
+  %armed = call i1 @arm()
+  ; What came before the handler was in.
+  %second = call i32 %check()
+  %raises = icmp ne i32 %second, 0
+  br i1 %raises, label %back, label %run
+run:
+  %save.at = getelementptr ptr, ptr @python, i64 1
+  %restore.at = getelementptr ptr, ptr @python, i64 2
+  %save = load ptr, ptr %save.at
+  %restore = load ptr, ptr %restore.at
+  call void @weft_context_make(ptr %context, ptr null, ptr null)
+  %thread = call ptr %save()
+  %thread.at = getelementptr i8, ptr %context, i64 ${THREAD}
+  %asks.at = getelementptr i8, ptr %context, i64 ${ASKS}
+  store ptr %thread, ptr %thread.at
+  store i64 1, ptr %asks.at
+  %status = call i32 @weft_guard(ptr %context, ptr %function, ptr %a, ptr %b, i32 0)
+  call void %restore(ptr %thread)
+  br label %back
+back:
+  %result = phi i32 [ -1, %ready ], [ %status, %run ]
+  br i1 %armed, label %out, label %done
+out:
+  call void @weft_interrupt_disarm()
+  br label %done
+done:
+  ret i32 %result
+none:
+  ret i32 -1
+}

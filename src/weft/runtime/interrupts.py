@@ -1,0 +1,136 @@
+"""Interrupts of machine code: how Ctrl-C ends a launch, wherever it is.
+
+Python handles a signal in two steps: C code notes it, and the main thread calls the handler when it next runs
+Python code. Machine code is none, so it asks: it *polls* a word in memory, ``weft_interrupt``, between runs of
+groups (`weft.runtime.pool_ir`) and in loops whose number of iterations is not small and known
+(`weft.transform.polls`). Only when the word is not zero does it call ``weft_poll``.
+
+**Who sets the word.** While the main thread runs machine code, a handler of ours precedes Python's for SIGINT: it
+sets bit 0 of the word and calls Python's, in that order. If SIGINT ends the process, or is ignored, it keeps
+doing so.
+
+**What a poll does.** In the main thread it takes the GIL and lets Python call its handlers. If none raises, the
+launch goes on as if nothing had happened. If one does, the exception stays set, and the launch is unwound. Other
+threads that take part in the launch find its stop word set, and leave; bits 1 and up of the word count the
+launches that are being stopped, so that all look. A launch from another thread than the main one is not
+interrupted, as Python code in it would not be.
+
+**No interrupt is lost.** ``weft_enter`` is called with the GIL. It puts the handler in, and then lets Python
+call its handlers once more: what came before that is raised there, what comes later finds the handler. It takes
+the handler out before it returns to Python code, which then handles what came last. Pending signals are looked
+for where a launch begins whether or not Python's evaluation loop has been told of them, which Python 3.11 can
+forget when several threads change that note at once.
+
+**Unwinding.** A *context* on the stack of each participant has a ``jmp_buf``, taken where machine code is
+called, and a thread-specific pointer leads to it. The compiled code in between has nothing to clean up but arrays that
+it has allocated: their frames are chained to the context (`weft.ir.heap`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import string
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from weft.ir.polls import FLAG, POLL
+from weft.runtime.own_code import own_code
+from weft.target.machine import TargetSpec
+from weft.target.once import once
+
+_INTERNAL = ("weft_context", "weft_context_make", "weft_guard", "weft_look", "weft_unwind")
+_ENTER, _SETUP, _RESET, _HALT = (
+    "weft_enter",
+    "weft_interrupt_setup",
+    "weft_interrupt_reset",
+    "weft_interrupt_halt",
+)
+
+PARENT, STOP, THREAD, ASKS, FRAMES = 512, 520, 528, 536, 544
+CONTEXT = 560
+"""Offsets in a context, and its size; a ``jmp_buf`` comes first."""
+
+_HANDLER_FLAGS = 0x08000004
+"""``SA_SIGINFO`` and ``SA_ONSTACK``; no ``SA_RESTART``, as Python's own handler."""
+
+
+def interrupts_module() -> str:
+    """The text of the module."""
+    template = string.Template(Path(__file__).with_name("interrupts.ll").read_text())
+    return template.substitute(
+        PARENT=PARENT,
+        STOP=STOP,
+        THREAD=THREAD,
+        ASKS=ASKS,
+        FRAMES=FRAMES,
+        CONTEXT=CONTEXT,
+        SIGINT=int(signal.SIGINT),
+        HANDLER_FLAGS=_HANDLER_FLAGS,
+    )
+
+
+class Interrupts:
+    """The machine code, set up for this process."""
+
+    def __init__(self) -> None:
+        names = (FLAG, POLL, *_INTERNAL, _ENTER, _SETUP, _RESET, _HALT)
+        code = own_code("interrupts", interrupts_module(), names, TargetSpec.host())
+        self.pool_symbols = {name: code.address(name) for name in (FLAG, POLL, *_INTERNAL)}
+        self.symbols = {name: self.pool_symbols[name] for name in (FLAG, POLL)}
+        pointer = ctypes.c_void_p
+        # With the GIL, and with a look at Python's error indicator behind the call.
+        self.enter = ctypes.PYFUNCTYPE(ctypes.c_int, pointer, pointer, pointer)(code.address(_ENTER))
+        self.reset = ctypes.PYFUNCTYPE(None)(code.address(_RESET))
+        self.halt = ctypes.PYFUNCTYPE(None)(code.address(_HALT))
+        python = [
+            ctypes.cast(getattr(ctypes.pythonapi, name), pointer)
+            for name in ("PyErr_CheckSignals", "PyEval_SaveThread", "PyEval_RestoreThread")
+        ]
+        ctypes.PYFUNCTYPE(None, pointer, pointer, pointer)(code.address(_SETUP))(*python)
+
+
+@once
+def interrupts() -> Interrupts:
+    """The interrupts of this process."""
+    made = Interrupts()
+    _made.append(made)
+    return made
+
+
+_made: list[Interrupts] = []
+
+
+def interrupt_symbols() -> dict[str, int]:
+    """The addresses of what compiled code polls, and calls then."""
+    return interrupts().symbols
+
+
+def interruptible(address: int, kind: Any) -> Callable[[Any, Any], Any]:
+    """The machine code at an address, ``i32 (ptr, ptr)``, as a function that Ctrl-C ends in the main thread.
+
+    `kind` is its type to ctypes, for calls from other threads.
+    """
+    enter, alone, ident = interrupts().enter, kind(address), threading.get_ident
+
+    def call(a: Any, b: Any) -> Any:
+        return enter(address, a, b) if ident() == _main else alone(a, b)
+
+    return call
+
+
+_main = threading.main_thread().ident
+"""The thread that Python runs signal handlers in."""
+
+
+def _after_fork() -> None:
+    global _main
+    _main = threading.get_ident()
+    for found in _made:
+        found.reset()
+
+
+os.register_at_fork(after_in_child=_after_fork)
