@@ -1,7 +1,8 @@
 """The heap of compiled functions: what a program calls to have arrays, and who frees them.
 
-A function that allocates has a *frame*, ``{ ptr head, i64 error }`` on its stack: the list of its blocks, and the first
-error that happened to it or to what it called (0 for none). Blocks are freed by their frame only::
+A function that allocates has a *frame*, ``{ ptr head, i64 error, ptr around }`` on its stack: the list of its blocks, the
+first error that happened to it or to what it called (0 for none), and the frame that was entered before it, so that an
+interrupt finds them all (`weft.runtime.interrupts`). Blocks are freed by their frame only::
 
     enter(frame)                      at its beginning
     p = allocate(frame, bytes, zero)  null when there is no memory; 64-byte aligned
@@ -24,7 +25,7 @@ from weft.ir.types import I64, PTR, VOID, ArrayType, FunctionType
 from weft.ir.values import Value
 
 PREFIX = "weft_heap_"
-FRAME = ArrayType(I64, 2)
+FRAME = ArrayType(I64, 3)
 
 _TYPES = {
     "enter": FunctionType(VOID, (PTR,)),

@@ -15,7 +15,7 @@ from weft.jit_options import JitOptions
 from weft.options import Timings
 from weft.runtime.cache import CacheEntry, default_cache
 from weft.runtime.code_key import code_key
-from weft.runtime.heap import Block, heap_symbols
+from weft.runtime.heap import Block, free_blocks, heap_symbols
 from weft.runtime.interrupts import interruptible
 from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
@@ -134,7 +134,13 @@ class CompiledFunction:
         if self._parallel:
             prepare_pool()
         memory = self._memory()
-        self._entry(slots, memory)
+        try:
+            self._entry(slots, memory)
+        except BaseException:
+            # An interrupt: nobody will have the arrays that were handed over by then.
+            if self._heap:
+                free_blocks(memory[self._slots])
+            raise
         blocks = handed_over(memory, self._slots, self._errors) if self._heap else NO_BLOCKS
         return self._read(memory, args, blocks)
 

@@ -5,6 +5,7 @@
 declare ptr @malloc(i64)
 declare ptr @calloc(i64, i64)
 declare void @free(ptr)
+declare ptr @weft_context()
 declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 
 define i64 @weft_heap_bytes(i64 %a, i64 %b) {
@@ -16,9 +17,21 @@ define i64 @weft_heap_bytes(i64 %a, i64 %b) {
 }
 
 define void @weft_heap_enter(ptr %frame) {
+entry:
   %error = getelementptr i64, ptr %frame, i64 1
   store ptr null, ptr %frame
   store i64 0, ptr %error
+  %context = call ptr @weft_context()
+  %none = icmp eq ptr %context, null
+  br i1 %none, label %done, label %link
+link:
+  %frames = getelementptr i8, ptr %context, i64 ${FRAMES}
+  %around = load ptr, ptr %frames
+  %around.at = getelementptr i64, ptr %frame, i64 2
+  store ptr %around, ptr %around.at
+  store ptr %frame, ptr %frames
+  br label %done
+done:
   ret void
 }
 
@@ -139,13 +152,42 @@ done:
   ret void
 }
 
+; Free all blocks of a frame and those around it, which nobody will leave any more.
+define void @weft_heap_abandon(ptr %frame) {
+entry:
+  br label %next
+next:
+  %at = phi ptr [ %frame, %entry ], [ %around, %free ]
+  %last = icmp eq ptr %at, null
+  br i1 %last, label %done, label %free
+free:
+  ; Twice, as those that are kept survive once.
+  call void @weft_heap_sweep(ptr %at, ptr null)
+  call void @weft_heap_sweep(ptr %at, ptr null)
+  %around.at = getelementptr i64, ptr %at, i64 2
+  %around = load ptr, ptr %around.at
+  br label %next
+done:
+  ret void
+}
+
 define void @weft_heap_leave(ptr %frame, ptr %parent) {
 entry:
+  %context = call ptr @weft_context()
+  %none = icmp eq ptr %context, null
+  br i1 %none, label %settle, label %unlink
+unlink:
+  %frames = getelementptr i8, ptr %context, i64 ${FRAMES}
+  %around.at = getelementptr i64, ptr %frame, i64 2
+  %around = load ptr, ptr %around.at
+  store ptr %around, ptr %frames
+  br label %settle
+settle:
   call void @weft_heap_sweep(ptr %frame, ptr null)
   %first = load ptr, ptr %frame
   br label %look
 look:
-  %block = phi ptr [ %first, %entry ], [ %next, %move ]
+  %block = phi ptr [ %first, %settle ], [ %next, %move ]
   %last = icmp eq ptr %block, null
   br i1 %last, label %moved, label %move
 move:

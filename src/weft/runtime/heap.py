@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import string
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft.ir.heap import SYMBOLS
+from weft.runtime.interrupts import FRAMES, interrupts
 from weft.runtime.own_code import own_code
 from weft.target.machine import TargetSpec
 from weft.target.once import once
@@ -19,6 +21,8 @@ HEADER = struct.Struct("@PqqP")
 """What precedes a block's data by `HEADER_BYTES`: the next block, its size, whether it is kept, what to free."""
 
 HEADER_BYTES = 64
+
+_ABANDON = "weft_heap_abandon"
 
 _free = ctypes.CDLL(None).free
 _free.argtypes = [ctypes.c_void_p]
@@ -55,6 +59,12 @@ def blocks_of(head: int) -> Iterator[Block]:
         head = following
 
 
+def free_blocks(head: int) -> None:
+    """Free the blocks of a frame, from its first."""
+    for block in blocks_of(head):
+        del block
+
+
 class _View:
     """What NumPy makes an array of: a place in memory that belongs to `owner`."""
 
@@ -88,6 +98,7 @@ def array_at(
 @once
 def heap_symbols() -> dict[str, int]:
     """The addresses of what compiled code calls."""
-    text = Path(__file__).with_name("heap.ll").read_text()
-    code = own_code("heap", text, SYMBOLS, TargetSpec.host())
+    text = string.Template(Path(__file__).with_name("heap.ll").read_text()).substitute(FRAMES=FRAMES)
+    code = own_code("heap", text, (*SYMBOLS, _ABANDON), TargetSpec.host(), interrupts().shared)
+    interrupts().free_frames_with(code.address(_ABANDON))
     return {symbol: code.address(symbol) for symbol in SYMBOLS}

@@ -7,6 +7,7 @@
 @key = internal global i32 0
 @python = internal global [3 x ptr] zeroinitializer
 @halted = internal global i32 0
+@abandon = internal global ptr null
 
 @before = internal global [160 x i8] zeroinitializer, align 8
 @known = internal global i32 0
@@ -98,6 +99,7 @@ undo:
   %again = call i32 @sigaction(i32 ${SIGINT}, ptr %seen, ptr null)
   br label %done
 done:
+  store i32 0, ptr @halted
   %signal = atomicrmw and ptr @weft_interrupt, i32 -2 seq_cst
   ret void
 }
@@ -119,10 +121,15 @@ entry:
   ret void
 }
 
+; What frees frames of the heap.
+define void @weft_interrupt_heap(ptr %abandon) {
+  store ptr %abandon, ptr @abandon
+  ret void
+}
+
 ; In the only thread of a forked child: nothing runs, and what ran has left nothing behind.
 define void @weft_interrupt_reset() {
   store atomic i32 0, ptr @weft_interrupt seq_cst, align 4
-  store i32 0, ptr @halted
   call void @weft_interrupt_disarm()
   ret void
 }
@@ -186,6 +193,16 @@ done:
 }
 
 define void @weft_unwind(ptr %context) noreturn {
+entry:
+  %frames.at = getelementptr i8, ptr %context, i64 ${FRAMES}
+  %frames = load ptr, ptr %frames.at
+  %none = icmp eq ptr %frames, null
+  br i1 %none, label %jump, label %free
+free:
+  %abandon = load ptr, ptr @abandon
+  call void %abandon(ptr %frames)
+  br label %jump
+jump:
   call void @longjmp(ptr %context, i32 1) noreturn
   unreachable
 }
@@ -282,7 +299,7 @@ on:
 }
 
 ; Call a function in Python's main thread, which holds the GIL.
-define i32 @weft_enter(ptr %function, ptr %a, ptr %b) {
+define i32 @weft_interrupt_enter(ptr %function, ptr %a, ptr %b) {
 entry:
   %context = alloca [${CONTEXT} x i8], align 16
   %check = load ptr, ptr @python

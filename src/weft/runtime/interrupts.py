@@ -42,12 +42,9 @@ from weft.runtime.own_code import own_code
 from weft.target.machine import TargetSpec
 from weft.target.once import once
 
-_INTERNAL = ("weft_context", "weft_context_make", "weft_guard", "weft_look", "weft_unwind")
-_ENTER, _SETUP, _RESET, _HALT = (
-    "weft_enter",
-    "weft_interrupt_setup",
-    "weft_interrupt_reset",
-    "weft_interrupt_halt",
+_SHARED = (FLAG, POLL, "weft_context", "weft_context_make", "weft_guard", "weft_look", "weft_unwind")
+_ENTER, _SETUP, _HEAP, _RESET, _HALT = (
+    f"weft_interrupt_{name}" for name in ("enter", "setup", "heap", "reset", "halt")
 )
 
 PARENT, STOP, THREAD, ASKS, FRAMES = 512, 520, 528, 536, 544
@@ -74,16 +71,28 @@ def interrupts_module() -> str:
 
 
 class Interrupts:
-    """The machine code, set up for this process."""
+    """The machine code, set up for this process.
+
+    Attributes
+    ----------
+    shared
+        Addresses of what other code of ours uses.
+    enter
+        Calls a function of two pointers in the main thread.
+    halt
+        Lets the launch that is running there end.
+    reset
+        For a forked child.
+    """
 
     def __init__(self) -> None:
-        names = (FLAG, POLL, *_INTERNAL, _ENTER, _SETUP, _RESET, _HALT)
+        names = (*_SHARED, _ENTER, _SETUP, _HEAP, _RESET, _HALT)
         code = own_code("interrupts", interrupts_module(), names, TargetSpec.host())
-        self.pool_symbols = {name: code.address(name) for name in (FLAG, POLL, *_INTERNAL)}
-        self.symbols = {name: self.pool_symbols[name] for name in (FLAG, POLL)}
+        self.shared = {name: code.address(name) for name in _SHARED}
         pointer = ctypes.c_void_p
         # With the GIL, and with a look at Python's error indicator behind the call.
         self.enter = ctypes.PYFUNCTYPE(ctypes.c_int, pointer, pointer, pointer)(code.address(_ENTER))
+        self.free_frames_with = ctypes.PYFUNCTYPE(None, pointer)(code.address(_HEAP))
         self.reset = ctypes.PYFUNCTYPE(None)(code.address(_RESET))
         self.halt = ctypes.PYFUNCTYPE(None)(code.address(_HALT))
         python = [
@@ -106,7 +115,7 @@ _made: list[Interrupts] = []
 
 def interrupt_symbols() -> dict[str, int]:
     """The addresses of what compiled code polls, and calls then."""
-    return interrupts().symbols
+    return {name: interrupts().shared[name] for name in (FLAG, POLL)}
 
 
 def interruptible(address: int, kind: Any) -> Callable[[Any, Any], Any]:

@@ -155,5 +155,5 @@ def thread_limit(wanted: int) -> int:
 
 
 def _pool_code(spec: TargetSpec) -> LoadedCode:
-    imports = interrupts().pool_symbols
+    imports = interrupts().shared
     return own_code("pool", pool_module(spec.triple), (LAUNCH, WORKER), spec, imports)

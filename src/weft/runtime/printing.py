@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from weft.runtime.interrupts import interrupts
 from weft.target.once import once
 
 PRINT_SYMBOL = "weft.print"
@@ -42,24 +43,44 @@ def format_line(letters: str, slots: bytes, read_string: Callable[[int], str]) -
 def printing() -> Iterator[None]:
     """Raise behind a launch that prints what would get lost where compiled code calls Python.
 
-    That are errors in writing, and the user's interrupt, which is raised wherever the main thread runs Python code.
+    That are errors in writing, and what the user's handler of interrupts raises there. It lets the launch end.
     """
-    interrupts: list[tuple[int, FrameType | None]] = []
+    raised: list[BaseException] = []
     handler = signal.getsignal(signal.SIGINT)
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        assert callable(handler)
+        if not _is_printing(frame):
+            handler(number, frame)
+            return
+        try:
+            handler(number, frame)
+        except BaseException as error:
+            raised.append(error)
+            interrupts().halt()
+
     deferring = callable(handler) and threading.current_thread() is threading.main_thread()
     if deferring:
-        signal.signal(signal.SIGINT, lambda number, frame: interrupts.append((number, frame)))
+        signal.signal(signal.SIGINT, handle)
     try:
         yield
     finally:
-        if deferring:
+        # Unless the handler has put another one in its place.
+        if deferring and signal.getsignal(signal.SIGINT) is handle:
             signal.signal(signal.SIGINT, handler)
-    if callable(handler) and interrupts:
-        handler(*interrupts[0])
+    if raised:
+        raise raised[0]
     if _failures:
         error = _failures[0]
         _failures.clear()
         raise error
+
+
+def _is_printing(frame: FrameType | None) -> bool:
+    """Whether compiled code has called Python, in a frame or one around it."""
+    while frame is not None and frame.f_code is not _print.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 _failures: list[Exception] = []
