@@ -150,7 +150,7 @@ def test_an_error_in_writing_is_raised_once_behind_the_launch(monkeypatch: pytes
 
 
 SCRIPT = """
-import multiprocessing, os, signal, sys, threading, time
+import multiprocessing, os, threading, time
 import numpy as np
 import weft
 from weft import cuda, prange
@@ -163,13 +163,6 @@ def add(x, n):
     for k in range(n):
         v = v * 3 + 1
     x[cuda.grid(1)] = v
-
-@cuda.jit
-def tell(x, n):
-    v = x[cuda.grid(1)]
-    for k in range(n):
-        v = v * 3 + 1
-    print(v)
 
 @weft.jit
 def sum_of(x):
@@ -220,36 +213,6 @@ print("done")
         tmp_path,
     )
     assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
-
-
-def test_interrupts_are_raised_behind_the_launch_and_the_next_one_is_right(tmp_path: Path) -> None:
-    result = script(
-        """
-def interrupted(launch):
-    # Compiled first: Python loses an interrupt in a finalizer, and a compilation has many.
-    launch()
-    try:
-        # Sent again if it is lost between launches, which happened twice in some thousand.
-        for _ in range(5):
-            threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
-            end = time.monotonic() + 2
-            while time.monotonic() < end:
-                launch()
-    except KeyboardInterrupt:
-        return True
-
-for k in range(3):
-    assert interrupted(lambda: right(20_000))
-    assert right()
-with open(os.devnull, "w") as sys.stdout:
-    for k in range(3):
-        assert interrupted(lambda: tell[64, 16](np.arange(1024), 20_000))
-    sys.stdout = sys.__stdout__
-print("done")
-""",
-        tmp_path,
-    )
-    assert (result.returncode, result.stdout, result.stderr) == (0, "done\n", "")
 
 
 def test_interpreter_ends_while_daemon_threads_launch_and_compile(tmp_path: Path) -> None:

@@ -61,7 +61,9 @@ class Kernel(Portable):
         self.py_func = function
         self.debug = debug
         # Rows of most launches are whole lane groups, and code for these alone is made in half the time.
-        self._source = KernelSource(function, replace(options or CompileOptions(), whole_rows=True, polls=polling()))
+        self._source = KernelSource(
+            function, replace(options or CompileOptions(), whole_rows=True, polls=polling())
+        )
         self.overloads: dict[Types, CompiledKernel] = {}
         self._versions: dict[tuple[Types, CompileOptions], CompiledKernel] = {}
         self._fixed = bool(signatures)

@@ -1,8 +1,8 @@
 """The heap of compiled functions: what a program calls to have arrays, and who frees them.
 
-A function that allocates has a *frame*, ``{ ptr head, i64 error, ptr around }`` on its stack: the list of its blocks, the
-first error that happened to it or to what it called (0 for none), and the frame that was entered before it, so that an
-interrupt finds them all (`weft.runtime.interrupts`). Blocks are freed by their frame only::
+A function that allocates has a *frame*, ``{ ptr head, i64 error, ptr around }`` on its stack: the list of its blocks,
+the first error that happened to it or to what it called (0 for none), and the frame that was entered before it, so that
+an interrupt finds them all (`weft.runtime.interrupts`). Blocks are freed by their frame only::
 
     enter(frame)                      at its beginning
     p = allocate(frame, bytes, zero)  null when there is no memory; 64-byte aligned

@@ -1,9 +1,10 @@
 """The thread pool: creating its threads, and calling into its machine code (`weft.runtime.pool_ir`).
 
-A launch is one call through ctypes, without the GIL (`weft.runtime.interrupts` says how Ctrl-C ends it); the calling thread takes part in the work. Any
-number of Python threads may launch at once: a number of launches share the workers, more run on their callers
-alone. After a fork the child has no workers and makes its own. Workers are never joined: they sleep, hold
-nothing of Python's, and their code and memory are never freed, so the interpreter may shut down around them.
+A launch is one call through ctypes, without the GIL; the calling thread takes part in the work. How Ctrl-C ends one
+is in `weft.runtime.interrupts`. Any number of Python threads may launch at once: a number of launches share the
+workers, more run on their callers alone. After a fork the child has no workers and makes its own. Workers are never
+joined: they sleep, hold nothing of Python's, and their code and memory are never freed, so the interpreter may shut
+down around them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import weakref
 
 from weft.diag.errors import LaunchError
 from weft.machine.host import core_count
-from weft.runtime.interrupts import interrupts, interruptible
+from weft.runtime.interrupts import interruptible, interrupts
 from weft.runtime.own_code import own_code
 from weft.runtime.pool_ir import (
     LAUNCH,

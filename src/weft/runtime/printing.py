@@ -8,16 +8,15 @@ which threads print them.
 from __future__ import annotations
 
 import ctypes
-import signal
 import struct
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 from weft.runtime.interrupts import interrupts
 from weft.target.once import once
+from weft.target.signals import Handler, handling
 
 PRINT_SYMBOL = "weft.print"
 
@@ -46,28 +45,22 @@ def printing() -> Iterator[None]:
     That are errors in writing, and what the user's handler of interrupts raises there. It lets the launch end.
     """
     raised: list[BaseException] = []
-    handler = signal.getsignal(signal.SIGINT)
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        assert callable(handler)
-        if not _is_printing(frame):
-            handler(number, frame)
-            return
-        try:
-            handler(number, frame)
-        except BaseException as error:
-            raised.append(error)
-            interrupts().halt()
+    def around(handler: Handler) -> Handler:
+        def handle(number: int, frame: FrameType | None) -> None:
+            if not _is_printing(frame):
+                handler(number, frame)
+                return
+            try:
+                handler(number, frame)
+            except BaseException as error:
+                raised.append(error)
+                interrupts().halt()
 
-    deferring = callable(handler) and threading.current_thread() is threading.main_thread()
-    if deferring:
-        signal.signal(signal.SIGINT, handle)
-    try:
+        return handle
+
+    with handling(around):
         yield
-    finally:
-        # Unless the handler has put another one in its place.
-        if deferring and signal.getsignal(signal.SIGINT) is handle:
-            signal.signal(signal.SIGINT, handler)
     if raised:
         raise raised[0]
     if _failures:

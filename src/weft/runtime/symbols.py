@@ -12,7 +12,7 @@ from weft.runtime.printing import PRINT_SYMBOL, print_address
 
 
 def called_symbols(math: Mapping[str, Sequence[Any]]) -> dict[str, int] | None:
-    """The addresses of `print`, of what polls look at, and of vector math functions: by symbol, name, bits and lanes of each.
+    """The addresses of `print`, polls, and vector math functions: by symbol, name, bits and lanes of each.
 
     None when one of these is no longer installed, and the code is to be made again.
     """

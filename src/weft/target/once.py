@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from weft.target.llvm import LLVM_LOCK
+from weft.target.signals import raising_behind_finalizers
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -30,7 +31,7 @@ def made_once(table: dict[K, V], key: K, make: Callable[[], V]) -> V:
     """Return the entry of a table, made when there is none yet."""
     known = table.get(key)
     if known is None:
-        with COMPILING, _collecting_later():
+        with COMPILING, raising_behind_finalizers(), _collecting_later():
             known = table.get(key)
             if known is None:
                 known = table[key] = make()
@@ -56,7 +57,7 @@ def once(make: Callable[[], V]) -> Callable[[], V]:
     @functools.cache
     @functools.wraps(make)
     def locked() -> V:
-        with COMPILING:
+        with COMPILING, raising_behind_finalizers():
             return kept()
 
     return locked
