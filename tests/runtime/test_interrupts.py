@@ -409,4 +409,4 @@ def test_an_interrupt_in_a_finalizer_is_raised_behind_the_compilation() -> None:
 
 @pytest.mark.parametrize("triple", ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"])
 def test_interrupts_compile_for_every_machine_that_has_a_pool(triple: str) -> None:
-    assert emit_object(interrupts_module(), TargetSpec(triple)).startswith(b"\x7fELF")
+    assert emit_object(interrupts_module(triple), TargetSpec(triple)).startswith(b"\x7fELF")

@@ -9,6 +9,14 @@
 @halted = internal global i32 0
 @abandon = internal global ptr null
 
+; The launch of the main thread: 0 for none, else its number, in bits 62 and 63 whether the handler is, or is being,
+; put in for it.
+@launch = internal global i64 0
+@number = internal global i64 0
+@watched = internal global i32 0
+@asleep = internal global i32 0
+@tick = internal constant [2 x i64] [i64 0, i64 ${TICK_NS}]
+
 @before = internal global [160 x i8] zeroinitializer, align 8
 @known = internal global i32 0
 @missed = internal global i32 0
@@ -19,7 +27,10 @@ declare i32 @pthread_key_create(ptr, ptr)
 declare ptr @pthread_getspecific(i32)
 declare i32 @pthread_setspecific(i32, ptr)
 declare i32 @sigaction(i32, ptr, ptr)
-declare i32 @raise(i32)
+declare i32 @kill(i32, i32)
+declare i32 @getpid()
+declare i32 @nanosleep(ptr, ptr)
+declare i64 @syscall(i64, ...)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
@@ -67,7 +78,8 @@ keep:
   %late = icmp ne i32 %missed, 0
   br i1 %late, label %again, label %yes
 again:
-  %raised = call i32 @raise(i32 ${SIGINT})
+  %process = call i32 @getpid()
+  %raised = call i32 @kill(i32 %process, i32 ${SIGINT})
   br label %yes
 restore:
   %back = call i32 @sigaction(i32 ${SIGINT}, ptr %old, ptr null)
@@ -75,7 +87,8 @@ restore:
   %came = icmp ne i32 %lost, 0
   br i1 %came, label %resend, label %no
 resend:
-  %sent = call i32 @raise(i32 ${SIGINT})
+  %self = call i32 @getpid()
+  %sent = call i32 @kill(i32 %self, i32 ${SIGINT})
   br label %no
 yes:
   ret i1 true
@@ -84,7 +97,7 @@ no:
 }
 
 ; Take the handler out, unless somebody else has.
-define void @weft_interrupt_disarm() {
+define internal void @disarm() {
 entry:
   %seen = alloca [160 x i8], align 8
   %known = load atomic i32, ptr @known acquire, align 4
@@ -99,8 +112,6 @@ undo:
   %again = call i32 @sigaction(i32 ${SIGINT}, ptr %seen, ptr null)
   br label %done
 done:
-  store i32 0, ptr @halted
-  %signal = atomicrmw and ptr @weft_interrupt, i32 -2 seq_cst
   ret void
 }
 
@@ -130,7 +141,10 @@ define void @weft_interrupt_heap(ptr %abandon) {
 ; In the only thread of a forked child: nothing runs, and what ran has left nothing behind.
 define void @weft_interrupt_reset() {
   store atomic i32 0, ptr @weft_interrupt seq_cst, align 4
-  call void @weft_interrupt_disarm()
+  store atomic i64 0, ptr @launch seq_cst, align 8
+  store atomic i32 0, ptr @watched seq_cst, align 4
+  store atomic i32 0, ptr @asleep seq_cst, align 4
+  call void @disarm()
   ret void
 }
 
@@ -298,20 +312,127 @@ on:
   ret void
 }
 
+; Begin a launch of the main thread; false inside of another.
+define internal i1 @begin() {
+entry:
+  %around = load atomic i64, ptr @launch monotonic, align 8
+  %outer = icmp eq i64 %around, 0
+  br i1 %outer, label %start, label %inside
+start:
+  %last = load i64, ptr @number
+  %next = add i64 %last, 1
+  store atomic i64 %next, ptr @number seq_cst, align 8
+  store atomic i64 %next, ptr @launch seq_cst, align 8
+  %watched = load atomic i32, ptr @watched monotonic, align 4
+  %alone = icmp eq i32 %watched, 0
+  br i1 %alone, label %arm, label %look
+arm:
+  %armed = call i1 @arm()
+  %marked = or i64 %next, ${ARMED}
+  store atomic i64 %marked, ptr @launch seq_cst, align 8
+  ret i1 true
+look:
+  %sleeps = load atomic i32, ptr @asleep seq_cst, align 4
+  %awake = icmp eq i32 %sleeps, 0
+  br i1 %awake, label %done, label %wake
+wake:
+  store atomic i32 0, ptr @asleep seq_cst, align 4
+  %r = call i64 (i64, ...) @syscall(i64 ${futex}, ptr @asleep, i32 129, i32 1, ptr null, ptr null, i32 0)
+  br label %done
+done:
+  ret i1 true
+inside:
+  ret i1 false
+}
+
+; End it: the watch may be putting in the handler.
+define internal void @end() {
+entry:
+  %number = load i64, ptr @number
+  %pair = cmpxchg ptr @launch, i64 %number, i64 0 seq_cst seq_cst
+  %short = extractvalue { i64, i1 } %pair, 1
+  br i1 %short, label %clear, label %wait
+wait:
+  %state = load atomic i64, ptr @launch acquire, align 8
+  %bit = and i64 %state, ${ARMING}
+  %busy = icmp ne i64 %bit, 0
+  br i1 %busy, label %wait, label %out
+out:
+  call void @disarm()
+  store atomic i64 0, ptr @launch seq_cst, align 8
+  br label %clear
+clear:
+  store i32 0, ptr @halted
+  %flag = load atomic i32, ptr @weft_interrupt monotonic, align 4
+  %quiet = icmp eq i32 %flag, 0
+  br i1 %quiet, label %done, label %reset
+reset:
+  %old = atomicrmw and ptr @weft_interrupt, i32 -2 seq_cst
+  br label %done
+done:
+  ret void
+}
+
+; The thread that puts the handler in for launches that last: short ones are spared the system calls.
+define ptr @weft_interrupt_watch(ptr %nothing) {
+entry:
+  store atomic i32 1, ptr @watched seq_cst, align 4
+  br label %look
+look:
+  %idle = phi i32 [ 0, %entry ], [ %idle.next, %rest ], [ 0, %awake ]
+  %seen = load atomic i64, ptr @number seq_cst, align 8
+  %slept = call i32 @nanosleep(ptr @tick, ptr null)
+  %number = load atomic i64, ptr @number seq_cst, align 8
+  %launch = load atomic i64, ptr @launch seq_cst, align 8
+  %same = icmp eq i64 %number, %seen
+  %lasts = icmp eq i64 %launch, %seen
+  %running = icmp ne i64 %launch, 0
+  %long = and i1 %lasts, %running
+  br i1 %long, label %claim, label %count
+claim:
+  %arming = or i64 %launch, ${ARMING}
+  %pair = cmpxchg ptr @launch, i64 %launch, i64 %arming seq_cst seq_cst
+  %mine = extractvalue { i64, i1 } %pair, 1
+  br i1 %mine, label %arm, label %count
+arm:
+  %put = call i1 @arm()
+  ; What came before is pending: let the launch ask once.
+  %old = atomicrmw or ptr @weft_interrupt, i32 1 seq_cst
+  %armed = or i64 %launch, ${ARMED}
+  store atomic i64 %armed, ptr @launch seq_cst, align 8
+  br label %count
+count:
+  %more = add i32 %idle, 1
+  %idle.next = select i1 %same, i32 %more, i32 0
+  %still = icmp ugt i32 %idle.next, ${IDLE_TICKS}
+  br i1 %still, label %doze, label %rest
+rest:
+  br label %look
+doze:
+  store atomic i32 1, ptr @asleep seq_cst, align 4
+  %now = load atomic i64, ptr @number seq_cst, align 8
+  %quiet = icmp eq i64 %now, %number
+  br i1 %quiet, label %sleep, label %awake
+sleep:
+  %r = call i64 (i64, ...) @syscall(i64 ${futex}, ptr @asleep, i32 128, i32 1, ptr null, ptr null, i32 0)
+  %word = load atomic i32, ptr @asleep seq_cst, align 4
+  %on = icmp eq i32 %word, 1
+  br i1 %on, label %sleep, label %awake
+awake:
+  store atomic i32 0, ptr @asleep seq_cst, align 4
+  br label %look
+}
+
 ; Call a function in Python's main thread, which holds the GIL.
 define i32 @weft_interrupt_enter(ptr %function, ptr %a, ptr %b) {
 entry:
   %context = alloca [${CONTEXT} x i8], align 16
+  %began = call i1 @begin()
   %check = load ptr, ptr @python
-  %first = call i32 %check()
-  %raised = icmp ne i32 %first, 0
-  br i1 %raised, label %none, label %ready
-ready:
-  %armed = call i1 @arm()
-  ; What came before the handler was in.
-  %second = call i32 %check()
-  %raises = icmp ne i32 %second, 0
-  br i1 %raises, label %back, label %run
+  ; What came before: later signals find the handler, or are asked for when it is put in.
+  %error = call i32 %check()
+  %raised = icmp ne i32 %error, 0
+  br i1 %raised, label %back, label %run
 run:
   %save.at = getelementptr ptr, ptr @python, i64 1
   %restore.at = getelementptr ptr, ptr @python, i64 2
@@ -327,13 +448,11 @@ run:
   call void %restore(ptr %thread)
   br label %back
 back:
-  %result = phi i32 [ -1, %ready ], [ %status, %run ]
-  br i1 %armed, label %out, label %done
+  %result = phi i32 [ -1, %entry ], [ %status, %run ]
+  br i1 %began, label %out, label %done
 out:
-  call void @weft_interrupt_disarm()
+  call void @end()
   br label %done
 done:
   ret i32 %result
-none:
-  ret i32 -1
 }

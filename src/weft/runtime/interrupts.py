@@ -7,7 +7,8 @@ groups (`weft.runtime.pool_ir`) and in loops whose number of iterations is not s
 
 **Who sets the word.** While the main thread runs machine code, a handler of ours precedes Python's for SIGINT: it
 sets bit 0 of the word and calls Python's, in that order. If SIGINT ends the process, or is ignored, it keeps
-doing so.
+doing so. System calls would make short launches longer, so a thread, the *watch*, puts the handler in for a launch
+that lasts some `TICK_NS`, and then sets the bit once, for what came before.
 
 **What a poll does.** In the main thread it takes the GIL and lets Python call its handlers. If none raises, the
 launch goes on as if nothing had happened. If one does, the exception stays set, and the launch is unwound. Other
@@ -15,11 +16,9 @@ threads that take part in the launch find its stop word set, and leave; bits 1 a
 launches that are being stopped, so that all look. A launch from another thread than the main one is not
 interrupted, as Python code in it would not be.
 
-**No interrupt is lost.** ``weft_enter`` is called with the GIL. It puts the handler in, and then lets Python
-call its handlers once more: what came before that is raised there, what comes later finds the handler. It takes
-the handler out before it returns to Python code, which then handles what came last. Pending signals are looked
-for where a launch begins whether or not Python's evaluation loop has been told of them, which Python 3.11 can
-forget when several threads change that note at once.
+**No interrupt is lost.** The machine code is entered with the GIL, and first lets Python call its handlers: what
+came before is raised there. What comes until the handler is in, the launch asks for then; what comes later, the
+handler tells. What is left at the end of a launch is Python's, as the GIL is held when the handler is taken out.
 
 **Unwinding.** A *context* on the stack of each participant has a ``jmp_buf``, taken where machine code is
 called, and a thread-specific pointer leads to it. The compiled code in between has nothing to clean up but arrays that
@@ -28,6 +27,7 @@ it has allocated: their frames are chained to the context (`weft.ir.heap`).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -37,15 +37,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from weft.diag.errors import LaunchError
 from weft.ir.polls import FLAG, POLL
 from weft.runtime.own_code import own_code
+from weft.runtime.threads import start_thread
 from weft.target.machine import TargetSpec
 from weft.target.once import once
 
 _SHARED = (FLAG, POLL, "weft_context", "weft_context_make", "weft_guard", "weft_look", "weft_unwind")
-_ENTER, _SETUP, _HEAP, _RESET, _HALT = (
-    f"weft_interrupt_{name}" for name in ("enter", "setup", "heap", "reset", "halt")
+_ENTER, _SETUP, _WATCH, _HEAP, _RESET, _HALT = (
+    f"weft_interrupt_{name}" for name in ("enter", "setup", "watch", "heap", "reset", "halt")
 )
+
+FUTEX_SYSCALL = {"x86_64": 202, "aarch64": 98}
+"""The number of the system call on machines that have one."""
 
 PARENT, STOP, THREAD, ASKS, FRAMES = 512, 520, 528, 536, 544
 CONTEXT = 560
@@ -55,7 +60,14 @@ _HANDLER_FLAGS = 0x08000004
 """``SA_SIGINFO`` and ``SA_ONSTACK``; no ``SA_RESTART``, as Python's own handler."""
 
 
-def interrupts_module() -> str:
+TICK_NS = 50_000_000
+"""How often the watch looks: a launch is interruptible when it has lasted twice as long."""
+
+IDLE_TICKS = 20
+"""After so many without a launch it sleeps until there is one."""
+
+
+def interrupts_module(triple: str) -> str:
     """The text of the module."""
     template = string.Template(Path(__file__).with_name("interrupts.ll").read_text())
     return template.substitute(
@@ -67,6 +79,11 @@ def interrupts_module() -> str:
         CONTEXT=CONTEXT,
         SIGINT=int(signal.SIGINT),
         HANDLER_FLAGS=_HANDLER_FLAGS,
+        TICK_NS=TICK_NS,
+        IDLE_TICKS=IDLE_TICKS,
+        ARMED=1 << 62,
+        ARMING=-(1 << 63),
+        futex=FUTEX_SYSCALL[triple.split("-")[0]],
     )
 
 
@@ -79,6 +96,8 @@ class Interrupts:
         Addresses of what other code of ours uses.
     enter
         Calls a function of two pointers in the main thread.
+    watch
+        Address of what the watch runs.
     halt
         Lets the launch that is running there end.
     reset
@@ -86,14 +105,16 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        names = (*_SHARED, _ENTER, _SETUP, _HEAP, _RESET, _HALT)
-        code = own_code("interrupts", interrupts_module(), names, TargetSpec.host())
+        names = (*_SHARED, _ENTER, _SETUP, _WATCH, _HEAP, _RESET, _HALT)
+        spec = TargetSpec.host()
+        code = own_code("interrupts", interrupts_module(spec.triple), names, spec)
         self.shared = {name: code.address(name) for name in _SHARED}
         pointer = ctypes.c_void_p
         # With the GIL, and with a look at Python's error indicator behind the call.
         self.enter = ctypes.PYFUNCTYPE(ctypes.c_int, pointer, pointer, pointer)(code.address(_ENTER))
         self.free_frames_with = ctypes.PYFUNCTYPE(None, pointer)(code.address(_HEAP))
         self.reset = ctypes.PYFUNCTYPE(None)(code.address(_RESET))
+        self.watch = code.address(_WATCH)
         self.halt = ctypes.PYFUNCTYPE(None)(code.address(_HALT))
         python = [
             ctypes.cast(getattr(ctypes.pythonapi, name), pointer)
@@ -126,18 +147,31 @@ def interruptible(address: int, kind: Any) -> Callable[[Any, Any], Any]:
     enter, alone, ident = interrupts().enter, kind(address), threading.get_ident
 
     def call(a: Any, b: Any) -> Any:
-        return enter(address, a, b) if ident() == _main else alone(a, b)
+        here = ident()
+        if here != _watched:
+            if _watched or here != threading.main_thread().ident:
+                return alone(a, b)
+            _watch()
+        return enter(address, a, b)
 
     return call
 
 
-_main = threading.main_thread().ident
-"""The thread that Python runs signal handlers in."""
+_watched = 0
+"""The main thread, once there is a watch over its launches."""
+
+
+def _watch() -> None:
+    global _watched
+    # Without a watch each launch puts the handler in.
+    with contextlib.suppress(LaunchError):
+        start_thread(interrupts().watch, 0, "weft-watch")
+    _watched = threading.get_ident()
 
 
 def _after_fork() -> None:
-    global _main
-    _main = threading.get_ident()
+    global _watched
+    _watched = 0
     for found in _made:
         found.reset()
 

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 import struct
 import threading
 import weakref
 
-from weft.diag.errors import LaunchError
 from weft.machine.host import core_count
 from weft.runtime.interrupts import interruptible, interrupts
 from weft.runtime.own_code import own_code
@@ -30,6 +28,7 @@ from weft.runtime.pool_ir import (
     pool_module,
     supported,
 )
+from weft.runtime.threads import start_thread
 from weft.target.jit import LoadedCode
 from weft.target.machine import TargetSpec
 from weft.target.once import once
@@ -89,7 +88,7 @@ class Pool:
             spin = SPIN if wanted < core_count() else 0
             ctypes.c_int64.from_address(self._memory + SPIN_NS).value = spin
             while self._workers < wanted:
-                _start_thread(self._worker, self._memory, f"weft-{self._workers + 1}")
+                start_thread(self._worker, self._memory, f"weft-{self._workers + 1}")
                 self._workers += 1
 
     def _reset(self) -> None:
@@ -107,28 +106,6 @@ def _zeroed(size: int, alignment: int) -> int:
     if not address:
         raise MemoryError("no memory for the thread pool")
     return address + -address % alignment
-
-
-def _start_thread(function: int, argument: int, name: str) -> None:
-    """Start a detached thread that takes no signals, so that they reach Python's threads."""
-    libc = ctypes.CDLL(None)
-    thread = ctypes.c_void_p()
-    signals = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    try:
-        # Raises what has been pending, with the signals blocked.
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        error = libc.pthread_create(
-            ctypes.byref(thread), None, ctypes.c_void_p(function), ctypes.c_void_p(argument)
-        )
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, signals)
-    if error:
-        raise LaunchError(
-            f"the system gives the thread pool no more threads: {os.strerror(error)}",
-            hint="ask for fewer with weft.set_num_threads or WEFT_NUM_THREADS",
-        )
-    libc.pthread_setname_np(thread, name.encode())
-    libc.pthread_detach(thread)
 
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()

@@ -45,7 +45,7 @@ from __future__ import annotations
 import string
 from pathlib import Path
 
-from weft.runtime.interrupts import CONTEXT
+from weft.runtime.interrupts import CONTEXT, FUTEX_SYSCALL
 
 EPOCH = 0
 SLEEPERS = 128
@@ -76,7 +76,6 @@ ALONE_NS = 2_000_000
 
 WATCH_NS = 100_000_000
 
-_FUTEX_SYSCALL = {"x86_64": 202, "aarch64": 98}
 _PAUSE = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
     "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
@@ -88,7 +87,7 @@ WORKER = "weft_pool_worker"
 
 def supported(triple: str) -> bool:
     """Whether there is a pool for a machine: it rests on Linux's futex."""
-    return "linux" in triple and triple.split("-")[0] in _FUTEX_SYSCALL
+    return "linux" in triple and triple.split("-")[0] in FUTEX_SYSCALL
 
 
 def pool_module(triple: str) -> str:
@@ -127,5 +126,5 @@ def pool_module(triple: str) -> str:
         NO_GROUPS=1 << 62,
         pause=pause,
         declare_pause=declaration,
-        futex=_FUTEX_SYSCALL[arch],
+        futex=FUTEX_SYSCALL[arch],
     )
