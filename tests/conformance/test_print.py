@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -61,6 +62,19 @@ def booleans(x):
 def in_a_loop(n):
     for k in range(n):
         print(cuda.threadIdx.x, k)
+
+
+class Point(NamedTuple):
+    x: float
+    y: int
+
+
+@cases.kernel(one(np.array([0.5, 2.0])), grid=1, block=2)
+def tuples(x):
+    i = cuda.grid(1)
+    pair = (i, float(x[i]))
+    print(pair, (i > 0,), (), ("it's", pair, None), i)
+    print(Point(1.5, i), (Point(float(x[i]), 2), "b"))
 
 
 def _lines(text: str) -> list[str]:

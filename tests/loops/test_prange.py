@@ -74,6 +74,43 @@ def test_minimum_and_maximum(n: int, dtype) -> None:
 
 
 @weft.jit
+def extremes_beside_nan(a, start):
+    low, high, least, most, lower, upper = start, start, start, start, start, start
+    for i in prange(a.shape[0]):
+        low = min(low, a[i])
+        high = max(high, a[i])
+        least = np.minimum(least, a[i])
+        most = np.maximum(a[i], most)
+        lower = np.fmin(lower, a[i])
+        upper = np.fmax(a[i], upper)
+    return low, high, least, most, lower, upper
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_extremes_beside_nan_are_those_of_a_loop_in_order(dtype) -> None:
+    nan, some, none = np.nan, data(100, dtype), np.full(100, np.nan, dtype)
+    mixed = some.copy()
+    mixed[::7] = nan
+    low, high, first = np.nanmin(mixed), np.nanmax(mixed), dtype(0.5)
+    nan_wins = (nan, nan)
+    for a, start, wanted in (
+        (mixed, first, (min(low, first), max(high, first), *nan_wins, min(low, first), max(high, first))),
+        (mixed, dtype(nan), (*nan_wins, *nan_wins, low, high)),
+        (none, dtype(nan), (*nan_wins, *nan_wins, *nan_wins)),
+        (none, first, (first, first, *nan_wins, first, first)),
+    ):
+        np.testing.assert_array_equal(extremes_beside_nan(a, start), np.array(wanted, dtype))
+
+
+def test_zeros_of_extremes_have_their_sign() -> None:
+    zeros = np.zeros(100)
+    zeros[1::2] = -0.0
+    for a in (zeros, -zeros):
+        _, _, least, most, lower, upper = extremes_beside_nan(a, a[0])
+        assert np.signbit([least, most, lower, upper]).tolist() == [True, False, True, False]
+
+
+@weft.jit
 def bits(a):
     every, some, odd = a[0] | ~a[0], a[0] & 0, a[0] & 0
     product = a[0] * 0 + 1

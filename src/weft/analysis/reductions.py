@@ -42,6 +42,9 @@ class Combination(Enum):
     FMINNUM = "minnum"
     """As ``llvm.minnum``: the other operand when one is NaN."""
     FMAXNUM = "maxnum"
+    FMINIMUMNUM = "minimumnum"
+    """As ``llvm.minimumnum``: ``minnum``, but for -0, which is less than 0."""
+    FMAXIMUMNUM = "maximumnum"
     FMINIMUM = "minimum"
     """As ``llvm.minimum``: NaN when one operand is NaN."""
     FMAXIMUM = "maximum"
@@ -83,6 +86,7 @@ _INTRINSICS = {
         f"llvm.{c.value}": c for c in (Combination.SMIN, Combination.SMAX, Combination.UMIN, Combination.UMAX)
     },
     **{f"llvm.{c.value}": c for c in (Combination.FMINNUM, Combination.FMAXNUM)},
+    **{f"llvm.{c.value}": c for c in (Combination.FMINIMUMNUM, Combination.FMAXIMUMNUM)},
     **{f"llvm.{c.value}": c for c in (Combination.FMINIMUM, Combination.FMAXIMUM)},
 }
 _SUMS_OF_PRODUCTS = ("llvm.fmuladd", "llvm.fma")

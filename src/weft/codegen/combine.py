@@ -12,6 +12,9 @@ from weft.ir.constants import Constant, Poison
 from weft.ir.types import I64, FloatType, FunctionType, IntType, Type, VectorType
 
 _COMPARES = {Combination.FMIN: "olt", Combination.FMAX: "ogt"}
+_PREFER_NUMBERS = frozenset(
+    {Combination.FMINNUM, Combination.FMAXNUM, Combination.FMINIMUMNUM, Combination.FMAXIMUMNUM}
+)
 _BINARY = {"add", "mul", "and", "or", "xor", "fadd", "fmul"}
 
 
@@ -28,8 +31,9 @@ def _neutral_float(combination: Combination) -> float:
         return 1.0
     if combination is Combination.FADD:
         return -0.0
-    smaller = (Combination.FMIN, Combination.FMINNUM, Combination.FMINIMUM)
-    return math.inf if combination in smaller else -math.inf
+    if combination in _PREFER_NUMBERS:
+        return math.nan
+    return math.inf if combination in (Combination.FMIN, Combination.FMINIMUM) else -math.inf
 
 
 def _neutral_int(combination: Combination, bits: int) -> int:
@@ -47,7 +51,10 @@ def _neutral_int(combination: Combination, bits: int) -> int:
 
 
 def combine(module: Module, builder: Builder, combination: Combination, a: Value, b: Value) -> Value:
-    """Build the combination of two values, scalars or vectors."""
+    """Build the combination of two values, scalars or vectors.
+
+    Of equal ones, and where one is NaN, a minimum or maximum by comparison is `b`, as in a loop that keeps what it has.
+    """
     if combination in _COMPARES:
         return builder.select(builder.fcmp(_COMPARES[combination], a, b), a, b)
     if combination.value in _BINARY:

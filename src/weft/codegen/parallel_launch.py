@@ -102,7 +102,7 @@ def run_in_parallel(
                 type = cell_type(reduction)
                 part = builder.load(type, builder.gep(type, results, (index,), ("inbounds", "nuw")))
                 known = builder.load(type, total)
-                builder.store(combine(module, builder, reduction.combination, known, part), total)
+                builder.store(combine(module, builder, reduction.combination, part, known), total)
     finals: list[Value] = []
     for reduction, total in zip(reductions, totals, strict=True):
         value = builder.load(cell_type(reduction), total)

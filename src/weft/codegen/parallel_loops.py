@@ -197,7 +197,7 @@ def run_in_place(
         part: Value = builder.load(cell_type(reduction), slot)
         if reduction.type is I1:
             part = builder.cast("trunc", part, I1)
-        totals.append(combine(module, builder, reduction.combination, reduction.start, part))
+        totals.append(combine(module, builder, reduction.combination, part, reduction.start))
     replace_loop(parallel.loop, builder, values_behind(builder, parallel, iterations, totals))
 
 

@@ -20,7 +20,10 @@ _SLOT = 8
 
 
 def decode_print(decoder: Decoder, i: Instruction) -> Compute:
-    """``weft.print(format, slots)``: one letter of the format per 8-byte slot (i, u, f, b, s)."""
+    """``weft.print(format, slots)``: one letter of the format per 8-byte slot (i, u, f, b, s).
+
+    A capital letter is for what has no space before it.
+    """
     format_slot, values_slot = decoder.slot(i.args[0]), decoder.slot(i.args[1])
 
     def compute(frame: Frame) -> None:
@@ -41,11 +44,12 @@ def decode_print(decoder: Decoder, i: Instruction) -> Compute:
                 raw[slice(None) if which is None else which] = found
             full = np.broadcast_to(raw, (machine.lanes,))
             lanes = np.flatnonzero(np.broadcast_to(frame.active.mask(machine.lanes), (machine.lanes,)))
-            columns.append([_shown(frame, letter, full[lane]) for lane in lanes])
+            space = " " if position and letter.islower() else ""
+            columns.append([space + _shown(frame, letter.lower(), full[lane]) for lane in lanes])
         machine.image.memory.version += 1
         rows = zip(*columns, strict=True) if columns else [()] * frame.active.count
         for row in rows:
-            sys.stdout.write(" ".join(row) + "\n")
+            sys.stdout.write("".join(row) + "\n")
 
     return compute
 

@@ -1,8 +1,8 @@
 """``print`` in kernels: what compiled code calls, and how a line is put together.
 
 Compiled code passes a format, one letter for each value (``i`` int64, ``u`` uint64, ``f`` float64, ``b`` bool,
-``s`` address of a C string), and the values in 8-byte slots. Lines go to ``sys.stdout``, whole, in the order in
-which threads print them.
+``s`` address of a C string; a capital one where no space is before it), and the values in 8-byte slots. Lines go to
+``sys.stdout``, whole, in the order in which threads print them.
 """
 
 from __future__ import annotations
@@ -26,16 +26,19 @@ _CODES = {"i": "q", "u": "Q", "f": "d", "b": "q", "s": "Q"}
 
 def format_line(letters: str, slots: bytes, read_string: Callable[[int], str]) -> str:
     """The line that ``print`` writes for the values in `slots`; `read_string` reads a C string at an address."""
-    values = struct.unpack(f"<{''.join(_CODES[c] for c in letters)}", slots)
-    words: list[str] = []
-    for letter, value in zip(letters, values, strict=True):
-        if letter == "s":
-            words.append(read_string(value))
-        elif letter == "b":
-            words.append(str(bool(value)))
-        else:
-            words.append(str(value))
-    return " ".join(words)
+    values = struct.unpack(f"<{''.join(_CODES[c] for c in letters.lower())}", slots)
+    line = ""
+    for number, (letter, value) in enumerate(zip(letters, values, strict=True)):
+        if number and letter.islower():
+            line += " "
+        match letter.lower():
+            case "s":
+                line += read_string(value)
+            case "b":
+                line += str(bool(value))
+            case _:
+                line += str(value)
+    return line
 
 
 @contextmanager

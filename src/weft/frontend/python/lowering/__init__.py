@@ -25,6 +25,7 @@ from weft.frontend.python.lowering import (
     numpy_calls,
     printing,
     raising,
+    rounding,
     statements,
     warp,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "numpy_calls",
     "printing",
     "raising",
+    "rounding",
     "statements",
     "warp",
 ]

@@ -15,8 +15,8 @@ from weft.frontend.python.lowering.arrays import require_writable
 from weft.frontend.python.lowering.casts import cast, convert
 from weft.frontend.python.lowering.comparisons import truth
 from weft.frontend.python.lowering.complexes import conjugate
-from weft.frontend.python.lowering.mathematics import round_half_even
 from weft.frontend.python.lowering.registry import Arguments, call
+from weft.frontend.python.lowering.rounding import python_round
 from weft.frontend.python.lowering.typed import NONE, TupleValue, Typed, items_of, literal
 from weft.frontend.python.lowering.whole_arrays import fill
 from weft.frontend.python.types import (
@@ -101,7 +101,7 @@ def _call_len(low: Lowering, args: Arguments) -> Typed:
     raise TypingError(f"{value.type} has no len()")
 
 
-@call(builtins.abs, np.abs, np.absolute, np.fabs)
+@call(builtins.abs, np.abs, np.absolute)
 def _call_abs(low: Lowering, args: Arguments) -> Typed:
     return absolute(low, *args.bind("x"))
 
@@ -119,7 +119,7 @@ def _call_divmod(low: Lowering, args: Arguments) -> Typed:
 
 @call(builtins.round)
 def _call_round(low: Lowering, args: Arguments) -> Typed:
-    return round_half_even(low, *args.bind("number", "ndigits", optional=1))
+    return python_round(low, *args.bind("number", "ndigits", optional=1))
 
 
 @call(builtins.sum)

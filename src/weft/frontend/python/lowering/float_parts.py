@@ -1,4 +1,4 @@
-"""Floats taken apart: `modf`, `frexp`, `ldexp`."""
+"""Floats taken apart: `modf`, `frexp`, `ldexp`, `nextafter`."""
 
 from __future__ import annotations
 
@@ -104,3 +104,24 @@ def _is_zero_or_not_finite(low: Lowering, size: Value) -> Value:
     f = floats_of(low, size)
     zero = low.builder.fcmp("oeq", size, f.const(0.0))
     return low.builder.binary("or", zero, low.builder.fcmp("oeq", size, f.const(float("inf"))))
+
+
+@call(math.nextafter, np.nextafter)
+def _nextafter(low: Lowering, args: Arguments) -> Typed:
+    """The next float of the arguments' own type on the way from the first to the second, from the bits."""
+    values = args.bind("x", "y")
+    types = [scalar_type(value) for value in values]
+    if any(type is None or type.kind == "c" for type in types):
+        raise TypingError(f"nextafter() takes real numbers, not {values[0].type} and {values[1].type}")
+    result = function_type(*(type for type in types if type is not None))
+    x, y = (to_real(low, value, result) for value in values)
+    f, b, word = floats_of(low, x), low.builder, int_type(result.bits)
+    bits = b.cast("bitcast", x, word)
+    # Bit patterns are ordered as the sizes of numbers.
+    grows = b.icmp("eq", b.fcmp("olt", x, y), b.icmp("sge", bits, const_int(0, word)))
+    step = b.select(grows, const_int(1, word), const_int(-1, word))
+    moved = b.cast("bitcast", b.binary("add", bits, step), x.type)
+    smallest = b.cast("bitcast", const_int(1, word), x.type)
+    moved = b.select(b.fcmp("oeq", x, f.const(0.0)), f.llvm("copysign", smallest, y), moved)
+    moved = b.select(b.fcmp("oeq", x, y), y, moved)
+    return Typed(result, (b.select(b.fcmp("uno", x, y), f.add(x, y), moved),))

@@ -14,12 +14,13 @@ import numpy as np
 from weft.diag.errors import TypingError
 from weft.frontend.python import device_complex
 from weft.frontend.python.lowering.arithmetic import binary
-from weft.frontend.python.lowering.casts import cast, cast_value, number, to_real
+from weft.frontend.python.lowering.casts import cast, cast_value, to_real
 from weft.frontend.python.lowering.complexes import Floats, floats_of
 from weft.frontend.python.lowering.registry import Arguments, CallHandler, call
 from weft.frontend.python.lowering.typed import Typed, items_of, literal, scalar_type
-from weft.frontend.python.types import Scalar, Tuple, boolean, float32, pyfloat, pyint
-from weft.frontend.python.typing_rules import function_type
+from weft.frontend.python.types import Scalar, Tuple, float32, pyfloat
+from weft.frontend.python.typing_rules import arithmetic, function_type
+from weft.ir.builder import const_int
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -59,13 +60,12 @@ FUNCTIONS: dict[str, tuple[str | None, str | None, tuple[str, ...]]] = {
     "gamma": (None, "tgamma", ("x",)),
     "hypot": (None, "hypot", ("x", "y")),
     "remainder": (None, "remainder", ("x", "y")),
-    "nextafter": (None, "nextafter", ("x", "y")),
     # NumPy's rounding functions stay floating.
     "rint": ("rint", None, ("x",)),
     "minimum": ("minimum", None, ("x", "y")),
     "maximum": ("maximum", None, ("x", "y")),
-    "fmin": ("minnum", None, ("x", "y")),
-    "fmax": ("maxnum", None, ("x", "y")),
+    "fmin": ("minimumnum", None, ("x", "y")),
+    "fmax": ("maximumnum", None, ("x", "y")),
 }
 
 _NUMPY_NAMES = {
@@ -133,56 +133,42 @@ for _name in FUNCTIONS:
 call(math.pow)(_of_table("pow"))
 
 
-@call(math.fmod, np.fmod)
+@call(math.fmod)
 def _call_fmod(low: Lowering, args: Arguments) -> Typed:
+    """The remainder of the quotient rounded toward 0, in floats."""
     a, b = args.bind("x", "y")
-    types = (scalar_type(a), scalar_type(b))
-    if types[0] is None or types[1] is None:
-        raise TypingError(f"fmod() takes real numbers, not {a.type} and {b.type}")
-    result = function_type(types[0], types[1])
+    types = _real_types("fmod", a, b)
+    result = function_type(*types)
     working = float32 if result.bits == 16 else result
     x, y = (cast_value(low, to_real(low, v, result), result, working) for v in (a, b))
     value = low.builder.binary("frem", x, y, low.unit.options.fastmath)
     return Typed(result, (cast_value(low, value, working, result),))
 
 
-def _rounding(name: str, to_int: bool) -> CallHandler:
-    def lower(low: Lowering, args: Arguments) -> Typed:
-        return rounded(low, name, args.bind("x")[0], to_int)
-
-    return lower
-
-
-def rounded(low: Lowering, name: str, value: Typed, to_int: bool) -> Typed:
-    """Round by an LLVM intrinsic; the result is an int for Python's functions, floating for NumPy's."""
-    type = scalar_type(value)
-    if type is None or type.kind == "c":
-        raise TypingError(f"a real number is needed here, not {value.type}")
-    if type.kind != "f":
-        return value if type is not boolean else cast(low, value, pyint)
-    x = number(low, value)
-    result: Value = floats_of(low, x).llvm(name, x)
-    if not to_int:
-        return Typed(type, (result,))
-    return Typed(pyint, (cast_value(low, result, type, pyint),))
+@call(np.fmod)
+def _call_numpy_fmod(low: Lowering, args: Arguments) -> Typed:
+    """As `math.fmod`; of integers an integer, and 0 where the divisor is 0."""
+    a, b = args.bind("x1", "x2")
+    left, right = _real_types("fmod", a, b)
+    result = arithmetic(left, right, a.int_literal, b.int_literal)
+    if not result.is_integer:
+        return _call_fmod(low, args)
+    x, y = to_real(low, a, result), to_real(low, b, result)
+    builder, zero = low.builder, const_int(0, x.type)
+    without = builder.icmp("eq", y, zero)
+    if result.kind == "i":
+        # The remainder of the least integer by -1 is 0, but its quotient overflows.
+        without = builder.binary("or", without, builder.icmp("eq", y, const_int(-1, x.type)))
+    divisor = builder.select(without, const_int(1, x.type), y)
+    rest = builder.binary("srem" if result.kind == "i" else "urem", x, divisor)
+    return Typed(result, (rest,), low=0 if result.kind == "u" else None)
 
 
-for _name in ("floor", "ceil", "trunc"):
-    call(getattr(math, _name))(_rounding(_name, to_int=True))
-    call(getattr(np, _name))(_rounding(_name, to_int=False))
-
-
-def round_half_even(low: Lowering, value: Typed, digits: Typed | None = None) -> Typed:
-    """Lower ``round(value)``, an int, and ``round(value, digits)``, floating."""
-    if digits is None:
-        return rounded(low, "rint", value, to_int=True)
-    type = scalar_type(value)
-    if type is None or type.kind != "f":
-        return value
-    scale = binary(low, "**", literal(10.0), digits)
-    scale = Typed(type, (to_real(low, cast(low, scale, pyfloat), type),))
-    scaled = rounded(low, "rint", binary(low, "*", value, scale), to_int=False)
-    return binary(low, "/", scaled, scale)
+def _real_types(name: str, a: Typed, b: Typed) -> tuple[Scalar, Scalar]:
+    left, right = scalar_type(a), scalar_type(b)
+    if left is None or right is None or left.kind == "c" or right.kind == "c":
+        raise TypingError(f"{name}() takes real numbers, not {a.type} and {b.type}")
+    return left, right
 
 
 def _scaling(factor: float) -> CallHandler:
@@ -197,15 +183,6 @@ def _scaling(factor: float) -> CallHandler:
 
 call(math.degrees, np.degrees, np.rad2deg)(_scaling(180.0 / math.pi))
 call(math.radians, np.radians, np.deg2rad)(_scaling(math.pi / 180.0))
-
-
-@call(np.round, np.around)
-def _call_numpy_round(low: Lowering, args: Arguments) -> Typed:
-    """As ``round``, but the result of a float is a float without digits too."""
-    values = args.bind("a", "decimals", optional=1)
-    return (
-        rounded(low, "rint", values[0], to_int=False) if len(values) == 1 else round_half_even(low, *values)
-    )
 
 
 @call(math.prod)

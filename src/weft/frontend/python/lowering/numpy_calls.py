@@ -20,7 +20,7 @@ from weft.frontend.python.lowering.complexes import floats_of
 from weft.frontend.python.lowering.mathematics import evaluate
 from weft.frontend.python.lowering.registry import Arguments, CallHandler, call
 from weft.frontend.python.lowering.typed import Typed, literal, scalar_type
-from weft.frontend.python.types import boolean, float64
+from weft.frontend.python.types import boolean, float64, pyint
 from weft.ir.builder import const_int
 from weft.ir.types import int_type
 from weft.ir.values import Value
@@ -120,7 +120,21 @@ def _where(low: Lowering, args: Arguments) -> Typed:
 @call(np.clip)
 def _clip(low: Lowering, args: Arguments) -> Typed:
     value, least, most = args.bind("a", "a_min", "a_max")
-    return extreme(low, "minimum", "<", extreme(low, "maximum", ">", value, least), most)
+    return _bounded(low, "<", _bounded(low, ">", value, least), most)
+
+
+def _bounded(low: Lowering, symbol: str, value: Typed, bound: Typed) -> Typed:
+    """The bound where it lies beyond the value, or is NaN; the value, if it is NaN."""
+    left, right = scalar_type(value), scalar_type(bound)
+    if left is None or right is None or left.kind == "c" or right.kind == "c":
+        raise TypingError(f"np.clip() takes real numbers, not {value.type} and {bound.type}")
+    test = relation(low, symbol, bound, value)
+    if right.kind == "f":
+        is_number = relation(low, "==", value, value)
+        test = either(low, test, both(low, is_number, relation(low, "!=", bound, bound)))
+    if test.is_literal:
+        return bound if test.literal else value
+    return select(low, test.value, bound, value)
 
 
 @call(np.square)
@@ -131,13 +145,17 @@ def _square(low: Lowering, args: Arguments) -> Typed:
 
 @call(np.reciprocal)
 def _reciprocal(low: Lowering, args: Arguments) -> Typed:
+    """1 / x; of an integer rounded toward 0, so 0 but for 1 and -1, and 0 of 0."""
     (value,) = args.bind("x")
-    return binary(low, "//" if _is_integer(value) else "/", literal(1), value)
-
-
-def _is_integer(value: Typed) -> bool:
     type = scalar_type(value)
-    return type is not None and type.kind in "biu"
+    if type is None or type.kind not in "biu":
+        return binary(low, "/", literal(1), value)
+    result = pyint if type is boolean else type
+    x = to_real(low, value, result)
+    is_unit = low.builder.icmp("eq", x, const_int(1, x.type))
+    if result.kind == "i":
+        is_unit = low.builder.binary("or", is_unit, low.builder.icmp("eq", x, const_int(-1, x.type)))
+    return Typed(result, (low.builder.select(is_unit, x, const_int(0, x.type)),))
 
 
 @call(np.sign)

@@ -1,4 +1,7 @@
-"""``print``: one call of the runtime for each line, with a letter and eight bytes for each value."""
+"""``print``: one call of the runtime for each line, with a letter and eight bytes for each value.
+
+A capital letter is for what has no space before it.
+"""
 
 from __future__ import annotations
 
@@ -41,16 +44,36 @@ def _print(low: Lowering, args: Arguments) -> Typed:
 
 
 def _enter(low: Lowering, value: Typed, entries: list[tuple[str, Value]]) -> None:
-    """Add a value's letter and content; a tuple is printed item by item."""
+    """Add a value's letter and content; a tuple's items follow each other without spaces, with what is between."""
     type = value.type
     if isinstance(type, Static) and isinstance(type.value, str):
         entries.append(("s", low.unit.text(type.value)))
     elif isinstance(type, NoneType):
         entries.append(("s", low.unit.text("None")))
     elif isinstance(type, Tuple):
-        for item in items_of(value):
-            _enter(low, item, entries)
+        pieces: list[tuple[str, Value]] = []
+        _enter_tuple(low, value, type, pieces)
+        first, *rest = pieces
+        entries += [first, *((letter.upper(), part) for letter, part in rest)]
     elif isinstance(type, Scalar) and type.kind in _TARGETS:
         entries.append((type.kind, to_real(low, value, _TARGETS[type.kind])))
     else:
         raise TypingError(f"{type} cannot be printed", hint="print its elements or parts one by one")
+
+
+def _enter_tuple(low: Lowering, value: Typed, type: Tuple, pieces: list[tuple[str, Value]]) -> None:
+    """Add a tuple as Python writes it: strings quoted, fields of a named one by name."""
+    fields = getattr(type.cls, "_fields", None)
+    items = items_of(value)
+    before = f"{type.cls.__name__}(" if type.cls is not None and fields else "("
+    for number, item in enumerate(items):
+        name = f"{fields[number]}=" if fields else ""
+        pieces.append(("s", low.unit.text(before + name)))
+        text = item.static
+        if isinstance(text, str):
+            pieces.append(("s", low.unit.text(repr(text))))
+        else:
+            _enter(low, item, pieces)
+        before = ", "
+    end = ",)" if len(items) == 1 and not fields else ")"
+    pieces.append(("s", low.unit.text(end if items else before + end)))
