@@ -44,7 +44,8 @@ def jit(
     Parameters
     ----------
     func_or_sig
-        The function, or signatures: `weft.types` signatures, tuples of types, numba's notation as text.
+        The function, or signatures (of a device function, whose arguments and results are converted to those of the one
+        that fits best): `weft.types` signatures, tuples of types, numba's notation as text.
     argtypes
         Argument types, as an older spelling of a signature.
     device
@@ -112,5 +113,5 @@ def _make(
     options: CompileOptions,
 ) -> Kernel | DeviceFunction:
     if device:
-        return DeviceFunction(function)
+        return DeviceFunction(function, signatures)
     return Kernel(function, options, signatures, debug)

@@ -11,6 +11,7 @@ from weft.cuda.arrays import DeviceArray
 from weft.cuda.compiled import CompiledKernel, KernelSource
 from weft.diag.call_site import call_site, located
 from weft.diag.errors import ArgumentError, LaunchError, SignatureError, WeftError
+from weft.frontend.python.overloads import NoSignature, best_signature, converted
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import typeof
@@ -135,7 +136,8 @@ class Kernel(Portable):
         if compiled is not None:
             self._serving(compiled, shape, args).launcher.launch(shape, args, checked=True)
         elif self._fixed:
-            self._serving(self._accepting(types, args), shape, args).launcher.launch(shape, args)
+            compiled, args = self._accepting(types, args)
+            self._serving(compiled, shape, args).launcher.launch(shape, args)
         else:
             compiled = self._compile(types, ArgumentError)
             self._serving(compiled, shape, args).launcher.launch(shape, args, checked=True)
@@ -196,16 +198,16 @@ class Kernel(Portable):
             hint="give one for each parameter, in their order",
         )
 
-    def _accepting(self, types: Types, args: Sequence[Any]) -> CompiledKernel:
-        """The first declared signature that takes the arguments, numbers converted."""
-        for compiled in self.overloads.values():
-            if compiled.launcher.accepts(args):
-                return compiled
-        declared = "; ".join(str(Signature(t)) for t in self.overloads)
-        raise ArgumentError(
-            f"{self.py_func.__name__} has no signature for {Signature(types)}",
-            hint=f"it was declared for {declared}",
-        )
+    def _accepting(self, types: Types, args: tuple[Any, ...]) -> tuple[CompiledKernel, tuple[Any, ...]]:
+        """What was compiled for the declared signature that fits best, and the arguments converted to it."""
+        declared = [Signature(known) for known in self.overloads]
+        try:
+            chosen = best_signature(self.py_func.__name__, types, declared).args
+        except NoSignature as error:
+            listed = "; ".join(map(str, declared))
+            raise ArgumentError(str(error), hint=f"it was declared for {listed}") from None
+        values = tuple([converted(*pair) for pair in zip(args, chosen, strict=True)])
+        return self.overloads[chosen], values
 
     @property
     def signatures(self) -> list[Types]:
@@ -300,9 +302,13 @@ class _NoTasks(ConfiguredKernel):
 class DeviceFunction(Portable):
     """A function for kernels to call; the host cannot call it."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], signatures: Sequence[Signature] = ()) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
+        self.signatures = tuple(signatures)
+
+    def _options(self) -> tuple[Any, ...]:
+        return (self.signatures,)
 
     @located
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -28,11 +28,15 @@ class Results:
 
 
 def lower(
-    function: FunctionType, types: tuple[KernelType, ...], options: JitOptions, timings: Timings
+    function: FunctionType,
+    types: tuple[KernelType, ...],
+    declared: KernelType | None,
+    options: JitOptions,
+    timings: Timings,
 ) -> tuple[LoweredFunction, Results, tuple[Remark, ...]]:
     """Take a function through front end and pipeline; with what a call gives, and what was remarked."""
     with timings.measure("frontend"):
-        made = compile_python(function, types, fastmath=options.fastmath, device=True)
+        made = compile_python(function, types, fastmath=options.fastmath, device=True, result=declared)
         result = describe_result(made.result)
     interface = SlotInterface(len(components(made.result)), made.allocates)
     lowered = lower_function(made.module, made.kernel.name, interface, options, TargetSpec.host(), timings)

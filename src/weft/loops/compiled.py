@@ -39,18 +39,27 @@ class CompiledFunction:
     ----------
     types
         The argument types.
+    declared
+        The type that a signature says it returns.
     timings
         Seconds in front end, weft's passes and LLVM; all zero when the code came from the cache.
     """
 
     __slots__ = (
         "_code", "_entry", "_errors", "_format", "_heap", "_lowered", "_memory", "_packer", "_parallel", "_read",
-        "_remarks", "_results", "_slots", "_stored_remarks", "function", "options", "timings", "types",
+        "_remarks", "_results", "_slots", "_stored_remarks", "declared", "function", "options", "timings", "types",
     )  # fmt: skip
 
-    def __init__(self, function: FunctionType, types: tuple[KernelType, ...], options: JitOptions) -> None:
+    def __init__(
+        self,
+        function: FunctionType,
+        types: tuple[KernelType, ...],
+        options: JitOptions,
+        declared: KernelType | None = None,
+    ) -> None:
         self.function = function
         self.types = types
+        self.declared = declared
         self.options = options
         self.timings = Timings()
         self._lowered: LoweredFunction | None = None
@@ -77,7 +86,9 @@ class CompiledFunction:
         cache = default_cache()
         key = None
         if cache is not None:
-            key = code_key("jit", self.function, self.types, self.options, TargetSpec.host())
+            # The function tells how many of these are its arguments.
+            types = self.types if self.declared is None else (*self.types, self.declared)
+            key = code_key("jit", self.function, types, self.options, TargetSpec.host())
         if cache is not None and key is not None:
             entry = cache.get(key)
             if entry is not None and (symbols := _symbols(entry.metadata)) is not None:
@@ -150,7 +161,7 @@ class CompiledFunction:
             from weft.loops.build import lower
 
             self._lowered, self._results, self._remarks = lower(
-                self.function, self.types, self.options, self.timings
+                self.function, self.types, self.declared, self.options, self.timings
             )
         return self._lowered
 

@@ -40,8 +40,8 @@ def guvectorize(
     Parameters
     ----------
     signatures
-        A list of signatures, such as ``"void(float64[:], float64[:], float64[:])"``: arguments are converted, where
-        that is safe, to those of the first that takes them.
+        A list of signatures, such as ``"void(float64[:], float64[:], float64[:])"``: the one for the arguments' own
+        types is used, else these are converted, where that is safe, to those of the first that takes them.
     core
         The core dimensions, ``"(n),(n)->()"``. A result of no dimensions is an array of one element in the function.
     fastmath, width
@@ -156,11 +156,11 @@ class GeneralizedFunction(Portable):
         return self._returned(results, made, loop)
 
     def _types(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[KernelType, ...]:
-        for signature in self.signatures:
-            if all(
-                np.can_cast(a.dtype, _dtype(t), "safe") for a, t in zip(arrays, signature.args, strict=False)
-            ):
-                return signature.args
+        for casting in ("no", "safe"):
+            for signature in self.signatures:
+                pairs = zip(arrays, signature.args, strict=False)
+                if all(np.can_cast(a.dtype, _dtype(t), casting) for a, t in pairs):
+                    return signature.args
         given = ", ".join(str(a.dtype) for a in arrays)
         declared = "; ".join(map(str, self.signatures))
         raise ArgumentError(

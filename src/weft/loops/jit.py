@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import Any
 
 from weft.diag.call_site import located
-from weft.diag.errors import SignatureError
+from weft.diag.errors import ArgumentError, SignatureError
 from weft.diag.remarks import Remark
+from weft.frontend.python.overloads import NoSignature, best_signature, converted
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import typeof
-from weft.frontend.python.types import KernelType
+from weft.frontend.python.types import KernelType, Signature
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
 from weft.target.once import made_once
@@ -84,10 +85,7 @@ def jit(
             raise SignatureError(
                 f"{function!r} is no Python function", hint="decorate a function written with def"
             )
-        made = JitFunction(function, chosen)
-        for signature in signatures:
-            made.compile(signature)
-        return made
+        return JitFunction(function, chosen, tuple(map(parse_signature, signatures)))
 
     return decorate
 
@@ -99,27 +97,46 @@ class JitFunction(Portable):
     ----------
     py_func
         That function.
+    signatures
+        What it was declared with, and is compiled for at once: arguments are converted to those of the one that fits
+        best. Without signatures it is compiled for the types that come.
     overloads
         What has been compiled, by the types of arguments.
     """
 
-    def __init__(self, function: FunctionType, options: JitOptions) -> None:
+    def __init__(
+        self, function: FunctionType, options: JitOptions, signatures: Sequence[Signature] = ()
+    ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.options = options
+        self.signatures = tuple(signatures)
         self.overloads: dict[Types, CompiledFunction] = {}
         code = function.__code__
         # Arguments that need no binding: one for each parameter, all of which may come by position.
         self._arity = -1 if code.co_kwonlyargcount else code.co_argcount
+        for signature in self.signatures:
+            self._compile(signature.args, signature.result)
 
     @located
     def compile(self, signature: Any) -> CompiledFunction:
         """Compile for a signature: a `weft.types` signature, a tuple of types, or numba's notation as text."""
-        types = signature if isinstance(signature, tuple) else parse_signature(signature).args
-        return self._compile(tuple(types))
+        parsed = parse_signature(signature)
+        return self._compile(parsed.args, parsed.result)
 
-    def _compile(self, types: Types) -> CompiledFunction:
-        return made_once(self.overloads, types, lambda: CompiledFunction(self.py_func, types, self.options))
+    def _compile(self, types: Types, declared: KernelType | None = None) -> CompiledFunction:
+        return made_once(
+            self.overloads, types, lambda: CompiledFunction(self.py_func, types, self.options, declared)
+        )
+
+    def _accepting(self, types: Types, args: tuple[Any, ...]) -> tuple[CompiledFunction, tuple[Any, ...]]:
+        """What was compiled for the declared signature that fits best, and the arguments converted to it."""
+        try:
+            chosen = best_signature(self.py_func.__name__, types, self.signatures).args
+        except NoSignature as error:
+            listed = "; ".join(map(str, self.signatures))
+            raise ArgumentError(str(error), hint=f"it was declared for {listed}") from None
+        return self.overloads[chosen], tuple([converted(*pair) for pair in zip(args, chosen, strict=True)])
 
     @located
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -127,7 +144,9 @@ class JitFunction(Portable):
             args = self._bind(args, keywords)
         types = tuple([typeof(a) for a in args])
         compiled = self.overloads.get(types)
-        if compiled is None:
+        if compiled is None and self.signatures:
+            compiled, args = self._accepting(types, args)
+        elif compiled is None:
             compiled = self._compile(types)
         return compiled.call(args)
 
@@ -154,7 +173,7 @@ class JitFunction(Portable):
         return {types: compiled.assembly() for types, compiled in self.overloads.items()}
 
     def _options(self) -> tuple[Any, ...]:
-        return (self.options,)
+        return self.options, self.signatures
 
     def __repr__(self) -> str:
         return f"<weft function {self.py_func.__qualname__}>"

@@ -10,7 +10,7 @@ from weft.diag.errors import SignatureError, UnsupportedError
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
 from weft.frontend.python.components import Component, parameter_components
-from weft.frontend.python.lowering.instances import lower_function, make_instance
+from weft.frontend.python.lowering.instances import instance_key, lower_function, make_instance
 from weft.frontend.python.lowering.unit import Options, Unit
 from weft.frontend.python.scope import scope_of
 from weft.frontend.python.source import get_source
@@ -108,6 +108,7 @@ def compile_python(
     fastmath: bool | frozenset[str] | set[str] | tuple[str, ...] = False,
     device: bool = False,
     name: str | None = None,
+    result: KernelType | None = None,
 ) -> FrontendResult:
     """Compile a Python function for argument types.
 
@@ -125,6 +126,8 @@ def compile_python(
         The function may return a value; without it, it is a kernel.
     name
         The name of the function in the module; by default its own.
+    result
+        The type that it was declared to return; by default what it returns.
 
     Raises
     ------
@@ -156,7 +159,8 @@ def compile_python(
     unit = Unit(Options(debug, flags))
     unit.sources[target] = source
     instance = make_instance(unit, source, tuple(arg_types), name or target.__name__, is_kernel=not device)
-    unit.instances[(target, *arg_types)] = instance
+    instance.declared = result if device else None
+    unit.instances[instance_key(target, tuple(arg_types), instance.declared)] = instance
     lower_function(unit, instance, [])
     kernel = instance.function
     shared = tuple(SharedObject(size, align) for _, size, align in unit.shared.values())

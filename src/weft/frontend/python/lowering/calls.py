@@ -16,13 +16,14 @@ from weft.frontend.python.lowering.attributes import Method
 from weft.frontend.python.lowering.builtin_calls import call_method, cast_call
 from weft.frontend.python.lowering.casts import convert
 from weft.frontend.python.lowering.context import expression
+from weft.frontend.python.lowering.declared import argument, signature_for
 from weft.frontend.python.lowering.globals_ import value_of
 from weft.frontend.python.lowering.instances import instance_of, result_info
 from weft.frontend.python.lowering.registry import CALLS, Arguments
 from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of
 from weft.frontend.python.prange import prange
 from weft.frontend.python.signatures import as_type
-from weft.frontend.python.types import KernelType, Scalar, Static, Tuple
+from weft.frontend.python.types import KernelType, Scalar, Signature, Static, Tuple
 from weft.ir.intrinsics import lifetime_start
 from weft.ir.types import I1, I8, VOID
 from weft.ir.types import FunctionType as IRFunctionType
@@ -78,7 +79,7 @@ def call_value(low: Lowering, target: Any, args: Arguments) -> Typed:
         raise TypingError(f"{name!r} cannot be called")
     function = _replacement(getattr(target, "py_func", target))
     if isinstance(function, FunctionType):
-        return call_function(low, function, args)
+        return call_function(low, function, args, declared_signatures(target))
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
         return _named_tuple(args, target)
     scalar = _scalar_type(target)
@@ -126,11 +127,26 @@ def _named_tuple(args: Arguments, cls: Any) -> Typed:
     return TupleValue(tuple(given[name] for name in cls._fields), cls)
 
 
-def call_function(low: Lowering, function: FunctionType, args: Arguments) -> Typed:
-    """Call a Python function as a device function."""
+def declared_signatures(target: Any) -> tuple[Signature, ...]:
+    """The signatures that a decorated function was declared with."""
+    found = getattr(target, "signatures", None)
+    if not isinstance(found, tuple) or not all(isinstance(item, Signature) for item in found):
+        return ()
+    return found
+
+
+def call_function(
+    low: Lowering, function: FunctionType, args: Arguments, signatures: tuple[Signature, ...] = ()
+) -> Typed:
+    """Call a Python function as a device function; with signatures, as the one that fits best says."""
     values = _bind(low, function, args)
+    result: KernelType | None = None
+    if signatures:
+        chosen = signature_for(function.__name__, values, signatures)
+        values = [argument(low, value, type) for value, type in zip(values, chosen.args, strict=True)]
+        result = chosen.result
     params = tuple(_parameter_type(value) for value in values)
-    instance = instance_of(low.unit, function, params, low.stack)
+    instance = instance_of(low.unit, function, params, low.stack, result)
     passed: list[Value] = []
     for value, type in zip(values, params, strict=True):
         parts = convert(low, value, type)

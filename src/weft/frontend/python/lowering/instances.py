@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from weft.diag.errors import TypingError
 from weft.frontend.python.components import components, parameter_components
 from weft.frontend.python.lowering.context import Lowering, NotYetTyped
+from weft.frontend.python.lowering.declared import result as declared_result
 from weft.frontend.python.lowering.heap import keep_variables, leave, zero
 from weft.frontend.python.lowering.joins import Info
 from weft.frontend.python.lowering.typed import NONE, Typed, static
@@ -54,6 +55,8 @@ class Instance:
         Whether it calls itself, perhaps through others.
     allocates
         Whether it has a parameter more, the frame of its caller (`weft.frontend.python.lowering.heap`).
+    declared
+        The type that its signature says it returns.
     """
 
     source: FunctionSource
@@ -66,6 +69,7 @@ class Instance:
     waits_for: set[Instance] = field(default_factory=set)
     recursive: bool = False
     allocates: bool = False
+    declared: KernelType | None = None
 
 
 def type_key(type: KernelType) -> object:
@@ -73,11 +77,22 @@ def type_key(type: KernelType) -> object:
     return (id(type.value),) if isinstance(type, Static) else type
 
 
+def instance_key(
+    function: FunctionType, params: tuple[KernelType, ...], declared: KernelType | None
+) -> tuple[object, ...]:
+    """The key of an instance in `Unit.instances`."""
+    return function, declared, *map(type_key, params)
+
+
 def instance_of(
-    unit: Unit, function: FunctionType, params: tuple[KernelType, ...], stack: list[Instance]
+    unit: Unit,
+    function: FunctionType,
+    params: tuple[KernelType, ...],
+    stack: list[Instance],
+    declared: KernelType | None = None,
 ) -> Instance:
     """The instance of a device function, compiled when it is needed first."""
-    key = (function, *map(type_key, params))
+    key = instance_key(function, params, declared)
     found = unit.instances.get(key)
     if found is not None:
         if found.table is not None:
@@ -88,6 +103,7 @@ def instance_of(
     source = get_source(function)
     unit.sources[function] = source
     instance = make_instance(unit, source, params, function.__name__, is_kernel=False)
+    instance.declared = declared
     unit.instances[key] = instance
     lower_function(unit, instance, stack)
     _rely_on(stack[-1], instance)
@@ -254,10 +270,16 @@ def _pointer_attributes(type: KernelType, path: tuple[int, ...]) -> tuple[str, .
 def _return(low: Lowering, instance: Instance, parent: Value | None) -> None:
     """Return the result: one value directly, several through pointers that the caller gives."""
     info = None if instance.is_kernel else low.variables.info(RESULT)
-    result = instance.result = none if info is None else info.type
-    parts = components(result)
+    result = none if info is None else info.type
     low.builder.loc = DebugLoc(low.source.node.lineno + low.source.line_offset, 0, low.subprogram)
-    value = low.variables.load(low, RESULT) if parts else NONE
+    value = low.variables.load(low, RESULT) if components(result) else NONE
+    if instance.declared is not None and low.waiting is None:
+        value, result = (
+            declared_result(low, instance.source.name, value, instance.declared),
+            instance.declared,
+        )
+    instance.result = result
+    parts = components(result)
     if parent is not None:
         leave(low, parent, value)
     if not parts:
@@ -293,6 +315,8 @@ def _finish_entry(low: Lowering) -> None:
 
 def result_info(instance: Instance) -> KernelType:
     """The type of an instance's result, as far as it is known while it is being lowered."""
+    if instance.declared is not None:
+        return instance.declared
     if instance.table is not None:
         info = instance.table.info(RESULT)
         if info is None:

@@ -1,0 +1,162 @@
+"""Which of several declared signatures a call takes: numba's rules.
+
+Each argument needs a conversion: *exact*, *promote* (more of the same kind), *safe* (values are kept, or nearly so) or
+*unsafe*. The signature with the fewest unsafe conversions is taken, among equals the one with the fewest safe ones,
+then the fewest promotions. Python numbers count as ``int64``, ``float64`` and ``complex128``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+from weft.frontend.python.types import (
+    STRONG,
+    Array,
+    KernelType,
+    Scalar,
+    Signature,
+    Tuple,
+    boolean,
+    complex128,
+    float64,
+    int64,
+)
+
+_ROWS = """
+?    = s s s s s s s s s s s s s
+i1   u = p p p u u u u s s s s s
+i2   u u = p p u u u u u s s s s
+i4   u u u = p u u u u u u s u s
+i8   u u u u = u u u u u u s u s
+u1   u u s s s = p p p u s s s s
+u2   u u u s s u = p p u u s u s
+u4   u u u u s u u = p u u s u s
+u8   u u u u u u u u = u u s u s
+f2   u u u u u u u u u = p p s s
+f4   u u u u u u u u u u = p s s
+f8   u u u u u u u u u u u = u s
+c8   - - - - - - - - - - - - = p
+c16  - - - - - - - - - - - - u =
+"""
+
+
+class Conversion(IntEnum):
+    """How an argument becomes what a parameter takes, the best first."""
+
+    EXACT = 0
+    PROMOTE = 1
+    SAFE = 2
+    UNSAFE = 3
+
+
+_LETTERS = dict(zip("=psu", Conversion, strict=True))
+CONVERSIONS: dict[tuple[Scalar, Scalar], Conversion] = {
+    (source, target): _LETTERS[letter]
+    for source, row in zip(STRONG, _ROWS.strip().splitlines(), strict=True)
+    for target, letter in zip(STRONG, row.split()[1:], strict=True)
+    if letter in _LETTERS
+}
+"""Of two types of NumPy; what is missing has no conversion."""
+
+_STRONG = {"i": int64, "f": float64, "c": complex128}
+
+
+class NoSignature(Exception):
+    """No signature takes the arguments, or several do equally well; the text says which."""
+
+
+def conversion(source: KernelType, target: KernelType) -> Conversion | None:
+    """How a value of one type becomes one of another, None when it does not."""
+    if isinstance(source, Scalar) and isinstance(target, Scalar):
+        return CONVERSIONS.get((_strong(source), _strong(target)))
+    if isinstance(source, Array) and isinstance(target, Array):
+        return _of_array(source, target)
+    if isinstance(source, Tuple) and isinstance(target, Tuple):
+        if len(source.items) != len(target.items) or target.cls not in (None, source.cls):
+            return None
+        parts = [conversion(*pair) for pair in zip(source.items, target.items, strict=True)]
+        found = [part for part in parts if part is not None]
+        return max(found, default=Conversion.EXACT) if len(found) == len(parts) else None
+    return Conversion.EXACT if source is target else None
+
+
+def _strong(type: Scalar) -> Scalar:
+    return _STRONG[type.kind] if type.weak else type
+
+
+def _of_array(source: Array, target: Array) -> Conversion | None:
+    """Where its memory is, and whether its extents are known, is no part of a signature."""
+    if source.dtype is not target.dtype or source.ndim != target.ndim:
+        return None
+    if target.layout not in ("A", source.layout) or (source.readonly and not target.readonly):
+        return None
+    if target.aligned and not source.aligned:
+        return None
+    same = (source.layout, source.readonly, source.aligned) == (
+        target.layout,
+        target.readonly,
+        target.aligned,
+    )
+    return Conversion.EXACT if same else Conversion.SAFE
+
+
+def best_signature(
+    name: str, types: Sequence[KernelType], signatures: Sequence[Signature], *, first_of_equals: bool = False
+) -> Signature:
+    """The signature that a call with arguments of these types takes.
+
+    Parameters
+    ----------
+    name
+        The function's name, for messages.
+    first_of_equals
+        Whether the first of several that fit equally well is taken, as numba does for calls in compiled code; calls
+        from Python are ambiguous then.
+
+    Raises
+    ------
+    NoSignature
+        There is none, or no best one.
+    """
+    rated = [(cost, s) for s in signatures if (cost := _cost(types, s.args)) is not None]
+    best = min((cost for cost, _ in rated), default=None)
+    chosen = [signature for cost, signature in rated if cost == best]
+    given = Signature(types)
+    if not chosen:
+        raise NoSignature(f"{name} has no signature for {given}")
+    if len(chosen) > 1 and not first_of_equals:
+        fitting = " and ".join(map(str, chosen))
+        raise NoSignature(f"a call of {name} with {given} is ambiguous: {fitting} fit equally well")
+    return chosen[0]
+
+
+def _cost(types: Sequence[KernelType], params: Sequence[KernelType]) -> tuple[int, int, int] | None:
+    """How many unsafe, safe and promoting conversions the arguments need."""
+    if len(types) != len(params):
+        return None
+    needed = [conversion(*pair) for pair in zip(types, params, strict=True)]
+    if None in needed:
+        return None
+    return (
+        needed.count(Conversion.UNSAFE),
+        needed.count(Conversion.SAFE),
+        needed.count(Conversion.PROMOTE),
+    )
+
+
+def converted(value: Any, target: KernelType) -> Any:
+    """An argument from Python as its parameter takes it: numbers as kernels convert them, all else as it is."""
+    if isinstance(target, Tuple) and isinstance(value, tuple):
+        return tuple(converted(item, type) for item, type in zip(value, target.items, strict=True))
+    if not isinstance(target, Scalar):
+        return value
+    if target is boolean:
+        return bool(value)
+    if not target.is_integer:
+        return value
+    if isinstance(value, int) or not hasattr(value, "is_integer"):
+        return int(value)
+    low, high = target.limits
+    return 0 if value != value else int(min(max(value, low), high))
