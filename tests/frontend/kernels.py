@@ -29,7 +29,11 @@ def compiled(function: Callable[..., Any], *examples: Any, **options: Any) -> Fr
 
 def text_of(function: Callable[..., Any], *examples: Any, **options: Any) -> str:
     """The LLVM text of the function, debug information left out."""
-    text = write_module(compiled(function, *examples, **options).module)
+    return without_debug_information(write_module(compiled(function, *examples, **options).module))
+
+
+def without_debug_information(text: str) -> str:
+    """The text of a module without lines of the source."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith(_LEFT_OUT)]
     return re.sub(r", !dbg !\d+", "", "\n".join(lines))
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from weft.frontend.python.encoding import encode_types
 from weft.frontend.python.fingerprint import fingerprint
@@ -33,4 +36,5 @@ def code_key(
     if digest is None:
         return None
     math = os.environ.get("WEFT_VECTOR_MATH", "all")
-    return cache_key(door, digest, encode_types(types), repr(options), math, *spec.key)
+    versions = (sys.version, np.__version__)
+    return cache_key(door, digest, encode_types(types), repr(options), math, *versions, *spec.key)
