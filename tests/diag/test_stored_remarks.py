@@ -11,15 +11,22 @@ REMARKS = (
     Remark(RemarkKind.MATH, "sin is exact", SourceSpan("helpers.py", 7, text="sin(x)")),
     Remark(RemarkKind.VECTORIZED, "8 threads at a time"),
 )
+FILES = ("here.py", "helpers.py", "here.py")
 
 
 def test_remarks_survive_as_json() -> None:
-    stored = json.loads(json.dumps(store_remarks(REMARKS, "here.py")))
-    again = restore_remarks(stored, "here.py")
+    stored = json.loads(json.dumps(store_remarks(REMARKS, FILES)))
+    again = restore_remarks(stored, FILES)
     assert again == REMARKS
     assert [str(remark) for remark in again] == [str(remark) for remark in REMARKS]
 
 
-def test_the_function_may_have_moved_to_another_file() -> None:
-    spans = [remark.span for remark in restore_remarks(store_remarks(REMARKS, "here.py"), "there.py")]
+def test_functions_may_have_moved_to_other_files() -> None:
+    moved = ("there.py", "elsewhere.py", "there.py")
+    spans = [remark.span for remark in restore_remarks(store_remarks(REMARKS, FILES), moved)]
+    assert [span and span.file for span in spans] == ["there.py", "elsewhere.py", None]
+
+
+def test_files_of_no_function_stay() -> None:
+    spans = [remark.span for remark in restore_remarks(store_remarks(REMARKS, FILES[:1]), ("there.py",))]
     assert [span and span.file for span in spans] == ["there.py", "helpers.py", None]

@@ -12,6 +12,7 @@ from weft.codegen.run_unit import RunUnit
 from weft.diag.errors import BarrierDivergence, CompileError, WeftError
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_remarks, store_remarks
+from weft.frontend.python.fingerprint import files_of
 from weft.frontend.python.types import KernelType
 from weft.options import CompileOptions, Timings, checking
 from weft.runtime.cache import CacheEntry, default_cache
@@ -180,7 +181,7 @@ class CompiledKernel:
             "barrier_lines": list(lowered.barrier_lines),
             "prints": PRINT_SYMBOL in lowered.text,
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
-            "remarks": store_remarks(self._remarks, self.source.file),
+            "remarks": store_remarks(self._remarks, files_of(self.source.function)),
         }
 
     def _loaded(self) -> LoadedCode:
@@ -212,7 +213,7 @@ class CompiledKernel:
     @property
     def remarks(self) -> tuple[Remark, ...]:
         """What was decided in compiling, be it long ago."""
-        return restore_remarks(self._metadata["remarks"], self.source.file)
+        return restore_remarks(self._metadata["remarks"], files_of(self.source.function))
 
     def llvm(self) -> str:
         from weft.cuda.build import llvm

@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from typing import Any
 
 from weft.diag.remarks import Remark, RemarkKind
 from weft.diag.source import SourceSpan
 
-_HOME = ""
-"""Stands for the file of the function that was compiled: the same function may be found in another one."""
+
+def store_remarks(remarks: Iterable[Remark], files: Sequence[str]) -> list[list[Any]]:
+    """Return JSON values for the remarks on functions in these files."""
+    return [[r.kind, r.message, _stored(r.span, files), r.hint, r.pass_name] for r in remarks]
 
 
-def store_remarks(remarks: Iterable[Remark], home: str) -> list[list[Any]]:
-    """Return JSON values for the remarks on a function in the file `home`."""
-    return [[r.kind, r.message, _stored(r.span, home), r.hint, r.pass_name] for r in remarks]
-
-
-def restore_remarks(values: Sequence[Sequence[Any]], home: str) -> tuple[Remark, ...]:
-    """Return the remarks of such values on a function that is in the file `home` now."""
+def restore_remarks(values: Sequence[Sequence[Any]], files: Sequence[str]) -> tuple[Remark, ...]:
+    """Return the remarks of such values on functions that are in these files now."""
     return tuple(
-        Remark(RemarkKind(kind), message, _restored(span, home), hint, pass_name)
+        Remark(RemarkKind(kind), message, _restored(span, files), hint, pass_name)
         for kind, message, span, hint, pass_name in values
     )
 
 
-def _stored(span: SourceSpan | None, home: str) -> list[Any] | None:
+def store_file(file: str, files: Sequence[str]) -> str | int:
+    """Return what stands for a file: its number, as the same functions may be found in other files."""
+    return files.index(file) if file in files else file
+
+
+def restore_file(value: str | int, files: Sequence[str]) -> str:
+    """Return the file that such a value stands for."""
+    return files[value] if isinstance(value, int) else value
+
+
+def _stored(span: SourceSpan | None, files: Sequence[str]) -> list[Any] | None:
     if span is None:
         return None
-    return list(astuple(replace(span, file=_HOME) if span.file == home else span))
+    return [store_file(span.file, files), *astuple(span)[1:]]
 
 
-def _restored(values: Sequence[Any] | None, home: str) -> SourceSpan | None:
+def _restored(values: Sequence[Any] | None, files: Sequence[str]) -> SourceSpan | None:
     if values is None:
         return None
-    span = SourceSpan(*values)
-    return replace(span, file=home) if span.file == _HOME else span
+    file, *place = values
+    return SourceSpan(restore_file(file, files), *place)

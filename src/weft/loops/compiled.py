@@ -9,7 +9,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from weft.diag.remarks import Remark
-from weft.diag.stored_remarks import restore_remarks, store_remarks
+from weft.diag.stored_remarks import restore_file, restore_remarks, store_file, store_remarks
+from weft.frontend.python.fingerprint import files_of
 from weft.frontend.python.types import KernelType
 from weft.jit_options import JitOptions
 from weft.options import Timings
@@ -74,7 +75,11 @@ class CompiledFunction:
         self._stored_remarks: list[list[Any]] = metadata["remarks"]
         self._parallel: bool = metadata["parallel"]
         self._heap: bool = metadata["heap"]
-        self._errors: list[Any] = metadata["errors"]
+        files = files_of(function) if metadata["errors"] else ()
+        self._errors = [
+            [kind, message, restore_file(file, files), *place]
+            for kind, message, file, *place in metadata["errors"]
+        ]
         result = metadata["result"]
         self._slots = slots_of(result)
         self._memory, self._read = result_memory(result), result_reader(result)
@@ -97,15 +102,19 @@ class CompiledFunction:
 
         lowered = self.lowered()
         assert self._results is not None
+        files = files_of(self.function)
         metadata: dict[str, Any] = {
             "entry": lowered.entry,
             "parallel": lowered.parallel,
             "heap": lowered.heap,
             "prints": PRINT_SYMBOL in lowered.text,
             "result": self._results.description,
-            "errors": self._results.errors,
+            "errors": [
+                [kind, message, store_file(file, files), *place]
+                for kind, message, file, *place in self._results.errors
+            ],
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
-            "remarks": store_remarks(self._remarks, self.function.__code__.co_filename),
+            "remarks": store_remarks(self._remarks, files),
         }
         entry = CacheEntry(emit(lowered), metadata)
         if cache is not None and key is not None:
@@ -167,7 +176,7 @@ class CompiledFunction:
 
     def remarks(self) -> tuple[Remark, ...]:
         """What was decided in compiling, be it long ago."""
-        return restore_remarks(self._stored_remarks, self.function.__code__.co_filename)
+        return restore_remarks(self._stored_remarks, files_of(self.function))
 
     def llvm(self) -> str:
         from weft.loops.build import llvm

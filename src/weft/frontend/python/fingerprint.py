@@ -59,6 +59,20 @@ def fingerprint(function: Callable[..., Any]) -> str | None:
 
     None when it reaches a value of unknown kind: such code is for this process only.
     """
+    walk = _walk_from(function)
+    return None if walk is None else walk.digest.hexdigest()
+
+
+def files_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The files of the functions whose code is in the digest, that of `function` first.
+
+    They are no part of it: of functions with equal digests, the same code may be in other files.
+    """
+    walk = _walk_from(function)
+    return tuple(walk.files) if walk is not None else (function.__code__.co_filename,)
+
+
+def _walk_from(function: Callable[..., Any]) -> _Walk | None:
     names: frozenset[str] = frozenset()
     while True:
         walk = _Walk(names)
@@ -67,7 +81,7 @@ def fingerprint(function: Callable[..., Any]) -> str | None:
         except _UnknownValue:
             return None
         if walk.written <= names:
-            return walk.digest.hexdigest()
+            return walk
         # Functions that were found may write names of attributes that count for what was looked at before them.
         names |= walk.written
 
@@ -85,12 +99,13 @@ class _Walk:
         Attributes that count.
     """
 
-    __slots__ = ("digest", "kept", "names", "seen", "written")
+    __slots__ = ("digest", "files", "kept", "names", "seen", "written")
 
     def __init__(self, names: frozenset[str]) -> None:
         self.names = sorted(names)
         self.written: set[str] = set()
         self.digest = hashlib.sha256()
+        self.files: list[str] = []
         self.seen: dict[int, int] = {}
         # What is seen stays alive, so that its id stays its own.
         self.kept: list[Any] = []
@@ -185,6 +200,7 @@ class _Walk:
         if not self._is_new(function):
             return
         self._put(b"f", _known(encode_code(function.__code__)))
+        self.files.append(function.__code__.co_filename)
         self.add(function.__defaults__ or ())
         for name, default in sorted((function.__kwdefaults__ or {}).items()):
             self._put(b"w", name)
