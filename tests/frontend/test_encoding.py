@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections import namedtuple
 from typing import Any
@@ -100,14 +101,77 @@ def test_equal_bytes_only_for_equal_dtypes(a: np.dtype[Any], b: np.dtype[Any], l
     assert (record_type(a, limit) is record_type(b, limit)) == same
 
 
-@given(*[st.lists(st.one_of(st.binary(max_size=3), st.text(max_size=3)), max_size=4)] * 2)
-def test_frames_do_not_run_together(a: list[Any], b: list[Any]) -> None:
-    a, b = ([p if isinstance(p, bytes) else p.encode() for p in parts] for parts in (a, b))
-    assert (framed(b"x", *a) == framed(b"x", *b)) == (a == b)
+def layout(**changes: Any) -> np.dtype[Any]:
+    return np.dtype(
+        {"names": ["a", "b"], "formats": ["i4", "i4"], "offsets": [0, 4], "itemsize": 8} | changes
+    )
 
 
 PACKED = np.dtype([("a", "i4"), ("b", "f4")])
 ALIGNED = np.dtype([("a", "i4"), ("b", "f4")], align=True)
+
+
+NEIGHBOURS = [
+    layout(),
+    layout(names=["a", "c"]),
+    layout(names=["b", "a"]),
+    layout(formats=["i4", "f4"]),
+    layout(formats=["f4", "i4"]),
+    layout(formats=["i4", ("i4", (1,))]),
+    layout(formats=["i4", ("i2", (2,))]),
+    layout(formats=["i4", ("i2", (1, 2))]),
+    layout(formats=["i4", ("i2", (2, 1))]),
+    layout(formats=["i4", layout(offsets=[0, 0], itemsize=4)]),
+    layout(formats=["i4", layout(offsets=[0, 0], itemsize=4, titles=["x", "y"])]),
+    layout(offsets=[4, 0]),
+    layout(offsets=[0, 0]),
+    layout(offsets=[0, 3]),
+    layout(itemsize=9),
+    layout(itemsize=12),
+    layout(titles=["x", "y"]),
+    layout(titles=["x", "z"]),
+    np.dtype([("a", "i4"), ("b", "i4")], align=True),
+    np.dtype([("a", "i1"), ("b", "i4")]),
+    np.dtype([("a", "i1"), ("b", "i4")], align=True),
+    np.dtype([("s", np.dtype([("a", "i4"), ("b", "i4")]))]),
+    np.dtype([("s", np.dtype([("a", "i4"), ("b", "i4")], align=True))]),
+]
+
+
+def test_structures_that_differ_in_one_thing_differ() -> None:
+    assert len({encode_dtype(dtype) for dtype in NEIGHBOURS}) == len(NEIGHBOURS)
+    assert len({from_dtype(dtype) for dtype in NEIGHBOURS}) == len(NEIGHBOURS)
+    assert len({repr(meaning(dtype)) for dtype in NEIGHBOURS}) == len(NEIGHBOURS)
+
+
+def test_types_that_differ_in_one_thing_differ() -> None:
+    base = (STRONG[4], 2, "A", False, True, 0, None)
+    changes = [
+        *(
+            (0, element)
+            for element in (*STRONG, from_dtype(ALIGNED), record_type(ALIGNED, 1), pyint, pyfloat)
+        ),
+        *((1, ndim) for ndim in (0, 1, 3, 12)),
+        *[(2, "C"), (3, True), (4, False), (5, 3)],
+        *((6, shape) for shape in [(1, 2), (2, 1), (12,), (-1,), ()]),
+    ]
+    arrays = {
+        array_type(*(value if i == place else b for i, b in enumerate(base))) for place, value in changes
+    }
+    tuples = {
+        tuple_type(items, cls)
+        for items in itertools.product([pyint, pyfloat, array_type(*base), tuple_type(())], repeat=2)
+        for cls in (None, Point, Swapped)
+    }
+    flat = {tuple_type(()), tuple_type((tuple_type(()),)), none, pyint, pycomplex, *STRONG}
+    every = [(), *((type,) for type in arrays | tuples | flat), (none, none), (tuple_type((none, none)),)]
+    assert len({encode_types(types) for types in every}) == len(every) == len(set(every))
+
+
+@given(*[st.lists(st.one_of(st.binary(max_size=3), st.text(max_size=3)), max_size=4)] * 2)
+def test_frames_do_not_run_together(a: list[Any], b: list[Any]) -> None:
+    a, b = ([p if isinstance(p, bytes) else p.encode() for p in parts] for parts in (a, b))
+    assert (framed(b"x", *a) == framed(b"x", *b)) == (a == b)
 
 
 @pytest.mark.parametrize(("first", "second"), [(PACKED, ALIGNED), (ALIGNED, PACKED)])
