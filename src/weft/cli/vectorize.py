@@ -20,7 +20,11 @@ def add_parser(subparsers: Any) -> None:
         description=__doc__,
     )
     parser.add_argument("file", metavar="FILE", type=Path, help="LLVM text (.ll), bitcode (.bc), C or C++")
-    parser.add_argument("--function", metavar="NAME", required=True, help="the function")
+    parser.add_argument(
+        "--function",
+        metavar="NAME",
+        help="the function; by default all that are marked with #pragma omp declare simd",
+    )
     parser.add_argument(
         "--width", metavar="W", type=int, help="lanes; by default those of a register of 32-bit values"
     )

@@ -20,6 +20,7 @@ from weft.ir.layout import parse_datalayout
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.loops.c_header import c_declaration
+from weft.loops.declared_variants import add_declared_variants
 from weft.loops.parameters import global_strides, simd_parameters
 from weft.machine.host import host
 from weft.machine.targets import ISAS, Isa
@@ -104,7 +105,7 @@ class VectorizedIR:
 
 def vectorize_ir(
     source: str | bytes | Path,
-    function: str,
+    function: str | None = None,
     *,
     width: int | None = None,
     args: str = "",
@@ -124,7 +125,8 @@ def vectorize_ir(
     source
         A file (``.ll``, ``.bc``, C or C++), LLVM's text, or its bitcode.
     function
-        The function.
+        The function. None for all functions of which ``#pragma omp declare simd`` asks for SIMD versions: these are
+        made, by the names, shapes and masks of the vector function ABI.
     width
         Lanes; by default those of a vector register of 32-bit values for a function, and for a loop what the cost
         model chooses.
@@ -164,6 +166,10 @@ def vectorize_ir(
     """
     spec, isa = target_named(target)
     text, file = read_source(source, spec, clang_options)
+    if function is None:
+        if loop is not None or args or width is not None or name is not None or mask != "none" or shapes:
+            raise ArgumentError("loops, shapes, widths, masks and names are those of one function: name it")
+        return _declared(canonical_module(text, spec, file, uniform=uniform), spec, isa, file)
     if shapes and loop is not None:
         raise ArgumentError("shapes of global variables are for whole functions, not for loops")
     module = canonical_module(
@@ -194,6 +200,21 @@ def vectorize_ir(
         made.simd_name, 0, made.remarks, tuple(made.math), write_module(made.module, plain=True), spec,
         c_declaration(made.simd),
     )  # fmt: skip
+
+
+def _declared(module: Module, spec: TargetSpec, isa: Isa, file: str) -> VectorizedIR:
+    """The versions that the program asks for."""
+    found = add_declared_variants(module, spec, isa)
+    if not found.made and not found.remarks:
+        raise ArgumentError(
+            f"no function of {file} is marked to be vectorized for {isa.name}",
+            hint="name one with --function, or put #pragma omp declare simd before it",
+        )
+    declarations = [c_declaration(function) for function in found.made]
+    header = None if None in declarations else "\n".join(d for d in declarations if d is not None)
+    names = ", ".join(function.name for function in found.made)
+    text = write_module(module, plain=True)
+    return VectorizedIR(names, 0, found.remarks, tuple(found.math), text, spec, header)
 
 
 def _whole_function(

@@ -8,6 +8,7 @@ one is promised.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,3 +39,46 @@ def vector_name(isa: Isa, masked: bool, lanes: int, parameters: Sequence[VectorP
     """The name of the SIMD version of function `name`; ``_LLVM_`` stands for sets the ABI has no letter for."""
     letter = _LETTERS.get(isa.name, "_LLVM_")
     return f"_ZGV{letter}{'M' if masked else 'N'}{lanes}{''.join(map(str, parameters))}_{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A SIMD version of a function as its name says it.
+
+    Parameters
+    ----------
+    symbol
+        The whole name.
+    masked, lanes, parameters
+        What it is called with.
+    """
+
+    symbol: str
+    masked: bool
+    lanes: int
+    parameters: tuple[VectorParameter, ...]
+
+
+_NAME = re.compile(
+    r"_ZGV(?P<isa>[a-z])(?P<mask>[MN])(?P<lanes>\d+)(?P<parameters>(?:[vul]n?\d*(?:a\d+)?)*)_\w+"
+)
+_PARAMETER = re.compile(r"(?P<kind>[vul])(?P<negative>n?)(?P<step>\d*)(?:a(?P<alignment>\d+))?")
+
+
+def variants_for(names: Sequence[str], isa: Isa) -> list[Variant]:
+    """The versions for an instruction set among names of versions; steps known at run time only are left out."""
+    found: list[Variant] = []
+    for name in names:
+        match = _NAME.fullmatch(name)
+        if match is None or match["isa"] != _LETTERS.get(isa.name):
+            continue
+        parameters = tuple(_parameter(p) for p in _PARAMETER.finditer(match["parameters"]))
+        found.append(Variant(name, match["mask"] == "M", int(match["lanes"]), parameters))
+    return found
+
+
+def _parameter(match: re.Match[str]) -> VectorParameter:
+    step = None
+    if match["kind"] != "v":
+        step = 0 if match["kind"] == "u" else int(match["step"] or 1) * (-1 if match["negative"] else 1)
+    return VectorParameter(step, int(match["alignment"] or 1))

@@ -11,13 +11,13 @@ from weft.ir.values import Argument
 _CONVENTION = ("zeroext", "signext", "inreg")
 """How an argument is passed, whatever its value."""
 
-VARIANTS = '"vector-function-abi-variant"'
-"""Names the vector versions of a function, or of what a call calls."""
+_VERSIONS = ('"vector-function-abi-variant"', '"_ZGV')
+"""Names of the vector versions of a function."""
 
 
 def function_attributes(source: Function, params: Sequence[Type]) -> tuple[str, ...]:
     """The attributes of the version of `source` with these parameters."""
-    found = tuple(a for a in source.attributes if not a.startswith((VARIANTS, "allocsize", "allockind")))
+    found = tuple(a for a in source.attributes if not a.startswith((*_VERSIONS, "allocsize", "allockind")))
     if any(isinstance(t, VectorType) and isinstance(t.element, PointerType) for t in params):
         # To LLVM the pointers in a vector are no pointer arguments: what they lead to would be no "argmem".
         found = tuple(a for a in found if not (a.startswith("memory(") and "argmem" in a))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening
+from weft.codegen.widen.declared_calls import widen_declared_call
 from weft.codegen.widen.indirect_calls import known_targets, widen_indirect_call
 from weft.codegen.widen.intrinsics import is_hint, widen_intrinsic
 from weft.codegen.widen.lane_loop import for_each_active_lane
@@ -44,6 +45,8 @@ def widen_call(w: Widening, call: Instruction, find_math: FindMath) -> None:
         return
     elif (simd := _simd_version(w, call)) is not None:
         call_simd(w, call, simd)
+    elif widen_declared_call(w, call):
+        return
     elif (math := find_math(name, w.lanes.width)) is not None:
         _call_math(w, call, math)
     elif isinstance(call.callee, Function | InlineAsm):

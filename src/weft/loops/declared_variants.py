@@ -1,0 +1,105 @@
+"""The SIMD versions of functions that a program asks for with OpenMP's ``declare simd``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from weft.analysis.divergence.operands import Operands
+from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.declared_simd import declared_variants, variant_type
+from weft.diag.errors import UnsupportedError
+from weft.diag.remarks import RemarkKind, RemarkLog
+from weft.ir import Builder, Function, Module, Value
+from weft.ir.constants import ConstZero
+from weft.ir.layout import parse_datalayout
+from weft.ir.types import I1, IntType, VectorType
+from weft.ir.verifier import verify
+from weft.machine.targets import Isa
+from weft.machine.vector_abi import Variant
+from weft.options import checking
+from weft.passes.foreign import WHOLE_FUNCTION, ForeignFunctionUnit
+from weft.passes.runner import Runner
+from weft.target.machine import TargetSpec
+from weft.target.vector_math import MathSymbol
+from weft.transform.boscc import Boscc
+from weft.transform.boscc_costs import BosccMode
+from weft.transform.inline_marks import LOCAL
+from weft.transform.single_lane import run_single_lane
+
+
+@dataclass(slots=True)
+class DeclaredVariants:
+    """The versions that were made, what was decided, and the vector math functions that they call."""
+
+    made: list[Function] = field(default_factory=list)
+    remarks: RemarkLog = field(default_factory=RemarkLog)
+    math: dict[str, MathSymbol] = field(default_factory=dict)
+
+
+def add_declared_variants(module: Module, spec: TargetSpec, isa: Isa) -> DeclaredVariants:
+    """Add to a module the versions that its functions' attributes name; what cannot be made leaves a remark."""
+    found = DeclaredVariants()
+    for function in list(module.definitions()):
+        if function.linkage.linkage in LOCAL:
+            continue
+        for variant in declared_variants(function, isa):
+            try:
+                found.made.append(_add(module, function, variant, spec, isa, found))
+            except UnsupportedError as error:
+                message = f"{variant.symbol} is not made: {error.message}"
+                found.remarks.add(RemarkKind.MISSED, message, error.span, error.hint, "declare simd")
+    for function in module.definitions():
+        run_single_lane(function)
+    verify(module)
+    return found
+
+
+def _add(
+    module: Module, function: Function, variant: Variant, spec: TargetSpec, isa: Isa, found: DeclaredVariants
+) -> Function:
+    unit = ForeignFunctionUnit(
+        module, function.name, spec, isa, variant.lanes, Boscc(BosccMode.AUTO, isa), Runner(strict=checking()),
+        remarks=found.remarks, math=found.math, shapes=_shapes(module, function, variant),
+        simd_name=f"{variant.symbol}.lanes" if variant.masked else variant.symbol, masked=variant.masked,
+        scalar_result=False, subject=variant.symbol,
+    )  # fmt: skip
+    unit.runner.run((WHOLE_FUNCTION,), unit)
+    return _behind_mask(module, function, variant, unit.simd, isa) if variant.masked else unit.simd
+
+
+def _shapes(module: Module, function: Function, variant: Variant) -> dict[Value, Shape]:
+    domain = domain_named("product", (variant.lanes,))
+    operands = Operands(domain, parse_datalayout(module.datalayout))
+    shapes: dict[Value, Shape] = {}
+    for argument, parameter in zip(function.args, variant.parameters, strict=True):
+        bits = operands.bits(argument.type)
+        alignment = parameter.alignment if bits else 1
+        if parameter.stride is None or not (bits or parameter.stride == 0):
+            shapes[argument] = domain.varying(bits, alignment)
+        elif parameter.stride == 0:
+            shapes[argument] = domain.uniform(bits, alignment)
+        else:
+            shapes[argument] = domain.strided(parameter.stride, bits, alignment, exact=False)
+    return shapes
+
+
+def _behind_mask(module: Module, function: Function, variant: Variant, inner: Function, isa: Isa) -> Function:
+    """The version with the mask as the ABI has it, which calls the one with a mask of truth values."""
+    inner.linkage.linkage = "internal"
+    inner.attributes = (*(a for a in inner.attributes if a != "noinline"), "alwaysinline")
+    names = (*(a.name for a in function.args), "mask")
+    outer = module.add_function(Function(variant.symbol, variant_type(function.fn_type, variant, isa), names))
+    outer.attributes = ("nounwind",)
+    builder = Builder(outer.add_block("entry"))
+    *args, mask = outer.args
+    truth: Value
+    if isinstance(mask.type, VectorType):
+        assert isinstance(mask.type.element, IntType)
+        truth = builder.icmp("ne", mask, ConstZero(mask.type))
+    else:
+        bits = IntType(variant.lanes)
+        narrow = mask if mask.type == bits else builder.cast("trunc", mask, bits)
+        truth = builder.cast("bitcast", narrow, VectorType(I1, variant.lanes))
+    result = builder.call(inner, [*args, truth])
+    builder.ret(None if result.type.is_void else result)
+    return outer
