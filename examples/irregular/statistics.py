@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from examples.irregular.problem import Problem
 from weft.codegen.statistics import Mask
-from weft.codegen.vectorize import VectorizationSummary
+from weft.codegen.vectorization import VectorizationSummary
 
 COLUMNS = (
     "kernel",

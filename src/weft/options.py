@@ -36,7 +36,8 @@ class CompileOptions:
         Whether each work-group is one lane group: it has one row of at most `width` threads. The launcher sees to that.
     whole_rows
         Whether the rows of work-groups are whole lane groups, if the kernel has barriers and that makes for less code.
-        `LoweredKernel.row_multiple` says of how many threads rows are to be multiples then; the launcher sees to that.
+        `LaunchTerms.row_multiple` (`weft.runtime.launch_terms`) says of how many threads rows are to be multiples then;
+        the launcher sees to that.
     block
         How many threads each work-group has along x, y and z, where lane groups may be boxes of them; the launcher sees
         to that. None for work-groups of any size.

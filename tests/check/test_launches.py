@@ -48,7 +48,7 @@ def test_arrays_of_two_gigabytes_are_not_copied_for_each_pass():
     kernel = cuda.jit(width=1)(mark)
     kernel[1, 4](out)
     assert out[-5:].tolist() == [0, 1, 1, 1, 1]
-    (compiled,) = kernel._versions.values()
+    (compiled,) = kernel._versions.made.values()
     assert compiled.launcher.checked == []
 
 
@@ -76,7 +76,7 @@ def test_boxes_of_threads():
     kernel = cuda.jit(tilted)
     kernel[2, (2, 3)](a, out)
     np.testing.assert_array_equal(out, [(a + a[0, :, None])[:, :2] * a[:, :1]] * 2)
-    (version,) = kernel._versions.values()
+    (version,) = kernel._versions.made.values()
     assert version.launcher.checked == [*SCALAR[:3], *WHOLE, *PARTIAL, *SCALAR[3:]]
 
 

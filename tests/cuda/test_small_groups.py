@@ -54,11 +54,11 @@ def test_a_work_group_that_fits_in_a_lane_group_has_no_barrier_left() -> None:
     out, votes = np.zeros(THREADS, np.int64), np.zeros(8, np.int64)
     kernel[8, 8](out, votes)
     kernel[1, (4, 4)](out, votes)
-    for version in kernel._versions.values():
+    for version in kernel._versions.made.values():
         assert version.lowered().barrier_lines == ()
         assert "switch i32 %barrier" not in version.lowered().text
     kernel[1, (8, 16)](out, votes)
-    other = list(kernel._versions.values())[2]
+    other = list(kernel._versions.made.values())[2]
     assert len(other.lowered().barrier_lines) == 5
     assert "switch i32 %barrier" in other.lowered().text
 
@@ -68,13 +68,13 @@ def test_only_rows_that_are_no_whole_lane_groups_have_code_for_some_lanes() -> N
     out, votes = np.zeros(24, np.int64), np.zeros(4, np.int64)
     kernel[3, 8](out, votes)
     (code,) = kernel.overloads.values()
-    assert code.row_multiple == 4
+    assert code.terms.row_multiple == 4
     assert ".some" not in code.lowered().text
-    assert not kernel._versions
+    assert not kernel._versions.made
     kernel[4, 6](out, votes)
     assert out.tolist() == expected(4, 6)[0].tolist()
-    (version,) = kernel._versions.values()
-    assert version.row_multiple == 1
+    (version,) = kernel._versions.made.values()
+    assert version.terms.row_multiple == 1
     assert ".some" in version.lowered().text
 
 
@@ -95,7 +95,7 @@ def test_lane_groups_may_return_before_others() -> None:
     wanted = [[[8 - x if y < n else 0 for x in range(8)] for y in range(4)] for n in rows]
     assert out.tolist() == wanted
     (code,) = kernel.overloads.values()
-    assert code.row_multiple == 4
+    assert code.terms.row_multiple == 4
 
 
 def test_threads_in_step_leave_no_notes() -> None:
@@ -126,7 +126,7 @@ def test_large_local_arrays_leave_room_for_fewer_lanes(threads: int) -> None:
 def test_a_width_that_is_asked_for_is_kept() -> None:
     kernel = cuda.jit(width=16)(exchanged)
     kernel[8, 8](np.zeros(64, np.int64), np.zeros(8, np.int64))
-    assert {options.width for _, options in kernel._versions} == {16}
+    assert {options.width for _, options in kernel._versions.made} == {16}
 
 
 @cuda.jit

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.run_unit import RunUnit
-from weft.diag.errors import BarrierDivergence, CompileError, WeftError
+from weft.diag.errors import BarrierDivergence, WeftError
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_remarks, store_remarks
 from weft.frontend.python.fingerprint import files_of
 from weft.frontend.python.types import KernelType
 from weft.options import CompileOptions, Timings, checking
-from weft.runtime.cache import CacheEntry, default_cache
+from weft.runtime.cache import default_cache
 from weft.runtime.code_key import code_key
 from weft.runtime.launch import Launcher
+from weft.runtime.launch_terms import LaunchTerms
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL
 from weft.runtime.shape import LaunchShape
+from weft.runtime.stored_code import StoredCode
 from weft.runtime.symbols import called_symbols
-from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec
 from weft.target.once import made_once
 
@@ -61,33 +62,13 @@ class CompiledKernel:
         The argument types.
     timings
         Seconds in front end, weft's passes and LLVM; all zero when the code came from the cache.
-    from_cache
-        Whether it did.
-    barrier_width
-        Threads of a lane group if there are versions for smaller work-groups, else 0.
-    box_width, warp
-        As in `weft.pipeline.LoweredKernel`.
-    row_multiple
-        It serves work-groups whose rows have a multiple of so many threads.
+    terms
+        For which launches it is.
     """
 
     __slots__ = (
-        "_cache",
-        "_code",
-        "_key",
-        "_launchers",
-        "_lowered",
-        "_metadata",
-        "_remarks",
-        "barrier_width",
-        "box_width",
-        "from_cache",
-        "row_multiple",
-        "source",
-        "timings",
-        "types",
-        "warp",
-    )
+        "_launchers", "_lowered", "_remarks", "_stored", "source", "terms", "timings", "types",
+    )  # fmt: skip
 
     def __init__(self, source: KernelSource, types: tuple[KernelType, ...]) -> None:
         self.source = source
@@ -96,26 +77,22 @@ class CompiledKernel:
         self._remarks: tuple[Remark, ...] = ()
         self._lowered: LoweredKernel | None = None
         self._launchers: dict[None, Launcher | CheckedLauncher] = {}
-        self._cache = None if checking() else default_cache()
+        cache = None if checking() else default_cache()
         key = None
-        if self._cache is not None:
+        if cache is not None:
             key = code_key("kernel", source.function, types, source.options, TargetSpec.host())
-        if key is None:
-            self._cache = None
-        self._key = key or ""
-        entry = self._cache.get(self._key) if self._cache is not None else None
-        if entry is None:
-            # What is known of the kernel without its code may be all that is wanted: launches may need other versions.
-            entry = CacheEntry(b"", self._described())
-            if self._cache is not None:
-                self._cache.put(self._key, entry)
-        self._code = entry.code
-        self.from_cache = bool(entry.code)
-        self._metadata = entry.metadata
-        self.barrier_width: int = self._metadata["barrier_width"]
-        self.box_width: int = self._metadata["box_width"]
-        self.warp: int = self._metadata["warp"]
-        self.row_multiple: int = self._metadata["row_multiple"]
+        self._stored = StoredCode(cache, key, self._described, self._emitted, _symbols)
+        self.terms = LaunchTerms(**self._stored.facts["terms"])
+
+    @property
+    def options(self) -> CompileOptions:
+        """How it was compiled."""
+        return self.source.options
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether the code came from the cache."""
+        return self._stored.from_cache
 
     @property
     def launcher(self) -> Launcher | CheckedLauncher:
@@ -134,8 +111,8 @@ class CompiledKernel:
 
     def _make_launcher(self) -> Launcher | CheckedLauncher:
         source = self.source
-        code = self._loaded()
-        metadata = self._metadata
+        code = self._stored.load()
+        metadata = self._stored.facts
         arena = ArenaNeeds(**metadata["arena"])
         packer = packer_for(source.name, source.parameters, self.types)
         explain = functools.partial(_explain, source.name, tuple(metadata["barrier_lines"]))
@@ -154,19 +131,6 @@ class CompiledKernel:
             return CheckedLauncher(launcher, packer, self.lowered(), source.options)
         return launcher
 
-    def has_boxes(self, block: tuple[int, int, int]) -> bool:
-        """Whether there is a version for work-groups of this size that runs boxes of threads.
-
-        Warps are boxes only where rows, or planes, are parts of them.
-        """
-        x, y, z = block
-        if x >= self.box_width or y * z == 1:
-            return False
-        if self.warp == 1:
-            return True
-        part = x if x * y % self.warp == 0 else x * y
-        return self.warp % part == 0 and x * y * z % self.warp == 0
-
     def _described(self) -> dict[str, Any]:
         """What the launcher needs to know of the kernel, and users may ask."""
         lowered = self.lowered()
@@ -174,31 +138,17 @@ class CompiledKernel:
             "entry": lowered.entry,
             "arena": asdict(lowered.arena),
             "run_unit": asdict(lowered.run_unit),
-            "barrier_width": 0 if self.source.options.width else lowered.barrier_width,
-            "box_width": lowered.box_width,
-            "warp": lowered.warp,
-            "row_multiple": lowered.row_multiple,
+            "terms": asdict(lowered.terms),
             "barrier_lines": list(lowered.barrier_lines),
             "prints": PRINT_SYMBOL in lowered.text,
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
             "remarks": store_remarks(self._remarks, files_of(self.source.function)),
         }
 
-    def _loaded(self) -> LoadedCode:
-        """The kernel's code, from the cache if it is there and can be linked."""
-        code = _load(self._code, self._metadata) if self._code else None
-        if code is not None:
-            return code
+    def _emitted(self) -> bytes:
         from weft.cuda.build import emit
 
-        self.from_cache = False
-        self._metadata = self._described()
-        self._code = emit(self.lowered())
-        if self._cache is not None:
-            self._cache.put(self._key, CacheEntry(self._code, self._metadata))
-        symbols = called_symbols(self._metadata["math"])
-        assert symbols is not None
-        return load_object(self._code, [self._metadata["entry"]], symbols)
+        return emit(self.lowered())
 
     def lowered(self) -> LoweredKernel:
         """The kernel as LLVM text before the final pipeline; compiled again when the code was cached."""
@@ -213,7 +163,7 @@ class CompiledKernel:
     @property
     def remarks(self) -> tuple[Remark, ...]:
         """What was decided in compiling, be it long ago."""
-        return restore_remarks(self._metadata["remarks"], files_of(self.source.function))
+        return restore_remarks(self._stored.facts["remarks"], files_of(self.source.function))
 
     def llvm(self) -> str:
         from weft.cuda.build import llvm
@@ -226,13 +176,9 @@ class CompiledKernel:
         return assembly(self.lowered())
 
 
-def _load(code: bytes, metadata: Mapping[str, Any]) -> LoadedCode | None:
-    """Link a cached object; None when it cannot be linked here, and is to be compiled again."""
-    symbols = called_symbols(metadata.get("math", {}))
-    try:
-        return None if symbols is None else load_object(code, [metadata["entry"]], symbols)
-    except (CompileError, KeyError):
-        return None
+def _symbols(facts: Mapping[str, Any]) -> dict[str, int] | None:
+    """Addresses of what compiled code calls; None when a vector math function is no longer installed."""
+    return called_symbols(facts["math"])
 
 
 def _explain(

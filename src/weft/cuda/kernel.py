@@ -18,6 +18,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.options import CompileOptions, polling
 from weft.runtime.array_memory import has_large_array
+from weft.runtime.launch_terms import Versions
 from weft.runtime.shape import LaunchShape, launch_shape, tasks_shape
 from weft.target.once import made_once
 
@@ -66,7 +67,7 @@ class Kernel(Portable):
             function, replace(options or CompileOptions(), whole_rows=True, polls=polling())
         )
         self.overloads: dict[Types, CompiledKernel] = {}
-        self._versions: dict[tuple[Types, CompileOptions], CompiledKernel] = {}
+        self._versions = Versions(self._version)
         self._fixed = bool(signatures)
         self._configured: dict[Any, ConfiguredKernel] = {}
         for signature in signatures:
@@ -143,39 +144,12 @@ class Kernel(Portable):
             self._serving(compiled, shape, args).launcher.launch(shape, args, checked=True)
 
     def _serving(self, compiled: CompiledKernel, shape: LaunchShape, args: tuple[Any, ...]) -> CompiledKernel:
-        """The compiled kernel, or its version for large arrays, for small work-groups, or for rows of any length.
-
-        Lane groups are boxes of threads where rows are short, so that few lanes are wasted; a work-group that is one
-        lane group needs no barriers.
-        """
-        large, row = has_large_array(args), shape.block[0]
-        boxed = compiled.has_boxes(shape.block)
-        if not (large or boxed or row <= compiled.barrier_width or row % compiled.row_multiple):
-            return compiled
-        options = self._source.options
-        if large:
-            options = replace(options, small_arrays=False)
-            compiled = self._version(compiled, options)
-        width = 1 << (row - 1).bit_length()
-        if boxed:
-            options = replace(options, block=shape.block, whole_rows=False)
-        elif row == shape.group_threads and 1 < width <= compiled.barrier_width:
-            options = replace(options, width=width, lock_step=True)
-        elif width < compiled.barrier_width:
-            options = replace(options, width=width, whole_rows=row == width)
-        elif row % compiled.row_multiple:
-            options = replace(options, whole_rows=False)
-        return self._version(compiled, options)
+        """The compiled kernel, or its version for such launches."""
+        return self._versions.serving(compiled, shape, has_large_array(args))
 
     def _version(self, compiled: CompiledKernel, options: CompileOptions) -> CompiledKernel:
         """The kernel for the same types under these options."""
-        if options == compiled.source.options:
-            return compiled
-        return made_once(
-            self._versions,
-            (compiled.types, options),
-            lambda: CompiledKernel(replace(self._source, options=options), compiled.types),
-        )
+        return CompiledKernel(replace(self._source, options=options), compiled.types)
 
     def _blamed(self, args: Sequence[Any]) -> ArgumentError:
         """The error for arguments of which one is of no type for kernels, with the name of its parameter."""

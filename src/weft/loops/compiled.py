@@ -14,7 +14,7 @@ from weft.frontend.python.fingerprint import files_of
 from weft.frontend.python.types import KernelType
 from weft.jit_options import JitOptions
 from weft.options import Timings
-from weft.runtime.cache import CacheEntry, default_cache
+from weft.runtime.cache import default_cache
 from weft.runtime.code_key import code_key
 from weft.runtime.heap import Block, free_blocks, heap_symbols
 from weft.runtime.interrupts import interruptible
@@ -22,8 +22,8 @@ from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL, printing
 from weft.runtime.results import handed_over, result_memory, result_reader, slots_of
+from weft.runtime.stored_code import Facts, StoredCode
 from weft.runtime.symbols import called_symbols
-from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec
 
 if TYPE_CHECKING:
@@ -71,7 +71,13 @@ class CompiledFunction:
             function.__name__, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], types
         )
         self._format = struct.Struct("@" + self._packer.formats)
-        self._code, metadata = self._load()
+        cache = default_cache()
+        # The function tells how many of these are its arguments.
+        typed = types if declared is None else (*types, declared)
+        key = None if cache is None else code_key("jit", function, typed, options, TargetSpec.host())
+        stored = StoredCode(cache, key, self._described, self._emitted, _symbols)
+        self._code = stored.load()
+        metadata = stored.facts
         self._stored_remarks: list[list[Any]] = metadata["remarks"]
         self._parallel: bool = metadata["parallel"]
         self._heap: bool = metadata["heap"]
@@ -87,23 +93,12 @@ class CompiledFunction:
         entry = interruptible(self._code.address(metadata["entry"]), signature)
         self._entry = printing()(entry) if metadata["prints"] else entry
 
-    def _load(self) -> tuple[LoadedCode, dict[str, Any]]:
-        cache = default_cache()
-        key = None
-        if cache is not None:
-            # The function tells how many of these are its arguments.
-            types = self.types if self.declared is None else (*self.types, self.declared)
-            key = code_key("jit", self.function, types, self.options, TargetSpec.host())
-        if cache is not None and key is not None:
-            entry = cache.get(key)
-            if entry is not None and (symbols := _symbols(entry.metadata)) is not None:
-                return load_object(entry.code, [entry.metadata["entry"]], symbols), dict(entry.metadata)
-        from weft.loops.build import emit
-
+    def _described(self) -> Facts:
+        """What calls need to know of the function, and users may ask."""
         lowered = self.lowered()
         assert self._results is not None
         files = files_of(self.function)
-        metadata: dict[str, Any] = {
+        return {
             "entry": lowered.entry,
             "parallel": lowered.parallel,
             "heap": lowered.heap,
@@ -116,12 +111,11 @@ class CompiledFunction:
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
             "remarks": store_remarks(self._remarks, files),
         }
-        entry = CacheEntry(emit(lowered), metadata)
-        if cache is not None and key is not None:
-            cache.put(key, entry)
-        symbols = _symbols(metadata)
-        assert symbols is not None
-        return load_object(entry.code, [lowered.entry], symbols), metadata
+
+    def _emitted(self) -> bytes:
+        from weft.loops.build import emit
+
+        return emit(self.lowered())
 
     def call(self, args: Sequence[Any]) -> Any:
         """Run the function on arguments of exactly the compiled types.

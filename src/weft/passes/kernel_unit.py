@@ -18,6 +18,7 @@ from weft.options import CompileOptions
 from weft.passes.lane_plan import LaneOrder, LanePlan, Planner, Premises
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Rows, Stage, Version
+from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol, math_finder
 from weft.transform.boscc import Boscc
@@ -109,6 +110,14 @@ class KernelUnit:
     def done(self) -> GroupProgram:
         """What the kernel has become, which may be nothing else than it was."""
         return self.program or ThreadKernel(self.function)
+
+    @property
+    def terms(self) -> LaunchTerms:
+        """For which launches the code is."""
+        warp, done = self.premises.warp, self.done
+        # Of code that was asked for at a width there are no narrower versions.
+        width = done.barrier_width if warp is None and self.options.width is None else 0
+        return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1)
 
     def along(self, dimension: int, width: int) -> Divergence:
         """The kernel's divergence in lane groups of `width` threads along a dimension, 0 for x."""

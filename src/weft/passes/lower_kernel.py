@@ -15,6 +15,7 @@ from weft.passes.kernel_unit import KernelUnit
 from weft.passes.kernels import KERNELS
 from weft.passes.runner import Runner, Watcher
 from weft.passes.stages import Form, Stage, StageLog, Version
+from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import FINAL, optimize
 from weft.target.vector_math import MathSymbol
@@ -42,14 +43,8 @@ class LoweredKernel:
         The program after each stage, kept only under ``WEFT_CHECK``.
     run_unit
         How groups are handed out.
-    barrier_width
-        Threads of a lane group of a kernel with barriers that has versions for smaller work-groups; 0 for others.
-    row_multiple
-        It is for work-groups whose rows have a multiple of so many threads.
-    box_width
-        For work-groups of several rows with fewer threads than this there are versions that run boxes of threads.
-    warp
-        Threads of a warp if the kernel uses warp operations, else 1; boxes have as many, and are warps.
+    terms
+        For which launches it is.
     summary
         What vectorization did; None where it was not.
     """
@@ -63,10 +58,7 @@ class LoweredKernel:
     remarks: RemarkLog = field(default_factory=RemarkLog)
     stages: list[Stage] = field(default_factory=list)
     run_unit: RunUnit = field(default_factory=RunUnit)
-    barrier_width: int = 0
-    row_multiple: int = 1
-    box_width: int = 0
-    warp: int = 1
+    terms: LaunchTerms = field(default_factory=LaunchTerms)
     summary: VectorizationSummary | None = None
 
 
@@ -99,11 +91,10 @@ def lower_kernel(
         runner.run(KERNELS, unit)
         text = write_module(unit.module, plain=True)
     timings.move("passes", "llvm", runner.seconds["canonical"])
-    program, warp = unit.done, unit.premises.warp
+    program = unit.done
     return LoweredKernel(
         text, unit.entry, unit.arena, program.lines, timings, unit.math, unit.remarks, log.stages,
-        program.run_unit, program.barrier_width if warp is None else 0, program.row_multiple,
-        unit.box_width, warp or 1, unit.summary,
+        program.run_unit, unit.terms, unit.summary,
     )  # fmt: skip
 
 

@@ -1,0 +1,123 @@
+"""For which launches the code of a kernel is, and which other versions of it serve the others.
+
+A kernel is compiled for launches of any shape first. What the passes find out about it, its `LaunchTerms`, says which
+work-groups are served better, or only, by code that is made for them: small ones, rows that are no whole lane groups,
+boxes of threads, arrays of 2 GiB. Every door for kernels launches through `Versions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
+
+from weft.options import CompileOptions
+from weft.runtime.shape import LaunchShape
+from weft.target.once import made_once
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchTerms:
+    """What a launch asks of compiled code.
+
+    Parameters
+    ----------
+    barrier_width
+        Threads of a lane group of a kernel with barriers that has versions for smaller work-groups; 0 for others.
+    row_multiple
+        It is for work-groups whose rows have a multiple of so many threads.
+    box_width
+        For work-groups of several rows with fewer threads than this there are versions that run boxes of threads.
+    warp
+        Threads of a warp if the kernel uses warp operations, else 1; boxes have as many, and are warps.
+    """
+
+    barrier_width: int = 0
+    row_multiple: int = 1
+    box_width: int = 0
+    warp: int = 1
+
+    def has_boxes(self, block: tuple[int, int, int]) -> bool:
+        """Whether there is a version for work-groups of this size that runs boxes of threads.
+
+        Warps are boxes only where rows, or planes, are parts of them.
+        """
+        x, y, z = block
+        if x >= self.box_width or y * z == 1:
+            return False
+        if self.warp == 1:
+            return True
+        part = x if x * y % self.warp == 0 else x * y
+        return self.warp % part == 0 and x * y * z % self.warp == 0
+
+    def serves(self, block: tuple[int, int, int]) -> bool:
+        """Whether the code itself is what runs work-groups of this size."""
+        row = block[0]
+        return row > self.barrier_width and row % self.row_multiple == 0 and not self.has_boxes(block)
+
+    def version_for(self, options: CompileOptions, shape: LaunchShape) -> CompileOptions:
+        """The options of the version for a launch, of code that was compiled under `options`.
+
+        Lane groups are boxes of threads where rows are short, so that few lanes are wasted; a work-group that is one
+        lane group needs no barriers.
+        """
+        row = shape.block[0]
+        width = 1 << (row - 1).bit_length()
+        if self.has_boxes(shape.block):
+            return replace(options, block=shape.block, whole_rows=False)
+        if row == shape.group_threads and 1 < width <= self.barrier_width:
+            return replace(options, width=width, lock_step=True)
+        if width < self.barrier_width:
+            return replace(options, width=width, whole_rows=row == width)
+        if row % self.row_multiple:
+            return replace(options, whole_rows=False)
+        return options
+
+
+class Version(Protocol):
+    """Code of a kernel for some types of arguments."""
+
+    @property
+    def types(self) -> Hashable:
+        """The types."""
+        ...
+
+    @property
+    def options(self) -> CompileOptions:
+        """How it was compiled."""
+        ...
+
+    @property
+    def terms(self) -> LaunchTerms:
+        """For which launches it is."""
+        ...
+
+
+VersionT = TypeVar("VersionT", bound=Version)
+
+
+class Versions(Generic[VersionT]):
+    """The versions of a kernel that launches have asked for.
+
+    Parameters
+    ----------
+    make
+        Compiles one for the types of another, under other options.
+    """
+
+    def __init__(self, make: Callable[[VersionT, CompileOptions], VersionT]) -> None:
+        self._make = make
+        self.made: dict[tuple[Hashable, CompileOptions], VersionT] = {}
+
+    def serving(self, code: VersionT, shape: LaunchShape, large: bool) -> VersionT:
+        """The version of `code` that serves a launch, one with arrays of 2 GiB or more if it is `large`."""
+        if not large and code.terms.serves(shape.block):
+            return code
+        if large:
+            code = self._version(code, replace(code.options, small_arrays=False))
+        return self._version(code, code.terms.version_for(code.options, shape))
+
+    def _version(self, code: VersionT, options: CompileOptions) -> VersionT:
+        if options == code.options:
+            return code
+        return made_once(self.made, (code.types, options), lambda: self._make(code, options))

@@ -1,0 +1,88 @@
+"""Object code of a function for one tuple of types: from the cache, or made when it is first wanted.
+
+The one way in which every door builds, keeps, loads and links code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from weft.diag.errors import CompileError
+from weft.runtime.cache import CacheEntry, ObjectCache
+from weft.target.jit import LoadedCode, load_object
+
+Facts = dict[str, Any]
+"""What has to be known to use code again, as JSON values; ``entry`` is the symbol that is called."""
+
+
+class StoredCode:
+    """Code that is kept.
+
+    Parameters
+    ----------
+    cache, key
+        Where it is kept and under which key; nowhere without a key.
+    describe
+        Says what is known of the code; compiles it, if need be, up to LLVM's part.
+    emit
+        Makes the object code.
+    symbols
+        Addresses of what the code calls, from what is known of it; None where something is no longer installed, and the
+        code is to be made again.
+
+    Attributes
+    ----------
+    from_cache
+        Whether the code is from the cache.
+    """
+
+    __slots__ = ("_cache", "_describe", "_emit", "_entry", "_key", "_symbols", "from_cache")
+
+    def __init__(
+        self,
+        cache: ObjectCache | None,
+        key: str | None,
+        describe: Callable[[], Facts],
+        emit: Callable[[], bytes],
+        symbols: Callable[[Mapping[str, Any]], dict[str, int] | None],
+    ) -> None:
+        self._cache = cache if key is not None else None
+        self._key = key or ""
+        self._describe = describe
+        self._emit = emit
+        self._symbols = symbols
+        self._entry = self._cache.get(self._key) if self._cache is not None else None
+        self.from_cache = self._entry is not None and bool(self._entry.code)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What is known of the code; without making it, as it may not be wanted."""
+        if self._entry is None:
+            self._keep(CacheEntry(b"", self._describe()))
+        assert self._entry is not None
+        return self._entry.metadata
+
+    def load(self) -> LoadedCode:
+        """The code, linked; made where it is not kept, or cannot be linked here any more."""
+        if self._entry is not None and self._entry.code:
+            try:
+                return self._linked(self._entry)
+            except (CompileError, KeyError):
+                # What it was linked with has changed.
+                pass
+        self.from_cache = False
+        entry = CacheEntry(self._emit(), self._describe())
+        self._keep(entry)
+        return self._linked(entry)
+
+    def _keep(self, entry: CacheEntry) -> None:
+        self._entry = entry
+        if self._cache is not None:
+            self._cache.put(self._key, entry)
+
+    def _linked(self, entry: CacheEntry) -> LoadedCode:
+        symbols = self._symbols(entry.metadata)
+        if symbols is None:
+            raise CompileError("a vector math library that the code calls is not installed")
+        return load_object(entry.code, [entry.metadata["entry"]], symbols)
