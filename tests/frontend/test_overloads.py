@@ -1,5 +1,7 @@
 """Declared signatures: which one a call takes, and what becomes of arguments and results, for every door."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -142,3 +144,21 @@ def test_stacks_of_arrays_of_a_declared_type_are_not_converted() -> None:
 
     assert copy(np.ones(3, np.float32)).dtype == np.float32
     assert copy(np.ones(3, np.int16)).dtype == np.float64
+
+
+def plain(a):
+    return a
+
+
+@functools.wraps(plain)
+def wrapper(a, b=5):
+    return a * b
+
+
+def test_what_wraps_another_function_is_called_as_it_says_itself() -> None:
+    @weft.jit
+    def calls(x):
+        return wrapper(x, 3) + wrapper(x)
+
+    assert calls(2) == 16
+    assert [weft.jit(wrapper)(2, 4), weft.jit(wrapper)(2), weft.jit(wrapper)(b=2, a=4)] == [8, 10, 8]

@@ -153,7 +153,7 @@ class JitFunction(Portable):
     def _bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments in the order of the parameters, defaults filled in."""
         try:
-            bound = inspect.signature(self.py_func).bind(*args, **keywords)
+            bound = inspect.signature(self.py_func, follow_wrapped=False).bind(*args, **keywords)
         except TypeError as error:
             raise SignatureError(f"{self.py_func.__name__}(): {error}") from None
         bound.apply_defaults()

@@ -32,7 +32,7 @@ from weft.frontend.python.encoding import (
     encode_type,
     framed,
 )
-from weft.frontend.python.signatures import as_type
+from weft.frontend.python.signatures import as_type, declared_signatures
 from weft.frontend.python.types import KernelType, Signature
 
 _VERSIONED = frozenset({"weft", "numpy", "numba", "math", "cmath", "operator", "builtins"})
@@ -149,7 +149,7 @@ class _Walk:
             self._add_function(value)
         elif isinstance(function := getattr(value, "py_func", None), types.FunctionType):
             self._put(b"j", type(value).__module__, type(value).__qualname__)
-            self.add(tuple(vars(value).get("signatures") or ()))
+            self.add(declared_signatures(value))
             self.add(function)
         elif isinstance(value, type):
             self._add_class(value)
@@ -205,10 +205,9 @@ class _Walk:
         for name, default in sorted((function.__kwdefaults__ or {}).items()):
             self._put(b"w", name)
             self.add(default)
-        # Both say how it is called instead of the code.
         if "__signature__" in function.__dict__:
+            # It says how the function is called, instead of the code.
             raise _UnknownValue
-        self.add(function.__dict__.get("__wrapped__"))
         for cell in function.__closure__ or ():
             try:
                 self.add(cell.cell_contents)

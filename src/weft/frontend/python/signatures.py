@@ -73,6 +73,14 @@ def parse_signature(text: Any) -> Signature:
     )
 
 
+def declared_signatures(target: Any) -> tuple[Signature, ...]:
+    """The signatures that a decorated function was declared with."""
+    found = getattr(target, "signatures", None)
+    if not isinstance(found, tuple) or not all(isinstance(item, Signature) for item in found):
+        return ()
+    return found
+
+
 def as_type(value: Any) -> KernelType:
     """Return the kernel type that `value` names: a weft or numba type, NumPy dtype or scalar type, or string."""
     if isinstance(value, KernelType):

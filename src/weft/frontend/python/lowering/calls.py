@@ -22,7 +22,7 @@ from weft.frontend.python.lowering.instances import instance_of, result_info
 from weft.frontend.python.lowering.registry import CALLS, Arguments
 from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of
 from weft.frontend.python.prange import prange
-from weft.frontend.python.signatures import as_type
+from weft.frontend.python.signatures import as_type, declared_signatures
 from weft.frontend.python.types import KernelType, Scalar, Signature, Static, Tuple
 from weft.ir.intrinsics import lifetime_start
 from weft.ir.types import I1, I8, VOID
@@ -127,14 +127,6 @@ def _named_tuple(args: Arguments, cls: Any) -> Typed:
     return TupleValue(tuple(given[name] for name in cls._fields), cls)
 
 
-def declared_signatures(target: Any) -> tuple[Signature, ...]:
-    """The signatures that a decorated function was declared with."""
-    found = getattr(target, "signatures", None)
-    if not isinstance(found, tuple) or not all(isinstance(item, Signature) for item in found):
-        return ()
-    return found
-
-
 def call_function(
     low: Lowering, function: FunctionType, args: Arguments, signatures: tuple[Signature, ...] = ()
 ) -> Typed:
@@ -193,7 +185,7 @@ def _parameter_type(value: Typed) -> KernelType:
 
 def _bind(low: Lowering, function: FunctionType, args: Arguments) -> list[Typed]:
     """The arguments in the order of the function's parameters, defaults filled in."""
-    signature = inspect.signature(function)
+    signature = inspect.signature(function, follow_wrapped=False)
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise UnsupportedError(
