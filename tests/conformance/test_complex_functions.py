@@ -166,7 +166,7 @@ def others(out, flags, z, r):
     i = cuda.grid(1)
     if i < z.size:
         out[0, i], out[1, i] = cmath.polar(z[i])
-        out[2, i] = cmath.phase(z[i])
+        out[2, i] = np.angle(z[i])
         out[3, i] = cmath.rect(r[i], z[i].imag)
         out[4, i] = cmath.log(z[i], 2)
         out[5, i] = cmath.sqrt(r[i])
@@ -265,6 +265,20 @@ def test_powers():
     finite = np.isfinite(wanted)
     assert np.isnan(out[0][(x == 0) & (y.real <= 0) & (y != 0)]).all()
     np.testing.assert_allclose(out[finite], wanted[finite], rtol=2e-12, atol=1e-300)
+
+
+def test_powers_of_integers_are_exact():
+    @weft.vectorize
+    def powers(z, n):
+        return z**n
+
+    z, n = np.meshgrid(
+        np.array([2 + 3j, -1j, 1 - 1j, 0.5, 1e-3 + 2j]), np.array([0, 1, 2, 7, 100, -1, -2, 150, -150])
+    )
+    got, wanted = powers(z, n), z ** n.astype(complex)
+    np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-300)
+    whole = (n >= 0) & (n < 8) & (z != z[0, -1])
+    assert got[whole].tolist() == [complex(a) ** int(b) for a, b in zip(z[whole], n[whole], strict=True)]
 
 
 def test_constants():

@@ -274,6 +274,20 @@ def power(z: Any, w: Any) -> Any:
     return rect(size, turn)
 
 
+def power_of_integer(z: Any, n: Any) -> Any:
+    """Z to the power of an integer: multiplied out, as NumPy and Python do up to 100, which keeps integers exact."""
+    size = -n if n < 0 else n
+    if size > 100:
+        return power(z, complex(float(n), 0.0))
+    result, base = complex(1.0, 0.0), z
+    while size > 0:
+        if size % 2 == 1:
+            result *= base
+        base *= base
+        size //= 2
+    return 1.0 / result if n < 0 else result
+
+
 NATIVE = {"exp": exp, "sinh": sinh, "cosh": cosh, "sin": sin, "cos": cos}
 FUNCTIONS: dict[str, Any] = {
     **NATIVE, "log": log, "log10": log10, "sqrt": sqrt, "tanh": tanh, "tan": tan, "asinh": asinh, "asin": asin,

@@ -9,6 +9,8 @@ import cmath
 import math
 from typing import Any
 
+import numpy as np
+
 from weft.frontend.python import device_complex
 
 
@@ -82,6 +84,7 @@ REPLACEMENTS: dict[Any, Any] = {
     math.dist: _dist,
     cmath.isclose: _isclose,
     cmath.phase: device_complex.phase,
+    np.angle: device_complex.phase,
     cmath.polar: device_complex.polar,
     cmath.rect: device_complex.rect,
 }

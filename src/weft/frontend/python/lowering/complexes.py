@@ -9,7 +9,7 @@ from weft.frontend.python import device_complex
 from weft.frontend.python.lowering.casts import cast, convert
 from weft.frontend.python.lowering.registry import Arguments
 from weft.frontend.python.lowering.typed import Typed, scalar_type
-from weft.frontend.python.types import Scalar, complex64, complex128
+from weft.frontend.python.types import Scalar, complex64, complex128, int64
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.builder import const_float
 from weft.ir.types import FloatType
@@ -130,8 +130,10 @@ def power(low: Lowering, a: Typed, b: Typed, result: Scalar, exponent: int | Non
             value = _quotient(f, (f.const(1.0), f.const(0.0)), value)
         return Typed(result, value)
     working = complex128 if result is complex64 else result
-    operands = [cast(low, value, working) for value in (a, b)]
-    return cast(low, call_function(low, device_complex.power, Arguments("pow", operands, {})), result)
+    whole = isinstance(b.type, Scalar) and b.type.kind in "iu"
+    function = device_complex.power_of_integer if whole else device_complex.power
+    operands = [cast(low, a, working), cast(low, b, int64 if whole else working)]
+    return cast(low, call_function(low, function, Arguments("pow", operands, {})), result)
 
 
 def _is_zero(f: Floats, value: Pair) -> Value:
