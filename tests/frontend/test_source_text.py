@@ -174,3 +174,14 @@ def test_optimizing_pythons_compile_what_they_imported(tmp_path: Path, flags: tu
     environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache")}
     command = [sys.executable, *flags, str(file)]
     assert subprocess.run(command, env=environment, capture_output=True, check=True).stdout == b"4\n"
+
+
+def test_byte_code_that_was_written_without_columns(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text(MODULE)
+    environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
+    program = "import module, numpy; x = numpy.ones(4); module.kernel[1, 4](x); print(*x)"
+    for flags in (["-X", "no_debug_ranges"], []):
+        command = [sys.executable, *flags, "-c", program]
+        done = subprocess.run(command, env=environment, capture_output=True, check=True, cwd=tmp_path)
+        assert done.stdout.split() == [b"3.0"] * 4
+    assert list(tmp_path.glob("__pycache__/*"))

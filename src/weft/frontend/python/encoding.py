@@ -95,12 +95,13 @@ def encode_number(value: complex) -> bytes:
     return framed(b"C", struct.pack("<dd", value.real, value.imag))
 
 
-def encode_code(code: CodeType) -> bytes | None:
+def encode_code(code: CodeType, columns: bool = True) -> bytes | None:
     """Return the canonical bytes of a code object and those inside it, without their files and outer names.
 
-    None when a constant in it is of a kind that no compiler of Python makes.
+    None when a constant in it is of a kind that no compiler of Python makes. Without `columns`, it only counts which
+    lines instructions are from.
     """
-    constants = [encode_constant(constant) for constant in code.co_consts]
+    constants = [encode_constant(constant, columns) for constant in code.co_consts]
     if None in constants:
         return None
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_firstlineno)
@@ -111,13 +112,13 @@ def encode_code(code: CodeType) -> bytes | None:
         *counts,
         *(framed(b"x", *group) for group in names),
         code.co_code,
-        code.co_linetable,
+        code.co_linetable if columns else repr(list(code.co_lines())),
         code.co_exceptiontable,
         *(constant for constant in constants if constant is not None),
     )
 
 
-def encode_constant(value: Any) -> bytes | None:
+def encode_constant(value: Any, columns: bool = True) -> bytes | None:
     """Return the canonical bytes of a constant of a code object; None for a value of any other kind."""
     kind = type(value)
     if kind in (bool, int, float, complex):
@@ -129,9 +130,9 @@ def encode_constant(value: Any) -> bytes | None:
     if value is None or value is Ellipsis:
         return framed(b"L", repr(value))
     if kind is tuple or kind is frozenset:
-        items = [encode_constant(item) for item in value]
+        items = [encode_constant(item, columns) for item in value]
         known = [item for item in items if item is not None]
         if len(known) < len(items):
             return None
         return framed(b"P", *known) if kind is tuple else framed(b"Z", *sorted(known))
-    return encode_code(value) if hasattr(value, "co_code") else None
+    return encode_code(value, columns) if hasattr(value, "co_code") else None

@@ -96,15 +96,16 @@ def _texts(code: CodeType, names: dict[str, Any]) -> Iterator[list[str]]:
 
 def _holds(lines: list[str], code: CodeType) -> bool:
     """Whether Python makes this code object of a text."""
-    wanted = encode_code(code)
+    columns = any(column is not None for _, _, column, _ in code.co_positions())
+    wanted = encode_code(code, columns)
     if wanted is None or len(lines) < code.co_firstlineno:
         return False
-    return wanted in _codes_in("".join(lines), code.co_filename, code.co_flags & _FUTURE)
+    return wanted in _codes_in("".join(lines), code.co_filename, code.co_flags & _FUTURE, columns)
 
 
 @lru_cache(maxsize=32)
-def _codes_in(text: str, file: str, flags: int) -> frozenset[bytes]:
-    """All code objects of a text."""
+def _codes_in(text: str, file: str, flags: int, columns: bool) -> frozenset[bytes]:
+    """All code objects of a text; without columns, as where byte code was made by ``python -X no_debug_ranges``."""
     with warnings.catch_warnings():
         # What there is to warn of was said when the module was imported.
         warnings.simplefilter("ignore")
@@ -117,7 +118,7 @@ def _codes_in(text: str, file: str, flags: int) -> frozenset[bytes]:
     found: set[bytes] = set()
     while pending:
         code = pending.pop()
-        encoded = encode_code(code)
+        encoded = encode_code(code, columns)
         if encoded is not None:
             found.add(encoded)
         pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
