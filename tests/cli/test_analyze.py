@@ -135,6 +135,28 @@ def test_html_goes_to_a_file(write, tmp_path, capsys) -> None:
     assert capsys.readouterr().out == ""
 
 
+ODD_BYTES = [
+    ("c", b'// caf\xe9\nconst char *s = "\xe9\x80";\nfloat f(float x) { return x * 2; }\n'),
+    ("ll", b'; caf\xe9\ndefine void @"f\xe9"(ptr %p) {\n  store i32 1, ptr %p ; \xe9\n  ret void\n}\n'),
+    (
+        "py",
+        b"# coding: latin-1\nfrom weft import cuda\n\n\n@cuda.jit('void(float32[::1])')\n"
+        b"def k(x):\n    # caf\xe9\n    x[cuda.grid(1)] = 1\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("suffix", "data"), ODD_BYTES, ids=[suffix for suffix, _ in ODD_BYTES])
+def test_bytes_that_are_no_utf_8_are_no_obstacle(suffix: str, data: bytes, tmp_path, capsys) -> None:
+    file, out = tmp_path / f"odd.{suffix}", tmp_path / "odd.html"
+    file.write_bytes(data)
+    assert run(str(file), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["functions"]
+    assert run(str(file)) == 0
+    assert run(str(file), "--html", str(out)) == 0
+    assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
 def test_certainly_divergent_barrier_is_status_1(write, capsys) -> None:
     assert run(write("bad.py", BAD_BARRIER), "--types", "void(float32[::1])") == 1
     out = capsys.readouterr().out

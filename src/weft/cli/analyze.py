@@ -90,7 +90,9 @@ def run(options: argparse.Namespace) -> int:
         return 2
     if options.html:
         try:
-            Path(options.html).write_text(report.to_html(f"{options.file} - weft"), encoding="utf-8")
+            # Names in LLVM IR, and of files, may have bytes that are no UTF-8.
+            page = report.to_html(f"{options.file} - weft").encode("utf-8", errors="backslashreplace")
+            Path(options.html).write_bytes(page)
         except OSError as error:
             print(f"{_ANALYZE}: {options.html} cannot be written: {error.strerror}", file=sys.stderr)
             return 2

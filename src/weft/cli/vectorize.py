@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
         print(made.remarks, file=sys.stderr)
     try:
         if options.header is not None:
-            options.header.write_text(made.header, encoding="utf-8")
+            options.header.write_bytes(made.header.encode("utf-8", errors="backslashreplace"))
         if output is not None:
             _write(made, output)
     except OSError as error:

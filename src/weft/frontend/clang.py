@@ -109,7 +109,10 @@ def compile_c(file: Path, triple: str, options: Sequence[str] = ()) -> str:
     language = SUFFIXES[file.suffix]
     command = [*find_clang(triple, language), f"--target={triple}", "-x", language, *OPTIONS, *options]
     command += [*(_CPP_OPTIONS if language == "c++" else ()), str(file), "-o", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # What clang quotes of the file has the file's bytes.
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="backslashreplace", check=False
+    )
     if done.returncode:
         raise _refused(done.stderr, file)
     return done.stdout

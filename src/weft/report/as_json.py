@@ -15,7 +15,8 @@ def as_data(functions: tuple[FunctionReport, ...]) -> dict[str, Any]:
 
 def as_json(functions: tuple[FunctionReport, ...]) -> str:
     """The report as JSON text."""
-    return json.dumps(as_data(functions), indent=1, ensure_ascii=False)
+    # Any stream can take ASCII, and names in LLVM IR may have bytes that are no characters.
+    return json.dumps(as_data(functions), indent=1)
 
 
 def _function(function: FunctionReport) -> dict[str, Any]:
