@@ -15,7 +15,7 @@ import numpy as np
 
 from codegen.kernels import guarded, kernel_text, stored
 from codegen.machine_code import compile_kernel
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.machine.targets import isa_named
 
 DIVISIONS = ("udiv", "sdiv", "urem", "srem")
@@ -98,7 +98,8 @@ def run_functions(widths: list[int]) -> None:
                     continue
                 given = np.full(64, -1e30, kind)
                 given[::3] = np.finfo(kind).max
-                given[:21] = 1.0 if name == "acosh" else 0.5
+                # Of 1 libmvec says on AVX2 that acosh has no value, which is 0.
+                given[:21] = 2.0 if name == "acosh" else 0.5
                 out = np.zeros(64, kind)
                 libm.feclearexcept(INVALID | DIVIDE_BY_ZERO | OVERFLOW)
                 code((given, out, 21, 0), 45)
@@ -109,6 +110,6 @@ def run_functions(widths: list[int]) -> None:
 
 if __name__ == "__main__":
     run_divisions(sys.argv[1], [int(w) for w in sys.argv[2:]])
-    if isa_named(sys.argv[1]) == host().isa:
+    if isa_named(sys.argv[1]) == chosen().isa:
         run_functions([int(w) for w in sys.argv[2:]])
     print("harmless")

@@ -17,6 +17,9 @@ BINARY = frozenset({"atan2", "fmod", "hypot", "pow"})
 """The functions with two arguments; all others have one."""
 
 
+_ORDINARY = {"acosh": 2.0, "atanh": 0.5}
+
+
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A library's code for one vector width: the least level that runs it, and its mark in symbol names."""
@@ -162,6 +165,15 @@ def function_in(
             )
             return VectorFunction(symbol, library, name, element_bits, lanes, ulp)
     return None
+
+
+def ordinary_argument(name: str) -> float:
+    """Return an argument at which no library leaves the fast path of a function, nor raises an exception.
+
+    It is 1 for most of them, but there `atanh` has its pole, and libmvec's `acosh` is up to six times as slow and
+    raises an exception on AVX2.
+    """
+    return _ORDINARY.get(name, 1.0)
 
 
 def math_function(callee: str) -> tuple[str, int] | None:

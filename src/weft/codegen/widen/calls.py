@@ -19,6 +19,7 @@ from weft.ir.constants import InlineAsm
 from weft.ir.intrinsics import is_lane_operation
 from weft.ir.locations import span_of
 from weft.ir.types import FloatType, FunctionType, VectorType
+from weft.machine.vecmath import math_function, ordinary_argument
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +146,8 @@ def _call_math(w: Widening, call: Instruction, math: VectorMathFunction) -> None
     assert isinstance(element, FloatType)
     args = [w.vector(a) for a in call.args]
     if w.mask is not None:
-        has_pole_at_one = "atanh" in (call.callee_name or "")
-        harmless = w.lanes.splat(ConstFloat.of(element, 0.0 if has_pole_at_one else 1.0))
+        known = math_function(call.callee_name or "")
+        harmless = w.lanes.splat(ConstFloat.of(element, ordinary_argument(known[0] if known else "")))
         args = [builder.select(w.mask, a, harmless) for a in args]
     part = VectorType(element, lanes)
     callee = w.module.declare(
