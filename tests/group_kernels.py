@@ -163,7 +163,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 @functools.cache
 def loaded(text: str, *symbols: str) -> LoadedCode:
-    return load_object(emit_object(text, TargetSpec.host()), symbols)
+    return load_object(emit_object(text, TargetSpec.chosen()), symbols)
 
 
 class Account(ctypes.Structure):

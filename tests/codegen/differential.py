@@ -23,7 +23,7 @@ from weft.interp import Program
 from weft.ir import Module
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.writer import write_module
-from weft.machine.targets import SSE4, Isa
+from weft.machine.targets import Isa
 
 RUNS = 2
 
@@ -80,7 +80,7 @@ def choice_of(seed: int) -> Choice:
     rng = random.Random(f"widening {seed}")
     width = rng.choice(WIDTHS)
     # A vector of many registers is as much code as many instructions: such programs are fewer, and smaller.
-    isa = rng.choices(ISAS, (1, 2, 4)[: len(ISAS)] if width > 16 else None)[0]
+    isa = rng.choices(ISAS, (1, 2, 4) if width > 16 else None)[0]
     registers = 32 * width // isa.vector_bits
     large = registers <= 2 and seed % 16 == 5
     most = 16 if large else 7 if registers <= 2 else 5 if registers <= 4 else 3
@@ -97,7 +97,7 @@ def choice_of(seed: int) -> Choice:
         horizontal=horizontal,
         lane_ids=horizontal,
         every_kind=rng.choice((0.0, 0.5, 0.9)),
-        half=isa is not SSE4 and rng.random() < 0.3,
+        half="f16c" in isa.features and rng.random() < 0.3,
         grid=rng.random() < 0.4,
         guard=rng.random() < 0.3,
     )

@@ -77,7 +77,7 @@ def check(choice: Choice) -> str | None:
         choice.text, choice.width, choice.isa, level=0, passes=FINAL_FAST, whole_rows=whole and not choice.boxed,
         block=choice.blocks[0] if choice.boxed else None,
     )  # fmt: skip
-    judged = Program(read_module(optimize(choice.text, _INLINED, TargetSpec.host().machine)))
+    judged = Program(read_module(optimize(choice.text, _INLINED, TargetSpec.chosen().machine)))
     for run, block in enumerate(choice.blocks):
         rng = np.random.default_rng((choice.seed, run))
         given = rng.integers(-20, 100, IN_WORDS, dtype=np.int32)

@@ -12,7 +12,7 @@ from codegen.machine_code import compile_kernel
 from weft import interp
 from weft.interp import Program
 from weft.ir.reader import read_module
-from weft.machine.targets import Isa
+from weft.machine.targets import AVX512, Isa
 from weft.options import CompileOptions
 from weft.passes.lower_kernel import LoweredKernel, lower_kernel
 from weft.target.machine import TargetSpec
@@ -55,9 +55,13 @@ def stored(value: str, type: str = "i32") -> str:
     return f"  %at = getelementptr {type}, ptr %out, i64 %tid\n  store {type} {value}, ptr %at"
 
 
-def widened(text: str, width: int = 8) -> str:
-    """The SIMD function of a kernel for whole lane groups, before LLVM's final passes."""
-    lowered = lower_kernel(read_module(text), "kernel", CompileOptions(width=width), TargetSpec.host())
+def widened(text: str, width: int = 8, isa: Isa | None = AVX512) -> str:
+    """The SIMD function of a kernel for whole lane groups, before LLVM's final passes.
+
+    It is made for a level, or for the chosen machine with vector math, whichever these tests run on.
+    """
+    spec = TargetSpec.chosen() if isa is None else TargetSpec.of_isa(isa)
+    lowered = lower_kernel(read_module(text), "kernel", CompileOptions(width=width), spec)
     return vector_function(lowered)
 
 

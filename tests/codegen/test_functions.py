@@ -9,13 +9,13 @@ from codegen.machine_code import ISAS
 from weft.diag.remarks import RemarkKind
 from weft.errors import UnsupportedError
 from weft.ir.reader import read_module
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.machine.targets import AVX2
 from weft.options import CompileOptions
 from weft.passes.lower_kernel import lower_kernel
 from weft.target.machine import TargetSpec
 
-ISA_LETTER = {"sse2": "b", "sse4": "b", "avx2": "d", "avx512": "e"}.get(host().isa.name, "_LLVM_")
+ISA_LETTER = {"sse2": "b", "sse4": "b", "avx2": "d", "avx512": "e"}.get(chosen().isa.name, "_LLVM_")
 
 LOAD = "  %p = getelementptr i32, ptr %in, i64 %tid\n  %v = load i32, ptr %p, align 4\n"
 
@@ -114,7 +114,7 @@ entry:
 def text_of(body: str, functions: str, width: int = 8) -> str:
     """The module before LLVM's final passes."""
     module = read_module(kernel_text(body, functions))
-    return lower_kernel(module, "kernel", CompileOptions(width=width), TargetSpec.host()).text
+    return lower_kernel(module, "kernel", CompileOptions(width=width), TargetSpec.chosen()).text
 
 
 def versions(text: str) -> list[str]:
@@ -228,7 +228,7 @@ def test_functions_that_cannot_be_vectorized_run_lane_by_lane() -> None:
 def test_remarks_tell_versions_and_what_runs_lane_by_lane() -> None:
     body = LOAD + "  %r = call i32 @steps(i32 %v)\n  %q = call i32 @outside(i32 %r)\n" + stored("%q")
     module = read_module(kernel_text(body, COUNT_DOWN + "declare i32 @outside(i32)\n"))
-    lowered = lower_kernel(module, "kernel", CompileOptions(width=8), TargetSpec.host())
+    lowered = lower_kernel(module, "kernel", CompileOptions(width=8), TargetSpec.chosen())
     of_kind = {kind: [r.message for r in lowered.remarks.of_kind(kind)] for kind in RemarkKind}
     assert any("v_steps runs 8 threads at a time, called once" in m for m in of_kind[RemarkKind.VECTORIZED])
     assert of_kind[RemarkKind.LANE_BY_LANE] == ["the call of outside runs once for each active lane"]

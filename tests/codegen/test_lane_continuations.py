@@ -24,7 +24,7 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.remarks import RemarkLog
 from weft.errors import BarrierDivergence
 from weft.ir.reader import read_module
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.target.passes import FINAL_FAST
 from weft.transform.work_items import lower_work_items
 
@@ -87,7 +87,7 @@ def vectorized(body: str) -> tuple[GroupContinuations, VectorizationSummary]:
     shapes = {
         a: domain_named("product", (WIDTH,)).strided(1, 64, WIDTH) for a in function.args if a.name == "tid.x"
     }
-    called = FunctionVectorizer(module, lanes, lambda callee, lanes: None, host().isa)
+    called = FunctionVectorizer(module, lanes, lambda callee, lanes: None, chosen().isa)
     return vectorize_at_barriers(module, function, shapes, called)
 
 

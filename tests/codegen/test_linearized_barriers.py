@@ -11,7 +11,7 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.errors import BarrierDivergence
 from weft.interp import Geometry, Image, Memory, Program, run_function
 from weft.ir.reader import read_module
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
 from weft.transform.work_items import lower_work_items
@@ -30,13 +30,13 @@ PROGRAMS = {
 
 
 def linearized(text: str) -> Program:
-    module = read_module(optimize(text, CANONICAL, TargetSpec.host().machine))
+    module = read_module(optimize(text, CANONICAL, TargetSpec.chosen().machine))
     function = module.functions["kernel"]
     lower_work_items(module, function)
     shapes = {
         a: domain_named("product", (WIDTH,)).strided(1, 64, WIDTH) for a in function.args if a.name == "tid.x"
     }
-    make_control_uniform(LaneUnit(module, function, LaneSpace((WIDTH,)), shapes, host().isa))
+    make_control_uniform(LaneUnit(module, function, LaneSpace((WIDTH,)), shapes, chosen().isa))
     return Program(module)
 
 

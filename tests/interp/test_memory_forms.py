@@ -7,28 +7,21 @@ import ctypes
 import re
 from pathlib import Path
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 from weft import interp
 from weft.ir.reader import read_module
+from weft.target.jit import LoadedCode, load_object
+from weft.target.machine import TargetSpec, emit_object
 
 TEXT = (Path(__file__).parent / "memory_forms.ll").read_text()
 CASES = re.findall(r"^define void @(\w+)", TEXT, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def engine() -> llvm.ExecutionEngine:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten()
-    )
-    llvm.load_library_permanently("libgcc_s.so.1")
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(TEXT), machine)
-    engine.finalize_object()
-    return engine
+def code() -> LoadedCode:
+    return load_object(emit_object(TEXT, TargetSpec.chosen()), CASES)
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +30,8 @@ def program() -> interp.Program:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_interpreted_bytes_equal_compiled_bytes(
-    case: str, engine: llvm.ExecutionEngine, program: interp.Program
-) -> None:
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address(case))
+def test_interpreted_bytes_equal_compiled_bytes(case: str, code: LoadedCode, program: interp.Program) -> None:
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address(case))
     shown = False
     for seed in range(6):
         source = np.random.default_rng(seed).integers(0, 256, 256).astype(np.uint8)

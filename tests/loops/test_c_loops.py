@@ -21,12 +21,12 @@ SIZES = (1, 2, 15, 16, 33, 200)
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return compile_c(SOURCE, TargetSpec.host().triple)
+    return compile_c(SOURCE, TargetSpec.chosen().triple)
 
 
 @pytest.fixture(scope="module")
 def original(text: str) -> LoadedCode:
-    return load_object(emit_object(text, TargetSpec.host()), [name for _, name in LOOPS])
+    return load_object(emit_object(text, TargetSpec.chosen()), [name for _, name in LOOPS])
 
 
 def only(text: str, name: str) -> str:

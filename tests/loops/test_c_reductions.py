@@ -61,7 +61,7 @@ NAMES = [*re.findall(r"(?m)^LOOP\((\w+)", SOURCE), "several"]
 def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     file = tmp_path_factory.mktemp("c") / "reductions.c"
     file.write_text(SOURCE)
-    return compile_c(file, TargetSpec.host().triple)
+    return compile_c(file, TargetSpec.chosen().triple)
 
 
 def result(object_code: bytes, name: str, n: int) -> float:
@@ -78,7 +78,7 @@ def test_reductions_in_lanes_give_what_the_loop_gives(name: str, text: str) -> N
     width = (4, 8, 16)[NAMES.index(name) % 3]
     found = vectorize_ir(text, name, loop="outermost", width=width, fastmath=True)
     assert found.loops, str(found.remarks)
-    original = emit_object(text, TargetSpec.host())
+    original = emit_object(text, TargetSpec.chosen())
     for n in (1, 15, 64, 203):
         assert np.isclose(result(found.object_code, name, n), result(original, name, n), rtol=2e-4, atol=1e-5)
 
@@ -92,7 +92,7 @@ def test_a_declared_reduction_is_permission(text: str) -> None:
     made = vectorize_ir(text, "declared", loop="annotated", width=8)
     assert made.loops == 1, str(made.remarks)
     assert re.search(r"@llvm.fmuladd.v8f32|fmul <8 x float>", made.llvm)
-    original = emit_object(text, TargetSpec.host())
+    original = emit_object(text, TargetSpec.chosen())
     assert np.isclose(result(made.object_code, "declared", 99), result(original, "declared", 99), rtol=1e-4)
 
 

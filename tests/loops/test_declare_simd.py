@@ -12,7 +12,7 @@ import pytest
 from weft.diag.errors import ArgumentError
 from weft.ir.reader import read_module
 from weft.loops.llvm_ir import vectorize_ir
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.machine.targets import AVX2, AVX512, SSE2, SSE4, Isa
 from weft.machine.vector_abi import variants_for
 from weft.target.jit import load_object
@@ -63,7 +63,7 @@ NAMES = {
     },
 }
 
-RUNNABLE = [isa for isa in (AVX512, AVX2, SSE2) if isa.features <= host().features]
+RUNNABLE = [isa for isa in (AVX512, AVX2, SSE2) if isa.features <= chosen().features]
 
 
 @pytest.fixture

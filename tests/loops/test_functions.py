@@ -15,7 +15,7 @@ import pytest
 from weft.cli import main
 from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import vectorize_ir
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.machine.targets import AVX2, AVX512, NEON
 from weft.target.machine import TargetSpec, emit_object
 from weft.target.passes import PassList, optimize
@@ -30,7 +30,7 @@ NAMES = list(SOURCES)
 SHAPES = "T_T_T_U_U_rT"
 REACHABLE = PassList("reachable", ("globaldce",))
 WIDTHS = (2, 4, 8, 16)
-TARGETS = [isa for isa in (AVX2, AVX512) if isa.features <= host().features]
+TARGETS = [isa for isa in (AVX2, AVX512) if isa.features <= chosen().features]
 EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static") or ""
 CROSS_COMPILER = shutil.which("aarch64-linux-gnu-gcc") or ""
 EVERY = bool(os.environ.get("WEFT_FUZZ"))

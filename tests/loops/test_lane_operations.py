@@ -12,7 +12,7 @@ from weft.errors import TypingError, UnsupportedError
 from weft.frontend.clang import compile_c
 from weft.interp import Memory, run_function
 from weft.loops.llvm_ir import vectorize_ir
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.machine.targets import AVX2, AVX512, Isa
 from weft.passes.adopt import canonical_module
 from weft.target.jit import load_object
@@ -20,8 +20,8 @@ from weft.target.machine import TargetSpec, emit_object
 
 SOURCE = Path(__file__).with_name("lane_operations.c")
 NAMES = re.findall(r"^float (\w+)\(ARGS\)", SOURCE.read_text(), re.M)
-TARGETS = [isa for isa in (AVX2, AVX512) if isa.features <= host().features]
-SPEC = TargetSpec.host()
+TARGETS = [isa for isa in (AVX2, AVX512) if isa.features <= chosen().features]
+SPEC = TargetSpec.chosen()
 rng = np.random.default_rng(7)
 
 

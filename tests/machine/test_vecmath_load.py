@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.machine.vecmath import LIBMVEC, LIBRARIES, SVML, VectorFunction, function_in
 from weft.machine.vecmath_load import LoadedLibrary, find_function, installed, load
 
@@ -74,7 +74,7 @@ done:
 
 
 def functions_of(loaded: LoadedLibrary) -> list[VectorFunction]:
-    isa = host().isa
+    isa = chosen().isa
     return [
         function
         for name in loaded.library.functions
@@ -90,7 +90,7 @@ def jit(functions: list[VectorFunction], loaded: LoadedLibrary) -> llvm.Executio
     for function in functions:
         llvm.add_symbol(function.symbol, loaded.address(function.symbol))
     machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=host().cpu, features=host().isa.feature_string
+        cpu=chosen().cpu, features=chosen().isa.feature_string
     )
     module = llvm.parse_assembly("".join(wrapper(function) for function in functions))
     engine = llvm.create_mcjit_compiler(module, machine)
@@ -126,7 +126,7 @@ def test_installed_functions_keep_their_stated_error(library) -> None:
 @pytest.mark.skipif(load(LIBMVEC) is None, reason="libmvec is not installed")
 def test_function_is_found_with_its_address(monkeypatch) -> None:
     monkeypatch.delenv("WEFT_VECTOR_MATH", raising=False)
-    isa = host().isa
+    isa = chosen().isa
     found = find_function("exp", 32, isa.lanes(32), isa)
     assert found is not None
     assert found[0].library is LIBMVEC
@@ -136,6 +136,6 @@ def test_function_is_found_with_its_address(monkeypatch) -> None:
 def test_environment_chooses_the_libraries(monkeypatch) -> None:
     monkeypatch.setenv("WEFT_VECTOR_MATH", "none")
     assert installed() == ()
-    assert find_function("exp", 32, host().isa.lanes(32), host().isa) is None
+    assert find_function("exp", 32, chosen().isa.lanes(32), chosen().isa) is None
     monkeypatch.setenv("WEFT_VECTOR_MATH", "svml, libmvec")
     assert [each.library for each in installed()] == [row for row in (SVML, LIBMVEC) if load(row)]

@@ -140,7 +140,7 @@ def built(parts: dict[str, Any]) -> tuple[Any, tuple[Any, ...], JitOptions]:
 
 
 def key_of(function: Any, types: tuple[Any, ...], options: JitOptions) -> str:
-    key = code_key("jit", function, types, options, TargetSpec.host())
+    key = code_key("jit", function, types, options, TargetSpec.chosen())
     assert key is not None
     return key
 
@@ -177,7 +177,7 @@ def test_options_and_doors_have_keys_of_their_own() -> None:
     def function(a):
         return a
 
-    types, spec = (typeof(1.0),), TargetSpec.host()
+    types, spec = (typeof(1.0),), TargetSpec.chosen()
     chosen = [
         JitOptions(),
         JitOptions(True),

@@ -14,7 +14,7 @@ from weft.runtime.pool import JOB, Pool, default_pool
 from weft.runtime.pool_ir import SLOT_COUNT, pool_module, supported
 from weft.target.machine import TargetSpec, emit_object
 
-pytestmark = pytest.mark.skipif(not supported(TargetSpec.host().triple), reason="needs Linux")
+pytestmark = pytest.mark.skipif(not supported(TargetSpec.chosen().triple), reason="needs Linux")
 
 
 @pytest.fixture(scope="module")

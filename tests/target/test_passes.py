@@ -6,7 +6,7 @@ from weft.diag.errors import CompileError
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, CLEANUP, FINAL, FINAL_FAST, SROA_ONLY, PassList, optimize
 
-HOST = TargetSpec.host()
+HOST = TargetSpec.chosen()
 
 WORK_ITEM = """
 declare i64 @weft.local.id(i32) memory(none) speculatable willreturn nounwind

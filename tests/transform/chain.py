@@ -48,7 +48,7 @@ class EveryBranch:
 
 def canonical(text: str, passes: PassList = SIMPLE_LOOPS) -> Module:
     """The module after LLVM's passes: simple loops in loop-closed form, one return."""
-    module = read_module(optimize(text, passes, TargetSpec.host().machine))
+    module = read_module(optimize(text, passes, TargetSpec.chosen().machine))
     for function in module.definitions():
         drop_unreachable_edges(function)
     return module

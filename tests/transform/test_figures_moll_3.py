@@ -15,7 +15,7 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.interp import Memory, run_function
 from weft.ir import Module
 from weft.ir.writer import write_function
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.passes.runner import Runner
 
 FIG_3_4 = """
@@ -290,7 +290,7 @@ def test_fig_3_8_a_function_for_a_vector_and_a_scalar(golden):
     domain = domain_named("product", (WIDTH,))
     shapes = {function.args[0]: domain.varying(32)}
     vector = vectorize(
-        LaneUnit(module, function, LaneSpace((WIDTH,)), shapes, host().isa, form=SimdForm("myPow_vu_v4"))
+        LaneUnit(module, function, LaneSpace((WIDTH,)), shapes, chosen().isa, form=SimdForm("myPow_vu_v4"))
     )
     assert str(vector.fn_type.params[0]) == "<4 x float>" and str(vector.fn_type.params[1]) == "i32"
     golden(write_function(vector), "fig_3_8.ll")
@@ -439,6 +439,6 @@ def test_figs_3_11_and_3_16_the_order_of_passes():
     domain = domain_named("product", (WIDTH,))
     seen: list[str] = []
     shapes = {function.args[0]: domain.varying(64)}
-    unit = LaneUnit(module, function, LaneSpace((WIDTH,)), shapes, host().isa, form=SimdForm("logstar_v_v4"))
+    unit = LaneUnit(module, function, LaneSpace((WIDTH,)), shapes, chosen().isa, form=SimdForm("logstar_v_v4"))
     vectorize(unit, Runner((lambda done, unit: seen.append(done.name),)))
     assert seen[:2] == ["divergent loops", "linearization"]

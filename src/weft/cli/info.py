@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import weft
-from weft.machine.host import HostMachine, core_count, host
-from weft.machine.targets import ISAS
+from weft.machine.host import SETTING, chosen, core_count, host, is_runnable
+from weft.machine.targets import ISAS, Machine
 from weft.machine.vecmath import LIBRARIES
 from weft.machine.vecmath_load import load
 from weft.runtime.settings import cache_directory, get_num_threads
@@ -36,6 +36,8 @@ class Info:
     architecture: str
     isa: str
     isas: list[str]
+    chosen: bool
+    runs_here: bool
     lanes: dict[str, int]
     cores: int
     threads: int
@@ -67,7 +69,7 @@ def collect() -> Info:
     import llvmlite.binding as llvm
     import numpy as np
 
-    machine = host()
+    machine = chosen()
     entries, size = _usage(cache_directory())
     return Info(
         versions={
@@ -81,6 +83,8 @@ def collect() -> Info:
         architecture=machine.arch,
         isa=machine.isa.name,
         isas=_levels(machine),
+        chosen=machine is not host(),
+        runs_here=is_runnable(),
         lanes={f"{bits}-bit": machine.isa.lanes(bits) for bits in (8, 16, 32, 64)},
         cores=core_count(),
         threads=get_num_threads(),
@@ -97,6 +101,11 @@ def as_text(info: Info) -> str:
     rows = [
         *info.versions.items(),
         ("processor", f"{info.cpu} ({info.architecture}: {', '.join(info.isas) or 'no vector unit known'})"),
+        *(
+            [("", f"chosen by {SETTING}{'' if info.runs_here else ', and cannot run here'}")]
+            if info.chosen
+            else []
+        ),
         ("lanes", f"{lanes} in one {info.isa} register"),
         ("threads", f"{info.threads} of {_counted(info.cores, 'core')}"),
         *((f"{found.name}", _describe(found)) for found in info.vector_math),
@@ -109,11 +118,11 @@ def as_text(info: Info) -> str:
     return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
 
 
-def _levels(machine: HostMachine) -> list[str]:
+def _levels(machine: Machine) -> list[str]:
     return [isa.name for isa in ISAS if isa.arch == machine.arch and isa.features <= machine.features]
 
 
-def _vector_math(machine: HostMachine) -> list[VectorMathFound]:
+def _vector_math(machine: Machine) -> list[VectorMathFound]:
     isa = machine.isa
     found = []
     for library in LIBRARIES:

@@ -27,7 +27,7 @@ def lower(
     if options.small_arrays:
         _promise_small_arrays(result.kernel)
     warps = replace(options, warp=WARP_SIZE)
-    lowered = lower_kernel(result.module, result.kernel.name, warps, TargetSpec.host(), timings)
+    lowered = lower_kernel(result.module, result.kernel.name, warps, TargetSpec.chosen(), timings)
     return lowered, (*result.remarks, *lowered.remarks)
 
 
@@ -42,14 +42,14 @@ def _promise_small_arrays(kernel: Function) -> None:
 
 def emit(lowered: LoweredKernel) -> bytes:
     """Object code for this machine."""
-    return emit_kernel(lowered, TargetSpec.host())
+    return emit_kernel(lowered, TargetSpec.chosen())
 
 
 def llvm(lowered: LoweredKernel) -> str:
     """Optimized LLVM IR for this machine."""
-    return kernel_llvm(lowered, TargetSpec.host())
+    return kernel_llvm(lowered, TargetSpec.chosen())
 
 
 def assembly(lowered: LoweredKernel) -> str:
     """Assembly for this machine."""
-    return kernel_assembly(lowered, TargetSpec.host())
+    return kernel_assembly(lowered, TargetSpec.chosen())

@@ -14,6 +14,7 @@ from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_remarks, store_remarks
 from weft.frontend.python.fingerprint import files_of
 from weft.frontend.python.types import KernelType
+from weft.machine.host import is_runnable
 from weft.options import CompileOptions, Timings, checking
 from weft.runtime.cache import default_cache
 from weft.runtime.code_key import code_key
@@ -80,8 +81,10 @@ class CompiledKernel:
         cache = None if checking() else default_cache()
         key = None
         if cache is not None:
-            key = code_key("kernel", source.function, types, source.options, TargetSpec.host())
-        self._stored = StoredCode(cache, key, self._described, self._emitted, _symbols)
+            key = code_key("kernel", source.function, types, source.options, TargetSpec.chosen())
+        self._stored = StoredCode(
+            cache, key, self._described, self._emitted, _symbols, lambda: self.lowered().text
+        )
         self.terms = LaunchTerms(**self._stored.facts["terms"])
 
     @property
@@ -105,8 +108,9 @@ class CompiledKernel:
         return bool(self._launchers)
 
     def ready(self) -> CompiledKernel:
-        """The kernel, whose code is made by now."""
-        made_once(self._launchers, None, self._make_launcher)
+        """The kernel, whose code is made by now if it can run here; otherwise it is made to be looked at."""
+        if is_runnable():
+            made_once(self._launchers, None, self._make_launcher)
         return self
 
     def _make_launcher(self) -> Launcher | CheckedLauncher:

@@ -27,7 +27,7 @@ from weft.target.passes import SROA_ONLY, optimize
 def _program(function: FunctionType, types: tuple[KernelType, ...]) -> tuple[Program, str]:
     """The kernel with checks, each access of the source still there, decoded for the interpreter."""
     result = compile_python(function, types, debug=True)
-    text = optimize(write_module(result.module, plain=True), SROA_ONLY, TargetSpec.host().machine)
+    text = optimize(write_module(result.module, plain=True), SROA_ONLY, TargetSpec.chosen().machine)
     return Program(read_module(text)), result.kernel.name
 
 

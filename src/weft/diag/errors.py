@@ -18,12 +18,13 @@ exception              also a        raised when
 `SanitizerError`       RuntimeError  a kernel run with ``debug=True`` did something undefined
 `PassError`            ValueError    passes asked for in an order in which they cannot run
 `CompileError`         RuntimeError  LLVM, a C compiler or a linker refused what it was given
+`UnresolvedError`      RuntimeError  code calls a function that no library defines; nothing has run
 `InterpError`          RuntimeError  the interpreter met something without a defined meaning
 `MiscompilationError`  RuntimeError  under ``WEFT_CHECK=1``, a pass changed what a kernel computes
 =====================  ============  =======================================================================
 
-`ArgumentError` is a `SignatureError` and a ValueError. Nothing that weft raises on purpose is outside the
-hierarchy: ``except weft.errors.WeftError`` is enough around a launch.
+`ArgumentError` is a `SignatureError` and a ValueError, `UnresolvedError` a `CompileError`. Nothing that weft raises on
+purpose is outside the hierarchy: ``except weft.errors.WeftError`` is enough around a launch.
 """
 
 from __future__ import annotations
@@ -129,6 +130,15 @@ class SanitizerError(WeftError, RuntimeError):
 
 class CompileError(WeftError, RuntimeError):
     """LLVM, or an external compiler, refused what it was given."""
+
+
+class UnresolvedError(CompileError):
+    """Compiled code needs a symbol that neither weft nor a library of this process defines; nothing has run.
+
+    `symbols` names all that are missing.
+    """
+
+    symbols: tuple[str, ...] = ()
 
 
 class InterpError(WeftError, RuntimeError):

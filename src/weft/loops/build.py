@@ -39,7 +39,7 @@ def lower(
         made = compile_python(function, types, fastmath=options.fastmath, device=True, result=declared)
         result = describe_result(made.result)
     interface = SlotInterface(len(components(made.result)), made.allocates)
-    lowered = lower_function(made.module, made.kernel.name, interface, options, TargetSpec.host(), timings)
+    lowered = lower_function(made.module, made.kernel.name, interface, options, TargetSpec.chosen(), timings)
     errors = [[kind, message, at.file, at.line, at.column] for kind, message, at in made.errors]
     return lowered, Results(result, errors), (*made.remarks, *lowered.remarks)
 
@@ -47,14 +47,14 @@ def lower(
 def emit(lowered: LoweredFunction) -> bytes:
     """Object code for this machine."""
     with lowered.timings.measure("llvm"):
-        return emit_object(lowered.text, TargetSpec.host(), WHOLE)
+        return emit_object(lowered.text, TargetSpec.chosen(), WHOLE)
 
 
 def llvm(lowered: LoweredFunction) -> str:
     """Optimized LLVM IR for this machine."""
-    return optimize(lowered.text, WHOLE, TargetSpec.host().machine)
+    return optimize(lowered.text, WHOLE, TargetSpec.chosen().machine)
 
 
 def assembly(lowered: LoweredFunction) -> str:
     """Assembly for this machine."""
-    return emit_assembly(lowered.text, TargetSpec.host(), WHOLE)
+    return emit_assembly(lowered.text, TargetSpec.chosen(), WHOLE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from weft.diag.stored_remarks import restore_file, restore_remarks, store_file, 
 from weft.frontend.python.fingerprint import files_of
 from weft.frontend.python.types import KernelType
 from weft.jit_options import JitOptions
+from weft.machine.host import demand_runnable, is_runnable
 from weft.options import Timings
 from weft.runtime.cache import default_cache
 from weft.runtime.code_key import code_key
@@ -24,6 +25,7 @@ from weft.runtime.printing import PRINT_SYMBOL, printing
 from weft.runtime.results import handed_over, result_memory, result_reader, slots_of
 from weft.runtime.stored_code import Facts, StoredCode
 from weft.runtime.symbols import called_symbols
+from weft.target.jit import LoadedCode
 from weft.target.machine import TargetSpec
 
 if TYPE_CHECKING:
@@ -74,9 +76,12 @@ class CompiledFunction:
         cache = default_cache()
         # The function tells how many of these are its arguments.
         typed = types if declared is None else (*types, declared)
-        key = None if cache is None else code_key("jit", function, typed, options, TargetSpec.host())
-        stored = StoredCode(cache, key, self._described, self._emitted, _symbols)
-        self._code = stored.load()
+        key = None if cache is None else code_key("jit", function, typed, options, TargetSpec.chosen())
+        stored = StoredCode(
+            cache, key, self._described, self._emitted, _symbols, lambda: self.lowered().text
+        )
+        # Code for a better machine than this one is only looked at.
+        self._code = stored.load() if is_runnable() else None
         metadata = stored.facts
         self._stored_remarks: list[list[Any]] = metadata["remarks"]
         self._parallel: bool = metadata["parallel"]
@@ -89,9 +94,7 @@ class CompiledFunction:
         result = metadata["result"]
         self._slots = slots_of(result)
         self._memory, self._read = result_memory(result), result_reader(result)
-        signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-        entry = interruptible(self._code.address(metadata["entry"]), signature)
-        self._entry = printing()(entry) if metadata["prints"] else entry
+        self._entry = _refuse if self._code is None else _entry_of(self._code, metadata)
 
     def _described(self) -> Facts:
         """What calls need to know of the function, and users may ask."""
@@ -181,6 +184,16 @@ class CompiledFunction:
         from weft.loops.build import assembly
 
         return assembly(self.lowered())
+
+
+def _entry_of(code: LoadedCode, metadata: Mapping[str, Any]) -> Callable[[bytes, Any], None]:
+    signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+    entry = interruptible(code.address(metadata["entry"]), signature)
+    return printing()(entry) if metadata["prints"] else entry
+
+
+def _refuse(slots: bytes, memory: Any) -> None:
+    demand_runnable()
 
 
 def _symbols(metadata: Mapping[str, Any]) -> dict[str, int] | None:

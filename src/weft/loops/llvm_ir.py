@@ -22,7 +22,7 @@ from weft.ir.writer import write_module
 from weft.loops.c_header import c_declaration
 from weft.loops.declared_variants import add_declared_variants
 from weft.loops.parameters import global_strides, simd_parameters
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.machine.targets import ISAS, Isa
 from weft.machine.vector_abi import vector_name
 from weft.options import checking
@@ -140,7 +140,8 @@ def vectorize_ir(
     name
         The SIMD function's name; by default by the vector function ABI.
     target
-        ``"host"``, or the name of an instruction set (``weft info`` lists them).
+        ``"host"``: this machine, or the one that ``WEFT_CPU`` names; or the name of an instruction set (``weft info``
+        lists them).
     fastmath
         Whether float sums may be formed in another order.
     clang_options
@@ -267,7 +268,7 @@ def target_named(name: str) -> tuple[TargetSpec, Isa]:
         There is none.
     """
     if name == "host":
-        return TargetSpec.host(), host().isa
+        return TargetSpec.chosen(), chosen().isa
     for isa in ISAS:
         if name in (isa.name, isa.cpu):
             return TargetSpec.of_isa(isa), isa

@@ -1,39 +1,21 @@
-"""The machine that weft runs on. LLVM is asked once, at the first question."""
+"""The machine that weft runs on, and the one it makes code for. LLVM is asked once, at the first question."""
 
 from __future__ import annotations
 
 import functools
 import os
 import platform
-from dataclasses import dataclass
 
-from weft.machine.targets import Isa, best_isa
+from weft.diag.errors import SettingError
+from weft.machine.processors import processor
+from weft.machine.targets import Machine, best_isa, machine_of, misses
 
-
-@dataclass(frozen=True, slots=True)
-class HostMachine:
-    """What code for this machine may use.
-
-    Parameters
-    ----------
-    arch
-        The architecture, as LLVM's triples begin.
-    cpu
-        LLVM's name of the processor.
-    features
-        LLVM's names of the features that processor and operating system both support.
-    isa
-        The best instruction set level among them.
-    """
-
-    arch: str
-    cpu: str
-    features: frozenset[str]
-    isa: Isa
+SETTING = "WEFT_CPU"
+"""The environment variable that names the processor to make code for."""
 
 
 @functools.cache
-def host() -> HostMachine:
+def host() -> Machine:
     """Return the machine that this process runs on."""
     # LLVM takes tens of milliseconds to load, and importing weft should not.
     import llvmlite.binding as llvm
@@ -41,7 +23,60 @@ def host() -> HostMachine:
     arch = platform.machine()
     arch = {"AMD64": "x86_64", "arm64": "aarch64"}.get(arch, arch)
     features = frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
-    return HostMachine(arch, llvm.get_host_cpu_name(), features, best_isa(arch, features))
+    return Machine(arch, llvm.get_host_cpu_name(), features, best_isa(arch, features))
+
+
+def chosen() -> Machine:
+    """Return the machine that code is made for: the one that ``WEFT_CPU`` names, else this one.
+
+    Raises
+    ------
+    SettingError
+        The variable names no processor.
+    """
+    name = os.environ.get(SETTING)
+    return _named(name) if name else host()
+
+
+def is_runnable() -> bool:
+    """Whether this machine has all instructions that code is made of."""
+    return not _lacking()
+
+
+def demand_runnable() -> None:
+    """Refuse to run what is made for another processor, if this one has not all of its instructions.
+
+    Raises
+    ------
+    SettingError
+        It has not.
+    """
+    if lacking := _lacking():
+        machine, here = chosen(), host()
+        raise SettingError(
+            f"{SETTING}={os.environ.get(SETTING)}: code for {machine.cpu} cannot run here: "
+            f"{here.cpu} has no {', '.join(lacking)}",
+            hint="code can be compiled and looked at; unset the variable to run it",
+        )
+
+
+def _lacking() -> tuple[str, ...]:
+    machine, here = chosen(), host()
+    return () if machine is here else misses(here, machine)
+
+
+@functools.cache
+def _named(name: str) -> Machine:
+    here = host()
+    if name in ("host", "native"):
+        return here
+    found = machine_of(here.arch, name) or processor(here.arch, name)
+    if found is None:
+        raise SettingError(
+            f"{SETTING}={name}: there is no such processor",
+            hint="name a level (x86-64, x86-64-v2, x86-64-v3, x86-64-v4), or a processor as LLVM does: znver3",
+        )
+    return found
 
 
 def core_count() -> int:

@@ -59,6 +59,28 @@ class Isa:
         return ",".join(f"+{feature}" for feature in sorted(self.features))
 
 
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A processor, and what code for it may use.
+
+    Parameters
+    ----------
+    arch
+        The architecture, as LLVM's triples begin.
+    cpu
+        LLVM's name of the processor.
+    features
+        LLVM's names of its features; of the host's, those that the operating system supports, too.
+    isa
+        The best instruction set level among them.
+    """
+
+    arch: str
+    cpu: str
+    features: frozenset[str]
+    isa: Isa
+
+
 _SSE2 = frozenset({"sse", "sse2"})
 _SSE4 = _SSE2 | {"sse3", "ssse3", "sse4.1", "sse4.2", "popcnt"}
 _AVX2 = _SSE4 | {"avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt"}
@@ -96,3 +118,18 @@ def best_isa(arch: str, features: Set[str]) -> Isa:
         if isa.arch == arch and isa.features <= features:
             return isa
     return SCALAR
+
+
+def machine_of(arch: str, name: str) -> Machine | None:
+    """Return the least processor of the level that has LLVM's, or weft's, name; None for a name of no level."""
+    for isa in ISAS:
+        if isa.arch == arch and name in (isa.cpu, isa.name):
+            return Machine(arch, isa.cpu, isa.features, isa)
+    return None
+
+
+def misses(machine: Machine, other: Machine) -> tuple[str, ...]:
+    """Return the features of another machine that code for it may use, and this one has not."""
+    if machine.arch != other.arch:
+        return (other.arch,)
+    return tuple(sorted(other.features - machine.features))

@@ -10,7 +10,7 @@ from weft.analysis.shapes import Domain, Shape, Signature, domain_named
 from weft.analysis.shapes.lattice import Extents
 from weft.ir import Function, Module, Value
 from weft.ir.layout import parse_datalayout
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.machine.targets import Isa
 from weft.report import facts
 from weft.report.arguments import initial_shapes
@@ -48,7 +48,7 @@ class ReportOptions:
 
     @property
     def machine(self) -> Isa:
-        return self.isa or host().isa
+        return self.isa or chosen().isa
 
     @property
     def lanes(self) -> int:

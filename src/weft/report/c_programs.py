@@ -47,7 +47,7 @@ def c_program(
     ArgumentError
         It does not define a function of `names`.
     """
-    spec = TargetSpec.host()
+    spec = TargetSpec.chosen()
     text = optimize(compile_c(file, spec.triple, options), SROA_ONLY, spec.machine)
     module = read_module(text, filename=str(file))
     vouch_for(module, uniform)

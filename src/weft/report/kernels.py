@@ -74,7 +74,7 @@ def _lane_groups(options: ReportOptions, kernel: FrontendResult) -> ReportOption
 
 def kernel_program(kernel: FrontendResult, shapes: Signature | None = None) -> Program:
     """A kernel after promotion of variables to registers, with the functions it calls."""
-    text = optimize(write_module(kernel.module, plain=True), SROA_ONLY, TargetSpec.host().machine)
+    text = optimize(write_module(kernel.module, plain=True), SROA_ONLY, TargetSpec.chosen().machine)
     module = read_module(text)
     main = module.functions[kernel.kernel.name]
     others = tuple(f for f in module.definitions() if f is not main)

@@ -99,6 +99,6 @@ def array_at(
 def heap_symbols() -> dict[str, int]:
     """The addresses of what compiled code calls."""
     text = string.Template(Path(__file__).with_name("heap.ll").read_text()).substitute(FRAMES=FRAMES)
-    code = own_code("heap", text, (*SYMBOLS, _ABANDON), TargetSpec.host(), interrupts().shared)
+    code = own_code("heap", text, (*SYMBOLS, _ABANDON), TargetSpec.chosen(), interrupts().shared)
     interrupts().free_frames_with(code.address(_ABANDON))
     return {symbol: code.address(symbol) for symbol in SYMBOLS}

@@ -106,7 +106,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         names = (*_SHARED, _ENTER, _SETUP, _WATCH, _HEAP, _RESET, _HALT)
-        spec = TargetSpec.host()
+        spec = TargetSpec.chosen()
         code = own_code("interrupts", interrupts_module(spec.triple), names, spec)
         self.shared = {name: code.address(name) for name in _SHARED}
         pointer = ctypes.c_void_p

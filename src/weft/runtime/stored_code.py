@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from weft.diag.errors import CompileError
+from weft.diag.errors import CompileError, UnresolvedError
 from weft.runtime.cache import CacheEntry, ObjectCache
 from weft.target.jit import LoadedCode, load_object
 
@@ -30,6 +30,8 @@ class StoredCode:
     symbols
         Addresses of what the code calls, from what is known of it; None where something is no longer installed, and the
         code is to be made again.
+    text
+        The module that the code is made of, to find where it calls what nobody defines.
 
     Attributes
     ----------
@@ -37,7 +39,7 @@ class StoredCode:
         Whether the code is from the cache.
     """
 
-    __slots__ = ("_cache", "_describe", "_emit", "_entry", "_key", "_symbols", "from_cache")
+    __slots__ = ("_cache", "_describe", "_emit", "_entry", "_key", "_symbols", "_text", "from_cache")
 
     def __init__(
         self,
@@ -46,12 +48,14 @@ class StoredCode:
         describe: Callable[[], Facts],
         emit: Callable[[], bytes],
         symbols: Callable[[Mapping[str, Any]], dict[str, int] | None],
+        text: Callable[[], str],
     ) -> None:
         self._cache = cache if key is not None else None
         self._key = key or ""
         self._describe = describe
         self._emit = emit
         self._symbols = symbols
+        self._text = text
         self._entry = self._cache.get(self._key) if self._cache is not None else None
         self.from_cache = self._entry is not None and bool(self._entry.code)
 
@@ -64,7 +68,13 @@ class StoredCode:
         return self._entry.metadata
 
     def load(self) -> LoadedCode:
-        """The code, linked; made where it is not kept, or cannot be linked here any more."""
+        """The code, linked; made where it is not kept, or cannot be linked here any more.
+
+        Raises
+        ------
+        UnresolvedError
+            It calls what nobody defines; the error says where.
+        """
         if self._entry is not None and self._entry.code:
             try:
                 return self._linked(self._entry)
@@ -74,7 +84,12 @@ class StoredCode:
         self.from_cache = False
         entry = CacheEntry(self._emit(), self._describe())
         self._keep(entry)
-        return self._linked(entry)
+        try:
+            return self._linked(entry)
+        except UnresolvedError as error:
+            from weft.target.places import place_of
+
+            raise error.at(place_of(self._text(), error.symbols)) from None
 
     def _keep(self, entry: CacheEntry) -> None:
         self._entry = entry

@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.machine.vecmath_load import find_function
 from weft.runtime.interrupts import interrupt_symbols
 from weft.runtime.printing import PRINT_SYMBOL, print_address
 
 
-def called_symbols(math: Mapping[str, Sequence[Any]]) -> dict[str, int] | None:
-    """The addresses of `print`, polls, and vector math functions: by symbol, name, bits and lanes of each.
+MathCalls = Mapping[str, Sequence[Any]]
+"""Vector math functions that code calls: by symbol, name, bits and lanes of each."""
 
-    None when one of these is no longer installed, and the code is to be made again.
-    """
-    symbols = {PRINT_SYMBOL: print_address(), **interrupt_symbols()}
+
+def installed_math(math: MathCalls) -> dict[str, int] | None:
+    """The addresses of vector math functions; None when one is no longer installed, and the code is to be made again."""
+    symbols: dict[str, int] = {}
     for symbol, (name, bits, lanes) in math.items():
-        found = find_function(name, bits, lanes, host().isa)
+        found = find_function(name, bits, lanes, chosen().isa)
         if found is None or found[0].symbol != symbol:
             return None
         symbols[symbol] = found[1]
+    return symbols
+
+
+def called_symbols(math: MathCalls) -> dict[str, int] | None:
+    """The addresses of `print`, polls, and vector math functions; None when one of these is no longer installed."""
+    symbols = installed_math(math)
+    if symbols is not None:
+        symbols |= {PRINT_SYMBOL: print_address(), **interrupt_symbols()}
     return symbols

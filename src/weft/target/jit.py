@@ -1,7 +1,7 @@
 """Loading object code into this process.
 
-LLVM's ORC JIT does it, as a linker only: it reports a missing symbol instead of ending the process, as MCJIT
-does, unloads, and costs a quarter of a millisecond an object.
+LLVM's ORC JIT does it, as a linker only: it unloads, and costs a quarter of a millisecond an object. Where each symbol
+that the code needs comes from is settled before, so that no code runs that calls what nobody has defined.
 """
 
 from __future__ import annotations
@@ -10,12 +10,26 @@ import ctypes
 import functools
 import itertools
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
+from weft.diag.errors import UnresolvedError
+from weft.machine.host import demand_runnable
+from weft.target.elf import Needed, needed_symbols
 from weft.target.llvm import LinkedLibrary, Linker
+from weft.target.machine import TargetSpec, emit_object
 
 _LIBRARIES = ("libm.so.6", "libgcc_s.so.1")
-"""Whose symbols code may use without saying so: math functions, and the helpers that LLVM's code generator
-calls (conversions of half, 128-bit division)."""
+"""Whose symbols code may use without saying so: math functions, and helpers that `helpers.ll` lacks."""
+
+_HELPERS = frozenset(
+    (
+        "__truncsfbf2", "__truncdfbf2", "__truncxfbf2", "__truncsfhf2", "__truncdfhf2", "__truncxfhf2",
+        "__extendhfsf2", "__extendhfxf2", "__udivti3", "__umodti3", "__divti3", "__modti3", "__floatuntidf",
+        "__floatuntisf", "__floatuntihf", "__floattidf", "__floattisf", "__floattihf", "__fixunsdfti",
+        "__fixunssfti", "__fixunshfti", "__fixdfti", "__fixsfti", "__fixhfti",
+    )
+)  # fmt: skip
+"""What `helpers.ll` defines: it comes before what libraries define, of which some take halves as integers."""
 
 _names = itertools.count()
 
@@ -59,15 +73,73 @@ def load_object(data: bytes, exports: Iterable[str], symbols: Mapping[str, int] 
     exports
         Symbols of it whose addresses are wanted.
     symbols
-        Addresses of undefined symbols; others come from libm and what else this process has loaded.
+        Addresses of undefined symbols; others come from `helpers.ll`, libm and what else this process has loaded.
 
     Raises
     ------
+    UnresolvedError
+        A symbol that it needs is nowhere.
     CompileError
-        The object cannot be linked: a symbol is missing, or the bytes are no object file.
+        The bytes are no object file, or cannot be linked.
+    SettingError
+        Code is made for a processor whose instructions this one has not.
     """
+    demand_runnable()
     linker = _linker()
-    return LoadedCode(linker.link(f"weft.{next(_names)}", data, exports, symbols or {}))
+    imports = _resolved(needed_symbols(data), symbols or {})
+    return LoadedCode(linker.link(f"weft.{next(_names)}", data, exports, imports))
+
+
+def _resolved(needed: Iterable[Needed], given: Mapping[str, int]) -> dict[str, int]:
+    """The addresses of symbols that the linker would not find by itself."""
+    imports: dict[str, int] = {}
+    unresolved: list[Needed] = []
+    for symbol in needed:
+        if symbol.name in given:
+            imports[symbol.name] = given[symbol.name]
+        elif symbol.name in _HELPERS and (helpers := _helpers(TargetSpec.chosen())):
+            imports[symbol.name] = helpers.address(symbol.name)
+        elif not _is_loaded(symbol.name):
+            unresolved.append(symbol)
+    if unresolved:
+        raise _unresolved(unresolved)
+    return imports
+
+
+def _unresolved(symbols: list[Needed]) -> UnresolvedError:
+    named = [
+        f"{symbol.name}, which {' and '.join(symbol.users)} uses" if symbol.users else symbol.name
+        for symbol in symbols
+    ]
+    error = UnresolvedError(
+        f"nobody defines {'; '.join(named)}: nothing has run",
+        hint="load the library that has it, globally: ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)",
+    )
+    error.symbols = tuple(symbol.name for symbol in symbols)
+    return error
+
+
+def _is_loaded(symbol: str) -> bool:
+    try:
+        getattr(_process(), symbol)
+    except AttributeError:
+        return False
+    return True
+
+
+@functools.cache
+def _process() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
+
+
+@functools.cache
+def _helpers(spec: TargetSpec) -> LoadedCode | None:
+    """What LLVM's code generator calls; None where the architecture's runtime library has to have it."""
+    if not spec.triple.startswith("x86_64"):
+        return None
+    text = Path(__file__).with_name("helpers.ll").read_text()
+    data = emit_object(text, spec)
+    return LoadedCode(_linker().link("weft.helpers", data, sorted(_HELPERS), {}))
 
 
 @functools.cache

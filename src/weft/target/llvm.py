@@ -210,9 +210,7 @@ class Linker:
         try:
             tracker = builder.link(self._jit, name)
         except RuntimeError as error:
-            unresolved = "materialize symbols" in str(error)
-            reason = "a symbol it needs is nowhere" if unresolved else "it is not an object file"
-            raise CompileError(f"object code cannot be linked, {reason}: {str(error).strip()}") from None
+            raise CompileError(f"object code cannot be linked: {str(error).strip()}") from None
         return LinkedLibrary(tracker, exports)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+from weft.machine.host import chosen, host
 from weft.machine.targets import Isa, best_isa
 from weft.target.llvm import LLVM_VERSION, LLVMLITE_VERSION, ParsedModule, TargetMachine, host_cpu
 from weft.target.passes import PassList, Pipeline, run
@@ -32,6 +33,15 @@ class TargetSpec:
         """Return the machine this process runs on, with all it offers."""
         triple, cpu, features = host_cpu()
         return cls(triple, cpu, features, level)
+
+    @classmethod
+    def chosen(cls, level: int = 3) -> TargetSpec:
+        """Return the machine that code is made for: this process's, or the one that the user has named."""
+        machine = chosen()
+        if machine is host():
+            return cls.host(level)
+        features = ",".join(f"+{feature}" for feature in sorted(machine.features))
+        return cls(host_cpu()[0], machine.cpu, features, level)
 
     @classmethod
     def of_isa(cls, isa: Isa, level: int = 3) -> TargetSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.codegen.widen.calls import FindMath, VectorMathFunction
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.machine.vecmath import math_function
 from weft.machine.vecmath_load import find_function
 from weft.target.machine import TargetSpec
@@ -31,12 +31,12 @@ def math_finder(used: dict[str, MathSymbol], spec: TargetSpec) -> FindMath:
 
     def find(callee: str, lanes: int) -> VectorMathFunction | None:
         known = math_function(callee)
-        if known is None or spec != TargetSpec.host():
+        if known is None or spec != TargetSpec.chosen():
             return None
         name, bits = known
         fitting = [count for count in _LIBRARY_LANES if count <= lanes]
         for count in (*reversed(fitting), *_LIBRARY_LANES[len(fitting) :]):
-            found = find_function(name, bits, count, host().isa)
+            found = find_function(name, bits, count, chosen().isa)
             if found is not None:
                 used[found[0].symbol] = MathSymbol(name, bits, count)
                 return VectorMathFunction(found[0].symbol, count, found[0].ulp)

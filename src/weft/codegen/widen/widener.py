@@ -34,7 +34,7 @@ from weft.ir import TRUE, BasicBlock, Constant, ConstInt, Function, Instruction,
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import VOID, FunctionType
 from weft.ir.values import Argument
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.machine.targets import Isa
 
 
@@ -91,7 +91,7 @@ def widen_function(
     target.attributes = function_attributes(source, params)
     target.metadata = []
     notes = WideningNotes()
-    w = Widening(module, source, target, lanes, divergence, kept, notes.add, isa or host().isa)
+    w = Widening(module, source, target, lanes, divergence, kept, notes.add, isa or chosen().isa)
     w.find_simd = find_simd
     for old, new in zip(source.args, target.args, strict=True):
         if old in kept:
