@@ -439,6 +439,8 @@ def test_figs_3_11_and_3_16_the_order_of_passes():
     domain = domain_named("product", (WIDTH,))
     seen: list[str] = []
     shapes = {function.args[0]: domain.varying(64)}
-    unit = LaneUnit(module, function, LaneSpace((WIDTH,)), shapes, chosen().isa, form=SimdForm("logstar_v_v4"))
+    unit = LaneUnit(
+        module, function, LaneSpace((WIDTH,)), shapes, chosen().isa, form=SimdForm("logstar_v_v4")
+    )
     vectorize(unit, Runner((lambda done, unit: seen.append(done.name),)))
     assert seen[:2] == ["divergent loops", "linearization"]

@@ -77,9 +77,7 @@ class CompiledFunction:
         # The function tells how many of these are its arguments.
         typed = types if declared is None else (*types, declared)
         key = None if cache is None else code_key("jit", function, typed, options, TargetSpec.chosen())
-        stored = StoredCode(
-            cache, key, self._described, self._emitted, _symbols, lambda: self.lowered().text
-        )
+        stored = StoredCode(cache, key, self._described, self._emitted, _symbols, lambda: self.lowered().text)
         # Code for a better machine than this one is only looked at.
         self._code = stored.load() if is_runnable() else None
         metadata = stored.facts

@@ -11,24 +11,15 @@ from weft.runtime.interrupts import interrupt_symbols
 from weft.runtime.printing import PRINT_SYMBOL, print_address
 
 
-MathCalls = Mapping[str, Sequence[Any]]
-"""Vector math functions that code calls: by symbol, name, bits and lanes of each."""
+def called_symbols(math: Mapping[str, Sequence[Any]]) -> dict[str, int] | None:
+    """The addresses of `print`, polls, and vector math functions: by symbol, name, bits and lanes of each.
 
-
-def installed_math(math: MathCalls) -> dict[str, int] | None:
-    """The addresses of vector math functions; None when one is no longer installed, and the code is to be made again."""
-    symbols: dict[str, int] = {}
+    None when one of these is no longer installed, and the code is to be made again.
+    """
+    symbols = {PRINT_SYMBOL: print_address(), **interrupt_symbols()}
     for symbol, (name, bits, lanes) in math.items():
         found = find_function(name, bits, lanes, chosen().isa)
         if found is None or found[0].symbol != symbol:
             return None
         symbols[symbol] = found[1]
-    return symbols
-
-
-def called_symbols(math: MathCalls) -> dict[str, int] | None:
-    """The addresses of `print`, polls, and vector math functions; None when one of these is no longer installed."""
-    symbols = installed_math(math)
-    if symbols is not None:
-        symbols |= {PRINT_SYMBOL: print_address(), **interrupt_symbols()}
     return symbols
