@@ -1,4 +1,4 @@
-"""Whole-function vectorization: beside a function for one lane, one for W of them (Moll, §3.2).
+"""Whole-function vectorization: beside a function for one lane, one for W of them (Moll, §3.3).
 
 The SIMD function takes a vector where a parameter varies, and a scalar, its value in lane 0, where it is uniform or
 strided; it returns a vector, or a scalar where the result is proved uniform. Under a mask, lanes that are off read and

@@ -1,7 +1,7 @@
 """SIMD code from LLVM IR or C: ``weft.vectorize_ir`` and the command ``weft vectorize``.
 
 *Whole-function mode* adds a function for W lanes beside one for one lane; *loop mode* turns parallel loops of a
-function into SIMD code in place (Moll, §3.1 and 3.2).
+function into SIMD code in place (Moll, §3.1 and 3.3).
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ WHOLE_FUNCTION: Pass[ForeignFunctionUnit] = Pass(
     _vectorize_function,
     Meaning.SCALAR,
     parts=LANES,
-    source="Moll, §3.2",
+    source="Moll, §3.3",
 )
 
 FOREIGN_LOOPS = PassList(

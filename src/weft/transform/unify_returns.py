@@ -1,4 +1,4 @@
-"""One return instead of several: what vectorization asks for (Moll, §3.2: a region has one exit).
+"""One return instead of several: what vectorization asks for (Moll, §3.3: a region has one exit).
 
 Postcondition: the function has at most one ``ret``; the results of those there were meet in a φ. Where a block ends in
 ``unreachable`` because what it calls does not return (``abort``), threads leave as well, with poison. Under FR.
