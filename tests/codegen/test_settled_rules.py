@@ -1,4 +1,4 @@
-"""What DESIGN settles about poison, empty masks and calls, seen in the code and in what it does."""
+"""What docs/design.md settles about poison, empty masks and calls, seen in the code and in what it does."""
 
 import re
 

@@ -9,6 +9,9 @@ the edges between them: the time is linear in the size of the result but for sor
 
 In a level inner loops are single nodes. Which way threads go on behind a loop is decided by the edge over which they
 leave it, and this again by decisions in the loop: some threads may leave while others go on.
+
+Gates are exact on reducible graphs: what they name decides for some threads. In an irreducible loop they name all that
+may decide.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Functions that run for a part of the lanes they are called for: a divergent branch around the body.
 
 It is linearized like any other branch, so that the lanes behind it carry a mask and nothing else has to know.
+
+Precondition: one return (`weft.transform.unify_returns`). Postcondition: the function has a parameter more; lanes that
+it leaves out do nothing and return poison, the others do what they did under FR.
 """
 
 from __future__ import annotations

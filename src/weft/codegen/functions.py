@@ -6,6 +6,9 @@ the divergence analysis says of the scalar function for these shapes of its para
 
 Called functions behave as Moll's rule for calls has it (ch. 4): the callee runs once for the active set, and not at
 all when that is empty, which is the caller's business (`widen.simd_calls`).
+
+Precondition: the scalar functions are canonical P-LLVM. Postcondition, once all that was ordered is finished: each
+version is plain LLVM IR, and does for W lanes what the function does for each of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""What keeps a function from being vectorized, and what is cleared away before anyone asks."""
+"""What keeps a function from being vectorized, and what is cleared away before anyone asks.
+
+`clear_obstacles` is a pass. Precondition: P-LLVM without predicates, shadows and guards. Postcondition: those of
+`weft.transform.drop_unreachable` and of scalar replacement (`weft.transform.components`). Preserves the program under
+FR.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from weft.transform.drop_unreachable import drop_unreachable_edges
 
 
 def clear_obstacles(function: Function) -> None:
-    """Drop edges to ``unreachable``, which count as control flow otherwise, and take composite values apart."""
+    """Drop edges to ``unreachable``, which count as control flow; replace vectors and aggregates by scalars."""
     drop_unreachable_edges(function)
     take_apart(function)
 

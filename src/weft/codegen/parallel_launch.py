@@ -5,6 +5,9 @@ the same order whatever the number of threads. The pool hands runs of grains to 
 ``i32 grains(ptr record, i64 begin, i64 end, i32 worker)``, as it does groups of a kernel. The record, on the stack of
 the function with the loop, holds in 8-byte slots the number of iterations, the length of a grain, the counters' first
 values, what the loop captures, and for each reduction where the results of grains go.
+
+Precondition: a loop that has been strip-mined (`weft.codegen.parallel_loops`). Postcondition: its function calls the
+pool in its place. Preserves the program under FR, but for the order of iterations and of what reductions combine.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 A *lane function* is P-LLVM for one iteration; its attribute ``weft.lanes`` says in how many lanes each call of it runs
 (Moll, §3.1). So the program around it is whole from the beginning, and can be run between any two passes; vectorizing
 the lane function in its place is the business of the passes that every door shares (`weft.codegen.lane_passes`).
+
+Precondition: a loop of canonical P-LLVM whose iterations may run in any order (`weft.analysis.parallel_loops`).
+Postcondition: the module has a function that runs ranges of them. Preserves the program under FR, but for the order of
+iterations and of what reductions combine.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ The kernel is made control-uniform as any other, then split at its barriers, and
 lane groups all of whose threads run, and once for some of them if there are such lane groups; there are none where rows
 of work-groups are whole lane groups and all threads of a lane group come to each barrier together. Shapes are those
 found in the whole kernel: a continuation alone knows less, as values come out of the frame.
+
+Precondition: canonical P-LLVM that can be vectorized, ids being parameters and all barriers in the kernel itself.
+Postcondition: plain LLVM IR, a function or two for each continuation, in the place of the kernel; together they do
+what it did as `weft.transform.barriers` says.
 """
 
 from __future__ import annotations

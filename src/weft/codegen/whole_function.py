@@ -3,6 +3,9 @@
 The SIMD function takes a vector where a parameter varies, and a scalar, its value in lane 0, where it is uniform or
 strided; it returns a vector, or a scalar where the result is proved uniform. Under a mask, lanes that are off read and
 write nothing, and their result is poison.
+
+Precondition: canonical P-LLVM. Postcondition: lane l of the SIMD function does what the function, which stays as it is,
+does for the arguments of lane l, where lanes have to agree in what is passed as a scalar.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The lock-step interpreter: the semantics of P-LLVM, executable on NumPy lanes.
 
 `run_function` runs one function with W threads, `launch` a kernel over a grid; both follow Moll, ch. 4 and 5,
-and the semantics settled in DESIGN.md. `weft.interp.sanitizer` watches a launch for undefined behaviour.
+and the semantics settled in docs/design.md. `weft.interp.sanitizer` watches a launch for undefined behaviour.
 """
 
 from weft.interp.execute import Outcome, launch, run_function

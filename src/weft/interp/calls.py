@@ -1,7 +1,7 @@
 """Semantics of ``call``: intrinsics, library functions, and functions of the program.
 
 A function of the program runs once for all active threads together, and not at all when there is none
-(DESIGN.md); an indirect call runs each distinct target for the threads that have it.
+(docs/design.md); an indirect call runs each distinct target for the threads that have it.
 """
 
 from __future__ import annotations

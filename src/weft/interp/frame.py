@@ -1,6 +1,6 @@
 """One activation of a function by a set of threads: the schedule and the execution of blocks.
 
-The schedule is the settled one (DESIGN.md): of all places where threads wait, the one of least slot in the
+The schedule is the settled one (docs/design.md): of all places where threads wait, the one of least slot in the
 compact block index runs next (`weft.graph.block_index`). Threads wait on edges, so a pending place lists,
 per edge, the set of threads on it; together these sets are the control mask of Moll, Definition 6, and the
 sources say what each φ selects.

@@ -1,4 +1,4 @@
-"""Barriers: threads of a work-group meet (DESIGN.md, "Barriers").
+"""Barriers: threads of a work-group meet (docs/design.md, "Barriers").
 
 A lane group is at a barrier when all its threads that have not returned are there; the work-group goes on
 when all its unfinished lane groups are at the same barrier. Where a whole work-group arrives at once nothing

@@ -2,7 +2,10 @@
 
 A block write has none: widening would run it lane after lane. It is made in pieces of the elements of the stack object
 that it touches, so that this stays an object of elements (`weft.codegen.widen.stack_objects`), else of up to 8 bytes.
-All is loaded before anything is stored, as blocks may overlap. Preserves FR.
+All is loaded before anything is stored, as blocks may overlap.
+
+Precondition: P-LLVM without predicates, shadows and guards. Postcondition: no block write of at most `MAX_BYTES` bytes
+in at most `MAX_PIECES` pieces is left, unless it is volatile. Preserves the program under FR.
 """
 
 from __future__ import annotations

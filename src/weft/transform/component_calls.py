@@ -1,4 +1,4 @@
-"""Calls of LLVM's intrinsics on vectors and with composite results, on components."""
+"""Scalar replacement of calls: LLVM's intrinsics on vectors and with composite results (`components`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each instruction on composite values becomes, component by component (`components`).
+"""Scalar replacement instruction by instruction: what becomes of each one on composite values (`components`).
 
 A handler returns the components of the result: one for a scalar, none for no result, None when the instruction has
 to stay whole.

@@ -1,4 +1,4 @@
-"""Loads and stores of composite values, component by component."""
+"""Scalar replacement of loads and stores of composite values (`components`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking short vectors, structs and arrays apart, so that each component is one scalar SSA value.
+"""Scalar replacement of vectors and aggregates: each component of a value is one scalar SSA value.
 
 A ``<4 x float>`` of one thread cannot become a vector across lanes, its four components can. Each instruction on
 composite values becomes one for each component, and what moves components (``insertvalue``, ``shufflevector``, ...)

@@ -1,8 +1,9 @@
 """Global variables with a shape: each lane has its own, some bytes behind that of the lane before.
 
-Precondition: lane ids mean something in the functions of the module, all of which may be called by vector code. Each
-takes ``@g`` plus stride times its lane id for the address of ``@g``. In a function for one lane, which is lane 0, that
-is ``@g`` itself.
+Precondition: lane ids mean something in the functions of the module, all of which may be called by vector code.
+Postcondition: each takes ``@g`` plus stride times its lane id for the address of ``@g``. In a function for one lane,
+which is lane 0, that is ``@g`` itself: for one lane the program is preserved under FR and OBL, for others this is what
+the shape means.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 They become loads, operations and stores, without the bus locks of the machine's atomic instructions. Lanes and lane
 groups of the work-group run one after the other there, as they do around any other access.
 
-Precondition: scalar code, in which each atomic operation is made for one lane. What is volatile or orders other
-accesses stays as it is.
+Precondition: plain LLVM IR, in which each atomic operation is made for one lane. Postcondition: no atomic operation on
+shared memory is left but those that are volatile, order other accesses, or have no plain form. Preserves what a
+work-group does as long as one thread of the processor runs it.
 """
 
 from __future__ import annotations

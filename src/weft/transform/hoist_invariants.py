@@ -1,7 +1,10 @@
 """Loop-invariant computation leaves its loop, as far as it has no effect and cannot trap.
 
 LLVM offers this only within its pipelines, which come after vectorization; before, it shows bounds of loops and strides
-of addresses for what they are. Precondition: loops have preheaders. Under FR.
+of addresses for what they are.
+
+Precondition: loops have preheaders; those that have none are left alone. Postcondition: what is computed from values
+outside of a loop, cannot trap and has no effect, stands outside of it. Preserves the program under FR.
 """
 
 from __future__ import annotations

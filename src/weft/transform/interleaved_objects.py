@@ -4,6 +4,9 @@ An object made of elements of e bytes, of which each access takes one, may lie s
 are neighbours: that of lane t at ``(number * W + t) * e``. What all lanes do to their elements of the same number then
 is one vector access. Each distance within the object becomes W times as large; an address keeps its meaning for loads,
 stores and comparisons with other addresses of the object.
+
+A part of `objects_in_frame`: only distances within the object and alignments change here, its room is the caller's
+business.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ An index of the source language counts from the end where it is negative. The fr
 that an index is not; LLVM does not see more, as it knows nothing of how large thread numbers are, nor of loops around
 barriers. Ranges do: the comparison with zero, or the shift of the sign that LLVM has made of it, is a constant then.
 
-Precondition: P-LLVM without predicates, shadows and guards. Preserves the program under FR: a range holds wherever the
-value is not poison.
+Precondition: P-LLVM without predicates, shadows and guards. Postcondition: a number whose sign ranges know is not asked
+for it. Preserves the program under FR: a range holds wherever the value is not poison.
 """
 
 from __future__ import annotations

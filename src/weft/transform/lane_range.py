@@ -1,8 +1,8 @@
 """Lane groups of which some threads run: a guard on the lane's number.
 
 Precondition: one return. Postcondition: the function has parameters ``first.lane`` and ``lanes``; lanes from the one
-on, as many as the other says, do what they did, the rest nothing. The guard is a divergent branch at the entry, to be
-linearized like any other.
+on, as many as the other says, do what they did under FR, the rest nothing. The guard is a divergent branch at the
+entry, to be linearized like any other.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """φs of which only the low bits are used: cut off before the φ instead of behind it.
 
 A Python counter has 64 bits; the array that it is stored to has 32 more often than not. Where lanes leave a loop in
-different iterations the result is chosen anew in each iteration (the trackers of Moll, ch. 9.1), with twice the
+different iterations the result is chosen anew in each iteration (the trackers of Moll, §9.1), with twice the
 registers and masks that it needs. So an integer φ whose uses all are ``trunc`` to one type, directly or through other
 such φs, becomes a φ of that type, and the ``trunc`` goes to the ends of the edges that come in.
 
-Precondition: P-LLVM without predicates, shadows and guards. Preserves the program under FR; the no-wrap flags of the
-``trunc`` are dropped, since it now runs for threads that went another way later on.
+Precondition: P-LLVM without predicates, shadows and guards. Postcondition: no φ has only uses that cut it to one
+narrower type. Preserves the program under FR; the no-wrap flags of the ``trunc`` are dropped, since it now runs for
+threads that went another way later on.
 """
 
 from __future__ import annotations

@@ -4,7 +4,9 @@ Linearization blends what arrives at a join one edge after the other. Of the two
 with mask ``p``, it makes ``(p ∧ ¬c) ? a : (p ∧ c) ? b : z``, which is ``p ? (c ? b : a) : z``. From the innermost
 branch outwards, a chain of ``elif`` becomes a chain of selects by its conditions.
 
-Preserves the program under FR and OBL: where ``p`` holds, ``c`` has been computed.
+Precondition: control-uniform P-LLVM with masks as `linearize` builds them. Postcondition: no chain of two selects is
+such a blend. Preserves the program under FR and OBL: where ``p`` holds, ``c`` has been computed. It is a part of
+linearization (Moll, §8.4), which has a select for each edge.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ it. Where no thread can have made an access since the barrier before (or the ker
 the next barrier (or the kernel's end), that one does the same, and the regions on both sides are one. Karrenberg and
 Hack (§2.3) have a continuation for each barrier; each one less saves the values live across it.
 
-Precondition: all threads of the work-group that have not returned reach each barrier together. Preserves the program
-under FR and OBL.
+Precondition: all threads of the work-group that have not returned reach each barrier together. Postcondition: for
+each barrier there may be an access on some way from the barriers before it, and on some way to those behind it; those
+with a result (votes) stay. Preserves the program under FR and OBL.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Taking a loop out of its function once something else does its work.
 
 Precondition: a counted loop in loop-closed form, and the values that its counters and reductions have behind it.
-Postcondition: what was
-built behind the preheader goes to the exit, and the loop is gone. Under FR.
+Postcondition: what was built behind the preheader goes to the exit, and the loop is gone. Under FR.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ A struct passed in memory (``byval``) is copied by the version instead of by the
 ``sret`` is a pointer like any other. Direct calls lead to the version. Functions that are only declared get a version
 that calls them, so that what is left of them in vector code is a call lane by lane.
 
-Runs before LLVM's scalar passes, which turn the copies into SSA values. Preserves FR.
+Precondition: P-LLVM as a compiler wrote it, before LLVM's scalar passes, which turn the copies into SSA values.
+Postcondition: direct calls, and the function that is wanted, take and return scalars. Preserves the program under FR.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """One return instead of several: what vectorization asks for (Moll, §3.3: a region has one exit).
 
-Postcondition: the function has at most one ``ret``; the results of those there were meet in a φ. Where a block ends in
-``unreachable`` because what it calls does not return (``abort``), threads leave as well, with poison. Under FR.
+Precondition: P-LLVM without predicates, shadows and guards. Postcondition: the function has at most one ``ret``; the
+results of those there were meet in a φ. Where a block ends in ``unreachable`` because what it calls does not return
+(``abort``), threads leave as well, with poison. Preserves the program under FR.
 """
 
 from __future__ import annotations

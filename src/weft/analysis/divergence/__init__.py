@@ -2,6 +2,10 @@
 
 `analyze_divergence` is the way in, `Divergence` what comes out. The thread set is a lane group, a work-group or the
 grid (`Scope`); the lattice is any `Domain`.
+
+Precondition: a valid P-LLVM function, before or behind linearization, in any form of loops. A claim about a value is
+one about the threads of the set that execute the instruction, at each execution, less those in which the value is
+poison. It holds as long as the program is not changed.
 """
 
 from weft.analysis.divergence.api import analyze_divergence, is_kernel
