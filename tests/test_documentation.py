@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from weft.ir.intrinsics import INTRINSICS
+
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "weft"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -44,6 +46,24 @@ def test_links_between_files_lead_somewhere(page):
 def test_files_that_a_page_names_exist(page):
     for name in named_files(prose(page)):
         assert any(ROOT.glob(name.rstrip("/"))), name
+
+
+def is_part_of_weft(name: str) -> bool:
+    """Whether a dotted name is a module, an intrinsic, or what a module has, or a class of it."""
+    place = SOURCE.parent.joinpath(*name.split("."))
+    if name in INTRINSICS or place.is_dir() or place.with_suffix(".py").exists():
+        return True
+    for member, module in ((place, place.parent), (place.parent, place.parent.parent)):
+        for file in (module.with_suffix(".py"), module / "__init__.py"):
+            if file.exists() and re.search(rf"\b{member.name}\b", file.read_text()):
+                return True
+    return False
+
+
+def test_parts_of_weft_that_pages_and_docstrings_name_exist():
+    for file in (*PAGES, *SOURCE.rglob("*.py")):
+        for name in re.findall(r"(?<!`)`(weft(?:\.\w+)+)(?:\(\))?`(?!`)", file.read_text()):
+            assert is_part_of_weft(name), f"{file}: {name}"
 
 
 def test_every_page_is_in_the_index():

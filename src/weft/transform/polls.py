@@ -1,10 +1,9 @@
 """Polls in loops, so that an interrupt ends compiled code soon, wherever it is.
 
 Precondition: a function in canonical form, as scalar code or after widening. Postcondition: each loop polls once in an
-iteration unless it is known to end soon. That are loops that count to a constant, with all loops inside of them; and
-*innermost* loops that count to a bound that is known when they begin, because LLVM unrolls and vectorizes them only
-without other exits. These get a loop around them that runs `STRIP` iterations at a time (`weft.transform.strips`).
-The program means the same.
+iteration unless it counts to a constant and is known to end soon, with all loops inside of it, or is an *innermost*
+loop that counts to a bound that is known when it begins: LLVM unrolls and vectorizes these only without other exits.
+Preserves what the program does as long as nobody interrupts it.
 """
 
 from __future__ import annotations
