@@ -24,6 +24,8 @@ class JitOptions:
         Branches around what no lane takes: ``off``, ``auto`` (where it is expected to pay) or ``on``.
     if_legal
         Whether a loop over `prange` that is not parallel runs in order, with a remark, instead of being refused.
+    debug
+        Whether division by zero, indices, assertions and variables without a value are checked.
     polls
         Whether loops look for interrupts (`weft.transform.polls`).
     """
@@ -32,11 +34,12 @@ class JitOptions:
     width: int | None = None
     boscc: str = "auto"
     if_legal: bool = False
+    debug: bool = False
     polls: bool = False
 
 
 def jit_options(
-    fastmath: bool | Set[str], width: int | None, boscc: str, if_legal: bool = False
+    fastmath: bool | Set[str], width: int | None, boscc: str, if_legal: bool = False, debug: bool = False
 ) -> JitOptions:
     """The options that a decorator is given.
 
@@ -49,4 +52,4 @@ def jit_options(
         raise SignatureError(f"a width of {width!r}", hint="it may be a power of two up to 64, or None")
     if boscc not in BOSCC_MODES:
         raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
-    return JitOptions(fast_math(fastmath), width, boscc, if_legal, polling())
+    return JitOptions(fast_math(fastmath), width, boscc, if_legal, bool(debug), polling())

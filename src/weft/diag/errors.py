@@ -128,6 +128,14 @@ class SanitizerError(WeftError, RuntimeError):
     findings: tuple[object, ...] = ()
 
 
+class DivisionByZeroError(SanitizerError, ZeroDivisionError):
+    """The sanitizer found an integer division by zero first."""
+
+
+class FailedAssertionError(SanitizerError, AssertionError):
+    """The sanitizer found an assertion that does not hold first."""
+
+
 class CompileError(WeftError, RuntimeError):
     """LLVM, or an external compiler, refused what it was given."""
 

@@ -19,15 +19,18 @@ _LOG_LIMIT = 1 << 22
 class Record:
     """The last access in one way (writing, or reading) to each granule of an object.
 
-    `thread`, `warp` and `group` say by whom, with `MANY` where several may be meant; `time` says when.
+    `thread`, `warp` and `group` say by whom, with `MANY` where several may be meant, of which `one` and `other` are
+    two; `time` says when.
     """
 
-    __slots__ = ("group", "thread", "time", "warp")
+    __slots__ = ("group", "one", "other", "thread", "time", "warp")
 
     def __init__(self, granules: int) -> None:
         self.thread = np.full(granules, NONE, np.int32)
         self.warp = np.full(granules, NONE, np.int32)
         self.group = np.full(granules, NONE, np.int32)
+        self.one = np.full(granules, NONE, np.int32)
+        self.other = np.full(granules, NONE, np.int32)
         self.time = np.zeros(granules, np.int64)
 
     def refine(self, factor: int) -> None:
@@ -61,6 +64,7 @@ class Visit:
     warp: Array
     group: Array
     least_thread: Array
+    most_thread: Array
     time: int
 
 
@@ -119,7 +123,9 @@ class History:
                 return _shared(
                     index[starts], threads[starts], threads[ends], width, group_lanes, accesses.time
                 )
-        return Visit(index, threads, threads // width, threads // group_lanes, threads, accesses.time)
+        return Visit(
+            index, threads, threads // width, threads // group_lanes, threads, threads, accesses.time
+        )
 
 
 def _shared(index: Array, least: Array, most: Array, width: int, group_lanes: int, time: int) -> Visit:
@@ -129,4 +135,4 @@ def _shared(index: Array, least: Array, most: Array, width: int, group_lanes: in
         first = least // per
         return np.where(first == most // per, first, MANY)
 
-    return Visit(index, common(1), common(width), common(group_lanes), least, time)
+    return Visit(index, common(1), common(width), common(group_lanes), least, most, time)

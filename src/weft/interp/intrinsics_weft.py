@@ -251,6 +251,20 @@ def _barrier(decoder: Decoder, i: Instruction) -> Compute:
     return lambda frame: None
 
 
+def _reached_end(decoder: Decoder, i: Instruction) -> Compute:
+    """``weft.reached.end()``: threads come to the end of a kernel, which they do not leave by ``return``."""
+
+    def compute(frame: Frame) -> None:
+        frame.machine.ended |= frame.active.mask(frame.machine.lanes)
+
+    return compute
+
+
+def _in_memory(decoder: Decoder, i: Instruction) -> Compute:
+    """``weft.in.memory(ptr)``: LLVM keeps the object in memory, where reads of what was not written are seen."""
+    return lambda frame: None
+
+
 def _barrier_vote(reduce: Callable[[Array, Array], Any]) -> Decode:
     """A barrier that counts: the result is about all threads of the work-group that are at it."""
 
@@ -278,6 +292,7 @@ CHECK_KINDS = {
     2: (FaultKind.ASSERTION, "the assertion does not hold"),
     3: (FaultKind.OUT_OF_BOUNDS, "an index is outside its dimension"),
     4: (FaultKind.OUT_OF_BOUNDS, "an array without elements has no minimum or maximum"),
+    5: (FaultKind.UNINITIALIZED, "a variable is read before it has a value"),
 }
 """What ``weft.check`` reports, by its first argument."""
 
@@ -331,6 +346,8 @@ TABLE: dict[str, Decode] = {
     "weft.shared": _shared,
     "weft.shared.dynamic": _shared_dynamic,
     "weft.check": _check,
+    "weft.reached.end": _reached_end,
+    "weft.in.memory": _in_memory,
     "weft.print": decode_print,
 }
 """Per intrinsic the function that decodes a call of it."""

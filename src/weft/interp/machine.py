@@ -36,12 +36,14 @@ class Machine:
         The lanes that are threads (all but padding).
     alive
         Per lane, whether its thread has not returned from the kernel.
+    ended
+        Per lane, whether its thread has come to the kernel's end, where that is told.
     oblivious
         Whether passive threads get ⊤ (OBL) instead of keeping their values (FR).
     """
 
     __slots__ = (
-        "alive", "depth", "everyone", "faults", "geometry", "hooks", "image", "lanes", "oblivious", "output",
+        "alive", "depth", "ended", "everyone", "faults", "geometry", "hooks", "image", "lanes", "oblivious", "output",
         "shared", "shared_sizes", "step_limit", "steps",
     )  # fmt: skip
 
@@ -61,6 +63,7 @@ class Machine:
         exists = geometry.exists()
         self.everyone = ActiveSet(None, self.lanes) if exists is None else ActiveSet.of(exists)
         self.alive = self.everyone.mask(self.lanes).copy()
+        self.ended = np.zeros(self.lanes, np.bool_)
         self.oblivious = oblivious
         self.hooks = HookTable.of(hooks)
         self.faults: FaultHandler = faults or RaiseFaults()

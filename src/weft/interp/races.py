@@ -95,7 +95,7 @@ class RaceDetector:
         way = "write" if is_write else "read"
         if is_write and not atomic and visit.thread.min(initial=0) == MANY:
             at = int(np.flatnonzero(visit.thread == MANY)[0])
-            self._report(machine, history, visit, at, way, visit.time, MANY, "write")
+            self._report(machine, history, visit, at, way, visit.time, int(visit.most_thread[at]), "write")
             return
         if history.writes is not None and self._conflicts(
             machine, history, history.writes, visit, atomic, way, "write"
@@ -138,7 +138,11 @@ class RaceDetector:
         if not racing.any():
             return False
         n = int(racing.argmax())
-        self._report(machine, history, visit, n, way, int(time[n]), int(thread[n]), earlier)
+        by = int(thread[n])
+        if by == MANY:
+            one, other = int(before.one[at[n]]), int(before.other[at[n]])
+            by = one if one != visit.least_thread[n] else other
+        self._report(machine, history, visit, n, way, int(time[n]), by, earlier)
         return True
 
     def _remember_read(self, history: History, visit: Visit) -> None:
@@ -154,11 +158,14 @@ class RaceDetector:
             (record.group, visit.group),
         ):
             old[at] = np.where(fresh | (old[at] == new), new, MANY)
+        record.one[at] = np.where(fresh, visit.least_thread, record.one[at])
+        record.other[at] = visit.most_thread
         record.time[at] = visit.time
 
     def _remember_write(self, history: History, visit: Visit) -> None:
         record, at = history.start_writes(), visit.index
         record.thread[at], record.warp[at], record.group[at] = visit.thread, visit.warp, visit.group
+        record.one[at], record.other[at] = visit.least_thread, visit.most_thread
         record.time[at] = visit.time
         # A later access that conflicts with the reads so far conflicts with this write, too.
         history.reads.group[at] = history.reads.thread[at] = history.reads.warp[at] = NONE
@@ -174,14 +181,14 @@ class RaceDetector:
         thread: int,
         earlier: str,
     ) -> None:
-        """Report a race at position `at` of a visit with an access of `thread` (perhaps `MANY`) at `time`."""
+        """Report a race at position `at` of a visit with an access of `thread` at `time`."""
         first = machine.geometry.first * self._group_lanes
         where = np.zeros(machine.lanes, np.bool_)
         where[int(visit.least_thread[at]) - first] = True
         target, offset = history.target, int(visit.index[at]) * history.granule
         if target.stride:
             offset %= target.stride
-        whom = machine.describe_lane(thread - first) if thread >= first else "another thread"
+        whom = machine.describe_lane(thread - first)
         instruction, other = self._instructions[visit.time], self._instructions[time]
         line = f" (line {other.loc.line})" if other.loc is not None and other is not instruction else ""
         message = f"{way} of byte {offset} of {target.name} races with a {earlier} by {whom}{line}"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from weft.diag.errors import InterpError, SanitizerError
+from weft.diag.errors import DivisionByZeroError, FailedAssertionError, InterpError, SanitizerError
 from weft.diag.source import SourceSpan
 from weft.interp.execute import Argument, group_layout, launch
 from weft.interp.faults import FaultKind, span_of
@@ -22,6 +22,12 @@ from weft.interp.program import Program
 from weft.interp.races import RaceDetector
 from weft.ir.function import Module
 from weft.ir.instruction import Instruction
+
+_ERRORS: dict[FaultKind, type[SanitizerError]] = {
+    FaultKind.DIVISION: DivisionByZeroError,
+    FaultKind.ASSERTION: FailedAssertionError,
+}
+"""What is raised where it is what Python would raise, too."""
 
 
 class Collector:
@@ -116,6 +122,8 @@ def error_of(findings: Sequence[Finding]) -> SanitizerError:
     hint = "also found: " + "; ".join(
         f"{f.message} at {f.span}" if f.span else f.message for f in others
     ) if others else None  # fmt: skip
-    error = SanitizerError(f"{first.kind}: {first.message} ({who}{more})", first.span, hint)
+    error = _ERRORS.get(first.kind, SanitizerError)(
+        f"{first.kind}: {first.message} ({who}{more})", first.span, hint
+    )
     error.findings = tuple(findings)
     return error

@@ -129,6 +129,16 @@ class Waiting:
                 return
 
     def _pass(self, frame: Frame, step: Step, threads: ActiveSet) -> None:
+        machine = frame.machine
+        if machine.ended.any():
+            here = np.broadcast_to(threads.mask(machine.lanes), (machine.lanes,))
+            size = machine.geometry.group_lanes
+            ended = machine.ended & np.repeat(here.reshape(-1, size).any(axis=1), size)
+            message = (
+                f"barrier reached by {np.count_nonzero(here)} threads while {np.count_nonzero(ended)} "
+                "of the work-group have finished"
+            )
+            machine.fault(FaultKind.BARRIER, step.instruction, ended, message)
         frame.active = threads
         frame.present = frame.participants(threads)
         value = step.compute(frame)

@@ -36,7 +36,9 @@ def lower(
 ) -> tuple[LoweredFunction, Results, tuple[Remark, ...]]:
     """Take a function through front end and pipeline; with what a call gives, and what was remarked."""
     with timings.measure("frontend"):
-        made = compile_python(function, types, fastmath=options.fastmath, device=True, result=declared)
+        made = compile_python(
+            function, types, debug=options.debug, fastmath=options.fastmath, device=True, result=declared
+        )
         result = describe_result(made.result)
     interface = SlotInterface(len(components(made.result)), made.allocates)
     lowered = lower_function(made.module, made.kernel.name, interface, options, TargetSpec.chosen(), timings)

@@ -33,6 +33,7 @@ def vectorize(
     fastmath: bool | Set[str] = False,
     width: int | None = None,
     boscc: str = "auto",
+    debug: bool = False,
     **options: Any,
 ) -> Any:
     """Make an elementwise function; used as ``@weft.vectorize``, or with a list of signatures.
@@ -49,6 +50,8 @@ def vectorize(
         Elements at a time, a power of two; weft chooses by default.
     boscc
         Branches around code that no element of a lane group takes, as for `weft.jit`.
+    debug
+        Check as the code runs, as for `weft.jit`.
     **options
         Options of numba's that have no effect here (``target``, ``cache``, ``nopython``, ``identity``).
 
@@ -64,9 +67,10 @@ def vectorize(
     unknown = sorted(set(options) - {"target", "cache", "nopython", "identity"})
     if unknown:
         raise SignatureError(
-            f"weft.vectorize has no option {', '.join(unknown)}", hint="options are boscc, fastmath, width"
+            f"weft.vectorize has no option {', '.join(unknown)}",
+            hint="options are boscc, debug, fastmath, width",
         )
-    chosen = jit_options(fastmath, width, boscc)
+    chosen = jit_options(fastmath, width, boscc, debug=debug)
     if isinstance(signatures, FunctionType):
         return VectorizedFunction(signatures, (), chosen)
     given = [] if signatures is None else signatures if isinstance(signatures, list) else [signatures]

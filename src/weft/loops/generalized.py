@@ -33,6 +33,7 @@ def guvectorize(
     fastmath: bool | Set[str] = False,
     width: int | None = None,
     boscc: str = "auto",
+    debug: bool = False,
     **options: Any,
 ) -> Any:
     """Make a generalized elementwise function.
@@ -48,6 +49,8 @@ def guvectorize(
         As for `weft.vectorize`.
     boscc
         Branches around code that no element of a lane group takes, as for `weft.jit`.
+    debug
+        Check as the code runs, as for `weft.jit`.
     **options
         Options of numba's that have no effect here (``target``, ``cache``, ``nopython``).
 
@@ -63,7 +66,8 @@ def guvectorize(
     unknown = sorted(set(options) - {"target", "cache", "nopython"})
     if unknown:
         raise SignatureError(
-            f"weft.guvectorize has no option {', '.join(unknown)}", hint="options are boscc, fastmath, width"
+            f"weft.guvectorize has no option {', '.join(unknown)}",
+            hint="options are boscc, debug, fastmath, width",
         )
     given = signatures if isinstance(signatures, list) else [signatures]
     parsed = tuple(map(parse_signature, given))
@@ -75,7 +79,9 @@ def guvectorize(
             raise SignatureError(
                 f"{function!r} is no Python function", hint="decorate a function written with def"
             )
-        return GeneralizedFunction(function, parsed, dimensions, jit_options(fastmath, width, boscc))
+        return GeneralizedFunction(
+            function, parsed, dimensions, jit_options(fastmath, width, boscc, debug=debug)
+        )
 
     return decorate
 

@@ -37,6 +37,7 @@ def jit(
     fastmath: bool | Set[str] = False,
     width: int | None = None,
     boscc: str = "auto",
+    debug: bool = False,
     **options: Any,
 ) -> Any:
     """Compile a function; used as ``@weft.jit``, ``@weft.jit(option=...)`` or with a signature.
@@ -56,6 +57,9 @@ def jit(
     boscc
         Branches around code that no iteration of a lane group takes: ``"off"``, ``"auto"`` (where it is expected to
         pay) or ``"on"`` (wherever they disagree).
+    debug
+        Check as the code runs: AssertionError, ZeroDivisionError, IndexError and UnboundLocalError are raised with the
+        line in their notes. Without it ``assert`` is dropped.
     **options
         Options of numba's that have no effect here (``cache``, ``nogil``, ``nopython``).
 
@@ -68,11 +72,11 @@ def jit(
     if unknown:
         raise SignatureError(
             f"weft.jit has no option {', '.join(unknown)}",
-            hint="options are boscc, fastmath, parallel, width",
+            hint="options are boscc, debug, fastmath, parallel, width",
         )
     if parallel not in PARALLEL:
         raise SignatureError(f"parallel={parallel!r}", hint='it is True or "if-legal"')
-    chosen = jit_options(fastmath, width, boscc, parallel == "if-legal")
+    chosen = jit_options(fastmath, width, boscc, parallel == "if-legal", debug)
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)
     signatures = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from weft.diag.errors import SignatureError, TypingError
 from weft.frontend.python.cuda_names import CudaName
 from weft.frontend.python.lowering.array_parts import element_type
+from weft.frontend.python.lowering.checks import note
 from weft.frontend.python.lowering.registry import Arguments, call
 from weft.frontend.python.lowering.typed import Typed, items_of
 from weft.frontend.python.signatures import as_type
@@ -83,6 +84,7 @@ def _local_array(low: Lowering, args: Arguments) -> Typed:
     shape, dtype = _arguments(args)
     count = _bytes(shape, dtype, args.name, MAX_LOCAL_BYTES) // dtype.size
     slot = low.alloca(ArrayType(element_type(dtype), count), "local", align=16)
+    note(low, "weft.in.memory", slot)
     return Typed(array_type(dtype, len(shape), "C", shape=shape), (slot,))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.lowering.arithmetic import SYMBOLS, binary
 from weft.frontend.python.lowering.arrays import element_align, store_item, target_address
-from weft.frontend.python.lowering.checks import ASSERTION, check
+from weft.frontend.python.lowering.checks import ASSERTION, check, note
 from weft.frontend.python.lowering.comparisons import condition, negation, truth
 from weft.frontend.python.lowering.conditions import jump
 from weft.frontend.python.lowering.context import statement
@@ -170,10 +170,11 @@ def _lower_if(low: Lowering, node: ast.If) -> None:
 @statement(ast.Assert)
 def _lower_assert(low: Lowering, node: ast.Assert) -> None:
     """Checked with ``debug=True`` only, as by numba.cuda."""
+    message = node.msg.value if isinstance(node.msg, ast.Constant) else ""
     if low.unit.options.debug:
         value = truth(low, low.expr(node.test))
         low.at(node)
-        check(low, ASSERTION, condition(low, negation(low, value)))
+        check(low, ASSERTION, condition(low, negation(low, value)), str(message))
 
 
 @statement(ast.Return)
@@ -192,6 +193,8 @@ def lower_end(low: Lowering) -> None:
     """Control reaches the end of the function: it returns None."""
     if not low.is_dead and low.waiting is None:
         _store_result(low, NONE, low.source.node)
+        if low.instance.is_kernel:
+            note(low, "weft.reached.end")
     low.branch(low.exit)
 
 

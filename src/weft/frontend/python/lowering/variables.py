@@ -9,11 +9,14 @@ from weft.diag.remarks import RemarkKind
 from weft.diag.source import SourceSpan
 from weft.frontend.python.components import components
 from weft.frontend.python.lowering.casts import convert
+from weft.frontend.python.lowering.checks import UNASSIGNED, check
 from weft.frontend.python.lowering.context import NotYetTyped
 from weft.frontend.python.lowering.heap import is_pointer
 from weft.frontend.python.lowering.joins import Info, info_of, join_infos
 from weft.frontend.python.lowering.typed import TupleValue, Typed
 from weft.frontend.python.types import NoneType, Static
+from weft.ir.constants import FALSE, TRUE
+from weft.ir.types import I1
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -28,12 +31,13 @@ _NAMED_ROLES = ("value", "real", "imag", "data", "record")
 class Variable:
     """A variable in one walk: what was assumed, what assignments of this walk gave, and where it lives."""
 
-    __slots__ = ("bound", "found", "info", "reads_at", "slots", "span")
+    __slots__ = ("bound", "flag", "found", "info", "reads_at", "slots", "span")
 
     def __init__(self, info: Info | None) -> None:
         self.info = info
         self.found: Info | None = None
         self.bound: Typed | None = None
+        self.flag: Value | None = None
         self.slots: tuple[Value, ...] | None = None
         self.span: SourceSpan | None = None
         self.reads_at: Info | None = None
@@ -68,6 +72,8 @@ class VariableTable:
         """The value of a variable."""
         variable = self._variables.get(name)
         if variable is not None and variable.bound is not None:
+            if variable.flag is not None:
+                self._check_assigned(low, name, variable)
             return _known_to_be(variable.bound, low.facts.get(name))
         if variable is None or variable.info is None:
             raise NotYetTyped(*_unassigned(name))
@@ -76,6 +82,7 @@ class VariableTable:
             message, hint = _unassigned(name)
             raise TypingError(message, hint=hint)
         info = variable.reads_at = variable.info
+        self._check_assigned(low, name, variable)
         slots = self._slots(low, name, variable)
         parts = tuple(
             low.builder.load(c.type, slot) for c, slot in zip(components(info.type), slots, strict=True)
@@ -87,6 +94,8 @@ class VariableTable:
     def store(self, low: Lowering, name: str, value: Typed, span: SourceSpan) -> None:
         """Assign to a variable."""
         variable = self._variables.setdefault(name, Variable(None))
+        if low.unit.options.debug and name != RESULT:
+            low.builder.store(TRUE, self._flag(low, name, variable))
         if _is_constant(value) and low.scope.is_bound_once(name) and not low.unrolled:
             variable.bound = value
             return
@@ -98,6 +107,18 @@ class VariableTable:
         slots = self._slots(low, name, variable)
         for part, slot in zip(convert(low, value, variable.info.type), slots, strict=True):
             low.builder.store(part, slot)
+
+    def _check_assigned(self, low: Lowering, name: str, variable: Variable) -> None:
+        if low.unit.options.debug and name != RESULT:
+            assigned = low.builder.load(I1, self._flag(low, name, variable))
+            check(low, UNASSIGNED, low.builder.binary("xor", assigned, TRUE))
+
+    def _flag(self, low: Lowering, name: str, variable: Variable) -> Value:
+        """Where it is noted, for checks, whether the variable has a value."""
+        if variable.flag is None:
+            variable.flag = low.alloca(I1, f"{name}.assigned")
+            low.entry_builder.store(FALSE, variable.flag)
+        return variable.flag
 
     def _widen(self, low: Lowering, name: str, variable: Variable, value: Typed, span: SourceSpan) -> None:
         """Take a value's type into the variable's."""
