@@ -231,6 +231,6 @@ def test_another_process_runs_no_stale_code(tmp_path):
     parts = {"class_attribute": 1, "member": 2, "submodule": 3, "keyword": 4}
     assert not run(parts)
     assert run(parts)
-    for name in parts:
-        parts[name] += 5
+    for names in (("class_attribute", "submodule"), ("member", "keyword")):
+        parts |= {name: parts[name] + 5 for name in names}
         assert not run(parts)

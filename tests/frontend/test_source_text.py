@@ -167,7 +167,7 @@ print(count(3))
 '''
 
 
-@pytest.mark.parametrize("flags", [(), ("-O",), ("-OO",)])
+@pytest.mark.parametrize("flags", [("-O",), ("-OO",)])
 def test_optimizing_pythons_compile_what_they_imported(tmp_path: Path, flags: tuple[str, ...]) -> None:
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)
