@@ -102,6 +102,14 @@ def test_extremes_beside_nan_are_those_of_a_loop_in_order(dtype) -> None:
         np.testing.assert_array_equal(extremes_beside_nan(a, start), np.array(wanted, dtype))
 
 
+@pytest.mark.parametrize("n", SIZES[1:])
+def test_extremes_with_fastmath(n: int) -> None:
+    fast = weft.jit(fastmath=True)(extremes_beside_nan.py_func)
+    a = -1 - data(n)
+    least, most = a.min(), a.max()
+    assert fast(a, a[0]) == (least, most, least, most, least, most)
+
+
 def test_zeros_of_extremes_have_their_sign() -> None:
     zeros = np.zeros(100)
     zeros[1::2] = -0.0

@@ -53,7 +53,7 @@ class _Cells:
         type = VectorType(cell_type(reduction), width)
         align = parse_datalayout(module.datalayout).align(type)
         cells = cls(type, align, builder.alloca(type, align=align), builder.alloca(type, align=align))
-        neutral = neutral_element(reduction.combination, cell_type(reduction))
+        neutral = neutral_element(reduction, cell_type(reduction))
         builder.store(ConstSplat(type, neutral), cells.whole, align=align)
         return cells
 

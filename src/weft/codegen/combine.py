@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from weft.analysis.reductions import Combination
+from weft.analysis.reductions import Combination, Reduction
 from weft.codegen.widen.masked import mangled
 from weft.ir import Builder, ConstInt, Module, Value
 from weft.ir.builder import const_float
@@ -15,25 +15,28 @@ _COMPARES = {Combination.FMIN: "olt", Combination.FMAX: "ogt"}
 _PREFER_NUMBERS = frozenset(
     {Combination.FMINNUM, Combination.FMAXNUM, Combination.FMINIMUMNUM, Combination.FMAXIMUMNUM}
 )
+_SMALLER = frozenset({Combination.FMIN, Combination.FMINNUM, Combination.FMINIMUMNUM, Combination.FMINIMUM})
 _BINARY = {"add", "mul", "and", "or", "xor", "fadd", "fmul"}
 
 
-def neutral_element(combination: Combination, type: Type) -> Constant:
+def neutral_element(reduction: Reduction, type: Type) -> Constant:
     """What changes no value by being combined with it."""
+    combination = reduction.combination
     if isinstance(type, FloatType):
-        return const_float(_neutral_float(combination), type)
+        without_nan = any(flag in ("nnan", "fast") for i in reduction.operations for flag in i.flags)
+        return const_float(_neutral_float(combination, without_nan), type)
     assert isinstance(type, IntType)
     return ConstInt(type, _neutral_int(combination, type.bits))
 
 
-def _neutral_float(combination: Combination) -> float:
+def _neutral_float(combination: Combination, without_nan: bool) -> float:
     if combination is Combination.FMUL:
         return 1.0
     if combination is Combination.FADD:
         return -0.0
-    if combination in _PREFER_NUMBERS:
+    if combination in _PREFER_NUMBERS and not without_nan:
         return math.nan
-    return math.inf if combination in (Combination.FMIN, Combination.FMINIMUM) else -math.inf
+    return math.inf if combination in _SMALLER else -math.inf
 
 
 def _neutral_int(combination: Combination, bits: int) -> int:
