@@ -1,4 +1,4 @@
-"""Printed form of gated SSA: the function's text with gating functions for φs, and η where values leave loops."""
+"""Printed form of gated SSA, as Fig. 9 of Sampaio et al.: gating functions for φs, η where values leave loops."""
 
 from __future__ import annotations
 

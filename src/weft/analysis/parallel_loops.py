@@ -1,9 +1,9 @@
 """Whether the iterations of a loop may run at the same time, and what has to be known to run them so.
 
-A loop can be cut into lane groups when it is counted (`weft.analysis.counted_loops`), what it carries from iteration
-to iteration is counters and reductions (`weft.analysis.reductions`), the values that are read behind it are theirs,
-and its accesses do not meet across iterations (`weft.analysis.loop_dependence`). The last may be promised by the user:
-then only what certainly meets is an obstacle.
+A loop can be cut into lane groups (Moll, §3.1) when it is counted (`weft.analysis.counted_loops`), what it carries from
+iteration to iteration is counters and reductions (`weft.analysis.reductions`), the values that are read behind it are
+theirs, and its accesses do not meet across iterations (`weft.analysis.loop_dependence`). The last may be promised by
+the user: then only what certainly meets is an obstacle.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Where divergence comes from: what the result of an instruction depends on beside its operands.
 
-One table for the analyses over gated SSA. It follows the rules of the engine (`weft.analysis.divergence`) but for
-private memory, whose contents it does not track: an address in a stack object, and what is loaded from it, is varying.
+One table for the analyses over gated SSA (in Sampaio et al., Fig. 10, the rules TIDD and ATMD). It follows the rules of
+the engine (`weft.analysis.divergence`) but for private memory, whose contents it does not track: an address in a stack
+object, and what is loaded from it, is varying.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ along y have to do with each other. Which box is best is a matter of cost: more 
 and pass fewer barriers (none at all where the box is the whole work-group), fewer lanes have more accesses that are
 contiguous or uniform, and waste fewer lanes beyond the edges of the work-group. A column, 1 by 16, is a box, too: where
 neighbours along y access neighbouring elements, it is the best one in work-groups with long rows. Where rows share
-much of what they read, as in products of tiles, it is several rows of a register each.
+much of what they read, as in products of tiles, it is several rows of a register each. Moll's brushes (§11.1) are such
+boxes of a loop nest's iterations.
 """
 
 from __future__ import annotations

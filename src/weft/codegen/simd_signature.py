@@ -1,6 +1,6 @@
 """How a function for W lanes is called: which arguments are one for all lanes, and whether it takes a mask.
 
-Functions are named by the vector function ABI (`weft.machine.vector_abi`).
+Such are SIMD declarations (Moll, §3.3). Functions are named by the vector function ABI (`weft.machine.vector_abi`).
 """
 
 from __future__ import annotations

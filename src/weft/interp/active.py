@@ -1,4 +1,4 @@
-"""Sets of lanes: control masks and activation masks."""
+"""Sets of lanes: control masks and activation masks (Moll, Def. 6 and 8)."""
 
 from __future__ import annotations
 

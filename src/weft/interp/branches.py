@@ -1,4 +1,4 @@
-"""Semantics of terminators: where threads go."""
+"""Semantics of terminators: where threads go (Moll, Fig. 4.9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Semantics of ``call``: intrinsics, library functions, and functions of the program.
+"""Semantics of ``call`` (Moll, §4.9.2): intrinsics, library functions, and functions of the program.
 
 A function of the program runs once for all active threads together, and not at all when there is none
 (docs/design.md); an indirect call runs each distinct target for the threads that have it.

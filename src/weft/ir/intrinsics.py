@@ -1,7 +1,8 @@
 """weft's intrinsic functions: what a P-LLVM program can ask of the grid, the group and the lane group.
 
 One table; front ends map their own names to it, the interpreter gives the meaning, code generation replaces
-the calls. Values are 64-bit integers unless the table says otherwise.
+the calls. Values are 64-bit integers unless the table says otherwise. Horizontal operations are those of Moll (§3.5,
+Fig. 4.15), warp operations of GPUs, and RV's.
 """
 
 from __future__ import annotations

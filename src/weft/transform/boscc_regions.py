@@ -1,4 +1,4 @@
-"""The regions that divergent branches guard, as candidates for gadgets (`boscc`)."""
+"""The regions that divergent branches guard, as candidates for gadgets (`boscc`; Moll, §9.2)."""
 
 from __future__ import annotations
 

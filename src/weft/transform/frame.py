@@ -1,4 +1,4 @@
-"""The frame of a lane group: memory that keeps its threads' values across barriers.
+"""The frame of a lane group: memory that keeps its threads' values across barriers (Karrenberg and Hack, §2.3).
 
 A frame is laid out in slots. A slot holds a value of each lane, lane after lane (``<W x T>``), or one value for the
 lane group, when the values of its lanes are a fixed stride apart (0 when they are the same). Slots of values that are

@@ -1,4 +1,4 @@
-"""Behind a loop whose exits were rebounded: tracked values and masks, and how threads get to their exits.
+"""Behind a loop whose exits were rebounded (Moll, §9.1.1): tracked values, masks, and ways to the old exits.
 
 The dispatch blocks of the drawing in `divergent_loops`: D is where all threads leave together; there and in the
 blocks behind it the exit masks send each thread to its own exit.

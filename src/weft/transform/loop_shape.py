@@ -1,4 +1,4 @@
-"""Loops in terms of blocks, as the divergent loop transform sees and changes them (`divergent_loops`)."""
+"""Loops in terms of blocks, as the divergent loop transform (Moll, §9.1) sees and changes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function whose edges linearization has redrawn: the graph it had, the one it has, and its old branches."""
+"""A function whose edges linearization has redrawn (Moll, ch. 8): old graph, new graph, old branches."""
 
 from __future__ import annotations
 

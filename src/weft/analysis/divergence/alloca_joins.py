@@ -1,4 +1,4 @@
-"""Where divergent control makes stack objects varying (`weft.analysis.stack_objects` states the rules)."""
+"""Where divergent control makes stack objects varying (Moll, §6.6.1; `weft.analysis.stack_objects` has the rules)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uses of a loop's values outside of it, where threads may have them of different iterations.
+"""Uses of a loop's values outside of it, where threads may have them of different iterations (Moll, §6.3).
 
 Functions need not be in loop-closed SSA: any instruction may be such a use.
 """

@@ -1,4 +1,4 @@
-"""Transfer functions of instructions that meet memory or addresses; ``docs/memory_model.md`` states the model."""
+"""Transfer functions of what meets memory or addresses (Moll, §6.5.2); ``docs/memory_model.md`` states the model."""
 
 from __future__ import annotations
 

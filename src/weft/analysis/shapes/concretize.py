@@ -1,4 +1,4 @@
-"""The concretization as a program: whether a vector of lane values belongs to a shape.
+"""The masked concretization (Moll, §6.2) as a program: whether a vector of lane values belongs to a shape.
 
 For tests, which compare what an analysis claims with what an interpreter saw; exact, not fast.
 """

@@ -1,4 +1,4 @@
-"""The lattice of shapes: canonical form, order, join and meet.
+"""The lattice of shapes (Moll, §10.2; Sampaio et al., Fig. 12): canonical form, order, join and meet.
 
 * **⊥** is `BOTTOM`; **⊤** has stride None in each dimension and no known bits.
 * **Order.** Per dimension, number ⊑ `SYMBOLIC` ⊑ None. ``a ⊑ b`` if each stride of a is below that of b, the

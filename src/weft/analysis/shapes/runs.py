@@ -1,5 +1,7 @@
 """Runs: accesses of a lane space of several dimensions that fall into pieces of neighbouring elements.
 
+Moll (§11.6.2) calls the pieces chunks.
+
 In a lane group of 8 by 2 threads ``p[y * n + x]`` is two runs of eight elements, ``p[x]`` one run for both rows and
 ``p[y]`` two elements for eight lanes each. The address is the same along the dimensions of `Runs.same`; of the lanes
 at coordinate 0 of these, `Runs.length` in turn access neighbouring elements, `Runs.count` times.

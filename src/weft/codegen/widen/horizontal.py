@@ -1,4 +1,4 @@
-"""Horizontal operations: they read the active lanes of the whole group."""
+"""Horizontal operations: they read the active lanes of the whole group (Moll, §3.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values stay scalar.
+"""Which values stay scalar (Karrenberg and Hack, §3.3; Moll, ch. 10).
 
 A value of uniform or strided shape is kept as its value in lane 0 when it can be computed from values that are
 kept so themselves; lane 0 need not be active, so its value is the one the shape extrapolates. All others are

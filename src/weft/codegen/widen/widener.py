@@ -1,4 +1,4 @@
-"""Widening a function to W lanes.
+"""Widening a function to W lanes (Moll, ch. 3).
 
 Precondition: control-uniform P-LLVM (`transform.linearize`) without barriers, aggregates or short vectors, and its
 divergence. Postcondition: a plain LLVM function that does for W threads what the source does for one, lanes being
