@@ -634,3 +634,12 @@ def test_only_functions_known_to_follow_from_their_arguments_are_uniform(attribu
     found = analyze_divergence(function, width=8)
     uniform = {i.name for i in function.instructions() if i.name and found.shape(i).is_uniform}
     assert uniform == {"mathematics", "root", "vouched"} | ({"unknown"} if attribute else set())
+
+
+@pytest.mark.parametrize(
+    ("triple", "uniform"), [("amdgcn-amd-amdhsa", True), ("i386-unknown-linux-gnu", False)]
+)
+def test_arguments_in_registers_are_uniform_where_lanes_share_registers(triple: str, uniform: bool) -> None:
+    text = f'target triple = "{triple}"\ndefine void @f(i32 inreg %x) {{\n  ret void\n}}\n'
+    function = read_module(text).functions["f"]
+    assert analyze_divergence(function, width=8).shape(function.args[0]).is_uniform is uniform

@@ -100,9 +100,15 @@ def is_kernel(function: Function) -> bool:
     return function.attribute("kernel") is not None
 
 
+def _has_scalar_registers(function: Function) -> bool:
+    """Whether ``inreg`` means a register that all lanes share, as on GPUs; elsewhere it is one like any other."""
+    triple = function.module.triple if function.module is not None else ""
+    return not triple or triple.startswith(("amdgcn", "r600", "nvptx", "spir"))
+
+
 def _default_shape(function: Function, argument: Argument, domain: Domain, layout: DataLayout) -> Shape:
     bits = Operands(domain, layout).bits(argument.type)
     alignment = max((int(a.split()[1]) for a in argument.attributes if a.startswith("align ")), default=1)
-    if is_kernel(function) or "inreg" in argument.attributes:
+    if is_kernel(function) or ("inreg" in argument.attributes and _has_scalar_registers(function)):
         return domain.uniform(bits, alignment if bits else 1)
     return domain.varying(bits, alignment if bits else 1)
