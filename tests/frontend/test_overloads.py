@@ -162,3 +162,30 @@ def test_what_wraps_another_function_is_called_as_it_says_itself() -> None:
 
     assert calls(2) == 16
     assert [weft.jit(wrapper)(2, 4), weft.jit(wrapper)(2), weft.jit(wrapper)(b=2, a=4)] == [8, 10, 8]
+
+
+def test_results_that_are_tuples_and_arrays_are_converted() -> None:
+    pair = weft.jit("Tuple((int32, float32))(float64)")(lambda x: (x, x))
+    assert pair(2.7) == (2, np.float32(2.7))
+    a = np.arange(3.0)
+    assert weft.jit("float64[:](float64[:])")(lambda a: a)(a) is a
+
+
+def sets_first(a):
+    a[0] = 5
+
+
+set_first = cuda.jit("void(float32[:])", device=True)(sets_first)
+
+
+def test_shared_and_local_arrays_are_arguments_of_declared_functions() -> None:
+    @cuda.jit
+    def kernel(out):
+        shared, local = cuda.shared.array(4, np.float32), cuda.local.array(4, np.float32)
+        set_first(shared)
+        set_first(local)
+        out[0] = shared[0] + local[0]
+
+    out = np.zeros(1)
+    kernel[1, 1](out)
+    assert out[0] == 10

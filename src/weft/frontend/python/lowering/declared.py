@@ -52,7 +52,8 @@ def result(low: Lowering, name: str, value: Typed, type: KernelType) -> Typed:
         raise TypingError(f"{name}() is declared to return {type}, and returns {value.type}")
     if isinstance(type, Tuple):
         pairs = zip(items_of(value), type.items, strict=True)
-        return TupleValue(tuple(result(low, name, *pair) for pair in pairs), type.cls)
+        made = TupleValue(tuple(result(low, name, *pair) for pair in pairs), type.cls)
+        return Typed(type, convert(low, made, type))
     if isinstance(type, Array):
         return Typed(type, convert(low, value, type))
     return argument(low, value, type)
