@@ -158,9 +158,7 @@ def _build_entry(unit: KernelUnit) -> None:
 def _insert_polls(unit: KernelUnit) -> bool:
     # Where rows or lane groups are all there is in the entry, the pool polls between runs of them.
     rounds = isinstance(unit.program, (GroupContinuations, WarpContinuations))
-    for function in list(unit.module.definitions()):
-        if rounds or function.name != unit.entry:
-            insert_polls(unit.module, function)
+    insert_polls(unit.module, [f for f in unit.module.definitions() if rounds or f.name != unit.entry])
     # The interpreter, which Python interrupts, runs the program before.
     return False
 

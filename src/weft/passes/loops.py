@@ -135,8 +135,13 @@ def _build_entry(unit: JitUnit) -> None:
 
 
 def _insert_polls(unit: JitUnit) -> bool:
-    for function in list(unit.module.definitions()):
-        insert_polls(unit.module, function)
+    # Between grains the pool polls. In the loops that run them LLVM's unrolling would suffer.
+    chunks = {found.mined.chunk.name for found in unit.loops}
+    functions = list(unit.module.definitions())
+    jobs = {
+        f for f in functions if f.name in chunks or any(i.callee_name in chunks for i in f.instructions())
+    }
+    insert_polls(unit.module, [f for f in functions if f not in jobs])
     # The interpreter, which Python interrupts, runs the program before.
     return False
 

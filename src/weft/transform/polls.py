@@ -1,49 +1,83 @@
 """Polls in loops, so that an interrupt ends compiled code soon, wherever it is.
 
-Precondition: a function in canonical form, as scalar code or after widening. Postcondition: each loop polls once in an
-iteration unless it counts to a constant and is known to end soon, with all loops inside of it, or is an *innermost*
-loop that counts to a bound that is known when it begins: LLVM unrolls and vectorizes these only without other exits.
+Precondition: a function in canonical form, as scalar code or after widening. Postcondition: its loops poll, unless they
+are known to end soon: those that count to a constant, with all loops inside of them. How often depends on the loop:
+
+* in each iteration, where nobody knows how many there are;
+* in every `AROUND`-th, where a loop counts and has loops inside: LLVM optimizes a nest better without the poll;
+* behind `STRIP` iterations, where it counts, has none, is in no other, and its function is called from no loop.
+  LLVM unrolls and vectorizes such loops only without other exits. Innermost loops elsewhere, which are many and
+  short, do not poll: the loops around them do.
+
 Preserves what the program does as long as nobody interrupts it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 
 from weft.analysis.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, ConstInt, Function, Module
 from weft.ir.cfg_view import cfg_of
 from weft.ir.polls import insert_poll
+from weft.transform.strips import can_be_cut, cut_into_strips
 
 SOON = 1 << 16
 """So many iterations take less than a tenth of a second, whatever they do."""
+
+AROUND = 16
+
+STRIP = 1 << 20
+"""Iterations that take milliseconds."""
 
 _PROMISES = ("willreturn", "nosync", "memory(")
 """Attributes that a function which may be left at a poll does not have."""
 
 
-def insert_polls(module: Module, function: Function) -> int:
-    """Insert polls into the loops of a function; how many there are."""
+def insert_polls(module: Module, functions: Iterable[Function]) -> int:
+    """Insert polls into the loops of some functions; how many there are."""
+    called = {name for f in module.definitions() for name in _called_in_loops(f)}
+    return sum(_insert(module, function, function.name in called) for function in functions)
+
+
+def _insert(module: Module, function: Function, called: bool) -> int:
     view = cfg_of(function)
     polled: list[BasicBlock] = []
+    cut: list[tuple[CountedLoop, int]] = []
     iterations: dict[Loop, int | None] = {}
     for loop in reversed(loop_forest(view.cfg).loops):
         counted = counted_loop(view, loop)
         times = _times(counted) if isinstance(counted, CountedLoop) else None
-        inner = [iterations[child] for child in loop.children]
-        bounds = [n for n in inner if n is not None]
-        total = times * max(1, sum(bounds)) if times is not None and len(bounds) == len(inner) else None
+        bounds = [iterations[child] for child in loop.children]
+        known = [n for n in bounds if n is not None]
+        total = times * max(1, sum(known)) if times is not None and len(known) == len(bounds) else None
         iterations[loop] = total if total is not None and total <= SOON else None
         if iterations[loop] is not None:
             continue
         blocks = [view.blocks[b] for b in loop.blocks]
-        if isinstance(counted, CountedLoop) and not loop.children and not _calls_loops(module, blocks):
+        inner = bool(loop.children) or _calls_loops(module, blocks)
+        length = AROUND if inner else STRIP
+        if isinstance(counted, CountedLoop) and not inner and (called or loop.parent is not None):
             continue
-        polled.extend(view.blocks[latch] for latch in loop.latches)
+        if isinstance(counted, CountedLoop) and can_be_cut(counted, length):
+            cut.append((counted, length))
+        else:
+            polled.extend(view.blocks[latch] for latch in loop.latches)
+    for each, length in cut:
+        cut_into_strips(module, each, length)
     for latch in polled:
         insert_poll(module, latch.instructions[latch.first_insertion])
-    if polled:
+    if polled or cut:
         function.attributes = tuple(a for a in function.attributes if not a.startswith(_PROMISES))
-    return len(polled)
+    return len(polled) + len(cut)
+
+
+def _called_in_loops(function: Function) -> Iterator[str | None]:
+    view = cfg_of(function)
+    for loop in loop_forest(view.cfg).roots:
+        for block in loop.blocks:
+            yield from (i.callee_name for i in view.blocks[block] if i.op == "call")
 
 
 def _times(loop: CountedLoop) -> int | None:
