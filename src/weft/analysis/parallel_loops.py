@@ -4,6 +4,9 @@ A loop can be cut into lane groups (Moll, §3.1) when it is counted (`weft.analy
 iteration to iteration is counters and reductions (`weft.analysis.reductions`), the values that are read behind it are
 theirs, and its accesses do not meet across iterations (`weft.analysis.loop_dependence`). The last may be promised by
 the user: then only what certainly meets is an obstacle.
+
+Precondition: canonical P-LLVM. What is said holds for the loop in the form that it has; one in another form than
+counting is an `Obstacle` with the reason.
 """
 
 from __future__ import annotations

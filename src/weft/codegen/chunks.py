@@ -4,6 +4,9 @@
 ``end - 1`` of an outlined loop, counted from 0: whole lane groups first, then what is left under a mask. Each lane
 keeps its own part of every reduction, in cells that LLVM turns into vector registers; at the end the lanes' parts are
 combined, and stored where the last parameters point. The value that the loop starts with is no part of that.
+
+Precondition: versions of the body for whole lane groups and for some of their lanes (`weft.codegen.parallel_loops`).
+Postcondition: the chunk runs each iteration of its range once, in no order that anybody may rely on.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ A work-group runs in rounds. Each round runs one continuation for all lane group
 report the same barrier, and its continuation is what the next round runs. ``live`` holds for each lane group a bit for
 each of its threads that has not returned. Where only a part of these arrives at a barrier, or none, `settling` runs
 the others on. If it is known that all threads pass the same barriers and return together, nothing is noted or compared.
+
+Precondition: continuations as `weft.transform.barriers` leaves them, widened or for one thread. Postcondition: rounds
+in the loops of `weft.codegen.groups` that run them in the order of the barriers, or end with an error.
 """
 
 from __future__ import annotations

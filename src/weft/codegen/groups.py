@@ -6,6 +6,9 @@ the grid (linear index ``x + X*(y + Y*z)``) on one thread of the pool and return
 Inside, loops over the group's threads call the kernel, which LLVM inlines; a kernel with barriers runs as its
 continuations, each for the whole group in turn, under the checks settled for barriers (Karrenberg and Hack, §2.2
 and Fig. 4). What is in these loops is the business of each program (`weft.codegen.group_program`).
+
+Precondition: the program's functions are plain LLVM IR, ids being their parameters. Postcondition: the module has the
+entry point besides, which does for each thread of the groups what the kernel does for one.
 """
 
 from __future__ import annotations

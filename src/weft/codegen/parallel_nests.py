@@ -3,6 +3,9 @@
 The inner loop is vectorized where it stands, and becomes a call of its chunk; the outer one, a loop with such a call in
 it, runs iteration after iteration in chunks of its own. Where the nest is tiled (`weft.analysis.parallel_nests`), the
 call runs the part of the inner range that two placeholders stand for, values of which each tile has its own.
+
+Precondition: a nest as `weft.analysis.parallel_nests` finds it, in canonical P-LLVM. Postcondition: as of
+`weft.codegen.parallel_loops` for both loops; a tile computes again what is between the two.
 """
 
 from __future__ import annotations

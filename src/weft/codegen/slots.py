@@ -1,4 +1,8 @@
-"""The entry point of a compiled function: arguments come in 8-byte slots, results go into such."""
+"""The entry point of a compiled function: arguments come in 8-byte slots, results go into such.
+
+Precondition: arguments and results are scalars. Postcondition: the module has the entry point besides, and nothing else
+of it has changed.
+"""
 
 from __future__ import annotations
 

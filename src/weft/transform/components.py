@@ -24,13 +24,13 @@ from weft.transform.component_types import components_of, constant_components, i
 
 
 def take_module_apart(module: Module) -> bool:
-    """Take the composite values of all functions apart, small block writes included; whether there were any."""
+    """Replace the composite values of all functions by scalars, small block writes included; whether there were any."""
     changed = [take_apart(function) for function in list(module.definitions())]
     return any(changed)
 
 
 def take_apart(function: Function) -> bool:
-    """Take the composite values of a function apart, small block writes included; whether there were any."""
+    """Replace the composite values of a function by scalars, small block writes included; whether there were any."""
     expanded = expand_block_writes(function)
     if not any(_has_composite(i) for i in function.instructions()):
         return expanded
