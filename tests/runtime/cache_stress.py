@@ -114,9 +114,7 @@ def stress(folder: Path, processes: int, at_once: int, seed: int) -> Figures:
         "WEFT_CACHE_SIZE": str(LIMIT_MIB),
         "WEFT_CHECK": "0",
         "WEFT_NUM_THREADS": "2",
-        "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
     }
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     started, usual = time.monotonic(), 2.0
     running: list[_Run] = []
     left = processes
