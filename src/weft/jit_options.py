@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from weft.diag.errors import SignatureError
 from weft.fast_math import FastMath, fast_math
 from weft.options import BOSCC_MODES, polling
+from weft.switches import ALL_ON, Switches
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class JitOptions:
         Whether division by zero, indices, assertions and variables without a value are checked.
     polls
         Whether loops look for interrupts (`weft.transform.polls`).
+    switches
+        What vectorization makes use of.
     """
 
     fastmath: FastMath = False
@@ -36,10 +39,16 @@ class JitOptions:
     if_legal: bool = False
     debug: bool = False
     polls: bool = False
+    switches: Switches = ALL_ON
 
 
 def jit_options(
-    fastmath: bool | Set[str], width: int | None, boscc: str, if_legal: bool = False, debug: bool = False
+    fastmath: bool | Set[str],
+    width: int | None,
+    boscc: str,
+    if_legal: bool = False,
+    debug: bool = False,
+    switches: Switches = ALL_ON,
 ) -> JitOptions:
     """The options that a decorator is given.
 
@@ -52,4 +61,4 @@ def jit_options(
         raise SignatureError(f"a width of {width!r}", hint="it may be a power of two up to 64, or None")
     if boscc not in BOSCC_MODES:
         raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
-    return JitOptions(fast_math(fastmath), width, boscc, if_legal, bool(debug), polling())
+    return JitOptions(fast_math(fastmath), width, boscc, if_legal, bool(debug), polling(), switches)

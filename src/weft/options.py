@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from weft.fast_math import FastMath
+from weft.switches import ALL_ON, Switches
 
 BOSCC_MODES = ("off", "auto", "on")
 
@@ -43,6 +44,8 @@ class CompileOptions:
         to that. None for work-groups of any size.
     polls
         Whether loops look for interrupts (`weft.transform.polls`).
+    switches
+        What vectorization makes use of.
     """
 
     fastmath: FastMath = False
@@ -54,6 +57,7 @@ class CompileOptions:
     whole_rows: bool = False
     block: tuple[int, int, int] | None = None
     polls: bool = False
+    switches: Switches = ALL_ON
 
 
 @dataclass(slots=True)

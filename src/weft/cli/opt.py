@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.analysis.shapes import parse_args
+from weft.cli.switches import add_switches, switches_of
 from weft.codegen.slots import SlotInterface
 from weft.codegen.width import MAX_WIDTH, one_register
 from weft.diag.errors import ArgumentError, PassError
@@ -20,7 +21,7 @@ from weft.ir import Module
 from weft.ir.writer import write_module
 from weft.jit_options import JitOptions
 from weft.loops.llvm_ir import read_source, target_named
-from weft.options import BOSCC_MODES, CompileOptions
+from weft.options import CompileOptions
 from weft.passes.adopt import chosen_function
 from weft.passes.catalog import known_names, list_named, passes_named
 from weft.passes.declared import PassList
@@ -56,9 +57,7 @@ def add_parser(subparsers: Any) -> None:
         "--args", metavar="SHAPES", default="", help="shapes of the parameters, as for 'weft vectorize'"
     )
     parser.add_argument("--target", metavar="CPU", default="host", help="host, or an instruction set")
-    parser.add_argument(
-        "--boscc", choices=BOSCC_MODES, default="auto", help="where the pass boscc puts branches"
-    )
+    add_switches(parser)
     parser.add_argument(
         "--print-after",
         metavar="P",
@@ -89,7 +88,13 @@ def run(options: argparse.Namespace) -> int:
         text = _run_list(whole, module, name, options, spec, runner)
     else:
         unit = FileUnit(
-            module, name, spec, width, parse_args(options.args), Boscc(BosccMode(options.boscc), isa)
+            module,
+            name,
+            spec,
+            width,
+            parse_args(options.args),
+            Boscc(BosccMode(options.boscc), isa),
+            switches_of(options),
         )
         unit.run(passes_named(options.passes.split(",")), runner)
         text = write_module(unit.module)
@@ -127,11 +132,13 @@ def _run_list(
 ) -> str:
     """The text that a whole list leaves."""
     if passes is KERNELS:
-        compile_options = CompileOptions(width=options.width, boscc=options.boscc)
+        compile_options = CompileOptions(
+            width=options.width, boscc=options.boscc, switches=switches_of(options)
+        )
         return lower_kernel(module, name, compile_options, spec, watchers=runner.watchers).text
     if passes is LOOPS:
         results = SlotInterface(int(not module.functions[name].fn_type.result.is_void))
-        jit_options = JitOptions(width=options.width, boscc=options.boscc)
+        jit_options = JitOptions(width=options.width, boscc=options.boscc, switches=switches_of(options))
         return lower_function(module, name, results, jit_options, spec, watchers=runner.watchers).text
     raise PassError(
         f"the list '{passes.name}' needs more than a file",

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from weft.cli.switches import add_switches, switches_of
 from weft.loops.llvm_ir import MASKS, VectorizedIR, vectorize_ir
 
 _OUTPUTS = (".ll", ".bc", ".s", ".o")
@@ -62,6 +63,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--target", metavar="CPU", default="host", help="host, or an instruction set")
     parser.add_argument("--fastmath", action="store_true", help="allow float sums in another order")
     parser.add_argument("--clang", metavar="OPTION", action="append", default=[], help="an option for clang")
+    add_switches(parser)
     parser.add_argument("--remarks", action="store_true", help="say what was decided")
     parser.add_argument("--header", metavar="OUT", type=Path, help="write the function's declaration in C")
     parser.add_argument("-o", dest="output", metavar="OUT", type=Path, help="a .ll, .bc, .s or .o file")
@@ -87,6 +89,8 @@ def run(options: argparse.Namespace) -> int:
         clang_options=options.clang,
         shapes=dict(options.shape),
         uniform=options.uniform,
+        boscc=options.boscc,
+        switches=switches_of(options),
     )
     if options.remarks or (options.loop is not None and not made.loops):
         # That no loop became SIMD code, and why, is not left unsaid.

@@ -33,6 +33,7 @@ from weft.ir.clone import clone_function
 from weft.ir.layout import parse_datalayout
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
+from weft.switches import ALL_ON, Switches
 from weft.transform.boscc import Boscc
 from weft.transform.unify_returns import unify_returns
 
@@ -67,6 +68,8 @@ class FunctionVectorizer:
         Where uniform branches go around what divergent ones guard; None for nowhere.
     runner
         Runs the passes.
+    switches
+        What is made use of.
 
     Attributes
     ----------
@@ -80,6 +83,7 @@ class FunctionVectorizer:
     isa: Isa
     boscc: Boscc | None = None
     runner: Runner = field(default_factory=Runner)
+    switches: Switches = ALL_ON
     summaries: dict[str, VectorizationSummary] = field(default_factory=dict)
     _versions: dict[tuple[Function, SimdSignature], SimdFunction] = field(default_factory=dict)
     _steps: dict[tuple[Function, int], set[int]] = field(default_factory=dict)
@@ -113,9 +117,14 @@ class FunctionVectorizer:
 
     def unit(self, function: Function, shapes: Mapping[Value, Shape], form: SimdForm) -> LaneUnit:
         """A function to be vectorized with what this one knows; its calls are of these versions."""
+        unit = self._unit(function, shapes, form)
+        unit.finish = self.finish
+        return unit
+
+    def _unit(self, function: Function, shapes: Mapping[Value, Shape], form: SimdForm) -> LaneUnit:
         return LaneUnit(
             self.module, function, self.lanes, shapes, self.isa, self.find_math, self.version, self.boscc, form,
-            VectorizationSummary(self.lanes.width),
+            VectorizationSummary(self.lanes.width), self.switches,
         )  # fmt: skip
 
     def _with_few_steps(self, function: Function, signature: SimdSignature) -> SimdSignature:
@@ -199,7 +208,7 @@ class FunctionVectorizer:
         if mask is not None:
             shapes[mask] = domain_named("product", self.lanes.extents).varying(1)
         form = SimdForm(name, version.function, mask)
-        unit = self.unit(source, shapes, form)
+        unit = self._unit(source, shapes, form)
         vectorize(unit, self.runner)
         version.function.attributes = (
             *version.function.attributes,

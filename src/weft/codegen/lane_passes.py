@@ -7,7 +7,7 @@ parallel loops, functions of other compilers and whatever these call go through 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence, analyze_divergence
@@ -20,15 +20,16 @@ from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.simd_calls import FindSimd
 from weft.graph.loops import loop_forest
-from weft.ir import Argument, BasicBlock, Function, Module, Value
+from weft.ir import Argument, BasicBlock, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.machine.targets import Isa
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.passes.runner import Runner
+from weft.switches import ALL_ON, Switches
 from weft.transform.boscc import Boscc, BosccResult, insert_wanted
 from weft.transform.boscc_costs import BosccMode
-from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
+from weft.transform.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
 from weft.transform.known_numbers import replace_known_numbers
 from weft.transform.linearize import linearize
 from weft.transform.narrow_phis import narrow_phis
@@ -82,8 +83,14 @@ class LaneUnit:
         What the SIMD function is to look like.
     summary
         What became of it so far.
+    switches
+        What is made use of.
+    finish
+        Gives versions of called functions that widening has ordered their bodies.
     known
         Its divergence as it is now, where that has been found.
+    branching
+        The branches that are not uniform, where that is another question than what the analysis finds.
     uniform
         Blocks whose branches were found uniform before anything was changed.
     leaving
@@ -104,7 +111,10 @@ class LaneUnit:
     boscc: Boscc | None = None
     form: SimdForm = field(default_factory=lambda: SimdForm(""))
     summary: VectorizationSummary = field(default_factory=VectorizationSummary)
+    switches: Switches = ALL_ON
+    finish: Callable[[], None] = lambda: None
     known: Divergence | None = None
+    branching: BranchDivergence | None = None
     uniform: Collection[BasicBlock] | None = None
     leaving: Collection[BasicBlock] = ()
     branches: BosccResult | None = None
@@ -125,12 +135,32 @@ class LaneUnit:
         return block in (self.uniform or ()) or not self.divergence.is_divergent_branch(block)
 
 
+@dataclass(frozen=True, slots=True)
+class EveryBranch:
+    """Takes each branch of a function as it was for divergent; those that passes insert are not."""
+
+    blocks: frozenset[BasicBlock]
+
+    @classmethod
+    def of(cls, function: Function) -> EveryBranch:
+        """The branches of the function as it is now."""
+        return cls(frozenset(b for b in function.blocks if len(set(b.successors)) > 1))
+
+    def is_divergent_branch(self, block: BasicBlock) -> bool:
+        """Whether the branch was there, and is not one that asks whether any lane is left."""
+        condition = block.terminator.operands[:1]
+        inserted = condition and isinstance(condition[0], Instruction) and condition[0].callee_name in _VOTES
+        return block in self.blocks and not inserted
+
+
 def _has_uniform_loops(unit: LaneUnit) -> bool:
     view = cfg_of(unit.function)
     loops = loop_forest(view.cfg).loops
     exiting = {b for loop in loops for b in loop.blocks if not set(view.cfg.succs[b]) <= set(loop.blocks)}
     return all(unit.is_uniform_branch(view.blocks[b]) for b in exiting)
 
+
+_VOTES = ("weft.any", "weft.all")
 
 VECTORIZABLE = Fact(
     "vectorizable",
@@ -165,9 +195,12 @@ def _narrow(unit: LaneUnit) -> bool:
 
 def _make_loops_uniform(unit: LaneUnit) -> bool:
     before, summary = unit.divergence, unit.summary
-    unit.uniform = uniform_branches(unit.function, before)
+    branching: BranchDivergence = before
+    if not unit.switches.uniform_control:
+        branching = unit.branching = EveryBranch.of(unit.function)
+    unit.uniform = uniform_branches(unit.function, branching)
     summary.loops = make_loops_uniform(
-        unit.module, unit.function, before, lambda value: not before.shape(value).is_strided
+        unit.module, unit.function, branching, lambda value: not before.shape(value).is_strided
     )
     unit.leaving = {block for loop in summary.loops for block in loop.leaving}
     if not any(loop.divergent or loop.guarded for loop in summary.loops):
@@ -179,7 +212,7 @@ def _make_loops_uniform(unit: LaneUnit) -> bool:
 def _insert_gadgets(unit: LaneUnit) -> bool:
     unit.branches = insert_wanted(
         unit.module, unit.function, unit.divergence, unit.uniform or (), unit.lanes.width, unit.boscc,
-        unit.leaving,
+        unit.leaving, unit.branching,
     )  # fmt: skip
     unit.summary.gadgets = unit.branches.gadgets
     if not unit.branches.gadgets:
@@ -189,7 +222,7 @@ def _insert_gadgets(unit: LaneUnit) -> bool:
 
 
 def _linearize(unit: LaneUnit) -> None:
-    branches = unit.branches or BosccResult(unit.divergence, set(unit.uniform or ()))
+    branches = unit.branches or BosccResult(unit.branching or unit.divergence, set(unit.uniform or ()))
     unit.summary.branches = linearize(unit.function, branches)
     nest_selects(unit.function)
     remove_dead_instructions(unit.function)
@@ -211,9 +244,11 @@ def _widen(unit: LaneUnit) -> None:
     unit.function, unit.summary.notes = widen_function(
         unit.module, source, unit.divergence, unit.lanes, form.name, unit.find_math, unit.isa, unit.find_simd,
         into=form.into, entry_mask=form.entry_mask, scalar_result=form.scalar_result,
+        switches=unit.switches,
     )  # fmt: skip
     del unit.module.functions[source.name]
     unit.known = None
+    unit.finish()
 
 
 KNOWN_NUMBERS: Pass[LaneUnit] = Pass(

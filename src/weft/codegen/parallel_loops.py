@@ -38,6 +38,7 @@ from weft.ir.intrinsics import LANES_ATTRIBUTE, lifetime_start
 from weft.ir.types import I1
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
+from weft.switches import ALL_ON, Switches
 from weft.transform.boscc import Boscc
 from weft.transform.outline_loop import OutlinedLoop, cell_type, outline_loop
 from weft.transform.replace_loop import counter_after, open_preheader, replace_loop
@@ -161,15 +162,19 @@ def _uniform(function: Function, lanes: LaneSpace) -> dict[Value, Shape]:
 
 
 def widen_loop(
-    module: Module, loop: StripMinedLoop, find_math: FindMath, boscc: Boscc, runner: Runner
+    module: Module,
+    loop: StripMinedLoop,
+    find_math: FindMath,
+    boscc: Boscc,
+    runner: Runner,
+    switches: Switches = ALL_ON,
 ) -> dict[str, VectorizationSummary]:
     """Vectorize the lane functions of a loop in their place; what became of the functions that they call."""
     lanes = LaneSpace((loop.width,))
-    called = FunctionVectorizer(module, lanes, find_math, boscc.isa, boscc, runner.watched_by())
+    called = FunctionVectorizer(module, lanes, find_math, boscc.isa, boscc, runner.watched_by(), switches)
     for function in loop.lane_functions:
         unit = called.unit(function, _uniform(function, lanes), SimdForm(f"{function.name}.w{loop.width}"))
         vector = vectorize(unit, runner)
-        called.finish()
         for call in [i for i in loop.chunk.instructions() if i.op == "call" and i.callee is function]:
             call.replace_operand(function, vector)
         vector.linkage.linkage, vector.attributes = "internal", INLINED

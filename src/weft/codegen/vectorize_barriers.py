@@ -31,6 +31,7 @@ from weft.ir import Function, Instruction, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.types import I1
 from weft.passes.runner import Runner
+from weft.switches import Switches
 from weft.transform.barriers import BarrierProgram, Continuation, KernelAtBarriers, barriers_of, cut_behind
 from weft.transform.lane_subset import run_for_lanes
 
@@ -143,7 +144,7 @@ class _Widener:
             lost = {
                 value
                 for c, divergence in zip(program.continuations, found, strict=True)
-                for value in _lost_scalars(c, divergence, strides)
+                for value in _lost_scalars(c, divergence, strides, self.called.switches)
             }
             if not lost:
                 break
@@ -160,7 +161,7 @@ class _Widener:
     def _strides(self, kernel: Function) -> dict[Value, int]:
         """Values that stay scalar, and how far apart neighbouring lanes have them."""
         strides: dict[Value, int] = {}
-        for value in scalar_values(kernel, self.whole):
+        for value in scalar_values(kernel, self.whole, self.called.switches):
             shape = self.whole.shape(value)
             if shape.is_uniform:
                 strides[value] = 0
@@ -207,7 +208,15 @@ class _Widener:
     def _widened(self, function: Function, found: Divergence, name: str) -> tuple[Function, WideningNotes]:
         called = self.called
         result = widen_function(
-            self.module, function, found, self.lanes, name, called.find_math, called.isa, called.version
+            self.module,
+            function,
+            found,
+            self.lanes,
+            name,
+            called.find_math,
+            called.isa,
+            called.version,
+            switches=called.switches,
         )
         called.finish()
         del self.module.functions[function.name]
@@ -215,10 +224,10 @@ class _Widener:
 
 
 def _lost_scalars(
-    continuation: Continuation, divergence: Divergence, strides: Mapping[Value, int]
+    continuation: Continuation, divergence: Divergence, strides: Mapping[Value, int], switches: Switches
 ) -> set[Value]:
     """Values with a slot for one lane of which the continuation has all lanes instead."""
-    kept = scalar_values(continuation.function, divergence)
+    kept = scalar_values(continuation.function, divergence, switches)
     return {
         origin
         for value, origin in continuation.origins.items()

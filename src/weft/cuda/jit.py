@@ -13,12 +13,12 @@ from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Signature
 from weft.options import BOSCC_MODES, CompileOptions
+from weft.switches import Switches
 
 _IGNORED = frozenset(
     {"opt", "lineinfo", "max_registers", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"}
 )
 """Options of numba.cuda that ask for nothing here: code is always optimized, located and cached."""
-
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 """Threads that a lane group may have: powers of two, for which masks are values of at most 64 bits."""
@@ -34,6 +34,9 @@ def jit(
     fastmath: bool | Set[str] = False,
     width: int | None = None,
     boscc: str = "auto",
+    uniform_values: bool = True,
+    uniform_control: bool = True,
+    scalar_counters: bool = True,
     **options: Any,
 ) -> Any:
     """Make a kernel, or with ``device=True`` a function for kernels to call.
@@ -61,6 +64,8 @@ def jit(
     boscc
         Branches around code that no thread of a lane group takes: ``"off"``, ``"auto"`` where weft expects them to pay,
         ``"on"`` wherever threads diverge.
+    uniform_values, uniform_control, scalar_counters
+        Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
     **options
         Options of numba.cuda that have no effect here (``opt``, ``lineinfo``, ``max_registers``, ``inline``, ...).
 
@@ -73,7 +78,7 @@ def jit(
     if unknown:
         raise SignatureError(
             f"cuda.jit has no option {', '.join(unknown)}",
-            hint="options are boscc, device, debug, fastmath, width"
+            hint="options are boscc, debug, device, fastmath, scalar_counters, uniform_control, uniform_values, width"
             + ("; link needs CUDA object code" if "link" in unknown else ""),
         )
     flags = fast_math(fastmath)
@@ -83,7 +88,8 @@ def jit(
         )
     if boscc not in BOSCC_MODES:
         raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
-    asked = CompileOptions(flags, width, boscc=boscc)
+    switches = Switches(uniform_values, uniform_control, scalar_counters)
+    asked = CompileOptions(flags, width, boscc=boscc, switches=switches)
     if isinstance(func_or_sig, FunctionType):
         return _make(func_or_sig, (), device, debug, asked)
     signatures = _signatures(func_or_sig if argtypes is None else argtypes)

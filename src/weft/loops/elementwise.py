@@ -19,6 +19,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops import elementwise_loops as loops
 from weft.loops.contiguous import ContiguousLoop, Kinds, contiguous
 from weft.loops.jit import JitFunction
+from weft.switches import SWITCHES, Switches
 
 SHORT_ROW = 64
 """Rows of fewer elements are not worth a loop of their own."""
@@ -34,6 +35,9 @@ def vectorize(
     width: int | None = None,
     boscc: str = "auto",
     debug: bool = False,
+    uniform_values: bool = True,
+    uniform_control: bool = True,
+    scalar_counters: bool = True,
     **options: Any,
 ) -> Any:
     """Make an elementwise function; used as ``@weft.vectorize``, or with a list of signatures.
@@ -52,6 +56,8 @@ def vectorize(
         Branches around code that no element of a lane group takes, as for `weft.jit`.
     debug
         Check as the code runs, as for `weft.jit`.
+    uniform_values, uniform_control, scalar_counters
+        Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
     **options
         Options of numba's that have no effect here (``target``, ``cache``, ``nopython``, ``identity``).
 
@@ -68,9 +74,10 @@ def vectorize(
     if unknown:
         raise SignatureError(
             f"weft.vectorize has no option {', '.join(unknown)}",
-            hint="options are boscc, debug, fastmath, width",
+            hint=f"options are boscc, debug, fastmath, width, {SWITCHES}",
         )
-    chosen = jit_options(fastmath, width, boscc, debug=debug)
+    switches = Switches(uniform_values, uniform_control, scalar_counters)
+    chosen = jit_options(fastmath, width, boscc, debug=debug, switches=switches)
     if isinstance(signatures, FunctionType):
         return VectorizedFunction(signatures, (), chosen)
     given = [] if signatures is None else signatures if isinstance(signatures, list) else [signatures]

@@ -23,6 +23,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
 from weft.loops.jit import JitFunction
+from weft.switches import SWITCHES, Switches
 
 
 @located
@@ -34,6 +35,9 @@ def guvectorize(
     width: int | None = None,
     boscc: str = "auto",
     debug: bool = False,
+    uniform_values: bool = True,
+    uniform_control: bool = True,
+    scalar_counters: bool = True,
     **options: Any,
 ) -> Any:
     """Make a generalized elementwise function.
@@ -51,6 +55,8 @@ def guvectorize(
         Branches around code that no element of a lane group takes, as for `weft.jit`.
     debug
         Check as the code runs, as for `weft.jit`.
+    uniform_values, uniform_control, scalar_counters
+        Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
     **options
         Options of numba's that have no effect here (``target``, ``cache``, ``nopython``).
 
@@ -67,11 +73,13 @@ def guvectorize(
     if unknown:
         raise SignatureError(
             f"weft.guvectorize has no option {', '.join(unknown)}",
-            hint="options are boscc, debug, fastmath, width",
+            hint=f"options are boscc, debug, fastmath, width, {SWITCHES}",
         )
     given = signatures if isinstance(signatures, list) else [signatures]
     parsed = tuple(map(parse_signature, given))
     dimensions = parse_core_signature(core)
+
+    switches = Switches(uniform_values, uniform_control, scalar_counters)
 
     @located
     def decorate(function: Any) -> GeneralizedFunction:
@@ -80,7 +88,10 @@ def guvectorize(
                 f"{function!r} is no Python function", hint="decorate a function written with def"
             )
         return GeneralizedFunction(
-            function, parsed, dimensions, jit_options(fastmath, width, boscc, debug=debug)
+            function,
+            parsed,
+            dimensions,
+            jit_options(fastmath, width, boscc, debug=debug, switches=switches),
         )
 
     return decorate

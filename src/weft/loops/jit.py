@@ -22,6 +22,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
+from weft.switches import SWITCHES, Switches
 from weft.target.once import made_once
 
 Types = tuple[KernelType, ...]
@@ -38,6 +39,9 @@ def jit(
     width: int | None = None,
     boscc: str = "auto",
     debug: bool = False,
+    uniform_values: bool = True,
+    uniform_control: bool = True,
+    scalar_counters: bool = True,
     **options: Any,
 ) -> Any:
     """Compile a function; used as ``@weft.jit``, ``@weft.jit(option=...)`` or with a signature.
@@ -60,6 +64,8 @@ def jit(
     debug
         Check as the code runs: AssertionError, ZeroDivisionError, IndexError and UnboundLocalError are raised with the
         line in their notes. Without it ``assert`` is dropped.
+    uniform_values, uniform_control, scalar_counters
+        Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
     **options
         Options of numba's that have no effect here (``cache``, ``nogil``, ``nopython``).
 
@@ -72,11 +78,12 @@ def jit(
     if unknown:
         raise SignatureError(
             f"weft.jit has no option {', '.join(unknown)}",
-            hint="options are boscc, debug, fastmath, parallel, width",
+            hint=f"options are boscc, debug, fastmath, parallel, width, {SWITCHES}",
         )
     if parallel not in PARALLEL:
         raise SignatureError(f"parallel={parallel!r}", hint='it is True or "if-legal"')
-    chosen = jit_options(fastmath, width, boscc, parallel == "if-legal", debug)
+    switches = Switches(uniform_values, uniform_control, scalar_counters)
+    chosen = jit_options(fastmath, width, boscc, parallel == "if-legal", debug, switches)
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)
     signatures = (

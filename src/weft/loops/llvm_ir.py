@@ -31,6 +31,7 @@ from weft.passes.declared import PassList
 from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS, ForeignFunctionUnit, ForeignLoopUnit
 from weft.passes.loop_unit import LoopUnit
 from weft.passes.runner import Runner
+from weft.switches import ALL_ON, Switches
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
 from weft.target.passes import WHOLE, optimize
@@ -117,6 +118,8 @@ def vectorize_ir(
     clang_options: Sequence[str] = (),
     shapes: Mapping[str, str] | None = None,
     uniform: Sequence[str] = (),
+    boscc: str = "auto",
+    switches: Switches = ALL_ON,
 ) -> VectorizedIR:
     """Make SIMD code of a function, or of the parallel loops in it.
 
@@ -151,6 +154,10 @@ def vectorize_ir(
         ``"C"``: each lane has its own, one behind the other; ``"S16"``: 16 bytes apart; each may have an alignment.
     uniform
         Functions without a body that give all lanes the same result for the same arguments.
+    boscc
+        Branches around code that no lane takes: ``"off"``, ``"auto"`` (where it is expected to pay) or ``"on"``.
+    switches
+        Parts of vectorization that are left out, to see what each is worth.
 
     Returns
     -------
@@ -184,9 +191,11 @@ def vectorize_ir(
     chosen = chosen_function(module, function)
     if width is not None and (not 1 <= width <= MAX_WIDTH or width & (width - 1)):
         raise ArgumentError(f"{width} lanes: the number of lanes is a power of two, at most {MAX_WIDTH}")
+    gadgets = Boscc(BosccMode(boscc), isa)
     if loop is not None:
         unit = ForeignLoopUnit(
-            module, function, spec, isa, width, Boscc(BosccMode.AUTO, isa), Runner(), which=loop, fastmath=fastmath
+            module, function, spec, isa, width, gadgets, Runner(),
+            switches=switches, which=loop, fastmath=fastmath,
         )  # fmt: skip
         _run(FOREIGN_LOOPS, unit)
         return VectorizedIR(
@@ -196,7 +205,9 @@ def vectorize_ir(
     if mask not in MASKS:
         raise ArgumentError(f"mask={mask!r}: it is one of {', '.join(MASKS)}")
     lanes = width or one_register(isa)
-    made = _whole_function(module, chosen, parse_args(args), lanes, mask == "last", name, spec, isa)
+    made = _whole_function(
+        module, chosen, parse_args(args), lanes, mask == "last", name, spec, isa, gadgets, switches
+    )
     return VectorizedIR(
         made.simd_name, 0, made.remarks, tuple(made.math), write_module(made.module, plain=True), spec,
         c_declaration(made.simd),
@@ -227,6 +238,8 @@ def _whole_function(
     name: str | None,
     spec: TargetSpec,
     isa: Isa,
+    boscc: Boscc,
+    switches: Switches,
 ) -> ForeignFunctionUnit:
     version, origins = version_of(module, function.name) or (
         function,
@@ -240,7 +253,7 @@ def _whole_function(
         raise ArgumentError(f"the module has a function {name} already", hint="give another name")
     wanted = signature.result.kind if signature.result is not None else None
     unit = ForeignFunctionUnit(
-        module, version.name, spec, isa, width, Boscc(BosccMode.AUTO, isa), Runner(), shapes=parameters.shapes,
+        module, version.name, spec, isa, width, boscc, Runner(), switches=switches, shapes=parameters.shapes,
         simd_name=name, masked=masked, scalar_result=wanted != "T", subject=function.name,
     )  # fmt: skip
     _run(FOREIGN_FUNCTIONS, unit)

@@ -17,6 +17,7 @@ from weft.passes.catalog import ON_LANES
 from weft.passes.declared import Pass
 from weft.passes.runner import Runner
 from weft.report.arguments import initial_shapes
+from weft.switches import ALL_ON, Switches
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol, math_finder
 from weft.transform.boscc import Boscc
@@ -39,6 +40,8 @@ class FileUnit:
         Shapes of its parameters.
     boscc
         Where uniform branches go around what divergent ones guard.
+    switches
+        What is made use of.
     """
 
     module: Module
@@ -47,6 +50,7 @@ class FileUnit:
     width: int
     signature: Signature
     boscc: Boscc
+    switches: Switches = ALL_ON
     math: dict[str, MathSymbol] = field(default_factory=dict)
 
     @property
@@ -71,7 +75,6 @@ class FileUnit:
             else:
                 part = part or self._lane_unit(called)
                 runner.run((each,), part)
-                called.finish()
                 self.name = part.function.name
             verify(self.module)
 

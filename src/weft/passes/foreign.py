@@ -154,6 +154,7 @@ def _vectorize_function(unit: ForeignFunctionUnit) -> None:
     called = FunctionVectorizer(
         unit.module, LaneSpace((unit.width,)), math_finder(unit.math, unit.spec), unit.isa, unit.boscc,
         unit.runner.watched_by(),
+        unit.switches,
     )  # fmt: skip
     part: LaneUnit = function_unit(
         called,
@@ -164,7 +165,6 @@ def _vectorize_function(unit: ForeignFunctionUnit) -> None:
         scalar_result=unit.scalar_result,
     )
     vector = vectorize(part, unit.runner)
-    called.finish()
     vector.linkage.linkage = ""
     remark_vectorization(unit.remarks, unit.subject, "as asked for", part.summary, "lanes")
     for name, summary in called.summaries.items():

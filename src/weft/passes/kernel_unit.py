@@ -139,7 +139,13 @@ class KernelUnit:
         isa = self.spec.isa
         boscc = Boscc(BosccMode(self.options.boscc), isa)
         return FunctionVectorizer(
-            self.module, lanes, math_finder(self.math, self.spec), isa, boscc, self.runner.watched_by()
+            self.module,
+            lanes,
+            math_finder(self.math, self.spec),
+            isa,
+            boscc,
+            self.runner.watched_by(),
+            self.options.switches,
         )
 
     def stage(self, name: str, text: str) -> Stage | None:

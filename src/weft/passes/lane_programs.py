@@ -93,7 +93,6 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
         form = SimdForm(f"{kernel.name}.w{lanes.width}{suffix}")
         part: LaneUnit = called.unit(function, position_shapes(unit, lanes, function), form)
         vectors.append(vectorize(part, _runner(unit, i)))
-        called.finish()
         summaries.append(part.summary)
     full, partial, summary = vectors[0], vectors[1] if len(vectors) > 1 else None, summaries[0]
     if unit.order.box is not None:

@@ -20,7 +20,9 @@ def _run_in_lanes(unit: LoopUnit) -> bool:
     find_math = math_finder(unit.math, unit.spec)
     for found in unit.loops:
         if found.mined.lane_functions:
-            unit.called |= widen_loop(unit.module, found.mined, find_math, unit.boscc, _runner(unit))
+            unit.called |= widen_loop(
+                unit.module, found.mined, find_math, unit.boscc, _runner(unit), unit.switches
+            )
         _remark(unit, found)
     for name, summary in unit.called.items():
         remark_vectorization(unit.remarks, name, "called once for all of them", summary)

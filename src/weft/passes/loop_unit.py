@@ -12,6 +12,7 @@ from weft.ir import Function, Module
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Stage, Version
+from weft.switches import ALL_ON, Switches
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol
 from weft.transform.boscc import Boscc
@@ -55,6 +56,8 @@ class LoopUnit:
         Where uniform branches go around what divergent ones guard.
     runner
         Runs the passes.
+    switches
+        What is made use of.
     remarks
         What was decided.
     math
@@ -74,6 +77,7 @@ class LoopUnit:
     width: int | None
     boscc: Boscc
     runner: Runner
+    switches: Switches = ALL_ON
     remarks: RemarkLog = field(default_factory=RemarkLog)
     math: dict[str, MathSymbol] = field(default_factory=dict)
     loops: list[FoundLoop] = field(default_factory=list)

@@ -70,7 +70,7 @@ def lower_function(
     runner = Runner(watchers, strict=checking())
     boscc = Boscc(BosccMode(options.boscc), spec.isa)
     unit = JitUnit(
-        module, name, spec, spec.isa, options.width, boscc, runner,
+        module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
         interface=interface, if_legal=options.if_legal, polls=options.polls,
     )  # fmt: skip
     log = StageLog(unit)

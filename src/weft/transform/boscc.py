@@ -92,16 +92,18 @@ def insert_wanted(
     width: int,
     wanted: Boscc | None,
     leaving: Collection[BasicBlock] = (),
+    branches: BranchDivergence | None = None,
 ) -> BosccResult:
     """Put gadgets into `function` as `wanted` for lane groups of `width` threads; None stands for no gadgets.
 
     `divergence` holds for the function as it is; branches of `known_uniform` are uniform even where it cannot tell;
-    the blocks of `leaving` are on what were divergent exits of loops.
+    the blocks of `leaving` are on what were divergent exits of loops. `branches` says which branches are divergent, if
+    that is not what `divergence` says.
     """
     if wanted is None or wanted.mode is BosccMode.OFF:
-        return BosccResult(divergence, set(known_uniform))
+        return BosccResult(branches or divergence, set(known_uniform))
     costs = RegionCosts.of(divergence, width, wanted.isa, leaving) if wanted.mode is BosccMode.AUTO else None
-    return insert_boscc(module, function, divergence, known_uniform, costs)
+    return insert_boscc(module, function, branches or divergence, known_uniform, costs)
 
 
 def insert_boscc(

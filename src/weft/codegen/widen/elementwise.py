@@ -87,6 +87,8 @@ def _harmless_divisor(w: Widening, original: Value, divisor: Value) -> Value:
 def _vector_gep(w: Widening, gep: Instruction) -> Instruction:
     """Keep base and uniform indices scalar: a gather then has one base register."""
     operands = [w.scalar(v) if w.is_uniform(v) else w.vector(v) for v in gep.operands]
+    if all(map(w.is_uniform, gep.operands)):
+        operands[0] = w.vector(gep.operands[0])
     type = w.lanes.vector(gep.type)
     return w.builder.insert(
         Instruction(

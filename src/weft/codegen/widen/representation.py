@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.shapes import Fact
+from weft.graph.loops import loop_forest
 from weft.ir import Constant, Function, Instruction, Value
+from weft.ir.cfg_view import cfg_of
 from weft.ir.effects import is_convergent
 from weft.ir.intrinsics import kind_of
 from weft.ir.opcodes import OPCODES
+from weft.switches import ALL_ON, Switches
 
 _EXTRAPOLATED_FORMS = {
     "binary",
@@ -28,20 +31,54 @@ _EXTRAPOLATED_FORMS = {
 }
 
 
-def scalar_values(function: Function, divergence: Divergence) -> set[Value]:
-    """The arguments and instructions of `function` that are kept as scalars."""
+def scalar_values(function: Function, divergence: Divergence, switches: Switches = ALL_ON) -> set[Value]:
+    """The arguments and instructions of `function` that are kept as scalars.
+
+    With some of the `switches` off, fewer are.
+    """
     scalar: set[Value] = set()
     for value in (*function.args, *function.instructions()):
         shape = divergence.shape(value)
         if not value.type.is_void and shape.is_strided:
             scalar.add(value)
+    _drop_unstable(scalar, divergence)
+    if not (switches.uniform_values and switches.scalar_counters):
+        wanted = _behind_vector_accesses(function, divergence, scalar)
+        headers = {loop.header for loop in loop_forest(cfg_of(function).cfg).loops}
+        counters = {phi for k in headers for phi in cfg_of(function).blocks[k].phis()}
+        for instruction in [v for v in scalar if isinstance(v, Instruction) and v not in wanted]:
+            if instruction.op == "alloca" or kind_of(instruction.callee_name) is not None:
+                continue
+            if not switches.uniform_values or (instruction in counters and not switches.scalar_counters):
+                scalar.discard(instruction)
+        _drop_unstable(scalar, divergence)
+    return scalar
+
+
+def _behind_vector_accesses(function: Function, divergence: Divergence, scalar: set[Value]) -> set[Value]:
+    """The scalars from which the addresses of vector loads and stores are computed."""
+    wanted: set[Value] = set()
+    work: list[Value] = [
+        i.operands[-1]
+        for i in function.instructions()
+        if i.op in ("load", "store") and not divergence.shape(i.operands[-1]).is_uniform
+    ]
+    while work:
+        value = work.pop()
+        if value in scalar and value not in wanted:
+            wanted.add(value)
+            work.extend(value.used_values() if isinstance(value, Instruction) else ())
+    return wanted
+
+
+def _drop_unstable(scalar: set[Value], divergence: Divergence) -> None:
+    """Take out what cannot be computed from scalars, until all that is left can."""
     work = [v for v in scalar if isinstance(v, Instruction)]
     while work:
         instruction = work.pop()
         if instruction in scalar and not _can_stay(instruction, scalar, divergence):
             scalar.discard(instruction)
             work.extend(u for u in instruction.instruction_users() if u in scalar)
-    return scalar
 
 
 def _can_stay(instruction: Instruction, scalar: set[Value], divergence: Divergence) -> bool:

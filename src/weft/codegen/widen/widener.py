@@ -36,6 +36,7 @@ from weft.ir.types import VOID, FunctionType
 from weft.ir.values import Argument
 from weft.machine.host import chosen
 from weft.machine.targets import Isa
+from weft.switches import ALL_ON, Switches
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ def widen_function(
     into: Function | None = None,
     entry_mask: Argument | None = None,
     scalar_result: bool = True,
+    switches: Switches = ALL_ON,
 ) -> tuple[Function, WideningNotes]:
     """Add the SIMD version of `source` to `module` under `name`; `isa` is the host's unless given.
 
@@ -75,9 +77,11 @@ def widen_function(
         Whether a uniform result is returned as one value, not as a vector.
     entry_mask
         The parameter that says which lanes the function is called for, if it may be a part of them.
+    switches
+        What stays scalar.
     """
     divergence = PlacedDivergence(divergence, lanes)
-    kept = scalar_values(source, divergence)
+    kept = scalar_values(source, divergence, switches)
     params = tuple(a.type if a in kept else lanes.vector(a.type) for a in source.args)
     if into is None:
         result = source.fn_type.result

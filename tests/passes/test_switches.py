@@ -1,0 +1,148 @@
+"""Parts of vectorization that are left out: the code differs, what it computes does not, whatever the door."""
+
+import re
+
+import numpy as np
+import pytest
+
+import weft
+from weft import cuda, prange
+from weft.loops.llvm_ir import vectorize_ir
+from weft.switches import Switches
+
+COLUMNS = {
+    "naive": {"uniform_values": False, "uniform_control": False, "scalar_counters": False, "boscc": "off"},
+    "UniVal": {"uniform_control": False, "boscc": "off"},
+    "BOSCC": {"uniform_control": False, "boscc": "on"},
+    "UniCF": {"boscc": "off"},
+    "all": {},
+}
+
+
+def steps(n, k, table):
+    total = 0
+    for j in range(k):
+        if k % 3 == 1:
+            total += table[j] * n
+        elif n % 2:
+            total += table[j]
+    while n > 1:
+        n //= 2
+        total += 1
+    return total
+
+
+def kernel(numbers, table, k, out):
+    i = cuda.grid(1)
+    if i < numbers.size:
+        out[i] = device(numbers[i], k, table)
+
+
+def shared(numbers, table, k, out):
+    tile = cuda.shared.array(32, dtype=np.int64)
+    i = cuda.threadIdx.x
+    tile[i] = numbers[i]
+    cuda.syncthreads()
+    total = 0
+    for j in range(k):
+        total += tile[(i + j) % 32]
+        if k > 2:
+            cuda.syncthreads()
+    out[i] = total
+
+
+def loop(numbers, table, k, out):
+    for i in prange(numbers.size):
+        out[i] = function(numbers[i], k, table)
+
+
+device = cuda.jit(device=True)(steps)
+function = weft.jit(steps)
+NUMBERS, TABLE = np.arange(1, 38), np.arange(3, 10)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("k", [4, 5])
+def test_kernels_and_loops_compute_the_same(column, k):
+    wanted = [steps(n, k, TABLE) for n in NUMBERS.tolist()]
+    for run in (
+        cuda.jit(width=8, **COLUMNS[column])(kernel)[2, 20],
+        weft.jit(width=8, **COLUMNS[column])(loop),
+    ):
+        out = np.zeros(37, np.int64)
+        run(NUMBERS, TABLE, k, out)
+        assert out.tolist() == wanted
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_kernels_with_barriers_compute_the_same(column):
+    out, numbers = np.zeros(32, np.int64), np.arange(32) ** 2
+    cuda.jit(width=8, **COLUMNS[column])(shared)[1, 32](numbers, TABLE, 5, out)
+    assert out.tolist() == [sum(numbers[(i + j) % 32] for j in range(5)) for i in range(32)]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_elementwise_functions_compute_the_same(column):
+    def halvings(n, k):
+        for _ in range(k):
+            n = n // 2 if n % 2 == 0 else n
+        return n
+
+    made = weft.vectorize(width=8, **COLUMNS[column])(halvings)
+    assert made(NUMBERS, 5).tolist() == [halvings(n, 5) for n in NUMBERS.tolist()]
+
+
+SUMS = """
+define void @sums(ptr noalias %a, ptr noalias %out, i64 %n, i64 %i) {
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %latch ]
+  %total = phi i64 [ 0, %entry ], [ %more, %latch ]
+  %odd = and i64 %k, 1
+  %is.odd = icmp ne i64 %odd, 0
+  br i1 %is.odd, label %add, label %latch
+add:
+  %row = mul i64 %k, 64
+  %at = add i64 %row, %i
+  %from = getelementptr i64, ptr %a, i64 %at
+  %value = load i64, ptr %from
+  %sum = add i64 %total, %value
+  br label %latch
+latch:
+  %more = phi i64 [ %sum, %add ], [ %total, %loop ]
+  %k.next = add i64 %k, 1
+  %again = icmp slt i64 %k.next, %n
+  br i1 %again, label %loop, label %done
+done:
+  %to = getelementptr i64, ptr %out, i64 %i
+  store i64 %more, ptr %to
+  ret void
+}
+"""
+
+
+def code(**switches) -> str:
+    made = vectorize_ir(SUMS, "sums", width=8, args="U_U_U_C", boscc="off", switches=Switches(**switches))
+    found = re.search(r"^define [^\n]*@_ZGV.*?^}", made._text, re.M | re.S)
+    assert found is not None
+    return found.group(0)
+
+
+def test_uniform_control_keeps_branches():
+    assert "@llvm.masked.load" not in code() and "@llvm.masked.load" in code(uniform_control=False)
+
+
+def test_scalar_counters_are_no_vectors():
+    vectors = re.compile(r"phi <8 x i64>")
+    assert (
+        len(vectors.findall(code()))
+        < len(vectors.findall(code(uniform_values=False, scalar_counters=False))) + 1
+    )
+    assert "and <8 x i64>" in code(uniform_values=False, uniform_control=False)
+    assert "and <8 x i64>" not in code()
+
+
+def test_what_is_asked_for_has_to_exist():
+    with pytest.raises(weft.errors.SignatureError, match="no option uniform"):
+        weft.jit(uniform=False)(loop)
