@@ -21,7 +21,8 @@ from weft.analysis.divergence.operands import Operands
 from weft.analysis.divergence.summaries import Summaries
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.entry_guard import guard_by_mask
-from weft.codegen.lane_passes import LaneUnit, SimdForm, vectorize
+from weft.codegen.lane_passes import vectorize
+from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.codegen.simd_signature import UNIFORM, VARYING, SimdSignature, fits
 from weft.codegen.vectorization import VectorizationSummary

@@ -7,27 +7,18 @@ parallel loops, functions of other compilers and whatever these call go through 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-
-from weft.analysis.divergence import Divergence, analyze_divergence
-from weft.analysis.shapes import Shape, domain_named
+from weft.analysis.divergence import Divergence
+from weft.codegen.lane_unit import EveryBranch, LaneUnit
 from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.codegen.statistics import memory_statistics
-from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen import widen_function
-from weft.codegen.widen.calls import FindMath
-from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.widen.simd_calls import FindSimd
 from weft.graph.loops import loop_forest
-from weft.ir import Argument, BasicBlock, Function, Instruction, Module, Value
+from weft.ir import Function
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
-from weft.machine.targets import Isa
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.passes.runner import Runner
-from weft.switches import ALL_ON, Switches
-from weft.transform.boscc import Boscc, BosccResult, insert_wanted
+from weft.transform.boscc import BosccResult, insert_wanted
 from weft.transform.boscc_costs import BosccMode
 from weft.transform.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
 from weft.transform.known_numbers import replace_known_numbers
@@ -38,129 +29,12 @@ from weft.transform.nest_selects import nest_selects
 from weft.transform.unify_conditions import unify_conditions
 
 
-@dataclass(frozen=True, slots=True)
-class SimdForm:
-    """What a function is to look like as SIMD code.
-
-    Parameters
-    ----------
-    name
-        Its name, unless it goes `into` a declaration.
-    into
-        The declaration that becomes it; its type says whether the result is one for all lanes.
-    entry_mask
-        The parameter that says which lanes the function is called for, if it may be a part of them.
-    scalar_result
-        Whether a uniform result is returned as one value, not as a vector.
-    """
-
-    name: str
-    into: Function | None = None
-    entry_mask: Argument | None = None
-    scalar_result: bool = True
-
-
-@dataclass(slots=True)
-class LaneUnit:
-    """A function, and the lanes that are to run it: what the passes of this list work on.
-
-    Parameters
-    ----------
-    module, function
-        Canonical P-LLVM: loop-simplified, loop-closed, one return, no barrier unless it is to be split there. Widening
-        puts the SIMD function in the place of `function`.
-    lanes
-        The lane group.
-    shapes
-        Shapes of parameters; the others are uniform.
-    isa
-        What the code is for.
-    find_math, find_simd
-        Find vector math functions, and versions of called functions.
-    boscc
-        Where uniform branches go around what divergent ones guard; None for nowhere.
-    form
-        What the SIMD function is to look like.
-    summary
-        What became of it so far.
-    switches
-        What is made use of.
-    finish
-        Gives versions of called functions that widening has ordered their bodies.
-    known
-        Its divergence as it is now, where that has been found.
-    branching
-        The branches that are not uniform, where that is another question than what the analysis finds.
-    uniform
-        Blocks whose branches were found uniform before anything was changed.
-    leaving
-        Blocks on what were divergent exits of loops.
-    branches
-        The branches with the gadgets that were put in.
-    rewritten
-        Whether the control flow is another than that of the function as it was.
-    """
-
-    module: Module
-    function: Function
-    lanes: LaneSpace
-    shapes: Mapping[Value, Shape]
-    isa: Isa
-    find_math: FindMath = lambda name, lanes: None
-    find_simd: FindSimd = lambda function, signature: None
-    boscc: Boscc | None = None
-    form: SimdForm = field(default_factory=lambda: SimdForm(""))
-    summary: VectorizationSummary = field(default_factory=VectorizationSummary)
-    switches: Switches = ALL_ON
-    finish: Callable[[], None] = lambda: None
-    known: Divergence | None = None
-    branching: BranchDivergence | None = None
-    uniform: Collection[BasicBlock] | None = None
-    leaving: Collection[BasicBlock] = ()
-    branches: BosccResult | None = None
-    rewritten: bool = False
-
-    @property
-    def divergence(self) -> Divergence:
-        """The divergence of the function as it is now."""
-        if self.known is None:
-            domain = domain_named("product", self.lanes.extents)
-            self.known = analyze_divergence(
-                self.function, domain=domain, initial=self.shapes, width=self.lanes.width
-            )
-        return self.known
-
-    def is_uniform_branch(self, block: BasicBlock) -> bool:
-        """Whether all lanes that leave the block leave it by the same edge."""
-        return block in (self.uniform or ()) or not self.divergence.is_divergent_branch(block)
-
-
-@dataclass(frozen=True, slots=True)
-class EveryBranch:
-    """Takes each branch of a function as it was for divergent; those that passes insert are not."""
-
-    blocks: frozenset[BasicBlock]
-
-    @classmethod
-    def of(cls, function: Function) -> EveryBranch:
-        """The branches of the function as it is now."""
-        return cls(frozenset(b for b in function.blocks if len(set(b.successors)) > 1))
-
-    def is_divergent_branch(self, block: BasicBlock) -> bool:
-        """Whether the branch was there, and is not one that asks whether any lane is left."""
-        condition = block.terminator.operands[:1]
-        inserted = condition and isinstance(condition[0], Instruction) and condition[0].callee_name in _VOTES
-        return block in self.blocks and not inserted
-
-
 def _has_uniform_loops(unit: LaneUnit) -> bool:
     view = cfg_of(unit.function)
     loops = loop_forest(view.cfg).loops
     exiting = {b for loop in loops for b in loop.blocks if not set(view.cfg.succs[b]) <= set(loop.blocks)}
     return all(unit.is_uniform_branch(view.blocks[b]) for b in exiting)
 
-
-_VOTES = ("weft.any", "weft.all")
 
 VECTORIZABLE = Fact(
     "vectorizable",

@@ -22,7 +22,8 @@ from weft.codegen.combine import combine
 from weft.codegen.entry_guard import guard_by_lane
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.inner_loops import prefers_inner_loops
-from weft.codegen.lane_passes import BODIES, NARROWING, LaneUnit, SimdForm, vectorize
+from weft.codegen.lane_passes import BODIES, NARROWING, vectorize
+from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen.calls import FindMath

@@ -21,7 +21,8 @@ def build_settle(module: Module, name: str, parts: Sequence[LaneContinuation], f
     """Add ``i32 name(continuation's parameters..., ptr aside, i64 live, i32 at, ptr error, i64 group)``.
 
     Lanes have arrived at barrier `at` (the votes record says which), and not all of `live`. It returns the barrier that
-    the lanes which it leaves unfinished in the votes record have arrived at, `FINISHED`, or `DIVERGED`.
+    the lanes which it leaves unfinished in the votes record have arrived at, `FINISHED`, or `DIVERGED`. Its blocks are
+    one machine of states whose φs lead to each other, which is why they are built in one place.
     """
     first = parts[0].full
     extra = (pointer(), I64, I32, pointer(), I64)

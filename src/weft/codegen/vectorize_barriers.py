@@ -21,7 +21,8 @@ from weft.analysis.shapes.lattice import linear_stride
 from weft.codegen.barrier_checks import analyze_group
 from weft.codegen.continuations import GroupContinuations, LaneContinuation
 from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.lane_passes import SimdForm, make_control_uniform
+from weft.codegen.lane_passes import make_control_uniform
+from weft.codegen.lane_unit import SimdForm
 from weft.codegen.settling import build_settle
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen import widen_function

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.entry_guard import guard_by_mask
 from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.lane_passes import LaneUnit, SimdForm
+from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.diag.errors import UnsupportedError
 from weft.diag.source import SourceSpan

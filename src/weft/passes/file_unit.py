@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.analysis.shapes import Shape, Signature, domain_named
 from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.lane_passes import LaneUnit, SimdForm
+from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Function, Module, Value
 from weft.ir.layout import parse_datalayout

@@ -12,7 +12,8 @@ from weft.analysis.loop_promises import LoopPromises, loop_promises
 from weft.analysis.parallel_loops import Obstacle, parallel_loop
 from weft.analysis.shapes import Shape
 from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.lane_passes import BODIES, LANES, NARROWING, LaneUnit, vectorize
+from weft.codegen.lane_passes import BODIES, LANES, NARROWING, vectorize
+from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.whole_function import function_unit

@@ -5,7 +5,8 @@ from __future__ import annotations
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.groups import build_group_entry
-from weft.codegen.lane_passes import LANES, NARROWING, LaneUnit
+from weft.codegen.lane_passes import LANES, NARROWING
+from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.obstacles import clear_obstacles
 from weft.codegen.remarks import remark_rows, remark_vectorization
 from weft.codegen.stack import lanes_with_room, require_room

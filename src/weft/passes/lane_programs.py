@@ -13,7 +13,8 @@ from weft.codegen.entry_guard import guard_by_bits, guard_by_lane
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.group_program import GroupProgram
 from weft.codegen.lane_groups import LaneKernel
-from weft.codegen.lane_passes import LaneUnit, SimdForm, vectorize
+from weft.codegen.lane_passes import vectorize
+from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.rows import RowKernel
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.vectorize_barriers import vectorize_at_barriers

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from weft.codegen.lane_passes import LANES, LaneUnit
+from weft.codegen.lane_passes import LANES
+from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.parallel_loops import widen_loop
 from weft.codegen.remarks import remark_vectorization
 from weft.diag.remarks import RemarkKind
