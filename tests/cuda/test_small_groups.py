@@ -52,12 +52,15 @@ KERNEL = Kernel(exchanged)
 def test_a_work_group_that_fits_in_a_lane_group_has_no_barrier_left() -> None:
     kernel = Kernel(exchanged)
     out, votes = np.zeros(THREADS, np.int64), np.zeros(8, np.int64)
-    kernel[8, 8](out, votes)
-    kernel[1, (4, 4)](out, votes)
+    kernel[1, THREADS](out, votes)
+    (code,) = kernel.overloads.values()
+    lanes = code.terms.barrier_width
+    kernel[8, lanes // 2](out, votes)
+    kernel[1, (lanes // 4, 4)](out, votes)
     for version in kernel._versions.made.values():
         assert version.lowered().barrier_lines == ()
         assert "switch i32 %barrier" not in version.lowered().text
-    kernel[1, (8, 16)](out, votes)
+    kernel[1, (lanes // 2, 2 * THREADS // lanes)](out, votes)
     other = list(kernel._versions.made.values())[2]
     assert len(other.lowered().barrier_lines) == 5
     assert "switch i32 %barrier" in other.lowered().text

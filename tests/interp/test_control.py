@@ -362,6 +362,28 @@ D:
     assert data == [7, 7] and trace.names == "ABD"
 
 
+def test_passive_threads_go_where_a_vote_of_all_says() -> None:
+    """The way out, which is as near through C, would lead threads without work into code for full masks."""
+    text = """
+define i32 @f(i1 %p) {
+A:
+  br label %B
+B: predicate(%p)
+  %all = total call i1 @weft.all(i1 %p)
+  br i1 %all, label %C, label %D
+C:
+  br label %E
+D: predicate(%p)
+  br label %E
+E:
+  %r = phi i32 [ 1, %C ], [ 2, %D ]
+  ret i32 %r
+}
+declare i1 @weft.all(i1)"""
+    for active, way in ([False, False], "ABDE"), ([True, False], "ABDE"), ([True, True], "ABCE"):
+        assert run(text, [active], 2)[2].names == way
+
+
 def test_an_instruction_of_a_block_without_active_threads_has_no_effect() -> None:
     text = """
 define i32 @f(i1 %p, ptr %x) {

@@ -13,6 +13,7 @@ from weft.interp.faults import FaultKind
 from weft.interp.lanes import Lanes, is_poison
 from weft.ir.block import BasicBlock
 from weft.ir.instruction import Instruction
+from weft.ir.values import Value
 
 if TYPE_CHECKING:
     from weft.interp.decode import Decoder
@@ -33,6 +34,7 @@ def decode_br(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Number
     slot = decoder.slot(i.operands[0])
     second = numbers[i.blocks[1]]
     other = code.edges[second]
+    voted = _is_vote_of_all(i.operands[0])
 
     def terminate(frame: Frame, block: BlockCode) -> None:
         active = frame.active
@@ -49,9 +51,25 @@ def decode_br(decoder: Decoder, i: Instruction, code: BlockCode, numbers: Number
             if not_taken.count:
                 frame.go(source, other, not_taken)
         if active is not frame.control:
-            frame.send_passive(block, [(k, t) for k, t in ((key, taken), (other, not_taken)) if t.count])
+            leading = [(k, t) for k, t in ((key, taken), (other, not_taken)) if t.count]
+            if voted:
+                # The same for all threads of a lane group, active ones and others.
+                condition = frame.env[slot]
+                for k, threads in zip((key, other), frame.control.split(condition.data), strict=True):
+                    if threads.count:
+                        leading.append((k, threads))
+            frame.send_passive(block, leading)
 
     return terminate
+
+
+def _is_vote_of_all(condition: Value) -> bool:
+    """Whether a condition is what all threads of a lane group have said, whichever are active."""
+    return (
+        isinstance(condition, Instruction)
+        and condition.total
+        and condition.callee_name in ("weft.any", "weft.all")
+    )
 
 
 def _check_condition(frame: Frame, i: Instruction, condition: Lanes, active: ActiveSet) -> None:
