@@ -37,7 +37,8 @@ def test_all_passes_of_the_scalar_path_are_run():
 
 
 def test_both_versions_are_run_in_rows_of_threads():
-    assert checked(launch_add(4, 11, width=8)) == [*SCALAR[:3], *WHOLE, *PARTIAL, *SCALAR[3:]]
+    # Where masked accesses are slow, there would be copies without masks.
+    assert checked(launch_add(4, 11, width=8, boscc="off")) == [*SCALAR[:3], *WHOLE, *PARTIAL, *SCALAR[3:]]
 
 
 def test_arrays_of_two_gigabytes_are_not_copied_for_each_pass():

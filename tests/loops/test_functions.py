@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from codegen.machine_code import ISAS, spec_to_run
 from weft.cli import main
 from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import vectorize_ir
-from weft.machine.host import chosen
-from weft.machine.targets import AVX2, AVX512, NEON
+from weft.machine.targets import AVX2, NEON
 from weft.target.machine import TargetSpec, emit_object
 from weft.target.passes import PassList, optimize
 
@@ -30,11 +30,10 @@ NAMES = list(SOURCES)
 SHAPES = "T_T_T_U_U_rT"
 REACHABLE = PassList("reachable", ("globaldce",))
 WIDTHS = (2, 4, 8, 16)
-TARGETS = [isa for isa in (AVX2, AVX512) if isa.features <= chosen().features]
 EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static") or ""
 CROSS_COMPILER = shutil.which("aarch64-linux-gnu-gcc") or ""
 EVERY = bool(os.environ.get("WEFT_FUZZ"))
-GROUPS = [(width, isa) for isa in TARGETS for width in WIDTHS]
+GROUPS = [(width, isa) for isa in ISAS for width in WIDTHS]
 
 DRIVER = """
 #include <signal.h>
@@ -132,7 +131,7 @@ def object_of(name: str, width: int, isa) -> bytes:
     spec = TargetSpec.of_isa(isa)
     made = vectorize_ir(text_of(name, spec), name, width=width, args=SHAPES, target=isa.name)
     assert isa is not NEON or (made.name.startswith("_ZGVn") and made.libraries == ())
-    return emit_object(made.llvm + caller(name, made.name, width), spec)
+    return emit_object(made.llvm + caller(name, made.name, width), spec if isa is NEON else spec_to_run(isa))
 
 
 def call_from_c(folder: Path, objects: dict[str, bytes], width: int, isa) -> None:
@@ -156,7 +155,7 @@ def compiler_for(isa) -> list[str]:
         return [CROSS_COMPILER, "-static", "-w"]
     compiler = shutil.which("gcc") or shutil.which("cc")
     assert compiler is not None
-    return [compiler, "-w", f"-march={isa.cpu}", "-lmvec"]
+    return [compiler, "-w", f"-march={spec_to_run(isa).isa.cpu}", "-lmvec"]
 
 
 @pytest.mark.parametrize(("width", "isa"), GROUPS, ids=lambda value: getattr(value, "name", value))
@@ -189,7 +188,9 @@ int main(void) {
 
 
 def test_the_command_writes_object_file_and_header(tmp_path: Path) -> None:
-    isa = TARGETS[0]
+    isa = AVX2
+    if spec_to_run(isa) != TargetSpec.of_isa(isa):
+        pytest.skip("C passes vectors of 256 bits as LLVM does with AVX2 only")
     out, header = tmp_path / "simd.o", tmp_path / "simd.h"
     source = str(SOURCES["mandelbrot"])
     command = ["vectorize", source, "--function", "mandelbrot", "--width", "8", "--args", SHAPES]

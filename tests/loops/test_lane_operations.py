@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from codegen.machine_code import ISAS, spec_to_run
 from weft.errors import TypingError, UnsupportedError
 from weft.frontend.clang import compile_c
 from weft.interp import Memory, run_function
 from weft.loops.llvm_ir import vectorize_ir
-from weft.machine.host import chosen
-from weft.machine.targets import AVX2, AVX512, Isa
+from weft.machine.targets import Isa
 from weft.passes.adopt import canonical_module
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec, emit_object
 
 SOURCE = Path(__file__).with_name("lane_operations.c")
 NAMES = re.findall(r"^float (\w+)\(ARGS\)", SOURCE.read_text(), re.M)
-TARGETS = [isa for isa in (AVX2, AVX512) if isa.features <= chosen().features]
+TARGETS = ISAS
 SPEC = TargetSpec.chosen()
 rng = np.random.default_rng(7)
 
@@ -59,7 +59,7 @@ def on_lanes(text: str, name: str, width: int, isa: Isa) -> None:
     source, spec = only(text, name), TargetSpec.of_isa(isa)
     made = vectorize_ir(source, name, width=width, args="T_T_T_U_U_rT", name="simd", target=isa.name)
     assert "@rv_" not in made.llvm and "@weft" not in made.llvm
-    code = load_object(emit_object(made.llvm + caller("simd", width), spec), ["go"])
+    code = load_object(emit_object(made.llvm + caller("simd", width), spec_to_run(isa)), ["go"])
     pointers = [ctypes.c_void_p] * 3
     go = ctypes.CFUNCTYPE(None, *pointers, ctypes.c_long, *pointers[:2])(code.address("go"))
     module = canonical_module(source, spec)
