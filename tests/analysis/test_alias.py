@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.analysed import Analysed
-from weft.analysis.alias import Alias, AliasAnalysis
+from weft.analysis.alias import Alias, AliasAnalysis, locate
 from weft.ir.cfg_view import cfg_of
 from weft.ir.layout import DataLayout
 
@@ -29,6 +29,8 @@ entry:
   %pi = getelementptr { i32, i32 }, ptr %p, i64 %i
   %pj1 = getelementptr { i32, i32 }, ptr %p, i64 %j, i32 1
   %pi1 = getelementptr { i32, i32 }, ptr %p, i64 %i, i32 1
+  %aij = getelementptr i32, ptr %ai, i64 %j
+  %aji = getelementptr i32, ptr %aj, i64 %i
   %sel = select i1 true, ptr %A, ptr %B
   %g3 = getelementptr i32, ptr @g, i64 3
   ret void
@@ -49,6 +51,7 @@ def analysed() -> Analysed:
         ("a1", "a1", 4, Alias.MUST),
         ("ai", "ai1", 4, Alias.NO),
         ("ai", "aj", 4, Alias.MAY),
+        ("aij", "aji", 4, Alias.MUST),
         ("pi", "pj1", 4, Alias.NO),  # fields of one struct, whatever the element
         ("pi", "pj1", 8, Alias.MAY),
         ("pi1", "pj1", 4, Alias.MAY),
@@ -74,6 +77,13 @@ def test_pointers(analysed: Analysed, a: str, b: str, size: int, expected: Alias
     x, y = analysed.value(a), analysed.value(b)
     assert analysis.alias(x, size, y, size) is expected
     assert analysis.alias(y, size, x, size) is expected
+
+
+def test_terms_stand_in_an_order_that_follows_from_the_text(analysed: Analysed) -> None:
+    """Code is made from them: where the compiler's objects lie in memory must not show."""
+    i, j = (analysed.value(name) for name in "ij")
+    assert list(locate(analysed.value("aij"), DataLayout()).terms) == [j, i]
+    assert list(locate(analysed.value("aji"), DataLayout()).terms) == [i, j]
 
 
 def test_globals_by_name_are_objects(analysed: Analysed) -> None:

@@ -1,5 +1,8 @@
 """Gathers and scatters by 32-bit numbers: where they are enough, and where they are not."""
 
+import re
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -39,6 +42,19 @@ def test_index_of_unknown_range_needs_64_bits_unless_arrays_are_small() -> None:
     wanted = r"getelementptr i32, ptr %in, <8 x i32>"
     assert not lines(widened(kernel_text(body)), wanted)
     assert lines(widened(small(kernel_text(body))), wanted)
+
+
+@pytest.mark.parametrize("order", list(permutations("abc")), ids="".join)
+def test_the_sum_is_formed_in_the_order_of_the_text(order: tuple[str, ...]) -> None:
+    """And not in that of addresses in the compiler's memory: the same kernel has the same code each time."""
+    numbers = "".join(
+        f"  %{name} = {what}\n"
+        for name, what in (("a", "urem i32 %v, 5"), ("b", "urem i32 %v, 6"), ("c", "urem i32 %v, 7"))
+    )
+    first, second, third = order
+    index = f"  %s = add nsw i32 %{first}, %{second}\n  %x = add nsw i32 %s, %{third}\n"
+    found = lines(widened(kernel_text(LOAD + numbers + index + gathered("%x", "i32"))), r"= add <8 x i32> ")
+    assert [re.findall(r"%([abc])\b", line) for line in found] == [[third, second], [first]]
 
 
 @pytest.mark.parametrize("assume_small", [False, True])

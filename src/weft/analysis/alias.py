@@ -11,6 +11,7 @@ through pointers that come from elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -47,12 +48,12 @@ class Location:
     offset
         The constant part.
     terms
-        (index, scale) pairs, each index once, in a fixed order.
+        The scale of each index, in an order that follows from the program's text: code is made from it.
     """
 
     base: Value
     offset: int
-    terms: tuple[tuple[Value, int], ...]
+    terms: Mapping[Value, int]
 
 
 def locate(pointer: Value, layout: DataLayout) -> Location:
@@ -72,8 +73,7 @@ def locate(pointer: Value, layout: DataLayout) -> Location:
             pointer = pointer.operands[0]
         else:
             break
-    kept = tuple((index, scale) for index, scale in terms.items() if scale)
-    return Location(pointer, offset, tuple(sorted(kept, key=lambda term: id(term[0]))))
+    return Location(pointer, offset, {index: scale for index, scale in terms.items() if scale})
 
 
 def is_identified(value: Value) -> bool:
@@ -124,7 +124,7 @@ def _by_common_factor(a: Location, a_bytes: int, b: Location, b_bytes: int) -> A
     Only a power of two survives if an address computation wraps around.
     """
     factor = 0
-    for _, scale in (*a.terms, *b.terms):
+    for scale in (*a.terms.values(), *b.terms.values()):
         factor |= scale
     factor &= -factor
     distance = (b.offset - a.offset) % factor

@@ -25,7 +25,7 @@ def linear_location(pointer: Value, layout: DataLayout) -> Location:
     location = locate(pointer, layout)
     offset = location.offset
     terms: dict[Value, int] = {}
-    work = list(location.terms)
+    work = list(location.terms.items())
     for _ in range(MAX_STEPS):
         if not work:
             break
@@ -41,11 +41,9 @@ def linear_location(pointer: Value, layout: DataLayout) -> Location:
                 work.append((part, scale * factor))
     for index, scale in work:
         terms[index] = terms.get(index, 0) + scale
-    kept = ((index, to_signed(scale, ADDRESS_BITS)) for index, scale in terms.items())
+    kept = {index: to_signed(scale, ADDRESS_BITS) for index, scale in terms.items()}
     return Location(
-        location.base,
-        to_signed(offset, ADDRESS_BITS),
-        tuple(sorted(((i, s) for i, s in kept if s), key=lambda term: id(term[0]))),
+        location.base, to_signed(offset, ADDRESS_BITS), {i: scale for i, scale in kept.items() if scale}
     )
 
 

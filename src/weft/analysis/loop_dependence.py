@@ -15,7 +15,7 @@ write, atomics.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
@@ -70,9 +70,9 @@ class _Access:
     size: int
     offset: int
     per_iteration: int
-    fixed: tuple[tuple[Value, int], ...]
+    fixed: Mapping[Value, int]
     spread: tuple[int, int] | None
-    alike: tuple[tuple[Value, int], ...] | None
+    alike: Mapping[Value, int] | None
 
 
 def loop_dependences(
@@ -145,14 +145,14 @@ def _access(
     inside = set(loop.blocks)
     known = not _changes(location.base, inside)
     per_iteration = low = high = 0
-    fixed: list[tuple[Value, int]] = []
-    for value, scale in location.terms:
+    fixed: dict[Value, int] = {}
+    for value, scale in location.terms.items():
         counter = _counting(value, loop, counters)
         if counter is not None:
             per_iteration += scale * counter.step
-            fixed.append((value, scale))
+            fixed[value] = scale
         elif not _changes(value, inside):
-            fixed.append((value, scale))
+            fixed[value] = scale
         elif (interval := ranges.at(value, instruction.block)) is not None:
             ends = sorted((scale * interval[0], scale * interval[1]))
             low, high = low + ends[0], high + ends[1]
@@ -160,11 +160,9 @@ def _access(
             known = False
     size = layout.store_size(type)
     spread = (low, high) if known else None
-    is_alike = all(map(agreement.is_alike, (location.base, *(value for value, _ in location.terms))))
-    alike = tuple(location.terms) if is_alike else None
-    return _Access(
-        instruction, location.base, size, location.offset, per_iteration, tuple(fixed), spread, alike
-    )
+    is_alike = all(map(agreement.is_alike, (location.base, *location.terms)))
+    alike = location.terms if is_alike else None
+    return _Access(instruction, location.base, size, location.offset, per_iteration, fixed, spread, alike)
 
 
 def _counting(value: Value, loop: CountedLoop, counters: list[Counter]) -> Counter | None:

@@ -117,7 +117,7 @@ def _nearness(accesses: list[tuple[Location, int]], parallel: ParallelLoop) -> i
         if isinstance(location.base, Instruction) and location.base.op == "alloca":
             continue
         step, others = 0, False
-        for value, scale in location.terms:
+        for value, scale in location.terms.items():
             source = value.operands[0] if isinstance(value, Instruction) and value.op == "zext" else value
             if isinstance(source, Instruction) and source in counters:
                 step += scale * counters[source]

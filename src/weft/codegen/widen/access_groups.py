@@ -12,6 +12,7 @@ two barriers are a race, which no program may have.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import gcd
 
@@ -110,7 +111,7 @@ class _Open:
 
     group: AccessGroup
     base: Value
-    terms: tuple[tuple[Value, int], ...]
+    terms: Mapping[Value, int]
     writes: list[tuple[Value, int]] = field(default_factory=list)
 
     def has_place_for(self, offset: int, size: int) -> bool:

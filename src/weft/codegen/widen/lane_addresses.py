@@ -62,12 +62,12 @@ def lane_numbers(w: Widening, access: Instruction, moved: int = 0) -> LaneNumber
     if w.divergence.element_bytes(pointer) is not None or not _is_one_address(w, location.base):
         return None
     location = replace(location, offset=location.offset + moved)
-    unit = gcd(MAX_UNIT, location.offset, *(scale for _, scale in location.terms))
+    unit = gcd(MAX_UNIT, location.offset, *location.terms.values())
     if not (_is_small(w, location.base) or _fits(w, location, unit, access.block)):
         return None
     same: Value = ConstInt(I32, location.offset // unit)
     own: Value | None = None
-    for index, scale in location.terms:
+    for index, scale in location.terms.items():
         number, factor = _as_i32(w, index), ConstInt(I32, scale // unit)
         if w.is_uniform(index):
             same = w.builder.binary("add", _times(w, number, factor), same)
@@ -98,7 +98,7 @@ def _fits(w: Widening, location: Location, unit: int, block: BasicBlock | None) 
     """Whether ranges prove that the sum is a 32-bit number."""
     low = high = location.offset // unit
     ranges = w.divergence.engine.ranges
-    for index, scale in location.terms:
+    for index, scale in location.terms.items():
         assert isinstance(index.type, IntType)
         known = ranges.at(index, block) if ranges is not None else None
         if known is None:

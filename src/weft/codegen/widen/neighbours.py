@@ -59,7 +59,7 @@ def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
     layout, type = parse_datalayout(w.module.datalayout), accessed_type(access)
     size = layout.store_size(type)
     location = w.addresses.location(access.operands[-1])
-    varying = [index for index, _ in location.terms if not w.is_uniform(index)]
+    varying = [index for index in location.terms if not w.is_uniform(index)]
     if layout.bit_size(type) != 8 * size or not _from_thread_numbers(w, varying):
         return None
     if all(SYMBOLIC in w.divergence.shape(index).strides for index in varying):
