@@ -49,7 +49,7 @@ def function(text: str, polling: bool) -> Callable[[int, int], int]:
         assert len(loop_forest(cfg_of(module.functions["count"]).cfg).loops) == 2
         verify(module)
     code = load_object(
-        emit_object(write_module(module, plain=True), TargetSpec.host()), ["count"], interrupt_symbols()
+        emit_object(write_module(module, plain=True), TargetSpec.chosen()), ["count"], interrupt_symbols()
     )
     code.keep_forever()
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
