@@ -3,8 +3,10 @@
 import ctypes
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
+from weft import cuda
 from weft.graph.loops import loop_forest
 from weft.ir.cfg_view import cfg_of
 from weft.ir.polls import POLL
@@ -130,3 +132,24 @@ def test_loops_that_end_soon_do_not_poll(outer: str, inner: str, count: int) -> 
     verify(module)
     assert sum(i.callee_name == POLL for i in nest.instructions()) == count
     assert not any(a.startswith(("willreturn", "memory(")) for a in nest.attributes) or not count
+
+
+@pytest.mark.parametrize(("rounds", "polls"), [("once", False), ("again", True)])
+def test_rounds_poll_where_a_work_group_comes_back_to_a_barrier(rounds, polls):
+    def once(out):
+        tile = cuda.shared.array(32, dtype=np.int64)
+        tile[cuda.threadIdx.x] = cuda.threadIdx.x
+        cuda.syncthreads()
+        out[cuda.threadIdx.x] = tile[31 - cuda.threadIdx.x]
+
+    def again(out):
+        tile = cuda.shared.array(32, dtype=np.int64)
+        while out[0] < 100:
+            tile[cuda.threadIdx.x] = out[cuda.threadIdx.x] + 1
+            cuda.syncthreads()
+            out[cuda.threadIdx.x] = tile[31 - cuda.threadIdx.x]
+            cuda.syncthreads()
+
+    compiled = cuda.jit({"once": once, "again": again}[rounds]).compile("void(int64[::1])")
+    entry = compiled.lowered().text.rpartition("define i32 @")[2].partition("\n}")[0]
+    assert ("@weft_poll" in entry) == polls

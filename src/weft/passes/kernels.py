@@ -10,7 +10,6 @@ from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.obstacles import clear_obstacles
 from weft.codegen.remarks import remark_rows, remark_vectorization
 from weft.codegen.stack import lanes_with_room, require_room
-from weft.codegen.warp_continuations import WarpContinuations
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.remarks import RemarkKind
@@ -33,7 +32,7 @@ from weft.transform.guard_splitting import split_guards
 from weft.transform.known_block import know_block
 from weft.transform.lock_step import run_in_lock_step
 from weft.transform.merge_groups import merge_groups
-from weft.transform.polls import insert_polls
+from weft.transform.polls import insert_polls, insert_polls_in_rounds
 from weft.transform.work_items import lower_work_items
 
 
@@ -157,9 +156,10 @@ def _build_entry(unit: KernelUnit) -> None:
 
 
 def _insert_polls(unit: KernelUnit) -> bool:
-    # Where rows or lane groups are all there is in the entry, the pool polls between runs of them.
-    rounds = isinstance(unit.program, (GroupContinuations, WarpContinuations))
-    insert_polls(unit.module, [f for f in unit.module.definitions() if rounds or f.name != unit.entry])
+    entry = unit.module.functions[unit.entry]
+    insert_polls(unit.module, [f for f in unit.module.definitions() if f is not entry])
+    if unit.done.comes_back:
+        insert_polls_in_rounds(unit.module, entry)
     # The interpreter, which Python interrupts, runs the program before.
     return False
 

@@ -41,6 +41,19 @@ def insert_polls(module: Module, functions: Iterable[Function]) -> int:
     return sum(_insert(module, function, function.name in called) for function in functions)
 
 
+def insert_polls_in_rounds(module: Module, entry: Function) -> int:
+    """Insert polls into the loops of an entry point that count nothing: the rounds of a kernel with barriers.
+
+    Its other loops are over the threads of a work-group, or over groups, between which the pool looks.
+    """
+    view = cfg_of(entry)
+    rounds = [x for x in loop_forest(view.cfg).loops if not isinstance(counted_loop(view, x), CountedLoop)]
+    latches = [view.blocks[latch] for loop in rounds for latch in loop.latches]
+    for latch in latches:
+        insert_poll(module, latch.instructions[latch.first_insertion])
+    return len(latches)
+
+
 def _insert(module: Module, function: Function, called: bool) -> int:
     view = cfg_of(function)
     polled: list[BasicBlock] = []
