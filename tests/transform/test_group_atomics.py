@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from weft import cuda
-from weft.ir.layout import parse_datalayout
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
@@ -15,7 +14,7 @@ SHARED = "ptr addrspace(3)"
 
 def transformed(body: str, result: str = "i32") -> str:
     module = read_module(f"define {result} @f(ptr %g, {SHARED} %s, i32 %v, float %x) {{\nentry:\n{body}\n}}")
-    make_group_atomics_plain(module.functions["f"], parse_datalayout(module.datalayout))
+    make_group_atomics_plain(module.functions["f"])
     verify(module)
     return write_module(module)
 

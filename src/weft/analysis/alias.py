@@ -64,7 +64,7 @@ def locate(pointer: Value, layout: DataLayout) -> Location:
         if not isinstance(pointer, (Instruction, ConstExpr)):
             break
         if pointer.op == "getelementptr" and not pointer.type.is_vector:
-            address = decompose(pointer.operands, pointer.attrs["source_type"], layout)  # type: ignore[arg-type]
+            address = decompose(pointer.operands, pointer.source_type, layout)
             offset += address.offset
             for index, scale in zip(address.indices, address.scales, strict=True):
                 terms[index] = terms.get(index, 0) + scale
@@ -162,11 +162,8 @@ class AliasAnalysis:
 
     def may_touch(self, access: Instruction, pointer: Value, size: int) -> bool:
         """Whether a load, store or atomic may touch one of `size` bytes at `pointer`."""
-        own = access.operands[1 if access.op == "store" else 0]
-        type = access.operands[0].type if access.op == "store" else access.type
-        if access.op == "cmpxchg":
-            type = access.operands[2].type
-        return self.alias(own, self._layout.store_size(type), pointer, size) is not Alias.NO
+        own_size = self._layout.store_size(access.accessed_type)
+        return self.alias(access.pointer, own_size, pointer, size) is not Alias.NO
 
     def alias(self, a: Value, a_bytes: int, b: Value, b_bytes: int) -> Alias:
         """How accesses through two pointers are related."""

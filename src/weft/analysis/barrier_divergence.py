@@ -144,7 +144,7 @@ def _parts_first_thread(group: Divergence, branch: Instruction) -> bool:
     condition = branch.operands[0]
     if not isinstance(condition, Instruction) or condition.op != "icmp":
         return False
-    if condition.attrs["predicate"] not in ("eq", "ne"):
+    if condition.predicate not in ("eq", "ne"):
         return False
     bits = group.engine.bits(condition.operands[0])
     one, other = (group.shape(operand) for operand in condition.operands)

@@ -95,7 +95,7 @@ def _of_condition(condition: Value) -> float:
         return _of_condition(condition.operands[0]) * _of_condition(condition.operands[1])
     if condition.op not in ("icmp", "fcmp"):
         return 0.5
-    predicate = condition.attrs["predicate"]
+    predicate = condition.predicate
     other = condition.operands[1]
     if condition.operands[0].type.is_pointer and predicate in ("eq", "ne"):
         return 0.4 if predicate == "eq" else 0.6

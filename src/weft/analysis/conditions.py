@@ -137,7 +137,7 @@ class Conditions:
         if value.op == "icmp":
             left, right = value.operands
             if isinstance(left.type, IntType):
-                predicate = value.attrs["predicate"] if holds else INVERTED[value.attrs["predicate"]]
+                predicate = value.predicate if holds else INVERTED[value.predicate]
                 self._add(left, edge, predicate, right)
                 self._add(right, edge, SWAPPED[predicate], left)
         elif value.op == "xor" and value.operands[1] == TRUE:

@@ -142,7 +142,7 @@ def _test(
     condition = branch.operands[0]
     if not isinstance(condition, Instruction) or condition.op != "icmp":
         return None
-    predicate: str = condition.attrs["predicate"]
+    predicate: str = condition.predicate
     if branch.blocks[0] is exit_block:
         predicate = INVERTED[predicate]
     for tested, bound, swapped in (

@@ -146,8 +146,8 @@ class Causes:
         return f"line {line}" if line else self.words.describe(terminator)
 
     def _load_causes(self, load: Instruction) -> Iterator[Cause]:
-        pointer = load.operands[0]
-        if self.divergence.is_ordered_access(load):
+        pointer = load.pointer
+        if load.is_ordered:
             kind = "volatile" if load.attrs.get("volatile") else "atomic"
             yield Cause(load, f"is loaded by {kind} access, which may see other threads' stores", None)
         for site in self.engine.leads_to_stack(pointer) & self.engine.varying_objects:

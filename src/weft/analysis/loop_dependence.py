@@ -115,7 +115,7 @@ def loop_dependences(
         if a.instruction.op == "store" and (found := _dependence(a, b)) is not None:
             if found.certain and not all(agreement.runs_in_each(i) for i in (found.write, found.other)):
                 found = replace(found, certain=False, distance=None)
-            is_same = a is b and a.alike is not None and agreement.is_alike(a.instruction.operands[0])
+            is_same = a is b and a.alike is not None and agreement.is_alike(a.instruction.stored_value)
             yield replace(found, harmless=True) if is_same else found
 
 
@@ -139,9 +139,7 @@ def _access(
     layout: DataLayout,
     agreement: LoopAgreement,
 ) -> _Access:
-    is_store = instruction.op == "store"
-    type = instruction.operands[0].type if is_store else instruction.type
-    location = linear_location(instruction.operands[1 if is_store else 0], layout)
+    location = linear_location(instruction.pointer, layout)
     inside = set(loop.blocks)
     known = not _changes(location.base, inside)
     per_iteration = low = high = 0
@@ -158,7 +156,7 @@ def _access(
             low, high = low + ends[0], high + ends[1]
         else:
             known = False
-    size = layout.store_size(type)
+    size = layout.store_size(instruction.accessed_type)
     spread = (low, high) if known else None
     is_alike = all(map(agreement.is_alike, (location.base, *location.terms)))
     alike = location.terms if is_alike else None

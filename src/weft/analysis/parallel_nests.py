@@ -65,7 +65,7 @@ def parallel_nest(
         return None
     innermost = min(chain, key=lambda other: len(other.blocks))
     accesses = [
-        (linear_location(i.operands[1 if i.op == "store" else 0], layout), _size(i, layout))
+        (linear_location(i.pointer, layout), layout.store_size(i.accessed_type))
         for block in innermost.blocks
         for i in view.blocks[block].instructions
         if i.op in ("load", "store")
@@ -102,10 +102,6 @@ def _counts_on(outer: ParallelLoop, inner: ParallelLoop) -> bool:
 def _is_promised(view: CFGView, loop: Loop) -> bool:
     blocks = tuple(view.blocks[b] for b in loop.blocks)
     return loop_promises(view.blocks[loop.latches[0]], blocks).parallel
-
-
-def _size(access: Instruction, layout: DataLayout) -> int:
-    return layout.store_size(access.operands[0].type if access.op == "store" else access.type)
 
 
 def _nearness(accesses: list[tuple[Location, int]], parallel: ParallelLoop) -> int:

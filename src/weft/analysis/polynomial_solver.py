@@ -23,7 +23,7 @@ from weft.analysis.shapes import ACTIVE
 from weft.analysis.sources import Origin, Source
 from weft.analysis.wrapping import no_wrap
 from weft.ir import ConstInt, ConstNull, Instruction, Value
-from weft.ir.layout import DataLayout, parse_datalayout
+from weft.ir.layout import DataLayout
 from weft.ir.types import IntType, PointerType, Type
 
 State = Polynomial | None
@@ -81,8 +81,7 @@ class PolynomialSolver:
         self.graph = graph
         self.domain = domain
         self._ranges = ranges
-        module = graph.gated.function.module
-        self._layout = parse_datalayout(module.datalayout if module is not None else "")
+        self._layout = graph.gated.function.layout
         self._given: dict[Use, Polynomial] = dict(initial.items()) if initial else {}
         self._cache: dict[tuple[Rule, tuple[Polynomial, ...]], Polynomial] = {}
         self._rules: dict[tuple[object, ...], Rule] = {}
@@ -199,7 +198,7 @@ class PolynomialSolver:
         scales: tuple[int, ...] = ()
         offset = 0
         if op == "getelementptr" and bits:
-            address = decompose(variable.operands, variable.attrs["source_type"], self._layout)
+            address = decompose(variable.operands, variable.source_type, self._layout)
             seen = dict(zip(variable.operands, operands, strict=False))
             operands = (seen[variable.operands[0]], *(seen[index] for index in address.indices))
             scales, offset = address.scales, address.offset

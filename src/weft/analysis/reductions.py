@@ -209,7 +209,7 @@ def _extremum(select: Instruction, chain: Collection[Value]) -> set[Combination]
     compare = _compare_in(condition, chain)
     if compare is None or set(compare.operands) != {a, b} or (a in chain) == (b in chain):
         return None
-    predicate: str = compare.attrs["predicate"]
+    predicate: str = compare.predicate
     is_float = isinstance(a.type, FloatType)
     smaller = predicate[1] == "l"
     if predicate[1] not in "lg" or len(predicate) != 3:

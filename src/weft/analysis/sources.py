@@ -87,8 +87,7 @@ def source_of(instruction: Instruction) -> Source:
         # A place of its own for each thread.
         return THREAD
     if op == "load":
-        ordered = instruction.attrs.get("ordering") or instruction.attrs.get("volatile")
-        return THREAD if ordered else OPERANDS
+        return THREAD if instruction.is_ordered else OPERANDS
     if may_write(instruction):
         # Atomic operations: each thread sees what those before it left.
         return THREAD

@@ -115,11 +115,11 @@ class StackObjects:
             self._note_use(user)
 
     def _note_use(self, user: Instruction) -> None:
-        if user.op == "load" and not _is_ordered(user):
-            self._note_access(user, user.operands[0])
-        elif user.op == "store" and not _is_ordered(user):
-            self._note_access(user, user.operands[1])
-            self.escaped |= self.of(user.operands[0])
+        if user.op == "load" and not user.is_ordered:
+            self._note_access(user, user.pointer)
+        elif user.op == "store" and not user.is_ordered:
+            self._note_access(user, user.pointer)
+            self.escaped |= self.of(user.stored_value)
         elif user.op == "call" and is_block_write(user):
             for argument in user.args:
                 self._note_access(user, argument)
@@ -208,8 +208,3 @@ class StackObjects:
                 states[block] = states[self._dominators.idom[block]]
         known = self._states[site] = (states, changing)
         return known
-
-
-def _is_ordered(access: Instruction) -> bool:
-    """Whether a load or store is atomic or volatile."""
-    return bool(access.attrs.get("ordering") or access.attrs.get("volatile"))

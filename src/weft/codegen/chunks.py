@@ -19,7 +19,6 @@ from weft.analysis.reductions import Reduction
 from weft.codegen.combine import combine_lanes, neutral_element
 from weft.codegen.loops import counted_loop
 from weft.ir import Argument, Builder, ConstInt, ConstSplat, Function, Module, Value
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import I32, I64, PTR, VOID, FunctionType, VectorType
 from weft.transform.outline_loop import OutlinedLoop, cell_type
 
@@ -54,7 +53,7 @@ class _Cells:
     @classmethod
     def of(cls, builder: Builder, reduction: Reduction, width: int, module: Module) -> _Cells:
         type = VectorType(cell_type(reduction), width)
-        align = parse_datalayout(module.datalayout).align(type)
+        align = module.layout.align(type)
         cells = cls(type, align, builder.alloca(type, align=align), builder.alloca(type, align=align))
         neutral = neutral_element(reduction, cell_type(reduction))
         builder.store(ConstSplat(type, neutral), cells.whole, align=align)

@@ -12,11 +12,9 @@ from collections.abc import Callable
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.shapes import Shape, domain_named
-from weft.codegen.widen.accesses import accessed_type, is_plain
 from weft.graph.loops import loop_forest
 from weft.ir import Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
-from weft.ir.layout import parse_datalayout
 from weft.machine.costs import memory_cost
 from weft.machine.targets import Isa
 from weft.transform.merge_groups import GroupMerge, find_merge
@@ -50,7 +48,7 @@ def choose_dimension(kernel: Function, along: Along, width: int, isa: Isa) -> in
         return 0
     if not positions[0].is_used and len(choices) == 1:
         return choices[0]
-    if all(_form(along(0), access) != "gather" for access in filter(is_plain, kernel.instructions())):
+    if all(_form(along(0), i) != "gather" for i in kernel.instructions() if i.is_plain_access):
         return 0
     return min((0, *choices), key=lambda d: memory_cycles(along(d), width, isa))
 
@@ -63,13 +61,11 @@ def memory_cycles(divergence: Divergence, width: int, isa: Isa) -> float:
     """Cycles of the memory operations of a lane group."""
     view = cfg_of(divergence.function)
     loops = loop_forest(view.cfg)
-    module = divergence.function.module
-    assert module is not None
-    layout = parse_datalayout(module.datalayout)
+    layout = divergence.function.layout
     total = 0.0
     for number, block in enumerate(view.blocks):
         weight = LOOP_WEIGHT ** loops.depth(number)
-        for access in filter(is_plain, block.instructions):
-            bits = 8 * layout.size(accessed_type(access))
+        for access in (i for i in block.instructions if i.is_plain_access):
+            bits = 8 * layout.size(access.accessed_type)
             total += weight * memory_cost(access.op, _form(divergence, access), bits, width, isa).cycles
     return total

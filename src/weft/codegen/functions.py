@@ -31,7 +31,6 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.simd_calls import SimdFunction
 from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
-from weft.ir.layout import parse_datalayout
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
 from weft.switches import ALL_ON, Switches
@@ -185,7 +184,7 @@ class FunctionVectorizer:
 
     def _shapes(self, function: Function, signature: SimdSignature) -> dict[Value, Shape]:
         domain = domain_named("product", self.lanes.extents)
-        operands = Operands(domain, parse_datalayout(self.module.datalayout))
+        operands = Operands(domain, self.module.layout)
         shapes: dict[Value, Shape] = {}
         for argument, step in zip(function.args, signature.steps, strict=True):
             bits = operands.bits(argument.type)

@@ -13,13 +13,12 @@ from weft.analysis.parallel_nests import NEAR
 from weft.graph.loops import loop_forest
 from weft.ir import Function, Instruction
 from weft.ir.cfg_view import cfg_of
-from weft.ir.layout import DataLayout, parse_datalayout
+from weft.ir.layout import DataLayout
 
 
 def prefers_inner_loops(function: Function, divergence: Divergence) -> bool:
     """Whether most accesses of the uniform innermost loops of `function` are far apart from lane to lane."""
-    assert function.module is not None
-    layout = parse_datalayout(function.module.datalayout)
+    layout = function.layout
     view = cfg_of(function)
     far = near = 0
     for loop in loop_forest(view.cfg).loops:
@@ -35,13 +34,11 @@ def prefers_inner_loops(function: Function, divergence: Divergence) -> bool:
 
 def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:
     """Whether an access is one to an object of the iteration itself: of these lanes have theirs side by side."""
-    base = locate(access.operands[1 if access.op == "store" else 0], layout).base
+    base = locate(access.pointer, layout).base
     return isinstance(base, Instruction) and base.op == "alloca"
 
 
 def _is_near(access: Instruction, divergence: Divergence, layout: DataLayout) -> bool:
     """Whether lanes access one element, or elements next to each other."""
-    is_store = access.op == "store"
-    type = access.operands[0].type if is_store else access.type
-    shape = divergence.shape(access.operands[1 if is_store else 0])
-    return all(isinstance(s, int) and abs(s) <= NEAR * layout.size(type) for s in shape.strides or (None,))
+    shape, size = divergence.shape(access.pointer), layout.size(access.accessed_type)
+    return all(isinstance(s, int) and abs(s) <= NEAR * size for s in shape.strides or (None,))

@@ -20,7 +20,6 @@ from weft.graph.loops import loop_forest
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
-from weft.ir.layout import parse_datalayout
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
 
@@ -83,7 +82,7 @@ def _parallel_again(module: Module, function: Function, outer: ParallelLoop) -> 
     """The outer loop as it is now. That it is parallel has been found, or promised, before."""
     view = cfg_of(function)
     loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is outer.loop.header)
-    layout = parse_datalayout(module.datalayout)
+    layout = module.layout
     found = parallel_loop(function, view, loop, layout, promised=True, reassociate=True)
     assert isinstance(found, ParallelLoop), found.message
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstInt, Module
-from weft.ir.layout import parse_datalayout
 from weft.ir.locations import span_of
 
 ENTRY_ATTRIBUTES = ("nounwind", '"stackrealign"')
@@ -26,14 +25,14 @@ def require_room(module: Module) -> int:
     UnsupportedError
         They are more than a thread may have.
     """
-    layout = parse_datalayout(module.datalayout)
+    layout = module.layout
     total = 0
     for function in module.definitions():
         for instruction in function.instructions():
             if instruction.op != "alloca":
                 continue
             count = instruction.operands[0]
-            size = layout.size(instruction.attrs["allocated_type"])
+            size = layout.size(instruction.allocated_type)
             total += size * (count.value if isinstance(count, ConstInt) else 1)
             if total > MAX_THREAD_BYTES:
                 raise UnsupportedError(

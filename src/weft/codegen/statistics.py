@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from weft.analysis.divergence import Divergence
-from weft.codegen.widen.accesses import is_plain
 from weft.ir import TRUE, BasicBlock, Function
 
 
@@ -54,7 +53,7 @@ def memory_statistics(function: Function, divergence: Divergence) -> MemoryStati
                     statistics.uniform_objects += 1
                 else:
                     statistics.varying_objects += 1
-            elif is_plain(instruction):
+            elif instruction.is_plain_access:
                 (statistics.loads if instruction.op == "load" else statistics.stores)[mask] += 1
                 statistics.forms[divergence.access_form(instruction).form.value] += 1
     return statistics

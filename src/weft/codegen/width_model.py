@@ -6,11 +6,9 @@ from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.liveness import liveness
-from weft.codegen.widen.accesses import accessed_type, is_plain
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
 from weft.ir import Instruction, Value
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import I1, VOID
 from weft.machine.costs import instruction_cost, memory_cost
 from weft.machine.targets import Isa
@@ -53,9 +51,7 @@ class WidthModel:
         self._isa = isa
         self._probability = BranchProbability.of(divergence.function)
         self._view, self._loops = self._probability.view, self._probability.loops
-        module = divergence.function.module
-        assert module is not None
-        self._layout = parse_datalayout(module.datalayout)
+        self._layout = divergence.function.layout
         self._live = liveness(divergence.function)
         self._order = reverse_postorder(self._view.cfg.succs)
         self._latency = {loop: self._recurrence(loop) for loop in self._loops.loops}
@@ -66,7 +62,7 @@ class WidthModel:
         for number, block in enumerate(self._view.blocks):
             weight = LOOP_WEIGHT ** self._loops.depth(number)
             for instruction in block.instructions:
-                type = accessed_type(instruction) if is_plain(instruction) else instruction.type
+                type = instruction.accessed_type if instruction.is_plain_access else instruction.type
                 if type in (VOID, I1) or instruction.is_phi or not self._is_vector(instruction):
                     continue
                 bits = 8 * self._layout.size(type)
@@ -96,7 +92,7 @@ class WidthModel:
 
     def _is_vector(self, instruction: Instruction) -> bool:
         """Whether the instruction is done for each thread."""
-        if is_plain(instruction):
+        if instruction.is_plain_access:
             return self._divergence.access_form(instruction).form is not Form.UNIFORM
         if instruction.type.is_void:
             return not instruction.is_terminator

@@ -126,8 +126,7 @@ def decode_atomicrmw(decoder: Decoder, i: Instruction) -> Compute:
         raise UnsupportedError(f"the interpreter has no atomicrmw {rmw} of {type}", span_of(i))
     part = leaf(type, decoder.layout)
     pointer_slot, value_slot = map(decoder.slot, i.operands)
-    size = part.size
-    align = i.attrs.get("align") or size
+    size, align = part.size, i.alignment
     result_is_used = bool(i.users)
     nothing = filled(type, POISON)
 
@@ -185,11 +184,10 @@ def _in_place(part: Leaf, rmw: str, target: MemoryObject, offsets: Array, values
 
 def decode_cmpxchg(decoder: Decoder, i: Instruction) -> Compute:
     """``{old, old == expected}``; memory gets the new value where they were equal."""
-    type = i.operands[1].type
+    type = i.accessed_type
     part = leaf(type, decoder.layout)
     pointer_slot, expected_slot, new_slot = map(decoder.slot, i.operands)
-    size = part.size
-    align = i.attrs.get("align") or size
+    size, align = part.size, i.alignment
     nothing = filled(i.type, POISON)
 
     def compute(frame: Frame) -> LaneValue:

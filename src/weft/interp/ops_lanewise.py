@@ -150,7 +150,7 @@ def decode_fneg(decoder: Decoder, i: Instruction) -> Compute:
 def decode_icmp(decoder: Decoder, i: Instruction) -> Compute:
     """``icmp``."""
     bits = integer_bits(i)
-    kernel = integers.compare(i.attrs["predicate"], bits)
+    kernel = integers.compare(i.predicate, bits)
     same_sign = "samesign" in i.flags
     w = integers.width(bits)
     a_slot, b_slot = decoder.slot(i.operands[0]), decoder.slot(i.operands[1])
@@ -170,7 +170,7 @@ def decode_fcmp(decoder: Decoder, i: Instruction) -> Compute:
     """``fcmp``."""
     scalar = i.operands[0].type.scalar
     assert isinstance(scalar, FloatType)
-    kernel = floats.compare(i.attrs["predicate"], scalar)
+    kernel = floats.compare(i.predicate, scalar)
     excluded = floats.fast_math_poison(scalar, i.flags)
     a_slot, b_slot = decoder.slot(i.operands[0]), decoder.slot(i.operands[1])
 

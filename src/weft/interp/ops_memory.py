@@ -37,16 +37,11 @@ MAX_LOCAL_BYTES = 1 << 23
 """The largest stack object of a thread."""
 
 
-def alignment(decoder: Decoder, i: Instruction, type: Type) -> int:
-    """The alignment an access promises: what it says, else the ABI's."""
-    return i.attrs.get("align") or decoder.layout.align(type)
-
-
 def decode_load(decoder: Decoder, i: Instruction) -> Compute:
     """``load``: a gather of the active lanes; ⊤ from memory nobody has written (Moll, §4.9.1)."""
     pointer_slot = decoder.slot(i.operands[0])
     type = i.type
-    size, align = decoder.layout.store_size(type), alignment(decoder, i, type)
+    size, align = decoder.layout.store_size(type), i.alignment
     parts = leaves(type, decoder.layout)
     nothing = filled(type, POISON)
 
@@ -110,7 +105,7 @@ def decode_store(decoder: Decoder, i: Instruction) -> Compute:
     """``store``: a scatter of the active lanes; of several to one address the highest lane stays."""
     value_slot, pointer_slot = map(decoder.slot, i.operands)
     type = i.operands[0].type
-    size, align = decoder.layout.store_size(type), alignment(decoder, i, type)
+    size, align = decoder.layout.store_size(type), i.alignment
     parts = leaves(type, decoder.layout)
 
     def compute(frame: Frame) -> None:
@@ -166,7 +161,7 @@ def write_leaf(frame: Frame, part: Leaf, offset: int, reached: access.Access, va
 
 def decode_alloca(decoder: Decoder, i: Instruction) -> Compute:
     """A new object for each thread; it ends with the function call."""
-    allocated: Type = i.attrs["allocated_type"]
+    allocated: Type = i.allocated_type
     size = decoder.layout.size(allocated)
     align = i.attrs.get("align") or decoder.layout.align(allocated)
     count_slot = decoder.slot(i.operands[0])
@@ -200,7 +195,7 @@ def decode_gep(decoder: Decoder, i: Instruction) -> Compute:
     is_vector = i.type.is_vector
     constant = 0
     terms: list[tuple[int, int, int]] = []
-    current: Type = i.attrs["source_type"]
+    current: Type = i.source_type
     for position, index in enumerate(i.operands[1:]):
         if position and isinstance(current, StructType):
             assert isinstance(index, ConstInt) and current.fields is not None, "a struct index is a constant"

@@ -11,7 +11,7 @@ from weft.interp.lanes import LaneValue
 from weft.interp.memory import Memory
 from weft.ir.constants import ConstExpr
 from weft.ir.function import Function, GlobalVariable, Module
-from weft.ir.layout import DataLayout, parse_datalayout
+from weft.ir.layout import DataLayout
 
 _FIRST_CODE_ADDRESS = 1 << 60
 _CODE_STEP = 16
@@ -24,7 +24,7 @@ class Program:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.layout: DataLayout = parse_datalayout(module.datalayout)
+        self.layout: DataLayout = module.layout
         self._codes: dict[Function, Code] = {}
 
     def code(self, function: Function) -> Code:

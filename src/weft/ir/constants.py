@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.ir.types import FLOAT_BITS, FloatType, IntType, PointerType, Type, VectorType
 from weft.ir.values import Value
@@ -161,13 +161,18 @@ class ConstExpr(Constant):
         type: Type,
         operands: Sequence[Value],
         flags: tuple[str, ...] = (),
-        attrs: Mapping[str, object] | None = None,
+        attrs: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(type)
         self.op = op
         self.operands = tuple(operands)
         self.flags = flags
-        self.attrs = dict(attrs or {})
+        self.attrs: dict[str, Any] = dict(attrs or {})
+
+    @property
+    def source_type(self) -> Type:
+        """The type that the indices of a ``getelementptr`` step through."""
+        return self.attrs["source_type"]
 
     def _key(self) -> tuple[object, ...]:
         return (self.op, self.operands, self.flags, tuple(sorted((k, str(v)) for k, v in self.attrs.items())))

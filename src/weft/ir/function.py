@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from weft.ir.block import BasicBlock
 from weft.ir.constants import Constant, Poison
 from weft.ir.instruction import Instruction
+from weft.ir.layout import DataLayout, parse_datalayout
 from weft.ir.metadata import MDNode, Metadata
 from weft.ir.types import FunctionType, StructType, Type, pointer
 from weft.ir.values import Argument, Value
@@ -122,6 +123,11 @@ class Function(GlobalValue):
     def entry(self) -> BasicBlock:
         return self.blocks[0]
 
+    @property
+    def layout(self) -> DataLayout:
+        """The layout of the module it is in; that of x86-64 outside of one."""
+        return parse_datalayout(self.module.datalayout if self.module is not None else "")
+
     def instructions(self) -> Iterator[Instruction]:
         """Every instruction in block order."""
         for block in self.blocks:
@@ -211,6 +217,19 @@ class Module:
         function = Function(name, fn_type)
         function.attributes = attributes
         return self.add_function(function)
+
+    @property
+    def layout(self) -> DataLayout:
+        """Sizes and offsets of types by the module's data layout, which is parsed once for each text."""
+        return parse_datalayout(self.datalayout)
+
+    def unused_name(self, base: str) -> str:
+        """`base`, or with a number behind it if a function, global or alias has that name."""
+        name, number = base, 1
+        while name in self.functions or name in self.globals or name in self.aliases:
+            number += 1
+            name = f"{base}.{number}"
+        return name
 
     def definitions(self) -> Iterator[Function]:
         return (f for f in self.functions.values() if f.blocks)

@@ -175,6 +175,58 @@ class Instruction(Value):
         raise KeyError(block)
 
     @property
+    def pointer(self) -> Value:
+        """The address that a load, store or atomic operation accesses."""
+        return self.operands[1 if self.op == "store" else 0]
+
+    @property
+    def stored_value(self) -> Value:
+        """What a store writes."""
+        return self.operands[0]
+
+    @property
+    def accessed_type(self) -> Type:
+        """The type in memory of what a load, store or atomic operation accesses."""
+        if self.op == "load":
+            return self.type
+        return self.operands[0 if self.op == "store" else 1].type
+
+    @property
+    def alignment(self) -> int:
+        """The alignment of a memory access: what it says, else that of its type; an atomic operation's size."""
+        align: int = self.attrs.get("align", 0)
+        if align:
+            return align
+        layout = self.function.layout
+        is_atomic = self.op in ("atomicrmw", "cmpxchg")
+        return (layout.store_size if is_atomic else layout.align)(self.accessed_type)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether an access is atomic or volatile."""
+        return bool(self.attrs.get("ordering") or self.attrs.get("volatile") or self.op == "cmpxchg")
+
+    @property
+    def is_plain_access(self) -> bool:
+        """Whether it is a load or store that is neither volatile nor atomic."""
+        return self.op in ("load", "store") and not self.is_ordered
+
+    @property
+    def predicate(self) -> str:
+        """The predicate of a comparison."""
+        return self.attrs["predicate"]
+
+    @property
+    def allocated_type(self) -> Type:
+        """The type of each element that an alloca allocates."""
+        return self.attrs["allocated_type"]
+
+    @property
+    def source_type(self) -> Type:
+        """The type that the indices of a getelementptr step through."""
+        return self.attrs["source_type"]
+
+    @property
     def callee(self) -> Value:
         return self.operands[-1]
 

@@ -11,7 +11,6 @@ from weft.diag.errors import UnsupportedError
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.constants import ConstZero
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import I1, IntType, VectorType
 from weft.ir.verifier import verify
 from weft.machine.targets import Isa
@@ -69,7 +68,7 @@ def _add(
 
 def _shapes(module: Module, function: Function, variant: Variant) -> dict[Value, Shape]:
     domain = domain_named("product", (variant.lanes,))
-    operands = Operands(domain, parse_datalayout(module.datalayout))
+    operands = Operands(domain, module.layout)
     shapes: dict[Value, Shape] = {}
     for argument, parameter in zip(function.args, variant.parameters, strict=True):
         bits = operands.bits(argument.type)

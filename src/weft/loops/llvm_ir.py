@@ -16,7 +16,6 @@ from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
 from weft.frontend.clang import SUFFIXES, compile_c
 from weft.ir import Function, Module
-from weft.ir.layout import parse_datalayout
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.loops.c_header import c_declaration
@@ -245,7 +244,7 @@ def _whole_function(
         function,
         [Origin(i) for i in range(len(function.args))],
     )
-    domain, layout = domain_named("product", (width,)), parse_datalayout(module.datalayout)
+    domain, layout = domain_named("product", (width,)), module.layout
     parameters = simd_parameters(function, version, origins, signature, domain, layout)
     if name is None:
         name = vector_name(isa, masked, width, parameters.named, function.name)

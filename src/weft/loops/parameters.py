@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from weft.analysis.shapes import ArgumentShape, Domain, Shape, Signature, parse_args
 from weft.diag.errors import ArgumentError
 from weft.ir import Function, GlobalVariable, Module, Value
-from weft.ir.layout import DataLayout, parse_datalayout
+from weft.ir.layout import DataLayout
 from weft.ir.types import IntType, PointerType
 from weft.ir.values import Argument
 from weft.machine.vector_abi import VectorParameter
@@ -69,7 +69,7 @@ def global_strides(module: Module, shapes: Mapping[str, str]) -> dict[GlobalVari
     ArgumentError
         There is no such variable, or it cannot have the shape.
     """
-    layout = parse_datalayout(module.datalayout)
+    layout = module.layout
     strides: dict[GlobalVariable, int] = {}
     for name, text in shapes.items():
         variable = module.globals.get(name)

@@ -11,7 +11,6 @@ from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Function, Module, Value
-from weft.ir.layout import parse_datalayout
 from weft.ir.verifier import verify
 from weft.passes.catalog import ON_LANES
 from weft.passes.declared import Pass
@@ -95,7 +94,7 @@ class FileUnit:
 
     def _shapes(self) -> dict[Value, Shape]:
         domain = domain_named("product", (self.width,))
-        layout = parse_datalayout(self.module.datalayout)
+        layout = self.module.layout
         shapes = initial_shapes(self.function, self.signature, domain, layout, {})
         if len(self.function.args) > len(WORK_ITEM_PARAMETERS):
             for argument in self.function.args[-len(WORK_ITEM_PARAMETERS) :]:

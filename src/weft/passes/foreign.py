@@ -21,9 +21,8 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import ArgumentError
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import Function, Instruction, Module, Value
+from weft.ir import Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
-from weft.ir.layout import parse_datalayout
 from weft.ir.locations import span_of
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.loop_lanes import IN_LANES
@@ -88,7 +87,7 @@ def _settle_invariants(unit: ForeignLoopUnit) -> None:
 
 def _find_loops(unit: ForeignLoopUnit) -> bool:
     module, function, which = unit.module, unit.function, unit.which
-    layout = parse_datalayout(module.datalayout)
+    layout = module.layout
     done: set[str] = set()
     while (chosen := _next_loop(function, which, done)) is not None:
         view, loop, told = chosen
@@ -102,7 +101,7 @@ def _find_loops(unit: ForeignLoopUnit) -> bool:
             message = f"the loop at {header.name} stays scalar: {found.message}"
             unit.remarks.add(RemarkKind.MISSED, message, span, found.hint, "parallel loops")
             continue
-        name = _unused(module, f"{function.name}.{header.name}")
+        name = module.unused_name(f"{function.name}.{header.name}")
         span = _span(found.loop.exiting.terminator)
         behind = f", with {len(found.reductions)} reductions" if found.reductions else ""
         mined = strip_mine(module, found, name, told.width or unit.width, unit.isa, unit.runner)
@@ -136,14 +135,6 @@ def _candidates(view: CFGView, which: str) -> Iterator[tuple[Loop, LoopPromises]
         outermost = which == "outermost" and loop.parent is None
         if name == which or outermost or (which == "annotated" and told.annotated):
             yield loop, told
-
-
-def _unused(module: Module, name: str) -> str:
-    number, found = 1, name
-    while found in module.functions:
-        number += 1
-        found = f"{name}.{number}"
-    return found
 
 
 def _span(instruction: Instruction | None):

@@ -19,7 +19,6 @@ from weft.ir import Function
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
-from weft.ir.layout import parse_datalayout
 from weft.ir.locations import span_of
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.loop_lanes import IN_LANES
@@ -76,7 +75,7 @@ def _find_loops(unit: JitUnit) -> bool:
 def _parallelize(unit: JitUnit, function: Function) -> None:
     """Turn the function's outermost loops over `prange` into jobs."""
     module, isa = unit.module, unit.isa
-    layout, promised = parse_datalayout(module.datalayout), not unit.if_legal
+    layout, promised = module.layout, not unit.if_legal
     refused: set[str] = set()
     count = 0
     while (found := _next_loop(function, refused)) is not None:

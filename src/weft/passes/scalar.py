@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Protocol
 
 from weft.ir import Function, Module
-from weft.ir.layout import parse_datalayout
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.passes.declared import Fact, Meaning, Pass
@@ -77,8 +76,7 @@ def _run_single_lane(unit: ScalarUnit) -> bool:
 
 
 def _make_group_atomics_plain(unit: ScalarUnit) -> bool:
-    layout = parse_datalayout(unit.module.datalayout)
-    return sum(make_group_atomics_plain(f, layout) for f in unit.module.definitions()) > 0
+    return sum(map(make_group_atomics_plain, unit.module.definitions())) > 0
 
 
 CANONICAL: Pass[ScalarUnit] = Pass(

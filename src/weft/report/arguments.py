@@ -58,10 +58,8 @@ def accessed_bytes(pointer: Value, layout: DataLayout) -> int:
 
 
 def _size_at(user: Instruction, pointer: Value, layout: DataLayout) -> int:
-    if user.op == "load":
-        return layout.size(user.type)
-    if user.op == "store" and user.operands[1] is pointer:
-        return layout.size(user.operands[0].type)
+    if user.op == "load" or (user.op == "store" and user.pointer is pointer):
+        return layout.size(user.accessed_type)
     if user.op == "getelementptr" and user.operands[0] is pointer:
-        return layout.size(user.attrs["source_type"])
+        return layout.size(user.source_type)
     return 0

@@ -9,7 +9,6 @@ from weft.analysis.divergence import Divergence, Scope, Summaries, analyze_diver
 from weft.analysis.shapes import Domain, Shape, Signature, domain_named
 from weft.analysis.shapes.lattice import Extents
 from weft.ir import Function, Module, Value
-from weft.ir.layout import parse_datalayout
 from weft.machine.host import chosen
 from weft.machine.targets import Isa
 from weft.report import facts
@@ -134,7 +133,7 @@ def _initial(program: Program, function: Function, domain: Domain) -> dict[Value
     shapes = program.shapes.get(function)
     if shapes is None:
         return {}
-    layout = parse_datalayout(program.module.datalayout)
+    layout = program.module.layout
     return initial_shapes(function, shapes, domain, layout, program.element_bytes)
 
 

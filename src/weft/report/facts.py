@@ -102,8 +102,7 @@ def access_form(divergence: Divergence, access: Instruction) -> tuple[AccessForm
             return AccessForm.CONTIGUOUS, found.stride
         case Form.STRIDED:
             return AccessForm.STRIDED, found.stride
-    pointer = access.operands[1 if access.op == "store" else 0]
-    if divergence.engine.shape(pointer, access).is_affine:
+    if divergence.engine.shape(access.pointer, access).is_affine:
         return AccessForm.STRIDED, None
     return (AccessForm.GATHER if access.op == "load" else AccessForm.SCATTER), None
 

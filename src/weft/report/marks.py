@@ -94,7 +94,7 @@ def _collect(divergence: Divergence, source: SourceMap) -> dict[Place, _Line]:
 
 def _note_shape(divergence: Divergence, line: _Line, instruction: Instruction, is_named: bool) -> None:
     if instruction.op == "store":
-        line.stored.append(divergence.engine.shape(instruction.operands[0], instruction))
+        line.stored.append(divergence.engine.shape(instruction.stored_value, instruction))
     elif is_named and instruction.op != "alloca":
         line.named.append(divergence.shape(instruction))
     elif instruction.type is not VOID and not instruction.type.is_pointer and not instruction.is_phi:

@@ -73,9 +73,7 @@ class Ranking:
 
     def _access(self, block: BasicBlock, access: Instruction) -> _Candidate | None:
         form, stride = access_form(self._divergence, access)
-        stored = access.op == "store"
-        type = access.operands[0].type if stored else access.type
-        bits = 8 * self._divergence.engine.layout.size(type)
+        bits = 8 * self._divergence.engine.layout.size(access.accessed_type)
         if access.op in ("atomicrmw", "cmpxchg"):
             kind, cycles = FindingKind.ATOMIC, self._cycles(access.op, bits, self._lanes)
             text = "atomics of the lanes run one after the other"
@@ -87,11 +85,10 @@ class Ranking:
             dear = memory_cost(access.op, form.value, bits, self._lanes, self._isa)
             cheap = memory_cost(access.op, "contiguous", bits, self._lanes, self._isa)
             cycles = dear.cycles - cheap.cycles
-            kind, text = _access_text(form, stride, stored)
-        pointer = access.operands[1 if stored else 0]
+            kind, text = _access_text(form, stride, access.op == "store")
         return _Candidate(
             Finding(kind, self._line(access), cycles * self._weight(block), text),
-            partial(explain_value, self._divergence, pointer, self._source),
+            partial(explain_value, self._divergence, access.pointer, self._source),
         )
 
     def _loops(self) -> Iterator[_Candidate]:
@@ -159,8 +156,7 @@ class Ranking:
         divergence = self._divergence
         if instruction.op in ("load", "store"):
             form, _ = access_form(divergence, instruction)
-            type = instruction.operands[0].type if instruction.op == "store" else instruction.type
-            bits = 8 * divergence.engine.layout.size(type)
+            bits = 8 * divergence.engine.layout.size(instruction.accessed_type)
             return memory_cost(instruction.op, form.value, bits, self._lanes, self._isa).cycles
         uniform = instruction.type is not VOID and divergence.is_uniform(instruction)
         bits = 8 * divergence.engine.layout.size(instruction.type) if instruction.type is not VOID else 32

@@ -25,7 +25,6 @@ from weft.diag.source import SourceSpan
 from weft.ir import Argument, BasicBlock, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import split_block
 from weft.ir.intrinsics import IntrinsicKind, kind_of
-from weft.ir.layout import parse_datalayout
 from weft.ir.locations import span_of
 from weft.ir.types import FunctionType, Type, pointer
 from weft.transform.continuations import FINISHED, FRAME_PARAMETERS, Continuation, ContinuationBuilder
@@ -116,7 +115,7 @@ class KernelAtBarriers:
         for name in FRAME_PARAMETERS:
             _append_parameter(kernel, name, pointer())
         self._resumes = cut_behind(self.barriers)
-        self._layout = parse_datalayout(module.datalayout)
+        self._layout = module.layout
         self._object_bytes = move_objects_to_frame(
             kernel, self.barriers, self.frame, self._layout, lanes, uniform_objects
         )

@@ -14,7 +14,7 @@ import re
 
 from weft.analysis.alias import locate
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
-from weft.ir.layout import DataLayout, parse_datalayout
+from weft.ir.layout import DataLayout
 from weft.ir.types import I8, I64, ArrayType, IntType, int_type
 from weft.transform.component_types import components_of
 
@@ -26,8 +26,7 @@ _ALIGN = re.compile(r"align (\d+)")
 
 def expand_block_writes(function: Function) -> bool:
     """Take apart the block writes of constant size that are small enough; whether there were any."""
-    assert function.module is not None
-    layout = parse_datalayout(function.module.datalayout)
+    layout = function.layout
     found = [call for call in function.instructions() if _CALLEE.match(call.callee_name or "")]
     expanded = [_expand(call, layout) for call in found]
     return any(expanded)
@@ -66,7 +65,7 @@ def _unit(size: int, pointers: list[Value], layout: DataLayout) -> int:
     for pointer in pointers:
         base = locate(pointer, layout).base
         if isinstance(base, Instruction) and base.op == "alloca":
-            type = base.attrs["allocated_type"]
+            type = base.allocated_type
             while isinstance(type, ArrayType):
                 type = type.element
             unit = min(unit, *(layout.store_size(c.type) for c in components_of(type) or ()), 8)

@@ -15,7 +15,6 @@ from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.ir import FALSE, Argument, BasicBlock, Instruction, Value
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import Type
 from weft.machine.costs import BRANCH_MISS, MATH_CALL, instruction_cost, memory_cost, runs_cost
 from weft.machine.targets import Isa
@@ -112,7 +111,7 @@ class RegionCosts:
         if op in ("atomicrmw", "cmpxchg"):
             return TEST
         if op in ("load", "store"):
-            bits, runs = self._bits(_accessed(instruction)), self.divergence.access_form(instruction).runs
+            bits, runs = self._bits(instruction.accessed_type), self.divergence.access_form(instruction).runs
             if runs is not None:
                 return runs_cost(op, runs.length, runs.count, bits, self.width, self.isa)
             return memory_cost(op, self._form(instruction), bits, self.width, self.isa).cycles
@@ -134,7 +133,7 @@ class RegionCosts:
             return 0.5
         if op not in ("load", "store"):
             return 0.0
-        bits, form = self._bits(_accessed(instruction)), self._form(instruction)
+        bits, form = self._bits(instruction.accessed_type), self._form(instruction)
         if form == "uniform":
             return 1.0
         plain = memory_cost(op, form, bits, self.width, self.isa).cycles
@@ -144,7 +143,7 @@ class RegionCosts:
 
     def _touches_stack(self, instruction: Instruction) -> bool:
         return instruction.op in ("load", "store") and bool(
-            self.divergence.engine.leads_to_stack(instruction.operands[-1])
+            self.divergence.engine.leads_to_stack(instruction.pointer)
         )
 
     def _is_scalar(self, instruction: Instruction) -> bool:
@@ -158,13 +157,7 @@ class RegionCosts:
     def _bits(self, type: Type) -> int:
         if type.is_void:
             return 32
-        module = self.divergence.function.module
-        assert module is not None
-        return max(8, 8 * parse_datalayout(module.datalayout).size(type))
-
-
-def _accessed(access: Instruction) -> Type:
-    return access.type if access.op == "load" else access.operands[0].type
+        return max(8, 8 * self.divergence.function.layout.size(type))
 
 
 class _Guard(Enum):
@@ -192,12 +185,12 @@ def _guard_of(condition: Value, divergence: Divergence) -> _Guard | None:
     a, b = condition.operands
     if _is_lane(a) or _is_bit_of_lane(a):
         return _Guard.LANE
-    if condition.attrs["predicate"] in ("eq", "ne"):
+    if condition.predicate in ("eq", "ne"):
         return None
     shapes = [divergence.shape(a), divergence.shape(b)]
     if not all(s.is_strided for s in shapes) or shapes[0].is_uniform == shapes[1].is_uniform:
         return None
-    is_below = condition.attrs["predicate"] in ("slt", "sle", "ult", "ule")
+    is_below = condition.predicate in ("slt", "sle", "ult", "ule")
     return _Guard.TRUE_INSIDE if is_below == shapes[1].is_uniform else _Guard.FALSE_INSIDE
 
 

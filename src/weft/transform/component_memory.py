@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.ir import Builder, ConstInt, Instruction, Value
-from weft.ir.layout import DataLayout, parse_datalayout
 from weft.ir.types import I8, I64, IntType, Type
 from weft.transform.component_bits import same_bits
 from weft.transform.component_types import byte_offsets, components_of
@@ -18,22 +17,20 @@ _KEPT_METADATA = ("invariant.load", "nontemporal")
 
 def load_components(parts: Parts, load: Instruction) -> list[Value] | None:
     """Load each component; vectors of bits as one integer."""
-    layout = parse_datalayout(parts.module.datalayout)
+    layout = parts.module.layout
     components = components_of(load.type)
     if components is None or load.attrs.get("ordering"):
         return None
     builder = Builder(before=load)
     builder.loc = load.loc
-    pointer = load.operands[0]
+    pointer = load.pointer
     offsets = byte_offsets(load.type, layout)
     if offsets is None:
         if load.type.is_aggregate:
             return None
-        bits = builder.insert(
-            _access(load, IntType(layout.bit_size(load.type)), [pointer], _align(load, layout))
-        )
+        bits = builder.insert(_access(load, IntType(layout.bit_size(load.type)), [pointer], load.alignment))
         return same_bits(builder, [bits], [c.type for c in components])
-    align = _align(load, layout)
+    align = load.alignment
     return [
         builder.insert(
             _access(
@@ -46,14 +43,14 @@ def load_components(parts: Parts, load: Instruction) -> list[Value] | None:
 
 def store_components(parts: Parts, store: Instruction) -> list[Value] | None:
     """Store each component; vectors of bits as one integer."""
-    layout = parse_datalayout(parts.module.datalayout)
+    layout = parts.module.layout
     value, pointer = store.operands
     components = parts.of(value)
     if components is None or store.attrs.get("ordering"):
         return None
     builder = Builder(before=store)
     builder.loc = store.loc
-    align = _align(store, layout)
+    align = store.alignment
     offsets = byte_offsets(value.type, layout)
     if offsets is None:
         if value.type.is_aggregate:
@@ -73,11 +70,6 @@ def _access(like: Instruction, type: Type, operands: list[Value], align: int, na
     access = Instruction(like.op, type, operands, attrs=attrs, name=name, loc=like.loc)
     access.metadata = {k: v for k, v in like.metadata.items() if k in _KEPT_METADATA}
     return access
-
-
-def _align(access: Instruction, layout: DataLayout) -> int:
-    type = access.type if access.op == "load" else access.operands[0].type
-    return access.attrs.get("align", 0) or layout.align(type)
 
 
 def _moved(builder: Builder, pointer: Value, offset: int) -> Value:

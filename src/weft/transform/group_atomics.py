@@ -13,14 +13,13 @@ from __future__ import annotations
 from weft.ir import Builder, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.intrinsics import SHARED_SPACE
-from weft.ir.layout import DataLayout
 from weft.ir.types import PointerType
 
 _BINARY = frozenset({"add", "sub", "and", "or", "xor", "fadd", "fsub"})
 _CHOSEN = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
 
 
-def make_group_atomics_plain(function: Function, layout: DataLayout) -> bool:
+def make_group_atomics_plain(function: Function) -> bool:
     """Replace the atomic operations of `function` on shared memory, as far as plain instructions do the same."""
     own = [
         i
@@ -28,41 +27,41 @@ def make_group_atomics_plain(function: Function, layout: DataLayout) -> bool:
         if (i.op == "atomicrmw" and _is_own(i, "ordering")) or (i.op == "cmpxchg" and _is_own(i, "success"))
     ]
     for instruction in own:
-        (_replace_update if instruction.op == "atomicrmw" else _replace_exchange)(instruction, layout)
+        (_replace_update if instruction.op == "atomicrmw" else _replace_exchange)(instruction)
     return bool(own)
 
 
 def _is_own(atomic: Instruction, ordering: str) -> bool:
-    type = atomic.operands[0].type
+    type = atomic.pointer.type
     relaxed = atomic.attrs[ordering] == "monotonic" and not atomic.attrs.get("volatile")
     return relaxed and isinstance(type, PointerType) and type.space == SHARED_SPACE
 
 
-def _replace_update(atomic: Instruction, layout: DataLayout) -> None:
+def _replace_update(atomic: Instruction) -> None:
     pointer, value = atomic.operands
     rmw = atomic.attrs["rmw"]
     if rmw not in _BINARY | _CHOSEN.keys() | {"xchg"}:
         return
     builder = _builder(atomic)
-    old = builder.load(value.type, pointer, align=_align(atomic, layout))
+    old = builder.load(value.type, pointer, align=atomic.alignment)
     new: Value = value
     if rmw in _BINARY:
         new = builder.binary(rmw, old, value)
     elif rmw in _CHOSEN:
         new = builder.select(builder.icmp(_CHOSEN[rmw], old, value), old, value)
-    builder.store(new, pointer, align=_align(atomic, layout))
+    builder.store(new, pointer, align=atomic.alignment)
     replace_and_erase(atomic, old)
 
 
-def _replace_exchange(exchange: Instruction, layout: DataLayout) -> None:
+def _replace_exchange(exchange: Instruction) -> None:
     pointer, expected, new = exchange.operands
     users = list(exchange.instruction_users())
     if any(user.op != "extractvalue" for user in users):
         return
     builder = _builder(exchange)
-    old = builder.load(new.type, pointer, align=_align(exchange, layout))
+    old = builder.load(new.type, pointer, align=exchange.alignment)
     same = builder.icmp("eq", old, expected)
-    builder.store(builder.select(same, new, old), pointer, align=_align(exchange, layout))
+    builder.store(builder.select(same, new, old), pointer, align=exchange.alignment)
     for user in users:
         replace_and_erase(user, old if user.attrs["indices"] == (0,) else same)
     exchange.erase()
@@ -72,8 +71,3 @@ def _builder(atomic: Instruction) -> Builder:
     builder = Builder(before=atomic)
     builder.loc = atomic.loc
     return builder
-
-
-def _align(atomic: Instruction, layout: DataLayout) -> int:
-    """Atomic operations are aligned to their size unless they say otherwise."""
-    return atomic.attrs.get("align", 0) or layout.store_size(atomic.operands[-1].type)

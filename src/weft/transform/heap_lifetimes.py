@@ -20,7 +20,7 @@ from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.heap import PREFIX, heap_call, is_allocation
 from weft.ir.intrinsics import lifetime_start
-from weft.ir.layout import DataLayout, parse_datalayout
+from weft.ir.layout import DataLayout
 from weft.ir.types import I8, I64, PTR, ArrayType, Type
 
 SMALL = 4096
@@ -31,7 +31,7 @@ _DERIVED = ("getelementptr", "phi", "select", "freeze", "bitcast")
 
 def settle_heap(module: Module) -> None:
     """Do so in all functions of `module`."""
-    layout = parse_datalayout(module.datalayout)
+    layout = module.layout
     for function in list(module.definitions()):
         _fold_sizes(function)
         _drop_keeps(function)
@@ -102,8 +102,8 @@ def _put_on_stack(module: Module, function: Function, layout: DataLayout) -> Non
         slot = builder.alloca(ArrayType(type, count), align=64)
         Builder(before=call).call(lifetime_start(module), (slot,))
         for test in [u for u in call.instruction_users() if u.op == "icmp"]:
-            if test.attrs["predicate"] in ("eq", "ne") and isinstance(test.operands[1], ConstNull):
-                _decide(test, test.attrs["predicate"] == "ne")
+            if test.predicate in ("eq", "ne") and isinstance(test.operands[1], ConstNull):
+                _decide(test, test.predicate == "ne")
         replace_and_erase(call, slot)
     remove_unreachable_blocks(function)
 
@@ -124,7 +124,7 @@ def _outlives(address: Value, view: CFGView, loop: Loop) -> bool:
 def _passes_on(user: Instruction, address: Value) -> bool:
     """Whether an address may come back from where it is used: a function may return it."""
     if user.op == "store":
-        return user.operands[0] is address
+        return user.stored_value is address
     return user.op not in ("load", "icmp", *_DERIVED) and not heap_call(user)
 
 
@@ -133,10 +133,8 @@ def _element(addresses: list[Value], layout: DataLayout) -> Type:
     types: set[Type] = set()
     for address in addresses:
         for user in address.instruction_users():
-            if user.op == "load":
-                types.add(user.type)
-            elif user.op == "store" and user.operands[1] is address:
-                types.add(user.operands[0].type)
+            if user.op == "load" or (user.op == "store" and user.pointer is address):
+                types.add(user.accessed_type)
     return types.pop() if len(types) == 1 else I8
 
 
@@ -154,7 +152,7 @@ def _drop_frame(function: Function) -> bool:
             if name == "error":
                 for test in list(call.instruction_users()):
                     assert test.op == "icmp"
-                    _decide(test, test.attrs["predicate"] == "eq")
+                    _decide(test, test.predicate == "eq")
             elif name == "mark":
                 call.replace_all_uses(ConstNull(PTR))
             call.erase()

@@ -43,14 +43,10 @@ def _stays_inside(address: Instruction, found: Collection[Value]) -> bool:
 
 def _is_followed(user: Instruction, address: Value) -> bool:
     if user.op == "store":
-        return user.operands[0] is not address and _is_plain(user)
+        return user.stored_value is not address and not user.is_ordered
     if user.op == "load":
-        return _is_plain(user)
+        return not user.is_ordered
     return user.op in ("getelementptr", "phi", "select")
-
-
-def _is_plain(access: Instruction) -> bool:
-    return not access.attrs.get("volatile") and not access.attrs.get("ordering")
 
 
 def element_bytes(addresses: Collection[Instruction], layout: DataLayout) -> int | None:
@@ -59,7 +55,7 @@ def element_bytes(addresses: Collection[Instruction], layout: DataLayout) -> int
     for address in addresses:
         for user in address.instruction_users():
             if user.op in ("load", "store"):
-                type = user.type if user.op == "load" else user.operands[0].type
+                type = user.accessed_type
                 if layout.bit_size(type) != 8 * layout.size(type):
                     return None
                 sizes.add(layout.size(type))
@@ -72,7 +68,7 @@ def element_bytes(addresses: Collection[Instruction], layout: DataLayout) -> int
 
 def _is_multiple(step: Instruction, size: int, layout: DataLayout) -> bool:
     """Whether a ``getelementptr`` goes by whole elements."""
-    type: Type = step.attrs["source_type"]
+    type: Type = step.source_type
     for i, index in enumerate(step.operands[1:]):
         if i:
             if not isinstance(type, ArrayType):
@@ -90,7 +86,7 @@ def spread_elements(addresses: Collection[Instruction], size: int, lanes: int, l
     for address in addresses:
         if address.op == "getelementptr":
             depth = len(address.operands) - 2
-            address.attrs["source_type"] = _spread(address.attrs["source_type"], depth, lanes, layout)
+            address.attrs["source_type"] = _spread(address.source_type, depth, lanes, layout)
         for user in address.instruction_users():
             if user.op in ("load", "store"):
                 user.attrs["align"] = min(user.attrs.get("align", 0), size & -size)

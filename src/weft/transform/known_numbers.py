@@ -45,7 +45,7 @@ def replace_known_numbers(function: Function) -> int:
 
 def _asks_for_sign(instruction: Instruction) -> bool:
     """Whether it is ``x < 0``, or a shift that brings the sign down to where it counts."""
-    if instruction.op == "icmp" and instruction.attrs["predicate"] == "slt":
+    if instruction.op == "icmp" and instruction.predicate == "slt":
         number = instruction.operands[1]
         return isinstance(number, ConstInt) and number.value == 0
     if instruction.op not in _SIGN_SHIFTS or not isinstance(instruction.type, IntType):

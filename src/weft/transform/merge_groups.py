@@ -21,7 +21,7 @@ from fractions import Fraction
 from weft.ir import Argument, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.effects import is_convergent
-from weft.ir.layout import DataLayout, parse_datalayout
+from weft.ir.layout import DataLayout
 from weft.ir.types import I64
 
 GRID_RANGE = "range(i64 0, 2199023255552)"
@@ -46,7 +46,7 @@ def merge_groups(function: Function, dimension: str) -> GroupMerge | None:
     if merge is None:
         return None
     ids = _Ids.of(function, dimension)
-    changes = _Changes(ids, merge.size, _layout(function))
+    changes = _Changes(ids, merge.size, function.layout)
     for instruction in changes.changed():
         # Where the sum does not wrap, its parts may.
         instruction.flags = ()
@@ -64,7 +64,7 @@ def find_merge(function: Function, dimension: str) -> GroupMerge | None:
         return None
     if any(is_convergent(i) for i in function.instructions()):
         return None
-    ids, layout = _Ids.of(function, dimension), _layout(function)
+    ids, layout = _Ids.of(function, dimension), function.layout
     for size in (None, *sorted(_constant_sizes(ids.group))):
         if _Changes(ids, size, layout).stay_inside():
             return GroupMerge(size)
@@ -146,7 +146,7 @@ class _Changes:
         changes = [self._by.get(v, Fraction(0)) for v in instruction.operands]
         total: Fraction | None = None
         if instruction.op == "getelementptr":
-            element = self._layout.size(instruction.attrs["source_type"])
+            element = self._layout.size(instruction.source_type)
             total = changes[0] + element * changes[1] if len(changes) == 2 else None
         elif instruction.op in ("add", "sub") and instruction.type == I64:
             total = changes[0] + (changes[1] if instruction.op == "add" else -changes[1])
@@ -172,8 +172,3 @@ def _fold_zeros(function: Function) -> None:
                 replace_and_erase(instruction, operands[1] if operands[0] == _ZERO else operands[0])
             elif instruction.op == "getelementptr" and operands[1:] == [_ZERO]:
                 replace_and_erase(instruction, operands[0])
-
-
-def _layout(function: Function) -> DataLayout:
-    assert function.module is not None
-    return parse_datalayout(function.module.datalayout)

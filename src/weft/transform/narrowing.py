@@ -160,7 +160,7 @@ class _Narrowing:
         operands = user.operands
         built: Instruction | None = None
         if user.op == "icmp" and all(isinstance(v, Constant) or self._fits(v) for v in operands):
-            predicate: str = user.attrs["predicate"]
+            predicate: str = user.predicate
             signed, natural = (all(map(f, operands)) for f in (self._is_signed, self._is_natural))
             if not signed and natural:
                 predicate = _UNSIGNED.get(predicate, predicate)

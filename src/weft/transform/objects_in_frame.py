@@ -58,7 +58,7 @@ def move_objects_to_frame(
         count = alloca.operands[0]
         if not isinstance(count, ConstInt):
             raise UnsupportedError("a stack object of variable size is used across a barrier")
-        type = alloca.attrs["allocated_type"]
+        type = alloca.allocated_type
         align = max(alloca.attrs.get("align", 0), layout.align(type))
         size = -(-layout.size(type) * count.value // align) * align
         end = -(-end // align) * align
@@ -101,7 +101,7 @@ def _only_accesses(user: Instruction, address: Value) -> bool:
     if user.op in ("load", "icmp"):
         return True
     if user.op == "store":
-        return user.operands[0] is not address
+        return user.stored_value is not address
     return (user.callee_name or "").startswith((_LIFETIMES, "llvm.memset.", "llvm.memcpy.", "llvm.memmove."))
 
 

@@ -29,7 +29,7 @@ from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.clone_metadata import LocalScopes
 from weft.ir.heap import is_allocation
 from weft.ir.intrinsics import declare
-from weft.ir.layout import DataLayout, parse_datalayout
+from weft.ir.layout import DataLayout
 from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, Type
 
 
@@ -77,7 +77,7 @@ def outline_loop(
     body.metadata = [(kind, scopes.node(node)) for kind, node in source.metadata if kind == "dbg"]
     module.add_function(body)
     first_captured, first_cells = len(counters), len(counters) + len(captured)
-    layout = parse_datalayout(module.datalayout)
+    layout = module.layout
     values: ValueMap = {}
     for value, argument in zip(captured, body.args[first_captured:first_cells], strict=True):
         argument.attributes = _attributes(value, captured, layout)

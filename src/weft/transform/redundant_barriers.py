@@ -69,7 +69,7 @@ def _is_access(instruction: Instruction, objects: StackObjects) -> bool:
     if (instruction.callee_name or "").startswith(_HARMLESS):
         return False
     if instruction.op in ("load", "store"):
-        sites = objects.of(instruction.operands[-1])
+        sites = objects.of(instruction.pointer)
         return not sites or not sites.isdisjoint(objects.escaped)
     return not instruction.is_terminator
 

@@ -64,7 +64,7 @@ class RowBounds:
             or condition.operands[0].type != I64
         ):
             return False
-        predicate: str = condition.attrs["predicate"]
+        predicate: str = condition.predicate
         if not holds:
             predicate = INVERTED[predicate]
         left, right = condition.operands

@@ -23,7 +23,7 @@ from weft.ir import Builder, ConstInt, Function, Instruction, Module, Poison, Va
 from weft.ir.clone import clone_function
 from weft.ir.constants import InlineAsm
 from weft.ir.function import Linkage
-from weft.ir.layout import DataLayout, parse_datalayout
+from weft.ir.layout import DataLayout
 from weft.ir.types import I1, I64, PTR, VOID, FunctionType, Type
 from weft.ir.values import Argument
 from weft.transform.component_types import Component, components_of, is_composite
@@ -61,7 +61,7 @@ def give_scalar_signatures(module: Module, wanted: str | None = None) -> bool:
     """Give versions to the functions that need them and are called directly, or `wanted`; whether there are any."""
     _give_names(module)
     called = {call.callee for call in _direct_calls(module.definitions())}
-    layout = parse_datalayout(module.datalayout)
+    layout = module.layout
     versions: dict[Function, Function] = {}
     for function in list(module.functions.values()):
         if function in called or (function.name == wanted and function.blocks):
@@ -103,7 +103,7 @@ def _give_names(module: Module) -> None:
 
 def _caller(module: Module, fn_type: FunctionType) -> Function:
     """A function that calls what its first argument points to, with the others."""
-    name = _unused(module, "through")
+    name = module.unused_name("through")
     caller = module.add_function(Function(name, FunctionType(fn_type.result, (PTR, *fn_type.params))))
     caller.linkage = Linkage("internal")
     caller.attributes = ("noinline",)
@@ -197,24 +197,17 @@ def _pointee(module: Module, argument: Argument) -> Type | None:
 
 
 def _defined(module: Module, function: Function) -> Function:
-    return clone_function(function, _unused(module, f"{function.name}.parts"))
+    return clone_function(function, module.unused_name(f"{function.name}.parts"))
 
 
 def _forwarding(module: Module, function: Function) -> Function:
     """A function that calls a declared one with the arguments it is given."""
-    version = module.add_function(Function(_unused(module, f"{function.name}.parts"), function.fn_type))
+    version = module.add_function(Function(module.unused_name(f"{function.name}.parts"), function.fn_type))
     version.attributes = ("noinline", *(a for a in function.attributes if a in ("nounwind", "willreturn")))
     builder = Builder(version.add_block("entry"))
     result = builder.call(function, version.args)
     builder.ret(None if result.type.is_void else result)
     return version
-
-
-def _unused(module: Module, name: str) -> str:
-    """`name`, or one like it that the module has not."""
-    while name in module.functions:
-        name += "_"
-    return name
 
 
 def _open(

@@ -14,7 +14,7 @@ from weft.analysis.shapes import Domain, Product, Shape
 from weft.ir import Argument, Function, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE
-from weft.ir.layout import DataLayout, parse_datalayout
+from weft.ir.layout import DataLayout
 
 _KERNEL_CONVENTIONS = {"ptx_kernel", "amdgpu_kernel", "spir_kernel"}
 
@@ -79,7 +79,7 @@ def run_engine(
     with_ranges: bool,
 ) -> Engine:
     """The fixed point for one function."""
-    layout = parse_datalayout(function.module.datalayout if function.module is not None else "")
+    layout = function.layout
     view = cfg_of(function)
     shapes: dict[Value, Shape] = dict(initial)
     for argument in function.args:

@@ -19,21 +19,16 @@ if TYPE_CHECKING:
     from weft.analysis.divergence.engine import Engine
 
 
-def is_ordered(access: Instruction) -> bool:
-    """Whether a load or store is atomic or volatile."""
-    return bool(access.attrs.get("ordering") or access.attrs.get("volatile"))
-
-
 def visit_load(engine: Engine, load: Instruction) -> Shape:
     """Uniform from a uniform address, unless the load is atomic, volatile or of an object that threads differ in."""
-    pointer = load.operands[0]
+    pointer = load.pointer
     address = engine.shape(pointer, load)
     if address.is_bottom:
         return address
     query = _built_in_variable(engine, load, pointer)
     if query is not None:
         return query
-    if is_ordered(load) or not engine.leads_to_stack(pointer).isdisjoint(engine.varying_objects):
+    if load.is_ordered or not engine.leads_to_stack(pointer).isdisjoint(engine.varying_objects):
         return engine.varying(load)
     if engine.threads.scope is Scope.GRID and not (engine.leads_to_stack(pointer) or _never_changes(load)):
         # Groups run one after the other, and one may write what the next one reads.
@@ -53,7 +48,7 @@ def _built_in_variable(engine: Engine, load: Instruction, pointer: Value) -> Sha
 
 def _never_changes(load: Instruction) -> bool:
     """Whether the memory is not written while the kernel runs."""
-    base = locate(load.operands[0], DataLayout()).base
+    base = locate(load.pointer, DataLayout()).base
     if "invariant.load" in load.metadata:
         return True
     if isinstance(base, GlobalVariable):
@@ -113,7 +108,7 @@ def visit_pointer_compare(engine: Engine, compare: Instruction) -> Shape | None:
     if engine.objects.sites:
         sides = [engine.leads_to_stack(v) for v in compare.operands]
         if any(sides):
-            by_place = compare.attrs["predicate"] in ("eq", "ne") and all(
+            by_place = compare.predicate in ("eq", "ne") and all(
                 sites or isinstance(v, ConstNull) for sites, v in zip(sides, compare.operands, strict=True)
             )
             if not by_place or any(not sites.isdisjoint(engine.varying_objects) for sites in sides):

@@ -86,7 +86,7 @@ class Operands:
     def _expression(self, value: ConstExpr) -> Plan | None:
         bits = self.bits(value.type)
         if value.op == "getelementptr" and bits:
-            address = decompose(value.operands, value.attrs["source_type"], self.layout)  # type: ignore[arg-type]
+            address = decompose(value.operands, value.source_type, self.layout)
             sources = tuple((v, self.bits(v.type), None) for v in (value.operands[0], *address.indices))
             return Plan(value.op, value.flags, bits, sources, None, address.scales, address.offset)
         return None
@@ -96,7 +96,7 @@ class Operands:
         op, bits = instruction.op, self.bits(instruction.type)
         form = OPCODES[op].form
         if form == "gep" and bits:
-            address = decompose(instruction.operands, instruction.attrs["source_type"], self.layout)
+            address = decompose(instruction.operands, instruction.source_type, self.layout)
             values = (instruction.operands[0], *address.indices)
             sources = tuple(self.source(v) for v in values)
             return Plan(op, instruction.flags, bits, sources, None, address.scales, address.offset)

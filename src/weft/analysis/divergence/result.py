@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from weft.analysis.divergence.engine import Engine
-from weft.analysis.divergence.memory import is_ordered
 from weft.analysis.divergence.operands import varying_dims
 from weft.analysis.divergence.threads import ThreadSet
 from weft.analysis.shapes import BOTTOM, Shape
@@ -161,8 +160,7 @@ class Divergence:
     def access_form(self, access: Instruction) -> AccessForm:
         """How threads access memory together in a load, store or atomic operation."""
         engine = self._engine
-        position = 1 if access.op == "store" else 0
-        pointer = access.operands[position]
+        pointer = access.pointer
         address = engine.shape(pointer, access)
         sites = engine.leads_to_stack(pointer)
         if varying_dims(address) == 0:
@@ -170,15 +168,10 @@ class Divergence:
                 return AccessForm(Form.UNIFORM)
             return AccessForm(Form.PRIVATE)
         extents = engine.threads.domain.extents
-        type = access.operands[0].type if access.op == "store" else access.type
-        size = engine.layout.size(type)
+        size = engine.layout.size(access.accessed_type)
         stride = linear_stride(extents, address.strides)
         if sites or stride is None:
             dims = range(len(extents)) if access.op == "load" else ()
             runs = find_runs(extents, address, size, dims) if not sites else None
             return AccessForm(Form.GATHER if runs is None else Form.RUNS, None, runs)
         return AccessForm(Form.CONTIGUOUS if stride == size else Form.STRIDED, stride)
-
-    def is_ordered_access(self, access: Instruction) -> bool:
-        """Whether the access is atomic or volatile."""
-        return access.op in ("atomicrmw", "cmpxchg") or is_ordered(access)

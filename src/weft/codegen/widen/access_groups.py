@@ -16,12 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import gcd
 
-from weft.codegen.widen.accesses import accessed_type, is_plain, under_the_mask
+from weft.codegen.widen.accesses import under_the_mask
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.runs import is_extrapolated
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_read, may_write
-from weft.ir.layout import parse_datalayout
 from weft.machine.costs import interleave_cost, memory_cost
 
 MAX_UNITS = 16
@@ -126,7 +125,7 @@ def find_groups(w: Widening, block: BasicBlock) -> dict[Instruction, AccessGroup
     loads: list[_Open] = []
     stores: list[_Open] = []
     for instruction in under_the_mask(block):
-        if not is_plain(instruction):
+        if not instruction.is_plain_access:
             if may_write(instruction):
                 loads.clear()
             if may_write(instruction) or may_read(instruction):
@@ -134,7 +133,7 @@ def find_groups(w: Widening, block: BasicBlock) -> dict[Instruction, AccessGroup
             continue
         is_load = instruction.op == "load"
         joined = _join(w, instruction, loads if is_load else stores)
-        pointer, size = instruction.operands[-1], _size(w, instruction)
+        pointer, size = instruction.pointer, _size(w, instruction)
         stores[:] = [g for g in stores if g is joined or not _touches(w, g, pointer, size)]
         if not is_load:
             for opened in loads:
@@ -149,13 +148,11 @@ def find_groups(w: Widening, block: BasicBlock) -> dict[Instruction, AccessGroup
 
 
 def _size(w: Widening, access: Instruction) -> int:
-    return parse_datalayout(w.module.datalayout).store_size(accessed_type(access))
+    return w.module.layout.store_size(access.accessed_type)
 
 
 def _touches(w: Widening, opened: _Open, pointer: Value, size: int) -> bool:
-    return any(
-        w.addresses.may_overlap(m.access.operands[-1], m.size, pointer, size) for m in opened.group.members
-    )
+    return any(w.addresses.may_overlap(m.access.pointer, m.size, pointer, size) for m in opened.group.members)
 
 
 def constant_stride(w: Widening, pointer: Value) -> int | None:
@@ -169,7 +166,7 @@ def constant_stride(w: Widening, pointer: Value) -> int | None:
 
 def _run_stride(w: Widening, access: Instruction) -> tuple[int, int] | None:
     """Bytes from one lane's address to the next one's, and of how many lanes in a row; None where it is no number."""
-    pointer = access.operands[-1]
+    pointer = access.pointer
     stride = constant_stride(w, pointer)
     if stride is not None:
         return stride, w.lanes.width
@@ -190,11 +187,11 @@ def _run_stride(w: Widening, access: Instruction) -> tuple[int, int] | None:
 
 def _strided(w: Widening, access: Instruction) -> tuple[int, int, int] | None:
     """Stride, run and size of an access that may be in a group."""
-    if w.divergence.element_bytes(access.operands[-1]) is not None:
+    if w.divergence.element_bytes(access.pointer) is not None:
         # Constants that are added to addresses in interleaved objects are not the distances in memory.
         return None
     found = _run_stride(w, access)
-    layout, type = parse_datalayout(w.module.datalayout), accessed_type(access)
+    layout, type = w.module.layout, access.accessed_type
     size = layout.store_size(type)
     # Values narrower than their bytes are packed differently in a vector and in an array.
     if found is None or abs(found[0]) <= size or layout.bit_size(type) != 8 * size:
@@ -207,7 +204,7 @@ def _start(w: Widening, access: Instruction) -> _Open | None:
     if strided is None:
         return None
     stride, run, size = strided
-    location = w.addresses.location(access.operands[-1])
+    location = w.addresses.location(access.pointer)
     group = AccessGroup(access.op, stride, run, [Member(access, location.offset, size)])
     return _Open(group, location.base, location.terms)
 
@@ -217,7 +214,7 @@ def _join(w: Widening, access: Instruction, opened: list[_Open]) -> _Open | None
     if strided is None:
         return None
     stride, run, size = strided
-    pointer = access.operands[-1]
+    pointer = access.pointer
     location = w.addresses.location(pointer)
     for candidate in opened:
         group = candidate.group
@@ -238,7 +235,7 @@ def _join(w: Widening, access: Instruction, opened: list[_Open]) -> _Open | None
 
 def _fits(group: AccessGroup, access: Instruction, offset: int, size: int) -> bool:
     """Stores must not overlap; pointers go with pointers, as they are no integers."""
-    types = {accessed_type(m.access) for m in group.members} | {accessed_type(access)}
+    types = {m.access.accessed_type for m in group.members} | {access.accessed_type}
     if len(types) > 1 and any(t.is_pointer for t in types):
         return False
     return group.op == "load" or all(

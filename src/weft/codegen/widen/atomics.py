@@ -94,7 +94,7 @@ def _active_count(w: Widening, type: Type) -> Value:
 
 def _identity(atomic: Instruction) -> Constant:
     """The value that changes nothing."""
-    type = atomic.operands[1].type
+    type = atomic.accessed_type
     assert isinstance(type, IntType)
     highest = 1 << (type.bits - 1)
     number = {"and": -1, "umin": -1, "max": highest, "min": highest - 1}.get(atomic.attrs["rmw"], 0)
@@ -124,7 +124,7 @@ def _once(w: Widening, atomic: Instruction, total: Value) -> Value:
     """One atomic operation with `total`, none where no lane is active; the old value."""
     builder = w.builder
     some = w.some_active()
-    operands = [w.scalar(atomic.operands[0]), total]
+    operands = [w.scalar(atomic.pointer), total]
     copy = Instruction(atomic.op, atomic.type, operands, attrs=atomic.attrs, name=atomic.name, loc=atomic.loc)
     if some is None:
         return builder.insert(copy)

@@ -14,7 +14,7 @@ def widen_compare_exchange(w: Widening, exchange: Instruction) -> None:
         copy = Instruction(exchange.op, exchange.type, here, attrs=exchange.attrs, loc=exchange.loc)
         return w.builder.extract_value(w.builder.insert(copy), (0,))
 
-    old = for_each_active_lane(w, exchange.operands[2].type, exchange.operands, body)
+    old = for_each_active_lane(w, exchange.accessed_type, exchange.operands, body)
     assert old is not None
     w.set_vector(exchange, old)
 

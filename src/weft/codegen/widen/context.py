@@ -20,7 +20,6 @@ from weft.ir import (
     Value,
 )
 from weft.ir.constants import Constant, ConstZero, Poison, Undef
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, VectorType, int_type
 from weft.machine.targets import Isa
 
@@ -70,7 +69,7 @@ class Widening:
         self.kept = kept
         self.remark = remark
         self.isa = isa
-        layout = parse_datalayout(module.datalayout)
+        layout = module.layout
         self.addresses = LinearAliasAnalysis(divergence.engine.objects, layout)
         self.groups: dict[BasicBlock, dict[Instruction, AccessGroup]] = {}
         self.pairs: dict[BasicBlock, dict[Instruction, GatherPair]] = {}

@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from weft.codegen.widen.access_groups import MAX_OPEN
-from weft.codegen.widen.accesses import accessed_type, is_plain, under_the_mask
+from weft.codegen.widen.accesses import under_the_mask
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.lane_addresses import lane_addresses
 from weft.codegen.widen.masked import masked_gather
 from weft.ir import BasicBlock, Instruction, Poison, Value
 from weft.ir.effects import may_write
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import I32, I64, VectorType
 
 _BYTES = 4
@@ -45,12 +44,11 @@ def find_pairs(w: Widening, block: BasicBlock) -> dict[Instruction, GatherPair]:
     found: dict[Instruction, GatherPair] = {}
     waiting: list[_Waiting] = []
     for instruction in under_the_mask(block):
-        if not is_plain(instruction):
+        if not instruction.is_plain_access:
             if may_write(instruction):
                 waiting.clear()
         elif instruction.op == "store":
-            layout = parse_datalayout(w.module.datalayout)
-            written = (instruction.operands[1], layout.store_size(accessed_type(instruction)))
+            written = (instruction.pointer, w.module.layout.store_size(instruction.accessed_type))
             for earlier in waiting:
                 earlier.writes.append(written)
         elif _may_be_paired(w, instruction):
@@ -65,18 +63,18 @@ def find_pairs(w: Widening, block: BasicBlock) -> dict[Instruction, GatherPair]:
 
 def _may_be_paired(w: Widening, load: Instruction) -> bool:
     """Whether it loads 32 bits for each lane from an address of its own."""
-    pointer, type = load.operands[0], load.type
+    pointer, type = load.pointer, load.type
     if not (type.is_integer or type.is_float) or w.divergence.engine.leads_to_stack(pointer):
         return False
-    return parse_datalayout(w.module.datalayout).bit_size(type) == 8 * _BYTES and not w.is_scalar(pointer)
+    return w.module.layout.bit_size(type) == 8 * _BYTES and not w.is_scalar(pointer)
 
 
 def _pair(w: Widening, earlier: _Waiting, load: Instruction) -> GatherPair | None:
-    here, there = (w.addresses.location(i.operands[0]) for i in (load, earlier.load))
+    here, there = (w.addresses.location(i.pointer) for i in (load, earlier.load))
     distance = here.offset - there.offset
     if abs(distance) != _BYTES or here.base is not there.base or here.terms != there.terms:
         return None
-    if any(w.addresses.may_overlap(load.operands[0], _BYTES, p, s) for p, s in earlier.writes):
+    if any(w.addresses.may_overlap(load.pointer, _BYTES, p, s) for p, s in earlier.writes):
         return None
     low, high = (earlier.load, load) if distance > 0 else (load, earlier.load)
     return GatherPair(earlier.load, low, high)
@@ -86,9 +84,7 @@ def widen_pair(w: Widening, pair: GatherPair) -> None:
     """Gather both at once."""
     builder, width = w.builder, w.lanes.width
     addresses = lane_addresses(w, pair.first, 0 if pair.first is pair.low else -_BYTES)
-    align = parse_datalayout(w.module.datalayout).align(pair.low.type)
-    align = min(pair.low.attrs.get("align", 0) or align, _BYTES)
-    both = masked_gather(w, w.lanes.vector(I64), addresses, w.active(), align)
+    both = masked_gather(w, w.lanes.vector(I64), addresses, w.active(), min(pair.low.alignment, _BYTES))
     both.loc = pair.first.loc
     halves = builder.cast("bitcast", both, VectorType(I32, 2 * width))
     for k, load in enumerate((pair.low, pair.high)):

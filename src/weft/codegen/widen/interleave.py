@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from weft.analysis.integers import trailing_zeros
 from weft.codegen.widen.access_groups import AccessGroup, Member
-from weft.codegen.widen.accesses import accessed_type
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.masked import masked_load, masked_store
 from weft.codegen.widen.runs import lane_value
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import TRUE, ConstAggregate, ConstInt, Instruction, Poison, Value
 from weft.ir.constants import FALSE, Constant
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import I1, I8, I64, Type, VectorType, int_type
 
 
@@ -45,12 +43,12 @@ class _Layout:
         self.group = group
         self.low, self.unit, self.units = group.low, group.unit, group.units
         self.span = (group.high - group.low) // group.unit
-        types = {accessed_type(m.access) for m in group.members}
+        types = {m.access.accessed_type for m in group.members}
         alone = len(types) == 1 and group.members[0].size == group.unit
         self.type: Type = types.pop() if alone else int_type(8 * group.unit)
         # A power of two, as are the lanes of a register.
         self.lanes = min(group.run, w.isa.lanes(8 * group.unit))
-        location = w.addresses.location(group.leader.operands[-1])
+        location = w.addresses.location(group.leader.pointer)
         self._back = group.low - location.offset
         if group.stride < 0:
             self._back += group.stride * (group.run - 1)
@@ -59,9 +57,9 @@ class _Layout:
 
     def _align_by(self, member: Member) -> int:
         """The alignment of the lowest address that one member's alignment promises."""
-        access, layout = member.access, parse_datalayout(self._w.module.datalayout)
-        align = access.attrs.get("align", 0) or layout.align(accessed_type(access))
-        return _common(align, member.offset - self.low, self.group.stride * (self.group.run - 1))
+        return _common(
+            member.access.alignment, member.offset - self.low, self.group.stride * (self.group.run - 1)
+        )
 
     def moved(self, address: Value, by: int) -> Value:
         """An address so many bytes on."""
@@ -81,7 +79,7 @@ class _Layout:
     def _run_address(self, lane: int) -> Value:
         """The lowest address of the run that begins at a lane."""
         if lane not in self._addresses:
-            pointer = self.group.leader.operands[-1]
+            pointer = self.group.leader.pointer
             self._addresses[lane] = self.moved(lane_value(self._w, pointer, lane), self._back)
         return self._addresses[lane]
 
@@ -173,7 +171,7 @@ def widen_group_store(w: Widening, group: AccessGroup) -> None:
     for member in group.members:
         units = layout.group.units_of(member)
         type = VectorType(layout.type, width * len(units))
-        data.append(_as_type(w, w.vector(member.access.operands[0]), type, member.access))
+        data.append(_as_type(w, w.vector(member.access.stored_value), type, member.access))
         for lane in range(width):
             for k, unit in enumerate(units):
                 found_at[lane, unit] = filled + lane * len(units) + k

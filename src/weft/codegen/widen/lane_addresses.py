@@ -51,13 +51,13 @@ def lane_addresses(w: Widening, access: Instruction, moved: int = 0) -> Value:
         if numbers.same != ConstInt(I32, 0):
             total = w.builder.binary("add", broadcast(w.builder, numbers.same, w.lanes), total)
         return w.builder.gep(int_type(8 * numbers.unit), numbers.base, (total,))
-    addresses = w.vector(access.operands[-1])
+    addresses = w.vector(access.pointer)
     return w.builder.gep(I8, addresses, (ConstInt(I64, moved),)) if moved else addresses
 
 
 def lane_numbers(w: Widening, access: Instruction, moved: int = 0) -> LaneNumbers | None:
     """The addresses as one base and 32-bit numbers; None where these are not enough."""
-    pointer = access.operands[-1]
+    pointer = access.pointer
     location = w.addresses.location(pointer)
     if w.divergence.element_bytes(pointer) is not None or not _is_one_address(w, location.base):
         return None

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 from weft.codegen.widen.context import Widening, mask_bits
 from weft.ir import ConstInt, Poison, Value
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import I1, I64, IntType, Type, VectorType
 
 
@@ -65,7 +64,7 @@ def _picker(w: Widening, vector: Value) -> Callable[[Value], Value]:
 
     Machines take elements of a number known at run time from memory; in the loop each turn would store the vector.
     """
-    builder, layout = w.builder, parse_datalayout(w.module.datalayout)
+    builder, layout = w.builder, w.module.layout
     assert isinstance(vector.type, VectorType)
     element = vector.type.element
     if layout.bit_size(element) != 8 * layout.store_size(element):

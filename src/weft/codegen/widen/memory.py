@@ -18,7 +18,6 @@ No passive lane's memory is ever touched. Volatile and atomic accesses are made 
 from __future__ import annotations
 
 from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_groups
-from weft.codegen.widen.accesses import accessed_type
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
@@ -28,23 +27,22 @@ from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
 from weft.codegen.widen.runs import load_runs, runs_of, store_runs
 from weft.codegen.widen.stack_objects import CACHE_LINE
 from weft.ir import ConstInt, Instruction, Poison, Value
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import I1, I8, I32, I64, VOID, Type, VectorType
 
 
 def access_size(w: Widening, instruction: Instruction) -> int:
     """Bytes of one lane's access."""
-    return parse_datalayout(w.module.datalayout).store_size(accessed_type(instruction))
+    return w.module.layout.store_size(instruction.accessed_type)
 
 
 def address_form(w: Widening, instruction: Instruction) -> str:
     """``uniform``, ``contiguous``, ``reversed`` or ``gather`` for a load or store."""
-    pointer = instruction.operands[-1]
+    pointer = instruction.pointer
     if w.is_scalar(pointer) and w.is_uniform(pointer):
         return "uniform"
     stride, size = constant_stride(w, pointer), access_size(w, instruction)
     # Values narrower than their bytes are packed differently in a vector and in an array.
-    if parse_datalayout(w.module.datalayout).bit_size(accessed_type(instruction)) != 8 * size:
+    if w.module.layout.bit_size(instruction.accessed_type) != 8 * size:
         return "gather"
     if stride == size:
         return "contiguous"
@@ -79,7 +77,7 @@ def widen_load(w: Widening, load: Instruction) -> None:
         return
     form = address_form(w, load)
     if form == "uniform":
-        address = _scalar_address(w, w.scalar(load.operands[0]), load.type)
+        address = _scalar_address(w, w.scalar(load.pointer), load.type)
         loaded = _copy(w, load, load.type, [address], {**load.attrs})
         w.set_scalar(load, loaded)
         if load not in w.kept:
@@ -101,7 +99,7 @@ def widen_load(w: Widening, load: Instruction) -> None:
     elif form == "reversed":
         result = _reverse(w, _vector_load(w, load, _first_of_reversed(w, load), form))
     else:
-        result = _vector_load(w, load, w.scalar(load.operands[0]), form)
+        result = _vector_load(w, load, w.scalar(load.pointer), form)
     result.loc = load.loc
     w.set_vector(load, result)
 
@@ -236,15 +234,14 @@ def _vector_load(w: Widening, load: Instruction, address: Value, form: str) -> I
 
 def _contiguous_align(w: Widening, access: Instruction, form: str) -> int:
     """The alignment of a vector access: what one lane's access promises, or what is known of lane 0's address."""
-    align = access.attrs.get("align", 0) or parse_datalayout(w.module.datalayout).align(accessed_type(access))
     if form != "contiguous":
-        return align
-    return max(align, min(w.divergence.shape(access.operands[-1]).alignment, CACHE_LINE))
+        return access.alignment
+    return max(access.alignment, min(w.divergence.shape(access.pointer).alignment, CACHE_LINE))
 
 
 def _first_of_reversed(w: Widening, access: Instruction) -> Value:
     """The lowest address of an access with negative stride: that of the last lane."""
-    pointer = w.scalar(access.operands[-1])
+    pointer = w.scalar(access.pointer)
     back = -access_size(w, access) * (w.lanes.width - 1)
     return w.builder.gep(I8, pointer, (ConstInt(I64, back),))
 

@@ -16,11 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from weft.analysis.shapes import SYMBOLIC
-from weft.codegen.widen.accesses import accessed_type
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.lane_addresses import lane_numbers
 from weft.ir import ConstInt, Instruction, Value
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import I32, int_type
 
 MAX_STEPS = 24
@@ -56,9 +54,9 @@ class Neighbours:
 
 def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
     """Compare the addresses of a gather or scatter; None where that has little hope."""
-    layout, type = parse_datalayout(w.module.datalayout), accessed_type(access)
+    layout, type = w.module.layout, access.accessed_type
     size = layout.store_size(type)
-    location = w.addresses.location(access.operands[-1])
+    location = w.addresses.location(access.pointer)
     varying = [index for index in location.terms if not w.is_uniform(index)]
     if layout.bit_size(type) != 8 * size or not _from_thread_numbers(w, varying):
         return None

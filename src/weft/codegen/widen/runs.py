@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.analysis.shapes.runs import Runs, find_runs
-from weft.codegen.widen.accesses import accessed_type
 from weft.codegen.widen.context import Widening, mask_bits
 from weft.codegen.widen.masked import masked_gather, masked_load, masked_store
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import ConstAggregate, ConstInt, Instruction, Poison, Value
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import I8, I64, IntType, PointerType, VectorType
 
 MAX_ELEMENTS = 8
@@ -25,10 +23,10 @@ def runs_of(w: Widening, access: Instruction) -> Runs | None:
 
     Under a mask the first lane of a run may be passive: its address has to be one that scalars extrapolate.
     """
-    pointer = access.operands[-1]
+    pointer = access.pointer
     block = access.block
     assert block is not None
-    layout, type = parse_datalayout(w.module.datalayout), accessed_type(access)
+    layout, type = w.module.layout, access.accessed_type
     size = layout.store_size(type)
     if layout.bit_size(type) != 8 * size:
         return None
@@ -53,7 +51,7 @@ def load_runs(w: Widening, load: Instruction, runs: Runs) -> Value:
     serves = {t: k for k, t in enumerate(own)}
     server = [serves[w.lanes.at_origin(t, runs.same)] for t in range(w.lanes.width)]
     if runs.length == 1:
-        if runs.count <= MAX_ELEMENTS and (w.mask is None or is_extrapolated(w, load.operands[0])):
+        if runs.count <= MAX_ELEMENTS and (w.mask is None or is_extrapolated(w, load.pointer)):
             return _elements(w, load, own, server)
         loaded: Value = _gather(w, load, own)
     else:
@@ -71,7 +69,7 @@ def store_runs(w: Widening, store: Instruction, runs: Runs) -> None:
     for first in range(0, w.lanes.width, runs.length):
         lanes = _upward(range(first, first + runs.length), runs.downward)
         part = w.builder.shuffle(data, Poison(data.type), lanes)
-        address, align = lane_value(w, pointer, lanes[0]), _align(w, store)
+        address, align = lane_value(w, pointer, lanes[0]), store.alignment
         if w.mask is None:
             built = w.builder.store(part, address, align)
         else:
@@ -82,9 +80,9 @@ def store_runs(w: Widening, store: Instruction, runs: Runs) -> None:
 
 def _load_run(w: Widening, load: Instruction, lanes: Sequence[int], downward: bool) -> Value:
     """Load the elements of a run, in the order of its lanes."""
-    type, align = VectorType(load.type, len(lanes)), _align(w, load)
+    type, align = VectorType(load.type, len(lanes)), load.alignment
     upward = _upward(lanes, downward)
-    address = lane_value(w, load.operands[0], upward[0])
+    address = lane_value(w, load.pointer, upward[0])
     if w.mask is None:
         built = w.builder.load(type, address, align=align, name=load.name)
     else:
@@ -106,14 +104,14 @@ def _elements(w: Widening, load: Instruction, own: Sequence[int], server: Sequen
     builder = w.builder
     elements: list[Value] = []
     for k, lane in enumerate(own):
-        address = lane_value(w, load.operands[0], lane)
+        address = lane_value(w, load.pointer, lane)
         if w.mask is not None:
             bits = mask_bits(builder, w.mask)
             assert isinstance(bits.type, IntType)
             served = ConstInt(bits.type, sum(1 << t for t, by in enumerate(server) if by == k))
             some = builder.icmp("ne", builder.binary("and", bits, served), ConstInt(bits.type, 0))
             address = builder.select(some, address, w.spare_place(load.type, address.type))
-        element = builder.load(load.type, address, align=_align(w, load), name=load.name)
+        element = builder.load(load.type, address, align=load.alignment, name=load.name)
         element.loc = load.loc
         elements.append(element)
     side = next((t for t, k in enumerate(server) if k != server[0]), len(server))
@@ -127,7 +125,7 @@ def _elements(w: Widening, load: Instruction, own: Sequence[int], server: Sequen
 
 def _gather(w: Widening, load: Instruction, own: Sequence[int]) -> Value:
     """Gather for the lanes of `own`."""
-    builder, pointer, count = w.builder, load.operands[0], len(own)
+    builder, pointer, count = w.builder, load.pointer, len(own)
     if w.is_scalar(pointer):
         strides = [s for s in w.divergence.shape(pointer).strides if isinstance(s, int)]
         offsets = w.lanes.offsets(strides)
@@ -137,7 +135,7 @@ def _gather(w: Widening, load: Instruction, own: Sequence[int]) -> Value:
         every = w.vector(pointer)
         addresses = builder.shuffle(every, Poison(every.type), own)
     mask = builder.shuffle(w.active(), Poison(w.active().type), own)
-    built = masked_gather(w, VectorType(load.type, count), addresses, mask, _align(w, load))
+    built = masked_gather(w, VectorType(load.type, count), addresses, mask, load.alignment)
     built.loc = load.loc
     return built
 
@@ -192,7 +190,3 @@ def _moved(w: Widening, value: Value, lane: int) -> Value:
         return w.builder.gep(I8, scalar, (ConstInt(I64, offset),))
     assert isinstance(scalar.type, IntType)
     return w.builder.binary("add", scalar, ConstInt(scalar.type, offset))
-
-
-def _align(w: Widening, access: Instruction) -> int:
-    return access.attrs.get("align", 0) or parse_datalayout(w.module.datalayout).align(accessed_type(access))

@@ -9,13 +9,12 @@ from weft.codegen.widen.context import Widening
 from weft.codegen.widen.stack_objects import CACHE_LINE, object_bytes
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstInt, Instruction, Value
-from weft.ir.layout import parse_datalayout
 from weft.ir.types import I8, I32, I64, ArrayType, IntType, PointerType, int_type
 
 
 def widen_alloca(w: Widening, alloca: Instruction) -> None:
     """One object when all lanes do the same to it, else one for each lane."""
-    layout = parse_datalayout(w.module.datalayout)
+    layout = w.module.layout
     if alloca in w.kept and w.divergence.shape(alloca).is_uniform:
         copy = alloca.clone()
         w.target.entry.insert(0, copy)
@@ -23,7 +22,7 @@ def widen_alloca(w: Widening, alloca: Instruction) -> None:
         return
     if not isinstance(alloca.operands[0], ConstInt):
         raise UnsupportedError("a stack object of variable size cannot be widened")
-    type, width = alloca.attrs["allocated_type"], w.lanes.width
+    type, width = alloca.allocated_type, w.lanes.width
     align = max(alloca.attrs.get("align", 0), layout.align(type), 16)
     element = w.divergence.element_bytes(alloca)
     if element is not None:
@@ -45,7 +44,7 @@ def widen_step(w: Widening, gep: Instruction) -> bool:
     element = w.divergence.element_bytes(gep)
     if element is None:
         return False
-    address = decompose(gep.operands, gep.attrs["source_type"], parse_datalayout(w.module.datalayout))
+    address = decompose(gep.operands, gep.source_type, w.module.layout)
     if gep in w.kept:
         w.set_scalar(gep, _moved(w, address, w.scalar, gep.name))
     elif w.is_scalar(address.base):

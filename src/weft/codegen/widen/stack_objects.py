@@ -27,7 +27,6 @@ from weft.analysis.addresses import decompose
 from weft.analysis.divergence import Divergence
 from weft.analysis.shapes import Shape
 from weft.analysis.stack_objects import Site, StackObjects, forwards_pointer
-from weft.codegen.widen.accesses import accessed_type, is_plain
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.constants import ConstNull, Poison, Undef
@@ -115,7 +114,7 @@ def object_bytes(alloca: Instruction, layout: DataLayout) -> int:
     """Bytes from one lane's object to the next one's, where whole objects lie lane after lane."""
     count = alloca.operands[0]
     assert isinstance(count, ConstInt), "objects of variable size are not widened"
-    type = alloca.attrs["allocated_type"]
+    type = alloca.allocated_type
     align = max(alloca.attrs.get("align", 0), layout.align(type))
     return -(-layout.size(type) * count.value // align) * align
 
@@ -157,8 +156,8 @@ def _element_size(
     sizes: set[int] = set()
     for pointer in pointers:
         for user in pointer.instruction_users():
-            if user.op in ("load", "store") and is_plain(user):
-                type = accessed_type(user)
+            if user.is_plain_access:
+                type = user.accessed_type
                 sizes.add(layout.store_size(type))
                 if layout.bit_size(type) != 8 * layout.store_size(type):
                     return None
@@ -174,7 +173,7 @@ def _element_size(
 def _keeps_track(user: Instruction, together: set[Site], objects: StackObjects) -> bool:
     """Whether a use of an address leaves it to lead to these objects, or to nothing."""
     if user.op in ("phi", "select", "icmp"):
-        if user.op == "icmp" and user.attrs["predicate"] not in ("eq", "ne"):
+        if user.op == "icmp" and user.predicate not in ("eq", "ne"):
             return False
         operands = user.operands[1:] if user.op == "select" else user.operands
         return all(
@@ -188,5 +187,5 @@ def _keeps_track(user: Instruction, together: set[Site], objects: StackObjects) 
 
 def _moves_by(step: Instruction, size: int, layout: DataLayout) -> bool:
     """Whether an address is moved by whole elements."""
-    address = decompose(step.operands, step.attrs["source_type"], layout)
+    address = decompose(step.operands, step.source_type, layout)
     return all(distance % size == 0 for distance in (address.offset, *address.scales))

@@ -169,11 +169,7 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
     op = instruction.op
     if instruction.is_terminator:
         _TERMINATORS[op](w, instruction)
-    elif (
-        op in ("load", "store")
-        and not instruction.attrs.get("volatile")
-        and not instruction.attrs.get("ordering")
-    ):
+    elif instruction.is_plain_access:
         (widen_load if op == "load" else widen_store)(w, instruction)
     elif op == "atomicrmw" and widen_atomic(w, instruction):
         w.remark(instruction, "combined")
