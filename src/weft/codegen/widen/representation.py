@@ -59,9 +59,9 @@ def _behind_vector_accesses(function: Function, divergence: Divergence, scalar: 
     """The scalars from which the addresses of vector loads and stores are computed."""
     wanted: set[Value] = set()
     work: list[Value] = [
-        i.operands[-1]
+        i.pointer
         for i in function.instructions()
-        if i.op in ("load", "store") and not divergence.shape(i.operands[-1]).is_uniform
+        if i.op in ("load", "store") and not divergence.shape(i.pointer).is_uniform
     ]
     while work:
         value = work.pop()
