@@ -81,8 +81,8 @@ def split(text, merged=False):
     for program in (before, module):
         lower_work_items(program, program.functions["k"])
     if merged:
-        assert merge_groups(module.functions["k"], "x")
-    result = split_guards(module, module.functions["k"], "x")
+        assert merge_groups(module.functions["k"], 0)
+    result = split_guards(module, module.functions["k"], 0)
     verify(module)
     return before, module, result
 
@@ -245,7 +245,7 @@ def test_bounds_of_a_picture_without_its_left_column(golden):
     """
     module = read_module(IMAGE)
     lower_work_items(module, module.functions["k"])
-    assert merge_groups(module.functions["k"], "x") is not None
-    assert split_guards(module, module.functions["k"], "x") is not None
+    assert merge_groups(module.functions["k"], 0) is not None
+    assert split_guards(module, module.functions["k"], 0) is not None
     verify(module)
     golden(write_module(module, plain=True), "guard_of_a_picture.ll")

@@ -100,7 +100,7 @@ def result(module, thread, group) -> np.ndarray:
 )
 def test_threads_of_one_long_group_do_what_those_of_several_did(body: str) -> None:
     before, module = lowered(kernel(body)), lowered(kernel(body))
-    merge = merge_groups(module.functions["k"], "x")
+    merge = merge_groups(module.functions["k"], 0)
     verify(module)
     assert merge == GroupMerge(None if body in ANY_SIZE.values() else SIZE)
     threads = np.arange(SIZE * GROUPS)
@@ -113,10 +113,10 @@ def test_threads_of_one_long_group_do_what_those_of_several_did(body: str) -> No
 @pytest.mark.parametrize("body", TOLD_APART.values(), ids=TOLD_APART)
 def test_kernels_that_tell_groups_apart_are_left_alone(body: str) -> None:
     module = lowered(kernel(body))
-    assert merge_groups(module.functions["k"], "x") is None
+    assert merge_groups(module.functions["k"], 0) is None
 
 
 def test_kernels_with_memory_of_their_group_are_left_alone() -> None:
     body = AT_SUM + "\n  %m = call ptr addrspace(3) @weft.shared(i32 0)\n  store i32 1, ptr addrspace(3) %m"
     module = lowered(kernel(body, '"weft.shared"="4:4"'))
-    assert merge_groups(module.functions["k"], "x") is None
+    assert merge_groups(module.functions["k"], 0) is None

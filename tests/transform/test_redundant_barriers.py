@@ -9,7 +9,9 @@ from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.transform.barriers import barriers_of
+from weft.transform.work_items import WORK_ITEM_PARAMETERS
 
+ITEMS = ", ".join(f"{p.type} %{p.name}" for p in WORK_ITEM_PARAMETERS)
 ATTRIBUTES = '"weft.kernel"'
 DECLARATIONS = """
 declare void @weft.barrier() convergent
@@ -20,7 +22,7 @@ declare void @llvm.lifetime.start.p0(i64, ptr)
 
 def left(body: str) -> tuple[int, RemarkLog]:
     """How many barriers stay, and the remarks."""
-    text = f"define void @k(ptr %p, i32 %n, i64 %tid.x) {ATTRIBUTES} {{\n{textwrap.dedent(body)}\n}}\n{DECLARATIONS}"
+    text = f"define void @k(ptr %p, i32 %n, {ITEMS}) {ATTRIBUTES} {{\n{textwrap.dedent(body)}\n}}\n{DECLARATIONS}"
     module = read_module(text)
     kernel, remarks = module.functions["k"], RemarkLog()
     check_barriers(kernel, remarks)

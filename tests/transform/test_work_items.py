@@ -2,9 +2,11 @@
 
 import pytest
 
+from weft.ir import Argument
 from weft.ir.reader import read_module
+from weft.ir.types import I64
 from weft.ir.verifier import verify
-from weft.transform.work_items import WORK_ITEM_PARAMETERS, lower_work_items, shared_layout
+from weft.transform.work_items import WORK_ITEM_PARAMETERS, WorkItems, lower_work_items, shared_layout
 
 TEXT = """
 define void @k(ptr %p) "weft.shared"="12:4,40:16" {
@@ -64,6 +66,17 @@ def test_callers_pass_their_own_parameters_on(lowered):
         assert list(call.args[1:]) == function.args[1:]
     (call,) = [i for i in lowered.functions["k"].instructions() if i.callee_name == "plain"]
     assert len(call.args) == 1
+
+
+def test_the_record_finds_them_before_others_that_came_later(lowered):
+    function = lowered.functions["inner"]
+    later = Argument(I64, "later", len(function.args))
+    function.args.append(later)
+    items = WorkItems.of(function)
+    names = [a.name for a in (*items.tid, *items.gid, *items.lsize, *items.groups)]
+    assert [*names, items.shared.name, items.shared_dynamic.name] == ADDED
+    assert all(items.tid[d] in function.args for d in range(3))
+    assert WorkItems.find(lowered.functions["plain"]) is None
 
 
 def test_no_intrinsic_is_left_and_dimensions_choose_the_parameter(lowered):

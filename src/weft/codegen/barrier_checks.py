@@ -10,6 +10,7 @@ from weft.ir import Function, Value
 from weft.ir.locations import span_of
 from weft.transform.barriers import FRAME_PARAMETERS, BarrierProgram, barriers_of
 from weft.transform.redundant_barriers import remove_redundant_barriers
+from weft.transform.work_items import WorkItems
 
 
 def analyze_group(kernel: Function, linear: bool = False) -> Divergence:
@@ -18,12 +19,12 @@ def analyze_group(kernel: Function, linear: bool = False) -> Divergence:
     With `linear`, its parameter ``tid.x`` is the linear number of a thread.
     """
     domain = domain_named("product", (None, None, None))
-    dimensions = {f"tid.{d}": i for i, d in enumerate("xyz")}
     ids: dict[Value, Shape] = {
-        a: domain.lane_id(dimensions[a.name], 64) for a in kernel.args if a.name in dimensions
+        a: domain.varying(64) if linear else domain.lane_id(d, 64)
+        for d, a in enumerate(WorkItems.of(kernel).tid)
     }
     for argument in kernel.args:
-        if argument.name == FRAME_PARAMETERS[0] or (linear and argument.name in dimensions):
+        if argument.name == FRAME_PARAMETERS[0]:
             ids[argument] = domain.varying(64)
     return analyze_divergence(kernel, domain=domain, initial=ids, scope=Scope.GROUP)
 

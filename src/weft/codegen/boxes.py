@@ -27,6 +27,7 @@ from weft.codegen.width_model import LOOP_WEIGHT, WidthModel
 from weft.ir import Function, Value
 from weft.machine.targets import Isa
 from weft.transform.barriers import barriers_of
+from weft.transform.work_items import WorkItems
 
 Block = tuple[int, int, int]
 
@@ -61,12 +62,12 @@ def covers(lanes: LaneSpace, block: Block) -> bool:
 def box_shapes(function: Function, lanes: LaneSpace, block: Block | None = None) -> dict[Value, Shape]:
     """The shapes of a kernel's positions in lane groups that are boxes; of work-groups of `block` threads, if given."""
     domain = domain_named("product", lanes.extents)
-    named = {a.name: a for a in function.args}
+    tid = WorkItems.of(function).tid
     shapes: dict[Value, Shape] = {}
     for d, extent in enumerate(lanes.extents):
         unit = tuple(int(d == other) for other in range(len(lanes.extents)))
         only_one = block is not None and block[d] <= extent
-        shapes[named[f"tid.{'xyz'[d]}"]] = domain.strided(unit, 64, 0 if only_one else extent)
+        shapes[tid[d]] = domain.strided(unit, 64, 0 if only_one else extent)
     return shapes
 
 
@@ -100,7 +101,7 @@ def choose_box(kernel: Function, block: Block, isa: Isa, most_lanes: int, lock_s
 
 def prefers_boxes(kernel: Function, isa: Isa) -> bool:
     """Whether boxes of several rows, or columns, are better than rows in work-groups of any size."""
-    if not next(a for a in kernel.args if a.name == "tid.y").is_used:
+    if not WorkItems.of(kernel).tid[1].is_used:
         return False
     register = one_register(isa)
     several = _analyze_box(kernel, register, ROWS)

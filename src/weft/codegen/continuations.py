@@ -25,7 +25,7 @@ from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I8, I32, I64, Type, pointer
 from weft.transform.barriers import FINISHED, FRAME_PARAMETERS, BarrierProgram
 from weft.transform.continuations import ARRIVED, VOTED
-from weft.transform.work_items import WORK_ITEM_PARAMETERS
+from weft.transform.work_items import WORK_ITEM_PARAMETERS, WorkItems
 
 AT_BARRIERS = len(WORK_ITEM_PARAMETERS) + len(FRAME_PARAMETERS)
 """How many parameters continuations have behind those of the kernel."""
@@ -249,7 +249,7 @@ class _Rounds:
         """The loops over the lane groups that run continuation `k`."""
         part, program = self.program.parts[k], self.program
         functions = [f for f in (part.full, part.masked, program.settle) if f is not None]
-        alike = not any(a.is_used for f in functions for a in f.args if a.name in ("tid.y", "tid.z"))
+        alike = not any(a.is_used for f in functions for a in WorkItems.of(f).tid[1:])
         return each_lane_group(self.group, program.lanes, program.linear, alike)
 
     def _variable(self) -> Value:

@@ -18,6 +18,7 @@ from weft.ir.cfg_view import cfg_of
 from weft.machine.costs import memory_cost
 from weft.machine.targets import Isa
 from weft.transform.merge_groups import GroupMerge, find_merge
+from weft.transform.work_items import WorkItems
 
 LOOP_WEIGHT = 10.0
 """How often a loop is thought to run its body."""
@@ -32,8 +33,7 @@ Along = Callable[[int], Divergence]
 def analyze_along(kernel: Function, dimension: int, width: int) -> Divergence:
     """Analyze lane groups of `width` threads along a dimension, 0 for x."""
     domain = domain_named("product", (width,))
-    position = next(a for a in kernel.args if a.name == f"tid.{'xyz'[dimension]}")
-    shapes: dict[Value, Shape] = {position: domain.strided(1, 64, width)}
+    shapes: dict[Value, Shape] = {WorkItems.of(kernel).tid[dimension]: domain.strided(1, 64, width)}
     return analyze_divergence(kernel, domain=domain, initial=shapes, width=width)
 
 
@@ -42,8 +42,8 @@ def choose_dimension(kernel: Function, along: Along, width: int, isa: Isa) -> in
 
     Others than x are taken only if rows go on beyond work-groups, which may be short along them.
     """
-    positions = [next(a for a in kernel.args if a.name == f"tid.{d}") for d in "xyz"]
-    choices = [d for d in (1, 2) if positions[d].is_used and find_merge(kernel, "xyz"[d]) == GroupMerge()]
+    positions = WorkItems.of(kernel).tid
+    choices = [d for d in (1, 2) if positions[d].is_used and find_merge(kernel, d) == GroupMerge()]
     if not choices:
         return 0
     if not positions[0].is_used and len(choices) == 1:

@@ -20,7 +20,7 @@ from weft.switches import ALL_ON, Switches
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol, math_finder
 from weft.transform.boscc import Boscc
-from weft.transform.work_items import WORK_ITEM_PARAMETERS
+from weft.transform.work_items import WorkItems
 
 
 @dataclass(slots=True)
@@ -96,8 +96,7 @@ class FileUnit:
         domain = domain_named("product", (self.width,))
         layout = self.module.layout
         shapes = initial_shapes(self.function, self.signature, domain, layout, {})
-        if len(self.function.args) > len(WORK_ITEM_PARAMETERS):
-            for argument in self.function.args[-len(WORK_ITEM_PARAMETERS) :]:
-                if argument.name == "tid.x":
-                    shapes[argument] = domain.strided(1, 64, self.width)
+        items = WorkItems.find(self.function)
+        if items is not None:
+            shapes[items.tid[0]] = domain.strided(1, 64, self.width)
         return shapes

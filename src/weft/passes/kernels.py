@@ -104,11 +104,11 @@ def _plan_lanes(unit: KernelUnit) -> bool:
 
 
 def _cut_rows(unit: KernelUnit) -> bool:
-    kernel, along = unit.function, "xyz"[unit.order.dimension]
-    merge = merge_groups(kernel, along)
-    guards = split_guards(unit.module, kernel, along)
-    remark_rows(unit.remarks, kernel.name, along, merge, guards)
-    unit.rows = Rows(unit.order.dimension, merge, guards.bounds.name if guards else None)
+    kernel, dimension = unit.function, unit.order.dimension
+    merge = merge_groups(kernel, dimension)
+    guards = split_guards(unit.module, kernel, dimension)
+    remark_rows(unit.remarks, kernel.name, "xyz"[dimension], merge, guards)
+    unit.rows = Rows(dimension, merge, guards.bounds.name if guards else None)
     unit.forget()
     # What has changed shows in the program of lane groups, which are cut that way.
     return False

@@ -29,6 +29,7 @@ from weft.options import CompileOptions
 from weft.runtime.shape import MAX_BLOCK
 from weft.transform.barriers import barriers_of
 from weft.transform.merge_groups import find_merge
+from weft.transform.work_items import WorkItems
 
 Analyses = Callable[[int, int], Divergence]
 """The divergence of a kernel in lane groups of so many threads (second) along a dimension (first, 0 for x)."""
@@ -211,7 +212,7 @@ class Planner:
         if wanted is not None:
             return WidthChoice(wanted, "as asked for")
         # Rows that end with the work-group are not long.
-        if not order.linear and find_merge(self.kernel, "xyz"[order.dimension]) is not None:
+        if not order.linear and find_merge(self.kernel, order.dimension) is not None:
             return choose_width(self.analyses(order.dimension, base), self.isa)
         return WidthChoice(base, "a register of 32-bit values")
 
@@ -219,7 +220,7 @@ class Planner:
         if self.options.width is not None:
             return WidthChoice(self.options.width, "as asked for")
         base = one_register(self.isa)
-        if any(a.is_used for a in self.kernel.args if a.name in ("tid.y", "tid.z")):
+        if any(a.is_used for a in WorkItems.of(self.kernel).tid[1:]):
             # Their rows are short, and boxes of threads an answer.
             return WidthChoice(base, "a register of 32-bit values")
         return choose_width_of_rounds(self.analyses(0, base), self.isa)

@@ -28,6 +28,7 @@ from weft.passes.runner import Runner, Watcher
 from weft.passes.stages import Form, StageLog, Version
 from weft.transform.lane_range import guard_by_lane_range
 from weft.transform.linear_ids import number_linearly
+from weft.transform.work_items import WorkItems
 
 
 def position_shapes(unit: KernelUnit, lanes: LaneSpace, function: Function) -> dict[Value, Shape]:
@@ -35,8 +36,7 @@ def position_shapes(unit: KernelUnit, lanes: LaneSpace, function: Function) -> d
     if unit.order.box is not None:
         return box_shapes(function, lanes, unit.options.block)
     domain = domain_named("product", lanes.extents)
-    position = f"tid.{'xyz'[unit.order.dimension]}"
-    return {a: domain.strided(1, 64, lanes.width) for a in function.args if a.name == position}
+    return {WorkItems.of(function).tid[unit.order.dimension]: domain.strided(1, 64, lanes.width)}
 
 
 def widen_rounds(

@@ -26,6 +26,7 @@ from weft.ir.effects import is_removable
 from weft.ir.locations import span_of
 from weft.ir.types import I1
 from weft.transform.row_bounds import RowBounds
+from weft.transform.work_items import WorkItems
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,9 @@ class GuardSplit:
     guards: tuple[SourceSpan | None, ...]
 
 
-def split_guards(module: Module, kernel: Function, dimension: str) -> GuardSplit | None:
-    """Take guards on the threads along `dimension` ("x", "y" or "z") out of `kernel`; None when there are none."""
-    position = next(a for a in kernel.args if a.name == f"tid.{dimension}")
-    bounds = RowBounds(module, kernel, position)
+def split_guards(module: Module, kernel: Function, dimension: int) -> GuardSplit | None:
+    """Take guards on the threads along `dimension` (0 for x) out of `kernel`; None when there are none."""
+    bounds = RowBounds(module, kernel, WorkItems.of(kernel).tid[dimension])
     gone: list[SourceSpan | None] = []
     taken = False
     block: BasicBlock | None = kernel.entry

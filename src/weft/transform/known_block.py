@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from weft.ir import ConstInt, Function
 from weft.ir.types import I64
+from weft.transform.work_items import WorkItems
 
 
 def know_block(kernel: Function, block: tuple[int, int, int]) -> None:
     """Let `kernel` be for work-groups of `block` threads along x, y and z."""
-    named = {a.name: a for a in kernel.args}
-    for axis, size in zip("xyz", block, strict=True):
-        named[f"lsize.{axis}"].replace_all_uses(ConstInt(I64, size))
-        position = named[f"tid.{axis}"]
+    items = WorkItems.of(kernel)
+    for position, extent, size in zip(items.tid, items.lsize, block, strict=True):
+        extent.replace_all_uses(ConstInt(I64, size))
         if size == 1:
             position.replace_all_uses(ConstInt(I64, 0))
         others = (a for a in position.attributes if not a.startswith("range("))

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 from weft.ir import Argument, Builder, ConstFloat, Function, Value
 from weft.ir.types import F32, I32, I64
+from weft.transform.work_items import WorkItems
 
 
 def number_linearly(function: Function) -> None:
     """Compute the positions that `function` reads from its parameter ``tid.x``, taken as the linear number."""
-    named = {a.name: a for a in function.args}
-    tid = [named[f"tid.{d}"] for d in "xyz"]
+    items = WorkItems.of(function)
+    tid = items.tid
     if not any(a.is_used for a in tid):
         return
     users = [(a, user) for a in tid for user in a.instruction_users()]
     builder = Builder.after_phis(function.entry)
-    row, x = _divide(builder, tid[0], named["lsize.x"])
-    z, y = _divide(builder, row, named["lsize.y"])
+    row, x = _divide(builder, tid[0], items.lsize[0])
+    z, y = _divide(builder, row, items.lsize[1])
     positions: dict[Argument, Value] = dict(zip(tid, (x, y, z), strict=True))
     for argument, user in users:
         user.replace_operand(argument, positions[argument])

@@ -23,6 +23,7 @@ from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.effects import is_convergent
 from weft.ir.layout import DataLayout
 from weft.ir.types import I64
+from weft.transform.work_items import WorkItems
 
 GRID_RANGE = "range(i64 0, 2199023255552)"
 """Positions in a grid: at most 2^31 - 1 groups of at most 1024 threads along a dimension."""
@@ -40,8 +41,8 @@ class GroupMerge:
     size: int | None = None
 
 
-def merge_groups(function: Function, dimension: str) -> GroupMerge | None:
-    """Let `function` run on rows of whole grids along `dimension` ("x", "y" or "z"); None if it cannot."""
+def merge_groups(function: Function, dimension: int) -> GroupMerge | None:
+    """Let `function` run on rows of whole grids along `dimension` (0 for x); None if it cannot."""
     merge = find_merge(function, dimension)
     if merge is None:
         return None
@@ -57,10 +58,10 @@ def merge_groups(function: Function, dimension: str) -> GroupMerge | None:
     return merge
 
 
-def find_merge(function: Function, dimension: str) -> GroupMerge | None:
+def find_merge(function: Function, dimension: int) -> GroupMerge | None:
     """Which groups `merge_groups` can merge along `dimension`; None if none."""
-    named = {a.name: a for a in function.args}
-    if named["shared"].is_used or named["shared.dynamic"].is_used:
+    items = WorkItems.of(function)
+    if items.shared.is_used or items.shared_dynamic.is_used:
         return None
     if any(is_convergent(i) for i in function.instructions()):
         return None
@@ -80,9 +81,9 @@ class _Ids:
     size: Argument
 
     @classmethod
-    def of(cls, function: Function, dimension: str) -> _Ids:
-        named = {a.name: a for a in function.args}
-        return cls(*(named[f"{what}.{dimension}"] for what in ("tid", "gid", "lsize")))
+    def of(cls, function: Function, dimension: int) -> _Ids:
+        items = WorkItems.of(function)
+        return cls(items.tid[dimension], items.gid[dimension], items.lsize[dimension])
 
 
 def _constant_sizes(group: Argument) -> set[int]:

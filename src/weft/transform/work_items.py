@@ -43,6 +43,51 @@ WORK_ITEM_PARAMETERS: tuple[WorkItemParameter, ...] = (
     WorkItemParameter("shared.dynamic", _SHARED, "weft.shared.dynamic", None),
 )
 _INTRINSICS = {p.intrinsic for p in WORK_ITEM_PARAMETERS}
+_NAMES = [p.name for p in WORK_ITEM_PARAMETERS]
+
+ThreeArguments = tuple[Argument, Argument, Argument]
+"""Along x, y and z."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkItems:
+    """The parameters of `WORK_ITEM_PARAMETERS` in a function.
+
+    Parameters
+    ----------
+    tid, gid
+        The position of the thread in its work-group, and that of the work-group in the grid.
+    lsize, groups
+        The threads of a work-group, and the work-groups of the grid.
+    shared, shared_dynamic
+        Where the memory of the work-group begins, and where the part begins whose size the launch tells.
+    """
+
+    tid: ThreeArguments
+    gid: ThreeArguments
+    lsize: ThreeArguments
+    groups: ThreeArguments
+    shared: Argument
+    shared_dynamic: Argument
+
+    @classmethod
+    def find(cls, function: Function) -> WorkItems | None:
+        """The parameters of `function`; None where it has none."""
+        args, count = function.args, len(_NAMES)
+        # They are appended, so that only other appended ones are behind them.
+        for first in range(len(args) - count, -1, -1):
+            found = args[first : first + count]
+            if [a.name for a in found] == _NAMES:
+                tid, gid, lsize, groups = ((found[k], found[k + 1], found[k + 2]) for k in range(0, 12, 3))
+                return cls(tid, gid, lsize, groups, *found[12:])
+        return None
+
+    @classmethod
+    def of(cls, function: Function) -> WorkItems:
+        """The parameters of a function that has them."""
+        found = cls.find(function)
+        assert found is not None, f"{function!r} has no work-item parameters"
+        return found
 
 
 def shared_layout(kernel: Function) -> tuple[tuple[int, ...], int]:
