@@ -9,11 +9,11 @@ import pytest
 from weft import cuda
 from weft.graph.loops import loop_forest
 from weft.ir.cfg_view import cfg_of
-from weft.ir.polls import POLL
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.runtime.interrupts import interrupt_symbols
+from weft.symbols import POLL
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec, emit_object
 from weft.transform import polls

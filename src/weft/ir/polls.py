@@ -12,9 +12,7 @@ from weft.ir.cfg_edit import split_block
 from weft.ir.function import Function, GlobalVariable, Module
 from weft.ir.instruction import Instruction
 from weft.ir.types import I32, VOID, FunctionType
-
-FLAG = "weft_interrupt"
-POLL = "weft_poll"
+from weft.symbols import INTERRUPT_FLAG, POLL
 
 _CONVENTION = "preserve_allcc"
 
@@ -37,7 +35,7 @@ def insert_poll(module: Module, at: Instruction) -> None:
 
 
 def _flag(module: Module) -> GlobalVariable:
-    return module.globals.get(FLAG) or module.add_global(GlobalVariable(FLAG, I32))
+    return module.globals.get(INTERRUPT_FLAG) or module.add_global(GlobalVariable(INTERRUPT_FLAG, I32))
 
 
 def _poll(module: Module) -> Function:

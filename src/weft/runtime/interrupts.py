@@ -38,13 +38,21 @@ from pathlib import Path
 from typing import Any
 
 from weft.diag.errors import LaunchError
-from weft.ir.polls import FLAG, POLL
 from weft.runtime.own_code import own_code
 from weft.runtime.threads import start_thread
+from weft.symbols import INTERRUPT_FLAG, POLL
 from weft.target.machine import TargetSpec
 from weft.target.once import once
 
-_SHARED = (FLAG, POLL, "weft_context", "weft_context_make", "weft_guard", "weft_look", "weft_unwind")
+_SHARED = (
+    INTERRUPT_FLAG,
+    POLL,
+    "weft_context",
+    "weft_context_make",
+    "weft_guard",
+    "weft_look",
+    "weft_unwind",
+)
 _ENTER, _SETUP, _WATCH, _HEAP, _RESET, _HALT = (
     f"weft_interrupt_{name}" for name in ("enter", "setup", "watch", "heap", "reset", "halt")
 )
@@ -136,7 +144,7 @@ _made: list[Interrupts] = []
 
 def interrupt_symbols() -> dict[str, int]:
     """The addresses of what compiled code polls, and calls then."""
-    return {name: interrupts().shared[name] for name in (FLAG, POLL)}
+    return {name: interrupts().shared[name] for name in (INTERRUPT_FLAG, POLL)}
 
 
 def interruptible(address: int, kind: Any) -> Callable[[Any, Any], Any]:
