@@ -6,25 +6,29 @@ import re
 
 from weft.analysis.intervals import Interval, join, wrapped
 from weft.ir import ConstInt, Instruction, MDTuple, MDValue
+from weft.ir.work_item_names import Dialect, Meaning, meaning_of
 
 _RANGE_ATTRIBUTE = re.compile(r"range\(i\d+ (-?\d+), (-?\d+)\)")
 _OF_WORK_ITEMS = {
-    "weft.local.id": Interval(0, 1023), "weft.local.size": Interval(1, 1024),
-    "weft.group.id": Interval(0, 2**31 - 2), "weft.num.groups": Interval(1, 2**31 - 1),
-    "weft.lane.id": Interval(0, 1023), "weft.num.lanes": Interval(1, 1024),
-    "llvm.nvvm.read.ptx.sreg.laneid": Interval(0, 31),
-    **{f"llvm.nvvm.read.ptx.sreg.tid.{c}": Interval(0, 1023) for c in "xyz"},
-    **{f"llvm.nvvm.read.ptx.sreg.ntid.{c}": Interval(1, 1024) for c in "xyz"},
-}  # fmt: skip
+    (Dialect.WEFT, Meaning.LOCAL_ID): Interval(0, 1023),
+    (Dialect.WEFT, Meaning.LOCAL_SIZE): Interval(1, 1024),
+    (Dialect.WEFT, Meaning.GROUP_ID): Interval(0, 2**31 - 2),
+    (Dialect.WEFT, Meaning.NUM_GROUPS): Interval(1, 2**31 - 1),
+    (Dialect.WEFT, Meaning.LANE_ID): Interval(0, 1023),
+    (Dialect.WEFT, Meaning.NUM_LANES): Interval(1, 1024),
+    (Dialect.NVVM, Meaning.LOCAL_ID): Interval(0, 1023),
+    (Dialect.NVVM, Meaning.LOCAL_SIZE): Interval(1, 1024),
+    (Dialect.NVVM, Meaning.LANE_ID): Interval(0, 31),
+}
 """Limits of CUDA's launches, which weft keeps (`weft.runtime.shape`)."""
 
 
 def declared(instruction: Instruction, bits: int) -> Interval | None:
     """The range that is promised of an instruction's result."""
     name = instruction.callee_name
-    if name is not None and name in _OF_WORK_ITEMS:
-        promised = _OF_WORK_ITEMS[name]
-        return promised if bits >= 32 else None
+    row = meaning_of(name) if name is not None else None
+    if row is not None and (row.dialect, row.meaning) in _OF_WORK_ITEMS:
+        return _OF_WORK_ITEMS[row.dialect, row.meaning] if bits >= 32 else None
     node = instruction.metadata.get("range")
     if isinstance(node, MDTuple):
         bounds = [

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from weft.analysis.divergence import Divergence
 from weft.analysis.explain_words import Words
 from weft.analysis.stack_objects import Site
-from weft.frontend.intrinsic_names import meaning_of
 from weft.ir import Argument, BasicBlock, Instruction, Value
 from weft.ir.intrinsics import IntrinsicKind, kind_of
+from weft.ir.work_item_names import meaning_of
 
 BY_THREAD = "differs from thread to thread"
 
@@ -182,7 +182,7 @@ class Causes:
         name = call.callee_name
         kind = kind_of(name)
         assert call.block is not None
-        if kind is IntrinsicKind.ID or (name is not None and meaning_of(name) is not None):
+        if name is not None and meaning_of(name) is not None:
             yield Cause(call, BY_THREAD, None)
             return
         if kind is IntrinsicKind.MASK:

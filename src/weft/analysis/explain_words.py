@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from weft.frontend.intrinsic_names import Meaning, meaning_of
 from weft.ir import Argument, Constant, ConstInt, Instruction, Value
+from weft.ir.work_item_names import Meaning, meaning_of
 
-_IDS = {
-    "weft.local.id": "index in its group",
-    "weft.group.id": "group index",
-    "weft.lane.id": "lane index",
-}
 _MEANINGS = {
     Meaning.LOCAL_ID: "index in its group",
     Meaning.GLOBAL_ID: "index in the grid",
@@ -79,12 +74,11 @@ class Words:
 
 
 def _call_in_words(call: Instruction) -> str | None:
-    name = call.callee_name or ""
-    row = meaning_of(name)
-    words = _IDS.get(name) or (_MEANINGS.get(row.meaning) if row is not None else None)
-    if words is None:
+    row = meaning_of(call.callee_name or "")
+    words = _MEANINGS.get(row.meaning) if row is not None else None
+    if row is None or words is None:
         return None
-    dimension = row.dimension if row is not None else None
+    dimension = row.dimension
     if dimension is None and call.args and isinstance(call.args[0], ConstInt):
         dimension = call.args[0].value
     axis = f" along {'xyz'[dimension]}" if dimension is not None and 0 <= dimension < 3 else ""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from weft.analysis.uniform_functions import depends_on_operands_alone
-from weft.frontend.intrinsic_names import Meaning, meaning_of
 from weft.ir import ConstInt, Function, Instruction
 from weft.ir.effects import may_write
 from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, kind_of
+from weft.ir.work_item_names import Meaning, meaning_of
 
 
 class Origin(Enum):
@@ -45,12 +45,6 @@ class Source:
 
 
 _WEFT = {
-    "weft.local.id": Origin.LOCAL_ID,
-    "weft.group.id": Origin.GROUP,
-    "weft.local.size": Origin.GRID,
-    "weft.num.groups": Origin.GRID,
-    "weft.lane.id": Origin.LANE_ID,
-    "weft.num.lanes": Origin.GRID,
     "weft.shared": Origin.GROUP,
     "weft.shared.dynamic": Origin.GROUP,
     "weft.barrier.count": Origin.GROUP,
@@ -68,6 +62,7 @@ _MEANINGS = {
     Meaning.LANE_ID: Origin.LANE_ID,
     Meaning.LOCAL_SIZE: Origin.GRID,
     Meaning.NUM_GROUPS: Origin.GRID,
+    Meaning.NUM_LANES: Origin.GRID,
     Meaning.GRID_UNIFORM: Origin.GRID,
     Meaning.GROUP_UNIFORM: Origin.GROUP,
     Meaning.LANES_UNIFORM: Origin.LANES,
@@ -96,12 +91,12 @@ def source_of(instruction: Instruction) -> Source:
 
 def _source_of_call(call: Instruction) -> Source:
     name = call.callee_name or ""
-    if name in INTRINSICS:
-        return _source_of_intrinsic(call, name)
     row = meaning_of(name) if name else None
     if row is not None:
         origin = _MEANINGS.get(row.meaning, Origin.THREAD)
         return Source(origin, _dimension(call) if row.dimension is None else row.dimension)
+    if name in INTRINSICS:
+        return _source_of_intrinsic(name)
     if _COPIES.match(name):
         return Source(Origin.COPY)
     callee = call.callee
@@ -113,10 +108,10 @@ def _source_of_call(call: Instruction) -> Source:
     return THREAD
 
 
-def _source_of_intrinsic(call: Instruction, name: str) -> Source:
+def _source_of_intrinsic(name: str) -> Source:
     origin = _WEFT.get(name)
     if origin is not None:
-        return Source(origin, _dimension(call) if origin is Origin.LOCAL_ID else None)
+        return Source(origin)
     if name.startswith(("weft.shfl.", "weft.extract.", "weft.compact.")):
         return Source(Origin.SHUFFLE)
     return Source(Origin.LANES) if kind_of(name) is IntrinsicKind.HORIZONTAL else THREAD

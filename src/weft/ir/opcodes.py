@@ -1,8 +1,7 @@
 """The opcode table: what each P-LLVM instruction takes, yields, does and how it is printed.
 
-The table is data. Reader, writer, verifier, interpreter and analyses look opcodes up here, so a later dialect
-(PTX, say) adds its own with ``register`` and they follow. `form` names the printed grammar and with it the
-meaning of ``operands``, ``blocks`` and ``attrs`` of an instruction:
+The table is data. Reader, writer, verifier, interpreter and analyses look opcodes up here. `form` names the printed
+grammar and with it the meaning of ``operands``, ``blocks`` and ``attrs`` of an instruction:
 
 =============  ====================================  =======================  ==================================
 form           operands                              blocks                   attrs
@@ -46,7 +45,6 @@ Missing attrs read as None, False or empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 FAST_MATH = ("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc")
@@ -92,21 +90,11 @@ class Opcode:
     commutative: bool = False
 
 
-OPCODES: dict[str, Opcode] = {}
-
-
-def register(opcodes: Iterable[Opcode]) -> None:
-    """Add the opcodes of a dialect to the table; a name may be registered once."""
-    for opcode in opcodes:
-        if opcode.name in OPCODES:
-            raise ValueError(f"opcode {opcode.name!r} is already in the table")
-        OPCODES[opcode.name] = opcode
-
-
 _WRAP = ("nuw", "nsw")
 
-register(
-    [
+OPCODES: dict[str, Opcode] = {
+    row.name: row
+    for row in (
         Opcode("add", "binary", "a + b modulo 2^n", _WRAP, commutative=True),
         Opcode("sub", "binary", "a - b modulo 2^n", _WRAP),
         Opcode("mul", "binary", "a * b modulo 2^n", _WRAP, commutative=True),
@@ -165,5 +153,5 @@ register(
         Opcode("atomicrmw", "atomicrmw", "old value; memory gets old op value", reads=True, writes=True, traps=True),
         Opcode("cmpxchg", "cmpxchg", "{old, equal?}; memory gets new if equal", reads=True, writes=True, traps=True),
         Opcode("fence", "fence", "memory ordering", reads=True, writes=True),
-    ]
-)  # fmt: skip
+    )
+}  # fmt: skip

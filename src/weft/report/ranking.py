@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from weft.analysis.divergence import Divergence
-from weft.frontend.intrinsic_names import meaning_of
 from weft.ir import BasicBlock, Instruction
 from weft.ir.intrinsics import kind_of
 from weft.ir.types import VOID
+from weft.ir.work_item_names import meaning_of
 from weft.machine.costs import MATH_CALL, instruction_cost, memory_cost
 from weft.machine.targets import Isa
 from weft.machine.vecmath import LIBRARIES

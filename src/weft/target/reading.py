@@ -11,10 +11,10 @@ import re
 
 from weft.diag.errors import CompileError, IRSyntaxError
 from weft.diag.source import SourceSpan
-from weft.frontend.intrinsic_names import meaning_of
 from weft.ir import Module
 from weft.ir.reader import read_module
 from weft.ir.types import FunctionType
+from weft.ir.work_item_names import meaning_of
 from weft.target.llvm import print_module
 
 _RAW_BYTE = re.compile("[\udc80-\udcff]")

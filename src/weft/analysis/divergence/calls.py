@@ -12,9 +12,9 @@ from weft.analysis.divergence.threads import Scope
 from weft.analysis.shapes import BOTTOM, Fact, Shape
 from weft.analysis.stack_objects import is_block_write
 from weft.analysis.uniform_functions import depends_on_operands_alone
-from weft.frontend.intrinsic_names import Meaning, meaning_of
 from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, kind_of
+from weft.ir.work_item_names import Meaning, meaning_of
 
 if TYPE_CHECKING:
     from weft.analysis.divergence.engine import Engine
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 _LATTICE_INTRINSIC = re.compile(r"llvm\.(umin|umax|smin|smax|abs|ptrmask)\.")
 _SAME_FOR_GROUP = {"weft.barrier.count", "weft.barrier.and", "weft.barrier.or"}
 _COPIES = ("llvm.expect.", "llvm.launder.invariant.group.", "llvm.strip.invariant.group.")
-_WEFT_QUERIES = {
-    "weft.local.id": Meaning.LOCAL_ID,
-    "weft.group.id": Meaning.GROUP_ID,
-    "weft.local.size": Meaning.LOCAL_SIZE,
-    "weft.num.groups": Meaning.NUM_GROUPS,
-    "weft.lane.id": Meaning.LANE_ID,
-    "weft.num.lanes": Meaning.GRID_UNIFORM,
-}
 
 
 def is_barrier(instruction: Instruction) -> bool:
@@ -47,12 +39,12 @@ def visit_call(engine: Engine, call: Instruction) -> Shape | None:
     """The shape of a call's result, and what the call does to stack objects."""
     name = call.callee_name
     if name is not None:
-        if name in INTRINSICS:
-            return _visit_weft(engine, call, name)
         row = meaning_of(name)
         if row is not None:
             dimension = row.dimension if row.dimension is not None else _constant_argument(call)
             return None if call.type.is_void else query_shape(engine, call, row.meaning, dimension)
+        if name in INTRINSICS:
+            return _visit_weft(engine, call, name)
         if is_block_write(call):
             return visit_block_write(engine, call)
     if call.type.is_void:
@@ -88,8 +80,6 @@ def _constant_argument(call: Instruction) -> int | None:
 def _visit_weft(engine: Engine, call: Instruction, name: str) -> Shape | None:
     if call.type.is_void:
         return None
-    if name in _WEFT_QUERIES:
-        return query_shape(engine, call, _WEFT_QUERIES[name], _constant_argument(call))
     if kind_of(name) is IntrinsicKind.SHARED:
         # The same object for a work-group, another one for the next.
         return same_for_group(engine, call)

@@ -11,9 +11,9 @@ from weft.analysis.divergence.queries import like, query_shape
 from weft.analysis.divergence.threads import Scope
 from weft.analysis.shapes import Shape
 from weft.analysis.stack_objects import Site
-from weft.frontend.intrinsic_names import meaning_of
 from weft.ir import ConstNull, GlobalVariable, Instruction, Value
 from weft.ir.layout import DataLayout
+from weft.ir.work_item_names import meaning_of
 
 if TYPE_CHECKING:
     from weft.analysis.divergence.engine import Engine

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from weft.analysis.divergence.threads import Scope
 from weft.analysis.shapes import Shape
-from weft.frontend.intrinsic_names import Meaning
 from weft.ir import Value
+from weft.ir.work_item_names import Meaning
 
 if TYPE_CHECKING:
     from weft.analysis.divergence.engine import Engine
@@ -39,7 +39,7 @@ def query_shape(engine: Engine, value: Value, meaning: Meaning, dimension: int |
             return threads.group_id(bits)
         case Meaning.LANE_ID:
             return threads.lane_id(bits)
-        case Meaning.LOCAL_SIZE | Meaning.NUM_GROUPS | Meaning.GRID_UNIFORM:
+        case Meaning.LOCAL_SIZE | Meaning.NUM_GROUPS | Meaning.NUM_LANES | Meaning.GRID_UNIFORM:
             return engine.uniform(value)
         case Meaning.GROUP_UNIFORM:
             return same_for_group(engine, value)

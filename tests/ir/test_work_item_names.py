@@ -1,6 +1,7 @@
 import pytest
 
-from weft.frontend.intrinsic_names import WORK_ITEM_NAMES, Dialect, Meaning, meaning_of, names_of
+from weft.ir.intrinsics import INTRINSICS, IntrinsicKind
+from weft.ir.work_item_names import WORK_ITEM_NAMES, Dialect, Meaning, meaning_of, names_of
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,12 @@ def test_launch_records_point_to_memory_that_does_not_change() -> None:
     pointers = {name for name, row in WORK_ITEM_NAMES.items() if row.invariant_pointer}
     assert {"llvm.amdgcn.implicitarg.ptr", "llvm.amdgcn.dispatch.ptr"} <= pointers
     assert all(name.endswith(".ptr") for name in pointers)
+
+
+def test_wefts_own_ids_and_sizes_are_all_there() -> None:
+    own = {name for name, row in WORK_ITEM_NAMES.items() if row.dialect is Dialect.WEFT}
+    kinds = (IntrinsicKind.ID, IntrinsicKind.SIZE)
+    assert own == {name for name, row in INTRINSICS.items() if row.kind in kinds}
 
 
 @pytest.mark.parametrize("dialect", Dialect)

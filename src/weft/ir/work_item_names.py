@@ -1,8 +1,8 @@
-"""What compilers and languages call the ids, sizes and barriers of a grid: one table, read both ways.
+"""What weft, other compilers and languages call the ids, sizes and barriers of a grid: one table, read both ways.
 
-`meaning_of` tells what a function or global of foreign LLVM IR asks for; `names_of` tells how a dialect writes it.
-The meanings are weft's (`weft.ir.intrinsics`); a front end that translates, an analysis that takes a module as it is
-and a back end for another target all read this table.
+`meaning_of` tells what a function or global asks for; `names_of` tells how a dialect writes it. A front end that
+translates, an analysis that takes a module as it is and a back end for another target all read this table. Of weft's
+own intrinsics it has ids and sizes; `weft.ir.intrinsics` has them all.
 
 OpenCL C functions appear under their plain name and as clang mangles them. SPIR-V has functions per dimension
 (``__spirv_LocalInvocationId_x``), functions with the dimension as argument (``__spirv_BuiltInLocalInvocationId``) and
@@ -20,6 +20,7 @@ from enum import Enum, StrEnum
 class Dialect(StrEnum):
     """Where a name comes from."""
 
+    WEFT = "weft"
     NVVM = "nvvm"
     AMDGCN = "amdgcn"
     OPENCL = "opencl"
@@ -44,6 +45,8 @@ class Meaning(Enum):
     """Groups of the grid, along a dimension."""
     LANE_ID = "lane id"
     """Position of the thread in its lane group (warp, wave, subgroup)."""
+    NUM_LANES = "number of lanes"
+    """Threads of a lane group, as far as they are the same number in all of them."""
     GRID_UNIFORM = "the same for the whole grid"
     """Sizes, offsets, pointers to launch records: one value for all threads of a launch."""
     GROUP_UNIFORM = "the same for a work-group"
@@ -86,6 +89,16 @@ _XYZ = {
     "llvm.amdgcn.workgroup.id": Meaning.GROUP_ID,
 }
 """A name for each of three dimensions, ``.x`` ``.y`` ``.z``."""
+
+_WEFT = {
+    "weft.local.id": Meaning.LOCAL_ID,
+    "weft.group.id": Meaning.GROUP_ID,
+    "weft.local.size": Meaning.LOCAL_SIZE,
+    "weft.num.groups": Meaning.NUM_GROUPS,
+    "weft.lane.id": Meaning.LANE_ID,
+    "weft.num.lanes": Meaning.NUM_LANES,
+}
+"""The dimension, where there is one, is the argument."""
 
 _BY_ARGUMENT = {
     "get_local_id": Meaning.LOCAL_ID,
@@ -147,8 +160,9 @@ _LLVM_SPIRV = {
 }
 
 _NVVM = {
-    **dict.fromkeys(("warpsize", "gridid", "nwarpid", "nsmid"), Meaning.GRID_UNIFORM),
+    **dict.fromkeys(("gridid", "nwarpid", "nsmid"), Meaning.GRID_UNIFORM),
     "laneid": Meaning.LANE_ID,
+    "warpsize": Meaning.NUM_LANES,
     **dict.fromkeys(("smid", "clusterid.x", "clusterid.y", "clusterid.z"), Meaning.GROUP_UNIFORM),
     **dict.fromkeys(("warpid", "clock", "clock64", "globaltimer"), Meaning.THREAD),
     **dict.fromkeys((f"lanemask.{kind}" for kind in ("eq", "le", "lt", "ge", "gt")), Meaning.THREAD),
@@ -158,7 +172,7 @@ _NVVM = {
 _AMDGCN = {
     "llvm.amdgcn.mbcnt.lo": Meaning.THREAD,
     "llvm.amdgcn.mbcnt.hi": Meaning.THREAD,
-    "llvm.amdgcn.wavefrontsize": Meaning.GRID_UNIFORM,
+    "llvm.amdgcn.wavefrontsize": Meaning.NUM_LANES,
     "llvm.amdgcn.dispatch.id": Meaning.GRID_UNIFORM,
     "llvm.amdgcn.groupstaticsize": Meaning.GRID_UNIFORM,
     "llvm.amdgcn.readfirstlane": Meaning.LANES_UNIFORM,
@@ -199,7 +213,7 @@ def _mangled(name: str, parameters: str) -> str:
 
 
 def _rows() -> dict[str, WorkItemName]:
-    rows: dict[str, WorkItemName] = {}
+    rows = {name: WorkItemName(meaning, Dialect.WEFT) for name, meaning in _WEFT.items()}
     for base, meaning in _XYZ.items():
         dialect = Dialect.NVVM if ".nvvm." in base else Dialect.AMDGCN
         for dimension, letter in enumerate("xyz"):
@@ -238,7 +252,7 @@ _TYPE_SUFFIX = re.compile(r"(\.(i\d+|f\d+|bf16|p\d+|v\d+\w+))+$")
 
 @functools.lru_cache(maxsize=4096)
 def meaning_of(name: str) -> WorkItemName | None:
-    """What a function (or SPIR-V's built-in variable) of foreign LLVM IR asks for; None when it is none of these.
+    """What a function (or SPIR-V's built-in variable) asks for; None when it is none of these.
 
     Type suffixes of overloaded intrinsics (``.i32``) do not count.
     """
