@@ -39,15 +39,18 @@ class SimpleDivergence:
 
     def is_divergent_branch(self, block: BasicBlock) -> bool:
         """Whether threads that execute `block` together may leave it to different successors."""
-        terminator = block.terminator
-        if len(set(terminator.blocks)) < 2:
-            return False
-        return any(self.is_divergent(use) for use in self.graph.gated.uses(terminator))
+        return any(map(self.is_divergent, _deciding(self.graph, block)))
 
     @property
     def count(self) -> int:
         """The number of divergent variables."""
         return sum(self._divergent)
+
+
+def _deciding(graph: DependenceGraph, block: BasicBlock) -> Iterable[Use]:
+    """What decides to which of several successors threads leave `block`."""
+    terminator = block.terminator
+    return graph.gated.uses(terminator) if len(set(terminator.blocks)) > 1 else ()
 
 
 def _reachable(dependents: Sequence[Sequence[int]], sources: Iterable[int]) -> bytearray:
@@ -112,10 +115,7 @@ class PolynomialDivergence:
 
     def is_divergent_branch(self, block: BasicBlock) -> bool:
         """Whether threads that execute `block` together may leave it to different successors."""
-        terminator = block.terminator
-        if len(set(terminator.blocks)) < 2:
-            return False
-        return any(self.is_divergent(use) for use in self.graph.gated.uses(terminator))
+        return any(map(self.is_divergent, _deciding(self.graph, block)))
 
     @property
     def count(self) -> int:

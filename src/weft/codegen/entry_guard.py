@@ -2,8 +2,8 @@
 
 It is linearized like any other branch, so that the lanes behind it carry a mask and nothing else has to know.
 
-Precondition: one return (`weft.transform.unify_returns`). Postcondition: the function has a parameter more; lanes that
-it leaves out do nothing and return poison, the others do what they did under FR.
+Precondition: one return (`weft.transform.unify_returns`). Postcondition: the function has a parameter or two more;
+lanes that these leave out do nothing and return poison, the others do what they did under FR.
 """
 
 from __future__ import annotations
@@ -71,3 +71,13 @@ def guard_by_lane(module: Module, function: Function) -> Argument:
     lane = builder.call(declare(module, "weft.lane.id"), ())
     builder.cond_br(builder.icmp("ult", lane, active), entry, leave)
     return active
+
+
+def guard_by_lane_range(module: Module, function: Function) -> None:
+    """Let only a run of lanes run: adds parameters ``first.lane`` and ``lanes``, how many they are."""
+    first = append_parameter(function, I32, "first.lane")
+    count = append_parameter(function, I32, "lanes")
+    builder, entry, leave = skip_body(function)
+    lane = builder.call(declare(module, "weft.lane.id"), ())
+    # Lanes before the first one wrap around to large numbers.
+    builder.cond_br(builder.icmp("ult", builder.binary("sub", lane, first), count), entry, leave)

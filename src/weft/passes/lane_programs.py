@@ -9,7 +9,7 @@ from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.box_kernel import BoxKernel
 from weft.codegen.boxes import box_shapes, is_whole
 from weft.codegen.continuations import GroupContinuations
-from weft.codegen.entry_guard import guard_by_bits, guard_by_lane
+from weft.codegen.entry_guard import guard_by_bits, guard_by_lane, guard_by_lane_range
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.group_program import GroupProgram
 from weft.codegen.lane_groups import LaneKernel
@@ -26,7 +26,6 @@ from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.runner import Runner, Watcher
 from weft.passes.stages import Form, StageLog, Version
-from weft.transform.lane_range import guard_by_lane_range
 from weft.transform.linear_ids import number_linearly
 from weft.transform.work_items import WorkItems
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.masked import mangled
-from weft.ir import ConstFloat, ConstInt, Instruction, Poison, Value
+from weft.codegen.widen.once import build_once
+from weft.ir import ConstFloat, ConstInt, Instruction, Value
 from weft.ir.constants import Constant
 from weft.ir.intrinsics import REASSOCIATE_ATTRIBUTE
 from weft.ir.types import I64, FloatType, IntType, Type, VectorType
@@ -122,27 +123,9 @@ def _float_total(w: Widening, atomic: Instruction) -> Value:
 
 def _once(w: Widening, atomic: Instruction, total: Value) -> Value:
     """One atomic operation with `total`, none where no lane is active; the old value."""
-    builder = w.builder
-    some = w.some_active()
     operands = [w.scalar(atomic.pointer), total]
     copy = Instruction(atomic.op, atomic.type, operands, attrs=atomic.attrs, name=atomic.name, loc=atomic.loc)
-    if some is None:
-        return builder.insert(copy)
-    before = builder.block
-    assert before is not None
-    once = w.new_block("atomic")
-    after = w.target.add_block("atomic.done", after=once)
-    builder.cond_br(some, once, after)
-    builder.at_end(once)
-    builder.insert(copy)
-    builder.br(after)
-    builder.at_end(after)
-    if not atomic.users:
-        return copy
-    old = builder.phi(atomic.type)
-    old.add_incoming(copy, once)
-    old.add_incoming(Poison(atomic.type), before)
-    return old
+    return build_once(w, "atomic", lambda: w.builder.insert(copy), atomic.is_used)
 
 
 def _widen_used(w: Widening, atomic: Instruction) -> None:

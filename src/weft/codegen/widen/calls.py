@@ -11,6 +11,7 @@ from weft.codegen.widen.declared_calls import widen_declared_call
 from weft.codegen.widen.indirect_calls import known_targets, widen_indirect_call
 from weft.codegen.widen.intrinsics import is_hint, widen_intrinsic
 from weft.codegen.widen.lane_loop import for_each_active_lane
+from weft.codegen.widen.once import build_once
 from weft.codegen.widen.representation import depends_on_arguments_only
 from weft.codegen.widen.simd_calls import SimdFunction, call_simd, signature_of_call
 from weft.diag.errors import UnsupportedError
@@ -99,23 +100,10 @@ def _require_no_warp_operations(called: Value) -> None:
 def _call_once(w: Widening, call: Instruction) -> None:
     """Call with the arguments that all active lanes have; not at all where there is no active lane."""
     args = [w.scalar(a) for a in call.args]
-    some = None if _runs_anywhere(call) else w.some_active()
-    if some is None:
+    if _runs_anywhere(call):
         w.set_scalar(call, _scalar_call(w, call, args))
-        return
-    builder, before = w.builder, w.builder.block
-    assert before is not None
-    once = w.new_block("once")
-    after = w.target.add_block("once.done", after=once)
-    builder.cond_br(some, once, after)
-    builder.at_end(once)
-    result = _scalar_call(w, call, args)
-    builder.br(after)
-    builder.at_end(after)
-    joined = builder.phi(call.type)
-    joined.add_incoming(result, once)
-    joined.add_incoming(Poison(call.type), before)
-    w.set_scalar(call, joined)
+    else:
+        w.set_scalar(call, build_once(w, "once", lambda: _scalar_call(w, call, args)))
 
 
 def _runs_anywhere(call: Instruction) -> bool:

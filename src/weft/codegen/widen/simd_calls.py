@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from weft.codegen.simd_signature import UNIFORM, VARYING, SimdSignature
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening, broadcast
-from weft.ir import Function, Instruction, Poison, Value
+from weft.codegen.widen.once import build_once
+from weft.ir import Function, Instruction, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +53,16 @@ def simd_arguments(w: Widening, call: Instruction, simd: SimdFunction) -> list[V
 
 def call_simd(w: Widening, call: Instruction, simd: SimdFunction) -> None:
     """Call the version once; not at all where no lane is active, so that a recursion ends."""
-    builder, signature = w.builder, simd.signature
     args = simd_arguments(w, call, simd)
-    if signature.masked:
+    if simd.signature.masked:
         args.append(w.active())
-    some = w.some_active()
-    if some is None:
-        result = builder.call(simd.function, args)
+
+    def build() -> Instruction:
+        result = w.builder.call(simd.function, args)
         result.loc = call.loc
-        _set_result(w, call, simd, result)
-        return
-    before = builder.block
-    assert before is not None
-    once = w.new_block("call")
-    after = w.target.add_block("call.done", after=once)
-    builder.cond_br(some, once, after)
-    builder.at_end(once)
-    result = builder.call(simd.function, args)
-    result.loc = call.loc
-    builder.br(after)
-    builder.at_end(after)
-    if call.type.is_void:
-        return
-    joined = builder.phi(result.type)
-    joined.add_incoming(result, once)
-    joined.add_incoming(Poison(result.type), before)
-    _set_result(w, call, simd, joined)
+        return result
 
-
-def _set_result(w: Widening, call: Instruction, simd: SimdFunction, result: Value) -> None:
+    result = build_once(w, "call", build, not call.type.is_void)
     if call.type.is_void:
         return
     if not simd.uniform_result:
