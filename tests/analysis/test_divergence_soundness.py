@@ -17,7 +17,7 @@ from weft.interp.memory import Memory
 from weft.interp.program import Program
 from weft.ir.writer import write_module
 
-PROGRAMS = 2000
+PROGRAMS = 1000
 TRANSFORMED = 100
 GROUPS = 150
 PARTS = 8

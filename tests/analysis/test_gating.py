@@ -189,14 +189,14 @@ def assert_exact(census: Counter[str]) -> None:
 
 def test_exact_on_small_reducible_graphs():
     census: Counter[str] = Counter()
-    for graph in small_reducible(1 if WHOLE else 40):
+    for graph in small_reducible(1 if WHOLE else 80):
         judge(graph, census)
     assert_exact(census)
 
 
 def test_exact_on_random_reducible_graphs_of_up_to_ten_blocks():
     census: Counter[str] = Counter()
-    for graph in many_reducible(11, 50_000 if WHOLE else 1_000):
+    for graph in many_reducible(11, 50_000 if WHOLE else 400):
         judge(graph, census)
     assert_exact(census)
 

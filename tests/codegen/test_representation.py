@@ -19,7 +19,7 @@ NAMES = [
 _scalar_values = widener.scalar_values
 
 
-def scalar_arguments(function: Function, divergence: Divergence) -> set[Value]:
+def scalar_arguments(function: Function, divergence: Divergence, *switches: object) -> set[Value]:
     """The arguments only, whose form the caller decides."""
     return {v for v in _scalar_values(function, divergence) if isinstance(v, Argument)}
 
