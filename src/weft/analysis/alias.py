@@ -160,11 +160,6 @@ class AliasAnalysis:
         """Whether an object may be touched through pointers that do not come from its address in the function."""
         return value not in self._objects.sites or value in self._objects.escaped
 
-    def may_touch(self, access: Instruction, pointer: Value, size: int) -> bool:
-        """Whether a load, store or atomic may touch one of `size` bytes at `pointer`."""
-        own_size = self._layout.store_size(access.accessed_type)
-        return self.alias(access.pointer, own_size, pointer, size) is not Alias.NO
-
     def alias(self, a: Value, a_bytes: int, b: Value, b_bytes: int) -> Alias:
         """How accesses through two pointers are related."""
         here, there = self.location(a), self.location(b)

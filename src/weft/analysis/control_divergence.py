@@ -96,11 +96,6 @@ class SyncResult:
         """Blocks whose φs may become varying because threads enter from different predecessors."""
         return frozenset(self.disjoint_preds)
 
-    @property
-    def exit_blocks(self) -> frozenset[int]:
-        """Targets of divergent exit edges: where loop-closed φs are that become varying."""
-        return frozenset(target for _, target in self.divergent_exits)
-
 
 class ControlDivergence:
     """Answers what a divergent branch in a block would affect; each answer is computed once.

@@ -213,7 +213,7 @@ class _Rounds:
                 builder.cond_br(builder.icmp("ne", live, _i64(0)), run, skip)
                 builder.at_end(run)
             arguments = self._arguments(lanes, common, common_next)
-            reached = self._call(self.program.parts[k], arguments, lanes, live)
+            reached = self._call(self.program.parts[k], arguments, live)
             left: Value = builder.select(builder.icmp("eq", reached, finished), _i64(0), live)
             if self.program.settle is not None:
                 reached, left = self._settle(self.program.settle, arguments, live, reached, left)
@@ -241,7 +241,7 @@ class _Rounds:
         seen = self._variable()
         with self._lane_groups(k) as lanes:
             arguments = self._arguments(lanes, common, common_next)
-            builder.store(self._call(program.parts[k], arguments, lanes, lanes.lanes), seen, align=4)
+            builder.store(self._call(program.parts[k], arguments, lanes.lanes), seen, align=4)
         ends = program.split.continuations[k].ends
         return builder.load(I32, seen, align=4) if len(ends) > 1 else ConstInt(I32, *ends)
 
@@ -265,9 +265,7 @@ class _Rounds:
         frame = builder.gep(I8, self.frames, (offset,))
         return [*self.group.thread_args(lanes.tid), frame, self.votes, common, common_next]
 
-    def _call(
-        self, part: LaneContinuation, arguments: Sequence[Value], lanes: LaneGroupValues, live: Value
-    ) -> Value:
+    def _call(self, part: LaneContinuation, arguments: Sequence[Value], live: Value) -> Value:
         """Run a continuation for the live lanes."""
         builder = self.group.builder
         if part.masked is None:

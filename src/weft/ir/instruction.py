@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from weft.ir.constants import Constant, Poison
+from weft.ir.constants import Poison
 from weft.ir.metadata import DbgRecord, DebugLoc, Metadata
 from weft.ir.opcodes import OPCODES, Opcode
 from weft.ir.types import VOID, Type
@@ -293,6 +293,3 @@ class Instruction(Value):
         )  # fmt: skip
         copy.metadata = dict(self.metadata)
         return copy
-
-    def has_constant_operands(self) -> bool:
-        return all(isinstance(v, Constant) for v in self.operands)

@@ -132,4 +132,3 @@ def parse_datalayout(text: str) -> DataLayout:
 
 
 X86_64_LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
-X86_64_TRIPLE = "x86_64-unknown-linux-gnu"

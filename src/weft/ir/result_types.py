@@ -24,12 +24,6 @@ def gep_type(operands: Sequence[Value]) -> Type:
     return type
 
 
-def shuffle_type(vector: Type, mask: Type) -> Type:
-    """A vector with the element of `vector` and the length of `mask`."""
-    assert isinstance(mask, VectorType)
-    return VectorType(vector.scalar, mask.count)
-
-
 def member_type(aggregate: Type, indices: Sequence[int]) -> Type | None:
     """The type of the member at `indices`, or None where there is none."""
     current = aggregate

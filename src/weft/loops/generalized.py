@@ -170,7 +170,7 @@ class GeneralizedFunction(Portable):
                 for m, d in zip(made, self.core.outputs, strict=True)
             ]
             self._loop(count, (*inputs, *stacks))
-        return self._returned(results, made, loop)
+        return self._returned(results, made)
 
     def _types(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[KernelType, ...]:
         for casting in ("no", "safe"):
@@ -241,7 +241,6 @@ class GeneralizedFunction(Portable):
         self,
         results: list[tuple[np.ndarray[Any, Any], bool]],
         made: list[np.ndarray[Any, Any]],
-        loop: tuple[int, ...],
     ) -> Any:
         values: list[Any] = []
         for (array, given), filled in zip(results, made, strict=True):

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TextIO
 
 from weft.diag.errors import PassError
-from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.passes.declared import Pass, Unit
 
@@ -91,13 +90,6 @@ def _confirm(done: Pass[Any], unit: Any) -> None:
     for fact in done.provides:
         if not fact.holds(unit):
             raise PassError(f"'{done.name}' left a program that is not {fact.name}: {fact.words}")
-
-
-class Verifier:
-    """Verifies the program behind each pass."""
-
-    def __call__(self, done: Pass[Any], unit: Unit) -> None:
-        verify(unit.module)
 
 
 @dataclass(frozen=True, slots=True)

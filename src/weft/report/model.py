@@ -27,11 +27,6 @@ class AccessForm(StrEnum):
     PRIVATE = "private"
     """Each lane has its own stack object, and all access the same place in theirs."""
 
-    @property
-    def is_irregular(self) -> bool:
-        """Whether each lane has to take its own way to memory."""
-        return self in (AccessForm.GATHER, AccessForm.SCATTER)
-
 
 @dataclass(frozen=True, slots=True)
 class ValueReport:

@@ -9,7 +9,7 @@ from functools import cache
 from weft.ir import ConstAggregate, ConstInt, ConstSplat, Value
 from weft.ir.constants import ConstBytes, ConstZero, Poison, Undef, zero_of
 from weft.ir.layout import DataLayout
-from weft.ir.types import I8, ArrayType, IntType, StructType, Type, VectorType
+from weft.ir.types import I8, ArrayType, StructType, Type, VectorType
 
 MAX_COMPONENTS = 64
 """Values with more components stay whole."""
@@ -105,8 +105,3 @@ def constant_components(value: Value) -> list[Value] | None:
             found += inner
         return found
     return None
-
-
-def integer_of(type: Type, layout: DataLayout) -> IntType:
-    """The integer type with as many bits."""
-    return IntType(layout.bit_size(type))

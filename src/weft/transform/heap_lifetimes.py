@@ -97,7 +97,7 @@ def _put_on_stack(module: Module, function: Function, layout: DataLayout) -> Non
         if any(_outlives(address, view, loop) for address in addresses):
             continue
         builder = Builder(before=function.entry.instructions[0])
-        type = _element(addresses, layout)
+        type = _element(addresses)
         count = -(-size.value // layout.store_size(type)) or 1
         slot = builder.alloca(ArrayType(type, count), align=64)
         Builder(before=call).call(lifetime_start(module), (slot,))
@@ -128,7 +128,7 @@ def _passes_on(user: Instruction, address: Value) -> bool:
     return user.op not in ("load", "icmp", *_DERIVED) and not heap_call(user)
 
 
-def _element(addresses: list[Value], layout: DataLayout) -> Type:
+def _element(addresses: list[Value]) -> Type:
     """The type of what lies at the addresses, as far as all accesses agree."""
     types: set[Type] = set()
     for address in addresses:

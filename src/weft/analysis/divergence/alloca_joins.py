@@ -44,12 +44,12 @@ def _accessed_on_two_sides(engine: Engine, site: Site, branch: int) -> bool:
         return False
     sides = 0
     for successor in control.view.cfg.distinct_succs(branch):
-        if successor in apart and not accessing.isdisjoint(_region(engine, successor, branch, apart)):
+        if successor in apart and not accessing.isdisjoint(_region(engine, successor, apart)):
             sides += 1
     return sides > 1
 
 
-def _region(engine: Engine, start: int, branch: int, apart: frozenset[int]) -> set[int]:
+def _region(engine: Engine, start: int, apart: frozenset[int]) -> set[int]:
     """The blocks that threads may come through from `start` while others are elsewhere."""
     succs = engine.control.view.cfg.succs
     region = {start}

@@ -128,10 +128,6 @@ class Shape(NamedTuple):
             return self.residue
         return None
 
-    def is_contiguous(self, element_bytes: int, dim: int = 0) -> bool:
-        """Neighbouring lanes along `dim` are one element apart."""
-        return bool(self.strides) and self.strides[dim] == element_bytes
-
     @property
     def class_name(self) -> str:
         """`bottom`, `uniform`, `strided`, `affine` or `varying`, as reports call it."""

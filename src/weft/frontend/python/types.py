@@ -96,10 +96,6 @@ class Scalar(_Callable):
         return self.kind in "iu"
 
     @property
-    def is_real(self) -> bool:
-        return self.kind in "biuf"
-
-    @property
     def size(self) -> int:
         """Bytes in memory."""
         return self.bits // 8

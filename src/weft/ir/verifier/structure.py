@@ -28,7 +28,7 @@ def check_structure(function: Function) -> Iterator[Problem]:
     if not found:
         found += _check_entry(function)
         found += _check_phis(function)
-        found += _check_uses(function, blocks)
+        found += _check_uses(function)
     yield from found
 
 
@@ -97,7 +97,7 @@ def _check_phis(function: Function) -> Iterator[Problem]:
                     yield Problem(f"two values on the edges from %{source.name}", function.name, phi)
 
 
-def _check_uses(function: Function, blocks: set[BasicBlock]) -> Iterator[Problem]:
+def _check_uses(function: Function) -> Iterator[Problem]:
     """Operands belong to the function, and each value's users are those that use it."""
     name = function.name
     counted: dict[Value, Counter[Value]] = {}
