@@ -41,6 +41,23 @@ def test_both_versions_are_run_in_rows_of_threads():
     assert checked(launch_add(4, 11, width=8, boscc="off")) == [*SCALAR[:3], *WHOLE, *PARTIAL, *SCALAR[3:]]
 
 
+def test_a_work_group_without_its_barriers_is_run():
+    def transpose(x):
+        tile = cuda.shared.array((4, 4), np.float32)
+        i, j = cuda.threadIdx.x, cuda.threadIdx.y
+        tile[i, j] = x[i, j]
+        cuda.syncthreads()
+        x[i, j] = tile[j, i]
+
+    kernel = cuda.jit(transpose)
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    before = x.copy()
+    kernel[1, (4, 4)](x)
+    np.testing.assert_array_equal(x, before.T)
+    (compiled,) = kernel._versions.made.values()
+    assert "lock step" in compiled.launcher.checked
+
+
 def test_arrays_of_two_gigabytes_are_not_copied_for_each_pass():
     def mark(out):
         out[out.size - 1 - cuda.threadIdx.x] = 1

@@ -55,9 +55,11 @@ def _narrow_phis(unit: LaneUnit) -> bool:
     return narrow_phis(unit.function) > 0
 
 
-def _clear_obstacles(unit: LaneUnit) -> None:
-    clear_obstacles(unit.function)
+def _clear_obstacles(unit: LaneUnit) -> bool:
+    if not clear_obstacles(unit.function):
+        return False
     unit.known = None
+    return True
 
 
 def _narrow(unit: LaneUnit) -> bool:

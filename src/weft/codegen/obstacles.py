@@ -15,10 +15,13 @@ from weft.transform.components import take_apart
 from weft.transform.drop_unreachable import drop_unreachable_edges
 
 
-def clear_obstacles(function: Function) -> None:
-    """Drop edges to ``unreachable``, which count as control flow; replace vectors and aggregates by scalars."""
-    drop_unreachable_edges(function)
-    take_apart(function)
+def clear_obstacles(function: Function) -> bool:
+    """Drop edges to ``unreachable``, which count as control flow; replace vectors and aggregates by scalars.
+
+    Tells whether there were any.
+    """
+    dropped = drop_unreachable_edges(function)
+    return take_apart(function) or dropped > 0
 
 
 def why_not_vectorized(function: Function) -> str | None:

@@ -62,8 +62,7 @@ def _may_have_lanes(unit: KernelUnit) -> bool:
 
 
 def _clear_obstacles(unit: KernelUnit) -> bool:
-    clear_obstacles(unit.function)
-    return False
+    return clear_obstacles(unit.function)
 
 
 def _order_lanes(unit: KernelUnit) -> bool:
@@ -114,9 +113,8 @@ def _cut_rows(unit: KernelUnit) -> bool:
     return False
 
 
-def _run_in_lock_step(unit: KernelUnit) -> bool:
+def _run_in_lock_step(unit: KernelUnit) -> None:
     run_in_lock_step(unit.module, unit.function)
-    return False
 
 
 def _find_box_width(unit: KernelUnit) -> bool:
