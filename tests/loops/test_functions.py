@@ -204,5 +204,13 @@ def test_the_command_writes_object_file_and_header(tmp_path: Path) -> None:
     assert subprocess.run([program], check=False).returncode == 0
 
 
+def test_remarks_say_whose_choice_the_lanes_are() -> None:
+    text = "define float @twice(float %x) {\n  %y = fadd float %x, %x\n  ret float %y\n}\n"
+    chosen = vectorize_ir(text, "twice", args="T", target="avx2").remarks
+    wanted = vectorize_ir(text, "twice", args="T", target="avx2", width=4).remarks
+    assert "twice runs 8 lanes at a time, a register of 32-bit values;" in str(chosen)
+    assert "twice runs 4 lanes at a time, as asked for;" in str(wanted)
+
+
 def test_there_are_many() -> None:
     assert len(NAMES) >= 140

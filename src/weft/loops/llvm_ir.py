@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.analysis.shapes import Signature, domain_named, parse_args
-from weft.codegen.width import MAX_WIDTH, one_register
+from weft.codegen.width import MAX_WIDTH, WidthChoice, one_register
 from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
 from weft.frontend.clang import SUFFIXES, compile_c
@@ -187,7 +187,7 @@ def vectorize_ir(
         lambda m: global_strides(m, shapes or {}),
         uniform,
     )
-    chosen = chosen_function(module, function)
+    scalar = chosen_function(module, function)
     if width is not None and (not 1 <= width <= MAX_WIDTH or width & (width - 1)):
         raise ArgumentError(f"{width} lanes: the number of lanes is a power of two, at most {MAX_WIDTH}")
     gadgets = Boscc(BosccMode(boscc), isa)
@@ -203,9 +203,11 @@ def vectorize_ir(
         )  # fmt: skip
     if mask not in MASKS:
         raise ArgumentError(f"mask={mask!r}: it is one of {', '.join(MASKS)}")
-    lanes = width or one_register(isa)
+    choice = WidthChoice(one_register(isa), "a register of 32-bit values")
+    if width is not None:
+        choice = WidthChoice(width, "as asked for")
     made = _whole_function(
-        module, chosen, parse_args(args), lanes, mask == "last", name, spec, isa, gadgets, switches
+        module, scalar, parse_args(args), choice, mask == "last", name, spec, isa, gadgets, switches
     )
     return VectorizedIR(
         made.simd_name, 0, made.remarks, tuple(made.math), write_module(made.module, plain=True), spec,
@@ -232,7 +234,7 @@ def _whole_function(
     module: Module,
     function: Function,
     signature: Signature,
-    width: int,
+    choice: WidthChoice,
     masked: bool,
     name: str | None,
     spec: TargetSpec,
@@ -244,7 +246,8 @@ def _whole_function(
         function,
         [Origin(i) for i in range(len(function.args))],
     )
-    domain, layout = domain_named("product", (width,)), module.layout
+    width, layout = choice.width, module.layout
+    domain = domain_named("product", (width,))
     parameters = simd_parameters(function, version, origins, signature, domain, layout)
     if name is None:
         name = vector_name(isa, masked, width, parameters.named, function.name)
@@ -253,7 +256,7 @@ def _whole_function(
     wanted = signature.result.kind if signature.result is not None else None
     unit = ForeignFunctionUnit(
         module, version.name, spec, isa, width, boscc, Runner(), switches=switches, shapes=parameters.shapes,
-        simd_name=name, masked=masked, scalar_result=wanted != "T", subject=function.name,
+        simd_name=name, masked=masked, scalar_result=wanted != "T", subject=function.name, reason=choice.reason,
     )  # fmt: skip
     _run(FOREIGN_FUNCTIONS, unit)
     if wanted == "U" and unit.simd.fn_type.result.is_vector:

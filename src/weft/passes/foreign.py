@@ -66,6 +66,8 @@ class ForeignFunctionUnit(LoopUnit):
         Whether a uniform result is returned as one value, not as a vector.
     subject
         How remarks call the function.
+    reason
+        Why so many lanes, as remarks say it.
     """
 
     shapes: Mapping[Value, Shape]
@@ -73,6 +75,7 @@ class ForeignFunctionUnit(LoopUnit):
     masked: bool = False
     scalar_result: bool = True
     subject: str = ""
+    reason: str = "as asked for"
 
     @property
     def simd(self) -> Function:
@@ -158,7 +161,7 @@ def _vectorize_function(unit: ForeignFunctionUnit) -> None:
     )
     vector = vectorize(part, unit.runner)
     vector.linkage.linkage = ""
-    remark_vectorization(unit.remarks, unit.subject, "as asked for", part.summary, "lanes")
+    remark_vectorization(unit.remarks, unit.subject, unit.reason, part.summary, "lanes")
     for name, summary in called.summaries.items():
         remark_vectorization(unit.remarks, name, "called once for all of them", summary, "lanes")
 
