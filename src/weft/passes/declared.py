@@ -115,6 +115,8 @@ class PassList:
     ----------
     name, about
         What the list is for.
+    passes
+        The passes.
     """
 
     name: str

@@ -41,6 +41,8 @@ class FileUnit:
         Where uniform branches go around what divergent ones guard.
     switches
         What is made use of.
+    math
+        Vector math functions the code calls, by symbol.
     """
 
     module: Module

@@ -132,8 +132,10 @@ class Planner:
 
     Parameters
     ----------
+    kernel
+        The kernel, canonical, with its work-item parameters.
     analyses
-        The kernel's divergence.
+        Its divergence.
     options, premises, isa
         What it is compiled for.
     most_lanes

@@ -32,6 +32,12 @@ class LoweredFunction:
         Whether it has jobs for the thread pool.
     heap
         Whether it allocates.
+    timings
+        Seconds in front end, weft's passes and LLVM; what comes later adds to them.
+    math
+        Vector math functions the code calls, by symbol.
+    remarks
+        What was decided on the way.
     stages
         The program after each stage, kept only under ``WEFT_CHECK``.
     """

@@ -35,6 +35,8 @@ class LoweredKernel:
         Scratch memory that it needs.
     barrier_lines
         The source line of each barrier, numbered from 1; for `BarrierDivergence`.
+    timings
+        Seconds in front end, weft's passes and LLVM; what comes later adds to them.
     math
         Vector math functions the code calls, by symbol.
     remarks
