@@ -188,12 +188,10 @@ def _symbols(facts: Mapping[str, Any]) -> dict[str, int] | None:
 def _explain(
     kernel: str, lines: tuple[int, ...], status: int, words: tuple[int, ...], shape: LaunchShape
 ) -> WeftError:
-    """The exception for a launch that stopped: threads of a group waited at different barriers."""
+    """The exception for a launch that stopped, of which there is one: threads waited at different barriers."""
     group, first, second = words[:3]
-    x, y = group % shape.grid[0], group // shape.grid[0] % shape.grid[1]
-    z = group // (shape.grid[0] * shape.grid[1])
     places = " and ".join(f"line {lines[number - 1]}" for number in (first, second))
     return BarrierDivergence(
-        f"threads of block ({x}, {y}, {z}) of {kernel} wait at different barriers, {places}",
+        f"threads of block {shape.group_at(group)} of {kernel} wait at different barriers, {places}",
         hint="let every thread of a block reach the same syncthreads(), or return before it",
     )

@@ -161,9 +161,7 @@ class _Frame:
 
 
 def _explain(status: int, words: tuple[int, ...], shape: LaunchShape) -> WeftError:
-    group = words[0]
-    x, y = group % shape.grid[0], group // shape.grid[0] % shape.grid[1]
-    z = group // (shape.grid[0] * shape.grid[1])
+    block = shape.group_at(words[0])
     if status == 1:
-        return BarrierDivergence(f"threads of block ({x}, {y}, {z}) wait at different barriers")
-    return WeftError(f"the kernel stopped with status {status} in block ({x}, {y}, {z})")
+        return BarrierDivergence(f"threads of block {block} wait at different barriers")
+    return WeftError(f"the kernel stopped with status {status} in block {block}")

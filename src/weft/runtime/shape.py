@@ -40,6 +40,11 @@ class LaunchShape:
         x, y, z = self.grid
         return x * y * z
 
+    def group_at(self, number: int) -> tuple[int, int, int]:
+        """Where the work-group with a linear number, x fastest, is in the grid."""
+        x, y, _ = self.grid
+        return number % x, number // x % y, number // (x * y)
+
     @property
     def group_threads(self) -> int:
         """Threads in a work-group."""
