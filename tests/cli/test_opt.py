@@ -116,6 +116,18 @@ define void @k(ptr %out) "weft.kernel" {
     assert "@k.groups(" in text and "<8 x i64>" in text
 
 
+@pytest.mark.parametrize("passes", ["canonical", "loops"])
+def test_passes_are_timed_alone_and_in_lists(file, capsys, passes):
+    assert main(["opt", str(file), "--passes", passes, "--time"]) == 0
+    assert " ms  canonical" in capsys.readouterr().err
+
+
+def test_switches_hold_for_single_passes(file, capsys):
+    wanted = (file, "--passes", f"canonical,{LINEAR},widening", "--args", "U_U_U", "--width", "4")
+    assert "<4 x i64>" not in opt(capsys, *wanted)
+    assert "<4 x i64>" in opt(capsys, *wanted, "--no-uniform-values")
+
+
 def test_lists_are_printed(capsys):
     assert main(["passes", "kernels"]) == 0
     text = capsys.readouterr().out

@@ -135,11 +135,11 @@ def _run_list(
         compile_options = CompileOptions(
             width=options.width, boscc=options.boscc, switches=switches_of(options)
         )
-        return lower_kernel(module, name, compile_options, spec, watchers=runner.watchers).text
+        return lower_kernel(module, name, compile_options, spec, runner=runner).text
     if passes is LOOPS:
         results = SlotInterface(int(not module.functions[name].fn_type.result.is_void))
         jit_options = JitOptions(width=options.width, boscc=options.boscc, switches=switches_of(options))
-        return lower_function(module, name, results, jit_options, spec, watchers=runner.watchers).text
+        return lower_function(module, name, results, jit_options, spec, runner=runner).text
     raise PassError(
         f"the list '{passes.name}' needs more than a file",
         hint=f"'weft vectorize' runs it; here C files ({', '.join(SUFFIXES)}) and LLVM text go through single passes",

@@ -83,7 +83,7 @@ class FileUnit:
         find_math = math_finder(self.math, self.spec)
         lanes = LaneSpace((self.width,))
         return FunctionVectorizer(
-            self.module, lanes, find_math, self.spec.isa, self.boscc, runner.watched_by()
+            self.module, lanes, find_math, self.spec.isa, self.boscc, runner.watched_by(), self.switches
         )
 
     def _lane_unit(self, called: FunctionVectorizer) -> LaneUnit:

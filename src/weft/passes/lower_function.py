@@ -12,7 +12,7 @@ from weft.ir.writer import write_module
 from weft.jit_options import JitOptions
 from weft.options import Timings, checking
 from weft.passes.loops import LOOPS, JitUnit
-from weft.passes.runner import Runner, Watcher
+from weft.passes.runner import Runner
 from weft.passes.stages import Stage, StageLog
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol
@@ -59,9 +59,9 @@ def lower_function(
     options: JitOptions,
     spec: TargetSpec,
     timings: Timings | None = None,
-    watchers: tuple[Watcher, ...] = (),
+    runner: Runner | None = None,
 ) -> LoweredFunction:
-    """Run the passes for functions with parallel loops; `module` is used up.
+    """Run the passes for functions with parallel loops, by `runner` if there is one; `module` is used up.
 
     `interface` says what its last parameters are.
 
@@ -73,7 +73,7 @@ def lower_function(
         A pass produced an invalid program, which is an error in weft.
     """
     timings = timings or Timings()
-    runner = Runner(watchers, strict=checking())
+    runner = runner or Runner(strict=checking())
     boscc = Boscc(BosccMode(options.boscc), spec.isa)
     unit = JitUnit(
         module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
@@ -81,7 +81,7 @@ def lower_function(
     )  # fmt: skip
     log = StageLog(unit)
     if checking():
-        runner.watchers = (log, *watchers)
+        runner.watchers = (log, *runner.watchers)
         log.keep("front end")
     with timings.measure("passes"):
         runner.run(LOOPS, unit)

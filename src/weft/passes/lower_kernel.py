@@ -13,7 +13,7 @@ from weft.ir.writer import write_module
 from weft.options import CompileOptions, Timings, checking
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.kernels import KERNELS
-from weft.passes.runner import Runner, Watcher
+from weft.passes.runner import Runner
 from weft.passes.stages import Form, Stage, StageLog, Version
 from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
@@ -70,9 +70,9 @@ def lower_kernel(
     options: CompileOptions,
     spec: TargetSpec,
     timings: Timings | None = None,
-    watchers: tuple[Watcher, ...] = (),
+    runner: Runner | None = None,
 ) -> LoweredKernel:
-    """Run the passes for kernels; `module` is used up.
+    """Run the passes for kernels, by `runner` if there is one; `module` is used up.
 
     Raises
     ------
@@ -82,12 +82,12 @@ def lower_kernel(
         A pass produced an invalid program, which is an error in weft.
     """
     timings = timings or Timings()
-    runner = Runner(watchers, strict=checking())
+    runner = runner or Runner(strict=checking())
     unit = KernelUnit(module, kernel_name, options, spec, runner)
     unit.versions = [Version(kernel_name, Form.GRID)]
     log = StageLog(unit)
     if checking():
-        runner.watchers = (log, *watchers)
+        runner.watchers = (log, *runner.watchers)
         log.keep("front end")
     with timings.measure("passes"):
         runner.run(KERNELS, unit)
