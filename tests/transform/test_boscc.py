@@ -11,6 +11,7 @@ import pytest
 from transform.chain import EveryBranch, analysed, check_chain, returned
 from weft.analysis.divergence import analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
+from weft.costs.regions import RegionCosts
 from weft.interp import run_function
 from weft.ir import Function, Module, Value
 from weft.ir.reader import read_module
@@ -18,7 +19,6 @@ from weft.ir.verifier import verify
 from weft.ir.writer import write_function
 from weft.machine.targets import AVX512, SSE4
 from weft.transform.boscc import BosccResult, insert_boscc
-from weft.transform.boscc_costs import RegionCosts
 from weft.transform.boscc_gadget import skip_where_empty
 from weft.transform.linearize import linearize
 

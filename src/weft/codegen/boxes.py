@@ -20,23 +20,17 @@ from math import inf, prod
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
-from weft.codegen.dimension import memory_cycles
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import MAX_WIDTH, one_register
-from weft.codegen.width_model import LOOP_WEIGHT, WidthModel
+from weft.costs.constants import BOXES_WORTHWHILE, LOOP_WEIGHT, ROUND
+from weft.costs.lane_groups import WidthModel
+from weft.costs.memory import memory_cycles
 from weft.ir import Function, Value
 from weft.machine.targets import Isa
 from weft.transform.barriers import barriers_of
 from weft.transform.work_items import WorkItems
 
 Block = tuple[int, int, int]
-
-ROUND = 20.0
-"""Cycles of a lane group to begin and end what is between two barriers."""
-
-
-WORTHWHILE = 0.65
-"""Of the cycles of rows, more must not be left for other boxes to be worth code for each size of work-groups."""
 
 ROWS = 4
 """Rows of a register each that share a lane group: what they have in common is loaded once for all of them."""
@@ -107,7 +101,7 @@ def prefers_boxes(kernel: Function, isa: Isa) -> bool:
     several = _analyze_box(kernel, register, ROWS)
     if _rows_share(several):
         rows = WidthModel(_analyze_box(kernel, register), isa).cycles_of_thread(register)
-        if WidthModel(several, isa).cycles_of_thread(ROWS * register) < WORTHWHILE * rows:
+        if WidthModel(several, isa).cycles_of_thread(ROWS * register) < BOXES_WORTHWHILE * rows:
             return True
     return _columns_are_better(kernel, isa)
 
@@ -122,7 +116,7 @@ def _columns_are_better(kernel: Function, isa: Isa) -> bool:
     """Whether memory operations cost less along y than along x (`weft.codegen.dimension`)."""
     register = one_register(isa)
     rows, columns = (_analyze_box(kernel, *extents) for extents in ((register,), (1, register)))
-    return memory_cycles(columns, register, isa) < WORTHWHILE * memory_cycles(rows, register, isa)
+    return memory_cycles(columns, register, isa) < BOXES_WORTHWHILE * memory_cycles(rows, register, isa)
 
 
 def _rows_share(divergence: Divergence) -> bool:

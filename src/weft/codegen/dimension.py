@@ -10,21 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from weft.analysis.divergence import Divergence, analyze_divergence
-from weft.analysis.divergence.result import Form
 from weft.analysis.shapes import Shape, domain_named
-from weft.graph.loops import loop_forest
-from weft.ir import Function, Instruction, Value
-from weft.ir.cfg_view import cfg_of
-from weft.machine.costs import memory_cost
+from weft.costs.memory import form_of, memory_cycles
+from weft.ir import Function, Value
 from weft.machine.targets import Isa
 from weft.transform.merge_groups import GroupMerge, find_merge
 from weft.transform.work_items import WorkItems
-
-LOOP_WEIGHT = 10.0
-"""How often a loop is thought to run its body."""
-
-_NAMES = {Form.UNIFORM: "uniform", Form.CONTIGUOUS: "contiguous"}
-
 
 Along = Callable[[int], Divergence]
 """The divergence of a kernel in lane groups along a dimension."""
@@ -48,24 +39,6 @@ def choose_dimension(kernel: Function, along: Along, width: int, isa: Isa) -> in
         return 0
     if not positions[0].is_used and len(choices) == 1:
         return choices[0]
-    if all(_form(along(0), i) != "gather" for i in kernel.instructions() if i.is_plain_access):
+    if all(form_of(along(0), i) != "gather" for i in kernel.instructions() if i.is_plain_access):
         return 0
     return min((0, *choices), key=lambda d: memory_cycles(along(d), width, isa))
-
-
-def _form(divergence: Divergence, access: Instruction) -> str:
-    return _NAMES.get(divergence.access_form(access).form, "gather")
-
-
-def memory_cycles(divergence: Divergence, width: int, isa: Isa) -> float:
-    """Cycles of the memory operations of a lane group."""
-    view = cfg_of(divergence.function)
-    loops = loop_forest(view.cfg)
-    layout = divergence.function.layout
-    total = 0.0
-    for number, block in enumerate(view.blocks):
-        weight = LOOP_WEIGHT ** loops.depth(number)
-        for access in (i for i in block.instructions if i.is_plain_access):
-            bits = 8 * layout.size(access.accessed_type)
-            total += weight * memory_cost(access.op, _form(divergence, access), bits, width, isa).cycles
-    return total

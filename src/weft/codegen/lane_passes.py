@@ -18,8 +18,7 @@ from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.passes.runner import Runner
-from weft.transform.boscc import BosccResult, insert_wanted
-from weft.transform.boscc_costs import BosccMode
+from weft.transform.boscc import BosccMode, BosccResult, insert_wanted
 from weft.transform.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
 from weft.transform.known_numbers import replace_known_numbers
 from weft.transform.linearize import linearize

@@ -13,15 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.analysis.divergence import Divergence
-from weft.codegen.width_model import WidthModel
+from weft.costs.constants import ROUNDS_WORTHWHILE, WIDER_WORTHWHILE
+from weft.costs.lane_groups import WidthModel
 from weft.machine.targets import Isa
-
-WORTHWHILE = (1.0, 0.85)
-"""Of the cycles at one, and at two registers, more must not be left for twice as many to be chosen. Two registers keep
-the machine busier than the model knows (measured: none of the kernels of ``bench/speed`` loses, most gain)."""
-
-ROUNDS_WORTHWHILE = 0.85
-"""The same for kernels with barriers: wider frames wait in the cache, and what follows a barrier is short."""
 
 MAX_REGISTERS = 4
 MAX_WIDTH = 64
@@ -50,7 +44,7 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
         widths.append(2 * widths[-1])
     cost = {w: model.cycles_of_thread(w) for w in widths}
     best = least
-    for width, share in zip(widths[1:], WORTHWHILE, strict=False):
+    for width, share in zip(widths[1:], WIDER_WORTHWHILE, strict=False):
         if cost[width] > share * cost[best]:
             break
         best = width

@@ -21,8 +21,7 @@ from weft.passes.stages import Form, Rows, Stage, Version
 from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol, math_finder
-from weft.transform.boscc import Boscc
-from weft.transform.boscc_costs import BosccMode
+from weft.transform.boscc import Boscc, BosccMode
 
 
 @dataclass(slots=True)

@@ -16,8 +16,7 @@ from weft.passes.runner import Runner
 from weft.passes.stages import Stage, StageLog
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol
-from weft.transform.boscc import Boscc
-from weft.transform.boscc_costs import BosccMode
+from weft.transform.boscc import Boscc, BosccMode
 
 
 @dataclass(slots=True)

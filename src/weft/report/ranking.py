@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from weft.analysis.divergence import Divergence
+from weft.costs.instructions import MATH_CALL, instruction_cost, memory_cost
 from weft.ir import BasicBlock, Instruction
 from weft.ir.intrinsics import kind_of
 from weft.ir.types import VOID
 from weft.ir.work_item_names import meaning_of
-from weft.machine.costs import MATH_CALL, instruction_cost, memory_cost
 from weft.machine.targets import Isa
 from weft.machine.vecmath import LIBRARIES
 from weft.report.explanation import explain_activation, explain_branch, explain_value

@@ -1,8 +1,8 @@
 """BOSCC: uniform branches around what divergent branches guard (Moll, §9.2).
 
 Precondition: as for `linearize`. Postcondition: the same, with gadgets (`boscc_gadget`) at the entrances of regions
-where the cost model (`boscc_costs`) expects to win, or of all regions. Preserves the program under FR and OBL: before
-linearization no group comes to a region without threads.
+where the cost model (`weft.costs.regions`) expects to win, or of all regions. Preserves the program under FR and OBL:
+before linearization no group comes to a region without threads.
 
 Regions are taken from the inside out, so that a region is worth what the gadgets within it leave.
 """
@@ -11,19 +11,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from weft.analysis.divergence import Divergence
+from weft.costs.regions import RegionCosts
 from weft.diag.source import SourceSpan
 from weft.ir import BasicBlock, Function, Module
 from weft.ir.locations import span_of
 from weft.machine.targets import Isa
-from weft.transform.boscc_costs import TWIN_LIMIT, BosccMode, RegionCosts
 from weft.transform.boscc_gadget import copy_where_full, skip_where_empty
 from weft.transform.boscc_regions import Region, guarded_regions
 from weft.transform.divergent_loops import BranchDivergence
 
 GROWTH = 4
 """How many times as many instructions a function may have with forced twins."""
+
+TWIN_LIMIT = 64
+"""Instructions of a region that may get an unmasked copy."""
+
+
+class BosccMode(StrEnum):
+    """Which divergent branches get a uniform branch around what they guard."""
+
+    OFF = "off"
+    AUTO = "auto"
+    ON = "on"
 
 
 @dataclass(frozen=True, slots=True)

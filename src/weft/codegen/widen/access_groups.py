@@ -19,9 +19,9 @@ from math import gcd
 from weft.codegen.widen.accesses import under_the_mask
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.runs import is_extrapolated
+from weft.costs.instructions import interleave_cost, memory_cost
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_read, may_write
-from weft.machine.costs import interleave_cost, memory_cost
 
 MAX_UNITS = 16
 """How many units of a stride are worth loading."""

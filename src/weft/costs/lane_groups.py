@@ -6,33 +6,14 @@ from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.liveness import liveness
+from weft.costs.constants import ATOMIC, LOOP_WEIGHT, MASKING, MISS_LATENCY, SCALAR, SPARE_REGISTERS, SPILL
+from weft.costs.instructions import instruction_cost, memory_cost
+from weft.costs.regions import RegionCosts
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
 from weft.ir import Instruction, Value
 from weft.ir.types import I1, VOID
-from weft.machine.costs import instruction_cost, memory_cost
 from weft.machine.targets import Isa
-from weft.transform.boscc_costs import RegionCosts
-
-LOOP_WEIGHT = 10.0
-"""How often a loop is thought to run its body."""
-
-MISS_LATENCY = 80.0
-"""Cycles of a gather that the thread's way depends on: a miss of the nearer caches."""
-
-SPILL = 2.0
-"""Cycles to store and load a register that there is no room for."""
-
-SCALAR = 0.25
-"""Cycles of an instruction on what all threads share."""
-
-MASKING = 2.0
-"""Cycles by register in a loop that threads leave at different times: masks, and values kept for those that left."""
-
-ATOMIC = 18.0
-"""Cycles of an atomic operation at a thread's own address: threads do it one after the other."""
-
-_SPARE_REGISTERS = 4
 
 
 class WidthModel:
@@ -118,7 +99,7 @@ class WidthModel:
         vectors = [v for v in live if isinstance(v, Instruction) and self._is_vector(v)]
         bits = sum(8 * self._layout.size(v.type) for v in vectors if v.type != I1)
         used = bits * width / self._isa.vector_bits
-        return SPILL * max(0.0, used + _SPARE_REGISTERS - self._isa.vector_registers)
+        return SPILL * max(0.0, used + SPARE_REGISTERS - self._isa.vector_registers)
 
     def _recurrence(self, loop: Loop) -> float:
         """The latency from a value that the innermost `loop` carries to the next."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from weft.costs.constants import SLOW_MASKED_STORE, SPREAD_MASK
 from weft.machine.targets import Isa
 
 
@@ -67,9 +68,6 @@ NARROW_DIVISIONS: dict[str, Cost] = {op: Cost(40, 26) for op in ("udiv", "sdiv",
 
 MATH_CALL = Cost(40, 12)
 """One call of a vector math library, a register."""
-
-BRANCH_MISS = 16.0
-"""Cycles lost when a branch goes where it was not expected to go."""
 
 _LOADS = {"uniform": Cost(5, 0.5), "contiguous": Cost(7, 0.5)}
 _STORES = {"uniform": Cost(1, 1), "contiguous": Cost(1, 1)}
@@ -142,13 +140,9 @@ def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool) -
     access = (_LOADS if op == "load" else _STORES)["contiguous"].cycles
     if masked:
         # The mask is spread over the stride, too. Without mask registers masked stores are slow.
-        access += _SPREAD_MASK if op == "load" or isa.mask_registers else _SLOW_MASKED_STORE
+        access += SPREAD_MASK if op == "load" or isa.mask_registers else SLOW_MASKED_STORE
     # A value is put together from, or spread over, all registers of the stride, two at a time.
     return units * access + members * (units - 1)
-
-
-_SPREAD_MASK = 1.5
-_SLOW_MASKED_STORE = 4.0
 
 
 def _scale(cost: Cost, element_bits: int, lanes: int, isa: Isa) -> Cost:

@@ -1,7 +1,7 @@
 import pytest
 
+from weft.costs.instructions import INSTRUCTION_COSTS, UNKNOWN, instruction_cost, memory_cost
 from weft.ir.opcodes import OPCODES
-from weft.machine.costs import INSTRUCTION_COSTS, UNKNOWN, instruction_cost, memory_cost
 from weft.machine.targets import AVX2, AVX512, ISAS
 
 

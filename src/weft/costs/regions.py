@@ -1,6 +1,6 @@
 """What a branch around a region saves: the cost model behind `boscc`.
 
-Costs are cycles of a whole lane group from `machine.costs`; probabilities are guesses about one thread
+Costs are cycles of a whole lane group from `weft.costs.instructions`; probabilities are guesses about one thread
 (`analysis.branch_probability`). Threads of a group partly go together and partly on their own, so for a thread that
 takes an edge with probability p, the group of W leaves it out altogether with (1-p)/2 + (1-p)^W / 2.
 """
@@ -9,36 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import Enum
 
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
+from weft.costs.constants import BRANCH_MISS, LEAVES, MISS_SHARE, TEST
+from weft.costs.instructions import MATH_CALL, instruction_cost, memory_cost, runs_cost
 from weft.ir import FALSE, Argument, BasicBlock, Instruction, Value
 from weft.ir.types import Type
-from weft.machine.costs import BRANCH_MISS, MATH_CALL, instruction_cost, memory_cost, runs_cost
 from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
-
-TEST = 2.0
-"""Cycles of a vote on a mask and the branch on it."""
-
-MISS_SHARE = 0.5
-"""How many of the rarer outcomes of a vote the machine does not foresee."""
-
-LEAVES = 0.12
-"""How likely a thread is to leave a loop where it may (the loop branch heuristic of Ball and Larus)."""
-
-TWIN_LIMIT = 64
-"""Instructions of a region that may get an unmasked copy."""
-
-
-class BosccMode(StrEnum):
-    """Which divergent branches get a uniform branch around what they guard."""
-
-    OFF = "off"
-    AUTO = "auto"
-    ON = "on"
 
 
 @dataclass(frozen=True, slots=True)

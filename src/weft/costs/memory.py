@@ -1,0 +1,33 @@
+"""What the memory operations of a function cost in lanes."""
+
+from __future__ import annotations
+
+from weft.analysis.divergence import Divergence
+from weft.analysis.divergence.result import Form
+from weft.costs.constants import LOOP_WEIGHT
+from weft.costs.instructions import memory_cost
+from weft.graph.loops import loop_forest
+from weft.ir import Instruction
+from weft.ir.cfg_view import cfg_of
+from weft.machine.targets import Isa
+
+_NAMES = {Form.UNIFORM: "uniform", Form.CONTIGUOUS: "contiguous"}
+
+
+def form_of(divergence: Divergence, access: Instruction) -> str:
+    """How an access is made: ``uniform``, ``contiguous`` or ``gather``."""
+    return _NAMES.get(divergence.access_form(access).form, "gather")
+
+
+def memory_cycles(divergence: Divergence, width: int, isa: Isa) -> float:
+    """Cycles of the memory operations of a lane group."""
+    view = cfg_of(divergence.function)
+    loops = loop_forest(view.cfg)
+    layout = divergence.function.layout
+    total = 0.0
+    for number, block in enumerate(view.blocks):
+        weight = LOOP_WEIGHT ** loops.depth(number)
+        for access in (i for i in block.instructions if i.is_plain_access):
+            bits = 8 * layout.size(access.accessed_type)
+            total += weight * memory_cost(access.op, form_of(divergence, access), bits, width, isa).cycles
+    return total
