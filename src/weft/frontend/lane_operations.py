@@ -166,14 +166,7 @@ _LETTERS: dict[str, Callable[[Type], bool]] = {
 
 def _ask(builder: Builder, name: str, *args: Value) -> Value:
     """A call of one of weft's intrinsics."""
-    return builder.call(_module(builder).declare(name, INTRINSICS[name].signature, CONVERGENT), args)
-
-
-def _module(builder: Builder) -> Module:
-    assert builder.block is not None and builder.block.function is not None
-    module = builder.block.function.module
-    assert module is not None
-    return module
+    return builder.call(builder.module.declare(name, INTRINSICS[name].signature, CONVERGENT), args)
 
 
 def _as_integer(builder: Builder, value: Value, type: Type, signed: bool = False) -> Value:
@@ -227,7 +220,7 @@ def _index(builder: Builder, call: Instruction) -> Value:
     one = ConstInt(I64, 1)
     below = builder.binary("sub", builder.binary("shl", one, lane), one)
     lanes = builder.binary("and", _ask(builder, "weft.ballot", *call.args), below)
-    count = _module(builder).declare("llvm.ctpop.i64", FunctionType(I64, (I64,)))
+    count = builder.module.declare("llvm.ctpop.i64", FunctionType(I64, (I64,)))
     return _as_integer(builder, builder.call(count, (lanes,)), call.type)
 
 

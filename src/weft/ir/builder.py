@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from weft.ir.block import BasicBlock
 from weft.ir.constants import ConstFloat, ConstInt
-from weft.ir.function import Function
+from weft.ir.function import Function, Module
 from weft.ir.instruction import Instruction
 from weft.ir.metadata import DebugLoc
 from weft.ir.result_types import cmpxchg_type, compare_type, gep_type, member_type
@@ -55,6 +55,13 @@ class Builder:
     def after_phis(cls, block: BasicBlock) -> Builder:
         index = block.first_insertion
         return cls(block, block.instructions[index] if index < len(block.instructions) else None)
+
+    @property
+    def module(self) -> Module:
+        """The module that is built in."""
+        function = self.block.function if self.block is not None else None
+        assert function is not None and function.module is not None, "the builder is in no module"
+        return function.module
 
     def at_end(self, block: BasicBlock) -> None:
         self.block, self.before = block, None

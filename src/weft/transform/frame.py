@@ -112,10 +112,7 @@ def slot_pointer(builder: Builder, frame: Value, slot: Slot, lanes: int) -> Valu
 
 def _lane(builder: Builder, type: IntType) -> Value:
     """The position of the thread in its lane group."""
-    assert builder.block is not None and builder.block.function is not None
-    module = builder.block.function.module
-    assert module is not None
-    lane = builder.call(declare(module, "weft.lane.id"), ())
+    lane = builder.call(declare(builder.module, "weft.lane.id"), ())
     if type == I32:
         return lane
     return builder.cast("zext" if type.bits > 32 else "trunc", lane, type)

@@ -109,10 +109,7 @@ def _object_address(builder: Builder, frame: Argument, offset: int, step: int, l
     """The address of the thread's object, `step` bytes from that of the thread before."""
     where: Value = ConstInt(I64, offset)
     if lanes > 1:
-        assert builder.block is not None and builder.block.function is not None
-        module = builder.block.function.module
-        assert module is not None
-        lane = builder.cast("zext", builder.call(declare(module, "weft.lane.id"), ()), I64)
+        lane = builder.cast("zext", builder.call(declare(builder.module, "weft.lane.id"), ()), I64)
         scaled = builder.binary("mul", lane, ConstInt(I64, step), ("nuw", "nsw"))
         where = builder.binary("add", scaled, where, ("nuw", "nsw"))
     return builder.gep(I8, frame, (where,), ("inbounds", "nuw"))

@@ -76,6 +76,8 @@ class WorkItems:
         args, count = function.args, len(_NAMES)
         # They are appended, so that only other appended ones are behind them.
         for first in range(len(args) - count, -1, -1):
+            if args[first].name != _NAMES[0]:
+                continue
             found = args[first : first + count]
             if [a.name for a in found] == _NAMES:
                 tid, gid, lsize, groups = ((found[k], found[k + 1], found[k + 2]) for k in range(0, 12, 3))

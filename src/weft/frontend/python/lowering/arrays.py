@@ -70,15 +70,21 @@ def lower_index(low: Lowering, node: ast.expr, array: Array) -> list[Index]:
     return parts
 
 
+def _index_of(low: Lowering, node: ast.Subscript, type: Array) -> tuple[list[Index], list[Typed] | None]:
+    """The parts of a subscript, and the indices of the one element that it names, if it does."""
+    parts = lower_index(low, node.slice, type)
+    low.at(node)
+    indices = [part for part in parts if isinstance(part, Typed)]
+    return parts, indices if len(indices) >= type.ndim else None
+
+
 def load_item(low: Lowering, node: ast.Subscript, array: Typed) -> Typed:
     """Lower ``array[...]``: an element, or a view when not all dimensions are indexed."""
     from weft.frontend.python.lowering.views import view
 
     type = array_type_of(array)
-    parts = lower_index(low, node.slice, type)
-    low.at(node)
-    indices = [part for part in parts if isinstance(part, Typed)]
-    if len(indices) < type.ndim:
+    parts, indices = _index_of(low, node, type)
+    if indices is None:
         return view(low, array, parts)
     return load_element(low, element_address(low, array, indices), type.dtype, element_align(type))
 
@@ -90,10 +96,8 @@ def store_item(low: Lowering, node: ast.Subscript, array: Typed, value: Typed) -
 
     type = array_type_of(array)
     require_writable(type)
-    parts = lower_index(low, node.slice, type)
-    low.at(node)
-    indices = [part for part in parts if isinstance(part, Typed)]
-    if len(indices) < type.ndim:
+    parts, indices = _index_of(low, node, type)
+    if indices is None:
         fill(low, view(low, array, parts), value)
         return
     store_element(low, value, element_address(low, array, indices), type.dtype, element_align(type))
@@ -103,10 +107,8 @@ def target_address(low: Lowering, node: ast.Subscript, array: Typed) -> Value:
     """The address of the element that a subscript names as the target of an assignment."""
     type = array_type_of(array)
     require_writable(type)
-    parts = lower_index(low, node.slice, type)
-    low.at(node)
-    indices = [part for part in parts if isinstance(part, Typed)]
-    if len(indices) < type.ndim:
+    _, indices = _index_of(low, node, type)
+    if indices is None:
         raise TypingError("a whole view cannot be changed in place", hint="write a loop over its elements")
     return element_address(low, array, indices)
 
