@@ -13,7 +13,7 @@ apart (``rv_extract_f``), and C++ may overload them. All but ``lane_id`` and ``n
 ``T extract(T v, int l)``    v of lane l; poison where that lane is not active or does not exist
 ``T insert(T v, int l, T x)``  x in lane l, v in the others
 ``T shuffle(T v, int s)``    v of the lane s further on, lane W being lane 0 again
-``T compact(T v, bool m)``   in lane k v of the k-th active lane where m holds; poison behind the last one
+``T compact(T v, bool m)``   in lane k v of the k-th active lane where m holds; the own v behind the last one
 ``T load(T *p, int l)``      what p of lane l leads to
 ``void store(T *p, int l, T x)``  writes x of lane l to p of lane l
 ``int lane_id()``            0 to W - 1
