@@ -11,18 +11,9 @@ from __future__ import annotations
 from weft.ir import BasicBlock, Builder, Function, Module, Poison
 from weft.ir.cfg_edit import split_block
 from weft.ir.intrinsics import declare
-from weft.ir.types import I1, I32, I64, FunctionType, Type
+from weft.ir.types import I1, I32, I64
 from weft.ir.values import Argument
 from weft.transform.lane_subset import lane_bit
-
-
-def append_parameter(function: Function, type: Type, name: str) -> Argument:
-    """Give `function` a parameter more, the last one; its callers are not changed."""
-    old = function.fn_type
-    function.fn_type = FunctionType(old.result, (*old.params, type), old.vararg)
-    argument = Argument(type, name, len(function.args), ("noundef",))
-    function.args.append(argument)
-    return argument
 
 
 def skip_body(function: Function) -> tuple[Builder, BasicBlock, BasicBlock]:
@@ -50,7 +41,7 @@ def skip_body(function: Function) -> tuple[Builder, BasicBlock, BasicBlock]:
 
 def guard_by_mask(function: Function) -> Argument:
     """Let only the lanes run whose new parameter ``mask`` is true."""
-    mask = append_parameter(function, I1, "mask")
+    mask = function.append_parameter(I1, "mask")
     builder, entry, leave = skip_body(function)
     builder.cond_br(mask, entry, leave)
     return mask
@@ -58,7 +49,7 @@ def guard_by_mask(function: Function) -> Argument:
 
 def guard_by_bits(module: Module, function: Function, width: int) -> Argument:
     """Let only some lanes run: adds a parameter ``lanes`` with a bit for each lane that does."""
-    lanes = append_parameter(function, I64, "lanes")
+    lanes = function.append_parameter(I64, "lanes")
     builder, entry, leave = skip_body(function)
     builder.cond_br(lane_bit(module, builder, lanes, width), entry, leave)
     return lanes
@@ -66,7 +57,7 @@ def guard_by_bits(module: Module, function: Function, width: int) -> Argument:
 
 def guard_by_lane(module: Module, function: Function) -> Argument:
     """Let only the first lanes run: adds a parameter ``active``, the number of lanes that do."""
-    active = append_parameter(function, I32, "active")
+    active = function.append_parameter(I32, "active")
     builder, entry, leave = skip_body(function)
     lane = builder.call(declare(module, "weft.lane.id"), ())
     builder.cond_br(builder.icmp("ult", lane, active), entry, leave)
@@ -75,8 +66,8 @@ def guard_by_lane(module: Module, function: Function) -> Argument:
 
 def guard_by_lane_range(module: Module, function: Function) -> None:
     """Let only a run of lanes run: adds parameters ``first.lane`` and ``lanes``, how many they are."""
-    first = append_parameter(function, I32, "first.lane")
-    count = append_parameter(function, I32, "lanes")
+    first = function.append_parameter(I32, "first.lane")
+    count = function.append_parameter(I32, "lanes")
     builder, entry, leave = skip_body(function)
     lane = builder.call(declare(module, "weft.lane.id"), ())
     # Lanes before the first one wrap around to large numbers.

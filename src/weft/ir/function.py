@@ -133,6 +133,14 @@ class Function(GlobalValue):
         for block in self.blocks:
             yield from block.instructions
 
+    def append_parameter(self, type: Type, name: str, attributes: tuple[str, ...] = ("noundef",)) -> Argument:
+        """Give the function a parameter more, the last one; its callers are not changed."""
+        old = self.fn_type
+        self.fn_type = FunctionType(old.result, (*old.params, type), old.vararg)
+        argument = Argument(type, name, len(self.args), attributes)
+        self.args.append(argument)
+        return argument
+
     def add_block(self, name: str = "", after: BasicBlock | None = None) -> BasicBlock:
         """A new empty block, at the end or right after another."""
         block = BasicBlock(name, self)

@@ -26,7 +26,7 @@ from weft.ir import Argument, BasicBlock, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import split_block
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.locations import span_of
-from weft.ir.types import FunctionType, Type, pointer
+from weft.ir.types import pointer
 from weft.transform.continuations import FINISHED, FRAME_PARAMETERS, Continuation, ContinuationBuilder
 from weft.transform.frame import Slot, assign_slots, value_size
 from weft.transform.objects_in_frame import move_objects_to_frame
@@ -113,7 +113,7 @@ class KernelAtBarriers:
         self.lanes = lanes
         self.barriers = barriers_of(kernel)
         for name in FRAME_PARAMETERS:
-            _append_parameter(kernel, name, pointer())
+            kernel.append_parameter(pointer(), name)
         self._resumes = cut_behind(self.barriers)
         self._layout = module.layout
         self._object_bytes = move_objects_to_frame(
@@ -194,14 +194,6 @@ def _called_from(kernel: Function) -> list[Function]:
                     found[operand] = None
                     work.append(operand)
     return list(found)
-
-
-def _append_parameter(function: Function, name: str, type: Type) -> Argument:
-    old = function.fn_type
-    function.fn_type = FunctionType(old.result, (*old.params, type), old.vararg)
-    argument = Argument(type, name, len(function.args), ("noundef",))
-    function.args.append(argument)
-    return argument
 
 
 def cut_behind(barriers: Iterable[Instruction]) -> list[BasicBlock]:

@@ -15,7 +15,8 @@ import re
 from weft.analysis.alias import locate
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.layout import DataLayout
-from weft.ir.types import I8, I64, ArrayType, IntType, int_type
+from weft.ir.types import ArrayType, IntType, int_type
+from weft.transform.component_memory import alignment_at, at_offset
 from weft.transform.component_types import components_of
 
 MAX_BYTES = 256
@@ -47,14 +48,14 @@ def _expand(call: Instruction, layout: DataLayout) -> bool:
     if copies:
         align = _align(call, 1)
         pieces: list[Value] = [
-            builder.load(type, _moved(builder, source, offset), align=_common(align, offset))
+            builder.load(type, at_offset(builder, source, offset), align=alignment_at(align, offset))
             for offset in offsets
         ]
     else:
         pieces = [_repeated(builder, source, unit)] * len(offsets)
     align = _align(call, 0)
     for offset, piece in zip(offsets, pieces, strict=True):
-        builder.store(piece, _moved(builder, target, offset), align=_common(align, offset))
+        builder.store(piece, at_offset(builder, target, offset), align=alignment_at(align, offset))
     call.erase()
     return True
 
@@ -83,16 +84,8 @@ def _repeated(builder: Builder, byte: Value, times: int) -> Value:
     return builder.binary("mul", builder.cast("zext", byte, type), ConstInt(type, ones))
 
 
-def _moved(builder: Builder, pointer: Value, offset: int) -> Value:
-    return builder.gep(I8, pointer, (ConstInt(I64, offset),), ("inbounds",)) if offset else pointer
-
-
 def _align(call: Instruction, argument: int) -> int:
     """The alignment that is promised of a pointer argument."""
     attributes = call.attrs.get("arg_attrs", ())
     texts = attributes[argument] if argument < len(attributes) else ()
     return max((int(m[1]) for text in texts if (m := _ALIGN.fullmatch(text))), default=1)
-
-
-def _common(align: int, offset: int) -> int:
-    return min(align, offset & -offset) if offset else align

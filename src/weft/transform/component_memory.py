@@ -34,7 +34,11 @@ def load_components(parts: Parts, load: Instruction) -> list[Value] | None:
     return [
         builder.insert(
             _access(
-                load, c.type, [_moved(builder, pointer, offset)], _common(align, offset), f"{load.name}.{k}"
+                load,
+                c.type,
+                [at_offset(builder, pointer, offset)],
+                alignment_at(align, offset),
+                f"{load.name}.{k}",
             )
         )
         for k, (c, offset) in enumerate(zip(components, offsets, strict=True))
@@ -60,7 +64,12 @@ def store_components(parts: Parts, store: Instruction) -> list[Value] | None:
         return []
     for component, offset in zip(components, offsets, strict=True):
         builder.insert(
-            _access(store, store.type, [component, _moved(builder, pointer, offset)], _common(align, offset))
+            _access(
+                store,
+                store.type,
+                [component, at_offset(builder, pointer, offset)],
+                alignment_at(align, offset),
+            )
         )
     return []
 
@@ -72,10 +81,11 @@ def _access(like: Instruction, type: Type, operands: list[Value], align: int, na
     return access
 
 
-def _moved(builder: Builder, pointer: Value, offset: int) -> Value:
+def at_offset(builder: Builder, pointer: Value, offset: int) -> Value:
+    """The place so many bytes behind a pointer."""
     return builder.gep(I8, pointer, (ConstInt(I64, offset),), ("inbounds",)) if offset else pointer
 
 
-def _common(align: int, offset: int) -> int:
+def alignment_at(align: int, offset: int) -> int:
     """The alignment at a distance from an aligned address."""
     return min(align, offset & -offset) if offset else align

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from weft.ir import Argument, ConstInt, Function, Instruction, Module, Value
 from weft.ir.builder import Builder
 from weft.ir.intrinsics import SHARED_ATTRIBUTE, SHARED_SPACE
-from weft.ir.types import I8, I64, FunctionType, Type, pointer
+from weft.ir.types import I8, I64, Type, pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +141,10 @@ def _functions_that_ask(module: Module) -> set[Function]:
 
 
 def _append_parameters(function: Function) -> dict[tuple[str, int | None], Argument]:
-    old = function.fn_type
-    types = tuple(p.type for p in WORK_ITEM_PARAMETERS)
-    function.fn_type = FunctionType(old.result, (*old.params, *types), old.vararg)
     result: dict[tuple[str, int | None], Argument] = {}
     for parameter in WORK_ITEM_PARAMETERS:
         attributes = ("noundef", *parameter.limits)
-        argument = Argument(parameter.type, parameter.name, len(function.args), attributes)
-        function.args.append(argument)
+        argument = function.append_parameter(parameter.type, parameter.name, attributes)
         result[parameter.intrinsic, parameter.dimension] = argument
     return result
 
