@@ -209,7 +209,8 @@ class Instruction(Value):
     @property
     def is_plain_access(self) -> bool:
         """Whether it is a load or store that is neither volatile nor atomic."""
-        return self.op in ("load", "store") and not self.is_ordered
+        attrs = self.attrs
+        return self.op in ("load", "store") and not attrs.get("volatile") and not attrs.get("ordering")
 
     @property
     def predicate(self) -> str:
