@@ -25,6 +25,26 @@ done:
   ret void
 }
 """
+KERNEL = """
+declare i64 @weft.local.id(i32)
+define void @k(ptr %out) "weft.kernel" {
+entry:
+  %t = call i64 @weft.local.id(i32 0)
+  br label %loop
+loop:
+  %k = phi i64 [ %t, %entry ], [ %less, %loop ]
+  %count = phi i64 [ 0, %entry ], [ %more, %loop ]
+  %less = lshr i64 %k, 1
+  %more = add i64 %count, 1
+  %again = icmp ugt i64 %less, 0
+  br i1 %again, label %loop, label %done
+done:
+  %short = trunc i64 %count to i32
+  %at = getelementptr i32, ptr %out, i64 %t
+  store i32 %short, ptr %at
+  ret void
+}
+"""
 LINEAR = "divergent-loops,linearization,conditions"
 
 
@@ -93,6 +113,7 @@ def test_passes_in_a_wrong_order_are_refused(file, capsys):
         (["--passes", "canonical", "--width", "6"], "6 lanes: the number of lanes is a power of two"),
         (["--passes", "canonical", "--function", "stops"], "defines no function 'stops'"),
         (["--passes", "foreign-loops"], "needs more than a file"),
+        (["--passes", "kernels", "--without", "linearization"], "no optional pass 'linearization'"),
         (["--passes", "linearization", "--args", "U_U_U_U"], "steps has 3 arguments"),
     ],
 )
@@ -126,6 +147,25 @@ def test_switches_hold_for_single_passes(file, capsys):
     wanted = (file, "--passes", f"canonical,{LINEAR},widening", "--args", "U_U_U", "--width", "4")
     assert "<4 x i64>" not in opt(capsys, *wanted)
     assert "<4 x i64>" in opt(capsys, *wanted, "--no-uniform-values")
+
+
+def test_optional_passes_of_a_list_can_be_left_out(tmp_path, capsys):
+    kernel = tmp_path / "kernel.ll"
+    kernel.write_text(KERNEL)
+    whole = opt(capsys, kernel, "--passes", "kernels", "--width", "8", "--print-after", "narrow-φs")
+    without = opt(
+        capsys,
+        kernel,
+        "--passes",
+        "kernels",
+        "--width",
+        "8",
+        "--without",
+        "narrow-phis",
+        "--print-after",
+        "narrow-φs",
+    )
+    assert "behind 'narrow φs'" in whole and not without
 
 
 def test_lists_are_printed(capsys):

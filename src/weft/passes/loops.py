@@ -63,7 +63,8 @@ def _refuse_threads(unit: JitUnit) -> bool:
 
 def _settle_heap(unit: JitUnit) -> None:
     settle_heap(unit.module)
-    CANONICAL.run(unit)
+    # Behind what is freed and what lies on the stack now, LLVM sees more.
+    unit.runner.watched_by().run((CANONICAL,), unit)
 
 
 def _find_loops(unit: JitUnit) -> bool:
@@ -150,7 +151,7 @@ NO_THREADS: Pass[JitUnit] = Pass(
 )
 HEAP: Pass[JitUnit] = Pass(
     "heap",
-    "arrays of an iteration are freed at its end, small ones are on the stack",
+    "arrays of an iteration are freed at its end, small ones are on the stack; canonical again",
     _settle_heap,
     applies=lambda unit: uses_heap(unit.module),
 )
