@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from bench.groups import opencl_runtimes
 from bench.groups.rows import GroupRow
@@ -17,23 +18,27 @@ from weft import cuda, set_num_threads
 SOURCES = Path(__file__).parent / "c"
 
 
-def _weft(task: Task, threads: int, folder: Path) -> Prepared:
+def by_weft(task: Task, threads: int, folder: Path, **options: Any) -> Prepared:
+    """Return weft with these options of `cuda.jit`."""
+    options = {"fastmath": True, "width": task.width, **options}
     set_num_threads(threads)
     os.environ["WEFT_CACHE_DIR"] = str(folder)
     kernels: dict[str, cuda.Kernel] = {}
-    _launcher(task, task.own_problem(), kernels)()
+    launcher(task, task.own_problem(), kernels, options)()
     compile_seconds = sum(sum(kernel.timings.values()) for kernel in kernels.values())
     problem = task.own_problem()
-    return task.prepared(problem, _launcher(task, problem, kernels), compile_seconds)
+    return task.prepared(problem, launcher(task, problem, kernels, options), compile_seconds)
 
 
-def _launcher(task: Task, problem: Problem, kernels: dict[str, cuda.Kernel]) -> Run:
+def launcher(
+    task: Task, problem: Problem, kernels: dict[str, cuda.Kernel], options: Mapping[str, Any]
+) -> Run:
     """Return the launches of a row one after the other, by kernels that are made where they are not there yet."""
     assert isinstance(task.row, GroupRow)
     launches = []
     for launch in task.row.launches(problem):
         if launch.name not in kernels:
-            kernels[launch.name] = cuda.jit(launch.kernel.py_func, fastmath=True, width=task.width)
+            kernels[launch.name] = cuda.jit(launch.kernel.py_func, **options)
         launches.append((kernels[launch.name][launch.grid, launch.block], launch.arguments))
 
     def run() -> None:
@@ -64,7 +69,7 @@ def _numba(task: Task, threads: int, folder: Path) -> Prepared:
 
 
 PEERS: dict[str, Callable[[Task, int, Path], Prepared]] = {
-    "weft": _weft,
+    "weft": by_weft,
     "PoCL": opencl_runtimes.pocl,
     "Intel": opencl_runtimes.intel,
     "numba": _numba,

@@ -38,7 +38,8 @@ class Launch:
         return self.kernel.py_func.__name__
 
 
-def _single(problem: Problem) -> list[Launch]:
+def single(problem: Problem) -> list[Launch]:
+    """Launch the kernel once."""
     return [Launch(problem.kernel, problem.grid, problem.block, problem.arguments)]
 
 
@@ -55,7 +56,7 @@ class GroupRow(Row):
     """
 
     wanted: float = 0
-    launches: Callable[[Problem], Sequence[Launch]] = _single
+    launches: Callable[[Problem], Sequence[Launch]] = single
     compute_bound: bool = False
 
 
@@ -114,7 +115,8 @@ def total(size: int) -> Problem:
     return Problem(reduction.group_sums, arguments, groups, reduction.THREADS, (1,), expected, rtol=1e-4)
 
 
-def _sums_of_sums(problem: Problem) -> list[Launch]:
+def sums_of_sums(problem: Problem) -> list[Launch]:
+    """Sum the groups' sums, too."""
     values, result = problem.arguments
     sums = np.zeros(problem.grid, np.float32)
     return [
@@ -131,7 +133,8 @@ def prefix_sums(size: int) -> Problem:
     return Problem(scan.scan_groups, arguments, groups, scan.THREADS, (1,), lambda: (np.cumsum(values),))
 
 
-def _scans(problem: Problem) -> list[Launch]:
+def scans(problem: Problem) -> list[Launch]:
+    """Scan the groups' sums, too, and add them."""
     return _scan_of(*problem.arguments)
 
 
@@ -196,9 +199,10 @@ def walsh_transform(size: int) -> Problem:
     )
 
 
-def _stages(problem: Problem) -> list[Launch]:
+def stages(problem: Problem) -> list[Launch]:
+    """Go on with the stages that work-groups do not share."""
     (values,) = problem.arguments
-    launches = _single(problem)
+    launches = single(problem)
     distance = walsh.STRETCH
     while distance < values.size:
         launches.append(Launch(walsh.wide_stage, problem.grid, problem.block, (values, distance)))
@@ -217,9 +221,9 @@ ROWS = (
     GroupRow("dct", "DCT of 8 x 8 blocks, 2048 x 2048", lambda: cosines(2048), "dct", compute_bound=True),
     GroupRow("transpose", "tiled transpose, 4096 x 4096", lambda: turned(4096), "transpose"),
     GroupRow(
-        "reduction", "reduction, 2^24 floats", lambda: total(1 << 24), "reduction", launches=_sums_of_sums
+        "reduction", "reduction, 2^24 floats", lambda: total(1 << 24), "reduction", launches=sums_of_sums
     ),
-    GroupRow("scan", "inclusive scan, 2^24 int64", lambda: prefix_sums(1 << 24), "scan", launches=_scans),
+    GroupRow("scan", "inclusive scan, 2^24 int64", lambda: prefix_sums(1 << 24), "scan", launches=scans),
     GroupRow("histogram", "histogram, 2^24 bytes", lambda: counts(1 << 24), "histogram", compute_bound=True),
     GroupRow("nbody", "n-body with tiles, 16384 bodies", lambda: pulls(1 << 14), "nbody", compute_bound=True),
     GroupRow(
@@ -234,6 +238,6 @@ ROWS = (
         "fast Walsh transform, 2^20 floats",
         lambda: walsh_transform(1 << 20),
         "walsh",
-        launches=_stages,
+        launches=stages,
     ),
 )
