@@ -12,7 +12,7 @@ WORKERS ?= auto
 FUZZ ?= 5000
 
 EXAMPLES := mandelbrot bilateral
-BENCHES := latency analysis precision speed elementwise groups
+BENCHES := latency analysis precision speed elementwise groups ablation
 
 .PHONY: run test fuzz search bench lint format clean
 

@@ -109,7 +109,9 @@ def means(results: Sequence[Result]) -> str:
     for kind, programs in kinds:
         chosen = [r for r in results if r.program in programs]
         found = [[s for r in chosen if (s := r.speedup(*step))] for step in STEPS]
-        cells = (shown(geometric_mean(f)).rjust(len(" / ".join(s))) for f, s in zip(found, STEPS, strict=True))
+        cells = (
+            shown(geometric_mean(f)).rjust(len(" / ".join(s))) for f, s in zip(found, STEPS, strict=True)
+        )
         lines.append(f"| {f'{len(chosen)} {kind}':19} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

@@ -196,10 +196,10 @@ IRREGULAR = (
     ),
     Program("correlation", "point correlation", lambda size: kd_tree.pairs(5 * size, size, 0.02), 10_000),
     Program("barnes_hut", "Barnes-Hut", lambda size: barnes_hut.problems(size)[0], 1_500),
+    Program("ambient_occlusion", "ambient occlusion", lambda size: ambient_occlusion.problems(size)[0], 128),
     Program(
-        "ambient_occlusion", "ambient occlusion", lambda size: ambient_occlusion.problems(size)[0], 128
+        "cross_sections", "cross sections (XSBench)", lambda size: cross_sections.problems(size)[0], 20_000
     ),
-    Program("cross_sections", "cross sections (XSBench)", lambda size: cross_sections.problems(size)[0], 20_000),
     Program("nab_cascade", "Born radii (nab)", lambda size: nab_cascade.problems(size)[0], 1_000),
     Program("barrier_option", "barrier option", lambda size: barrier_option.paths(size, 256), 10_000),
 )
@@ -224,6 +224,6 @@ REGULAR = (
     Program("smith_waterman", "Smith-Waterman", alignments, 100),
     Program("kmeans", "k-means, one step", clusters, 100_000),
 )
-"""Work-group kernels and regular ones; the first rows are Karrenberg and Hack's, of theirs Mandelbrot is in `IRREGULAR`."""
+"""Work-group kernels and regular ones; the first rows are Karrenberg and Hack's, whose Mandelbrot is in `IRREGULAR`."""
 
 PROGRAMS = (*IRREGULAR, *REGULAR)

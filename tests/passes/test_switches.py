@@ -1,5 +1,6 @@
 """Parts of vectorization that are left out: the code differs, what it computes does not, whatever the door."""
 
+import itertools
 import re
 
 import numpy as np
@@ -7,8 +8,12 @@ import pytest
 
 import weft
 from weft import cuda, prange
+from weft.jit_options import JitOptions
 from weft.loops.llvm_ir import vectorize_ir
+from weft.options import CompileOptions
+from weft.runtime.code_key import code_key
 from weft.switches import Switches
+from weft.target.machine import TargetSpec
 
 COLUMNS = {
     "naive": {"uniform_values": False, "uniform_control": False, "scalar_counters": False, "boscc": "off"},
@@ -146,3 +151,10 @@ def test_scalar_counters_are_no_vectors():
 def test_what_is_asked_for_has_to_exist():
     with pytest.raises(weft.errors.SignatureError, match="no option uniform"):
         weft.jit(uniform=False)(loop)
+
+
+@pytest.mark.parametrize("options", [CompileOptions, JitOptions])
+def test_code_of_each_column_is_kept_apart(options):
+    switches = {Switches(*parts) for parts in itertools.product((True, False), repeat=3)}
+    keys = {code_key("door", steps, (), options(switches=s), TargetSpec.chosen()) for s in switches}
+    assert len(keys) == 8 and None not in keys
