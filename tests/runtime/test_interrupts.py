@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from weft.runtime.interrupts import interrupts_module
-from weft.target.machine import TargetSpec, emit_object
+from weft.machine.targets import isa_named
+from weft.runtime.interrupts import interrupts_module, keeping_vectors
+from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.signals import raising_behind_finalizers
 
 
@@ -410,3 +411,11 @@ def test_an_interrupt_in_a_finalizer_is_raised_behind_the_compilation() -> None:
 @pytest.mark.parametrize("triple", ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"])
 def test_interrupts_compile_for_every_machine_that_has_a_pool(triple: str) -> None:
     assert emit_object(interrupts_module(triple), TargetSpec(triple)).startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("isa", ["avx2", "avx512"])
+def test_a_poll_puts_back_whole_vector_registers(isa: str) -> None:
+    spec = keeping_vectors(TargetSpec.of_isa(isa_named(isa)))
+    assembly = emit_assembly(interrupts_module(spec.triple), spec)
+    poll = assembly[assembly.index("weft_poll:") : assembly.index("weft_interrupt_watch:")]
+    assert "%ymm15" in poll and "vzeroupper" not in poll

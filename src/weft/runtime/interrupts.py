@@ -34,6 +34,7 @@ import signal
 import string
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,17 @@ def interrupts_module(triple: str) -> str:
     )
 
 
+def keeping_vectors(spec: TargetSpec) -> TargetSpec:
+    """The machine, without ``vzeroupper`` on x86.
+
+    LLVM ends functions that use AVX by it, also ``weft_poll``, which has just put back all registers: its callers would
+    find the upper halves of their vectors zero.
+    """
+    if not spec.triple.startswith("x86_64"):
+        return spec
+    return replace(spec, features=",".join(filter(None, (spec.features, "-vzeroupper"))))
+
+
 class Interrupts:
     """The machine code, set up for this process.
 
@@ -114,7 +126,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         names = (*_SHARED, _ENTER, _SETUP, _WATCH, _HEAP, _RESET, _HALT)
-        spec = TargetSpec.chosen()
+        spec = keeping_vectors(TargetSpec.chosen())
         code = own_code("interrupts", interrupts_module(spec.triple), names, spec)
         self.shared = {name: code.address(name) for name in _SHARED}
         pointer = ctypes.c_void_p
