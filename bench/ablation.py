@@ -1,6 +1,6 @@
 """What each part of vectorization is worth: the columns of Karrenberg and Hack's Table 1 (2012), a program a row.
 
-Every column runs the same kernel in lane groups of the same width, but the scalar one, whose result, vouched for by
+All columns run the same kernel, in lane groups of the same width but for the scalar one, whose result, vouched for by
 NumPy or SciPy, is what the others have to give.
 """
 
@@ -24,6 +24,7 @@ from bench.speed.tables import geometric_mean, shown
 ROUNDS = 5
 
 SCALAR = "scalar"
+ALL = "all"
 
 COLUMNS: dict[str, dict[str, Any]] = {
     SCALAR: {"width": 1},
@@ -37,7 +38,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "BOSCC": {"uniform_control": False, "boscc": "auto"},
     "BOSCC on": {"uniform_control": False, "boscc": "on"},
     "UniCF": {"boscc": "off"},
-    "all": {},
+    ALL: {},
 }
 """Options of `cuda.jit` for each."""
 
@@ -47,8 +48,8 @@ STEPS = (
     ("BOSCC", "UniVal"),
     ("BOSCC on", "UniVal"),
     ("UniCF", "UniVal"),
-    ("all", "UniCF"),
-    ("all", SCALAR),
+    (ALL, "UniCF"),
+    (ALL, SCALAR),
 )
 """A column, and what it is held against."""
 
@@ -60,7 +61,7 @@ class Result:
     program: Program
     comparison: Comparison
 
-    def speedup(self, column: str, over: str = SCALAR) -> float | None:
+    def speedup(self, column: str, over: str) -> float | None:
         """Return how many times as fast as another column one is."""
         own, other = self.comparison.median(column), self.comparison.median(over)
         return other / own if own and other else None
@@ -72,30 +73,35 @@ def measure(
     """Measure a program in all columns, which take turns, by CPU time on one thread."""
     task = Task.of(program.row(size))
     task.width, task.clock = width, time.thread_time
-    alone = task.own_problem()
-    launcher(task, alone, {}, {"fastmath": True, **COLUMNS[SCALAR]})()
-    if alone.complaint(task.expected) is None:
-        task.expected = tuple(alone.arguments[i] for i in alone.outputs)
+    columns = dict(COLUMNS)
+    if program.votes:
+        del columns[SCALAR]
+    else:
+        alone = task.own_problem()
+        launcher(task, alone, {}, {"fastmath": True, **COLUMNS[SCALAR]})()
+        if alone.complaint(task.expected) is None:
+            task.expected = tuple(alone.arguments[i] for i in alone.outputs)
     peers = [
         Peer(name, lambda options=options: by_weft(task, 1, folder, **options))
-        for name, options in COLUMNS.items()
+        for name, options in columns.items()
     ]
     return Result(program, compare(program.title, peers, rounds))
 
 
 def table(results: Sequence[Result]) -> str:
-    """Return how many times as fast as scalar code each column is, one line a program, as a table in Markdown."""
-    columns = [name for name in COLUMNS if name != SCALAR]
-    width = max(len(r.program.title) for r in results)
+    """Return how many times as long as with all parts each column takes, one line a program, as a table in Markdown."""
+    columns = [name for name in COLUMNS if name != ALL]
+    title = f"takes so many times as long as '{ALL}'"
+    width = max(len(title), *(len(r.program.title) for r in results))
     lines = [
-        f"| {'program':{width}} | {SCALAR:>8} | {' | '.join(columns)} |",
-        f"|{'-' * (width + 2)}|---:|{'|'.join('---:' for _ in columns)}|",
+        f"| {title:{width}} | {' | '.join(f'{name:>6}' for name in columns)} | {ALL:>7} |",
+        f"|{'-' * (width + 2)}|{'|'.join('---:' for _ in columns)}|---:|",
     ]
     for r in results:
-        taken = r.comparison.median(SCALAR)
-        time_taken = "-" if taken is None else output.duration(taken)
-        cells = (shown(r.speedup(name)).rjust(len(name)) for name in columns)
-        lines.append(f"| {r.program.title:{width}} | {time_taken:>8} | {' | '.join(cells)} |")
+        cells = (shown(r.speedup(ALL, name)).rjust(max(6, len(name))) for name in columns)
+        taken = r.comparison.median(ALL)
+        duration = "-" if taken is None else output.duration(taken)
+        lines.append(f"| {r.program.title:{width}} | {' | '.join(cells)} | {duration:>7} |")
     return "\n".join(lines)
 
 

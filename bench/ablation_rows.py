@@ -43,6 +43,8 @@ class Program:
         That of the table.
     launches
         What a run consists of.
+    votes
+        Whether threads vote, so that those of a warp run together at any width: no column of it is scalar.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Program:
     make: Callable[[int], Problem]
     size: int
     launches: Callable[[Problem], Sequence[Launch]] = groups.single
+    votes: bool = False
 
     def row(self, size: int | None = None) -> GroupRow:
         """Return the program at a size as a row that weft can be measured at."""
@@ -181,7 +184,13 @@ IRREGULAR = (
     ),
     Program("collatz", "Collatz", lambda size: collatz.problems(size)[0], 60_000),
     Program("binary_search", "binary search", lambda size: binary_search.searches(5 * size, size), 200_000),
-    Program("binary_tree", "binary tree, stack shared", lambda size: binary_tree.problems(size)[0], 20_000),
+    Program(
+        "binary_tree",
+        "binary tree, stack shared",
+        lambda size: binary_tree.problems(size)[0],
+        20_000,
+        votes=True,
+    ),
     Program(
         "kd_random",
         "kd-tree, stack a lane",
@@ -193,9 +202,16 @@ IRREGULAR = (
         "kd-tree, stack shared",
         lambda size: kd_tree.neighbours(5 * size, size, in_order=True, together=True),
         20_000,
+        votes=True,
     ),
-    Program("correlation", "point correlation", lambda size: kd_tree.pairs(5 * size, size, 0.02), 10_000),
-    Program("barnes_hut", "Barnes-Hut", lambda size: barnes_hut.problems(size)[0], 1_500),
+    Program(
+        "correlation",
+        "point correlation",
+        lambda size: kd_tree.pairs(5 * size, size, 0.02),
+        10_000,
+        votes=True,
+    ),
+    Program("barnes_hut", "Barnes-Hut", lambda size: barnes_hut.problems(size)[0], 1_500, votes=True),
     Program("ambient_occlusion", "ambient occlusion", lambda size: ambient_occlusion.problems(size)[0], 128),
     Program(
         "cross_sections", "cross sections (XSBench)", lambda size: cross_sections.problems(size)[0], 20_000

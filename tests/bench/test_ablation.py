@@ -58,7 +58,7 @@ def test_means_are_of_what_a_step_gains() -> None:
         result(IRREGULAR[1], scalar=8.0, naive=8.0, UniVal=8.0),
         result(REGULAR[0], scalar=8.0, naive=2.0, UniVal=2.0),
     ]
-    assert results[0].speedup("UniVal", "naive") == 4.0 and results[0].speedup("all") is None
+    assert results[0].speedup("UniVal", "naive") == 4.0 and results[0].speedup("all", "scalar") is None
     irregular, regular, both = (
         [cell.strip() for cell in line.split("|")[1:-1]] for line in ablation.means(results).split("\n")[2:]
     )
