@@ -14,10 +14,10 @@ Preserves what the program does as long as nobody interrupts it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from weft.analysis.counted_loops import CountedLoop, counted_loop
-from weft.graph.loops import Loop, loop_forest
+from weft.graph.loops import Loop, LoopForest, loop_forest
 from weft.ir import BasicBlock, ConstInt, Function, Module
 from weft.ir.cfg_view import cfg_of
 from weft.ir.polls import insert_poll
@@ -37,8 +37,11 @@ _PROMISES = ("willreturn", "nosync", "memory(")
 
 def insert_polls(module: Module, functions: Iterable[Function]) -> int:
     """Insert polls into the loops of some functions; how many there are."""
-    called = {name for f in module.definitions() for name in _called_in_loops(f)}
-    return sum(_insert(module, function, function.name in called) for function in functions)
+    forests = {f.name: forest for f in module.definitions() if (forest := loop_forest(cfg_of(f).cfg)).loops}
+    called = {
+        name for f in module.definitions() if f.name in forests for name in _called_in(f, forests[f.name])
+    }
+    return sum(_insert(module, f, forests, f.name in called) for f in functions if f.name in forests)
 
 
 def insert_polls_in_rounds(module: Module, entry: Function) -> int:
@@ -54,12 +57,12 @@ def insert_polls_in_rounds(module: Module, entry: Function) -> int:
     return len(latches)
 
 
-def _insert(module: Module, function: Function, called: bool) -> int:
+def _insert(module: Module, function: Function, forests: Mapping[str, LoopForest], called: bool) -> int:
     view = cfg_of(function)
     polled: list[BasicBlock] = []
     cut: list[tuple[CountedLoop, int]] = []
     iterations: dict[Loop, int | None] = {}
-    for loop in reversed(loop_forest(view.cfg).loops):
+    for loop in reversed(forests[function.name].loops):
         counted = counted_loop(view, loop)
         times = _times(counted) if isinstance(counted, CountedLoop) else None
         bounds = [iterations[child] for child in loop.children]
@@ -69,7 +72,9 @@ def _insert(module: Module, function: Function, called: bool) -> int:
         if iterations[loop] is not None:
             continue
         blocks = [view.blocks[b] for b in loop.blocks]
-        inner = bool(loop.children) or _calls_loops(module, blocks)
+        inner = bool(loop.children) or any(
+            i.callee_name in forests for b in blocks for i in b if i.op == "call"
+        )
         length = AROUND if inner else STRIP
         if isinstance(counted, CountedLoop) and not inner and (called or loop.parent is not None):
             continue
@@ -86,9 +91,10 @@ def _insert(module: Module, function: Function, called: bool) -> int:
     return len(polled) + len(cut)
 
 
-def _called_in_loops(function: Function) -> Iterator[str | None]:
+def _called_in(function: Function, forest: LoopForest) -> Iterator[str | None]:
+    """What the function calls in its loops."""
     view = cfg_of(function)
-    for loop in loop_forest(view.cfg).roots:
+    for loop in forest.roots:
         for block in loop.blocks:
             yield from (i.callee_name for i in view.blocks[block] if i.op == "call")
 
@@ -99,13 +105,3 @@ def _times(loop: CountedLoop) -> int | None:
     if not (isinstance(start, ConstInt) and isinstance(bound, ConstInt)):
         return None
     return abs(bound.signed - start.signed) // abs(loop.counter.step) + 1
-
-
-def _calls_loops(module: Module, blocks: list[BasicBlock]) -> bool:
-    """Whether one of the blocks calls a function with loops."""
-    for block in blocks:
-        for instruction in block:
-            callee = module.functions.get(instruction.callee_name or "")
-            if callee is not None and callee.blocks and loop_forest(cfg_of(callee).cfg).loops:
-                return True
-    return False
