@@ -29,7 +29,7 @@ def test_the_result_is_the_same_and_each_gadget_is_remarked(boscc: str):
     assert np.array_equal(out, np.where(values == 7, taken, values))
     (compiled,) = kernel.overloads.values()
     skips = [
-        r for r in compiled.remarks if "is skipped by lane groups none of whose threads take it" in r.message
+        r for r in compiled.remarks if "is skipped by lane groups none of whose lanes take it" in r.message
     ]
     assert bool(skips) == (boscc != "off")
 

@@ -246,3 +246,46 @@ end:
 def test_abort_is_a_fault() -> None:
     with pytest.raises(InterpError, match=r"abort\(\)"):
         run("declare void @abort()\ndefine i32 @f() {\n  call void @abort()\n  unreachable\n}")
+
+
+POINTERS_OUTSIDE = """
+declare double @sqrt(double)
+declare double @fabs(double)
+define double @f(double %x, i1 %p) {
+  %g = select i1 %p, ptr @sqrt, ptr @fabs
+  %r = call double %g(double %x)
+  ret double %r
+}"""
+
+
+def test_pointers_may_lead_to_library_functions() -> None:
+    outcome = run(POINTERS_OUTSIDE, np.array([4.0, -4.0, 9.0, -9.0]), np.array([True, False, True, False]))
+    assert outcome.data.tolist() == [2.0, 4.0, 3.0, 9.0]
+    with pytest.raises(UnsupportedError, match="the external function @fabulous"):
+        run(POINTERS_OUTSIDE.replace("@fabs", "@fabulous"), -1.0, False)
+
+
+CALLEE_WITH_A_LOOP = """
+define i32 @g(i32 %x) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %next = add i32 %i, 1
+  %again = icmp ult i32 %next, %x
+  br i1 %again, label %loop, label %done
+done:
+  ret i32 %next
+}
+define i32 @f(i32 %x) {
+  %r = call i32 @g(i32 %x)
+  ret i32 %r
+}"""
+
+
+def test_a_callee_keeps_what_passive_threads_have_also_where_its_caller_does_not() -> None:
+    # The passes that allow that have worked on the caller.
+    module = read_module(CALLEE_WITH_A_LOOP)
+    outcome = interp.run_function(module, "f", [np.arange(1, 5)], 4, semantics="OBL")
+    assert outcome.data.tolist() == [1, 2, 3, 4]
+    assert outcome.flags is None

@@ -8,6 +8,9 @@ payloads apart; what was poison before a pass may be anything after it.
 A launch goes unchecked, with a line in the log ``weft.check`` that says why, when its result depends on the order
 of threads (atomics whose result is used, data races), under fastmath, when the program itself has no defined
 result, and when it is too long for the interpreter.
+
+`weft.check.entry.CheckedEntry` does the same for functions of ``weft.jit`` and its like, `weft.check.foreign` for those
+of C and LLVM IR.
 """
 
 from weft.check.launcher import CheckedLauncher

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import ctypes
 import re
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.interp import Memory
-from weft.runtime.arguments import POINTER, ArgumentPacker
+from weft.runtime.arguments import (
+    POINTER,
+    ArgumentPacker,
+    ArrayParameter,
+    Parameter,
+    RecordParameter,
+    TupleParameter,
+)
 
 Bytes = NDArray[np.uint8]
 
 _PAGE = 4096
+
+_SLOT = re.compile(r"[^\dx]")
+"""The code of a slot among formats: what is behind a number is padding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +94,30 @@ class LaunchInputs:
     def of(cls, packer: ArgumentPacker, args: Sequence[Any]) -> LaunchInputs:
         """Copy what the arguments give access to."""
         operands = _all_operands(packer, args)
-        # A struct code for each slot; the padding after small ones is its own item and dropped here.
-        formats = tuple(c for c in re.findall(r"\d*\D", packer.formats) if not c[0].isdecimal())
-        return cls(tuple(packer.pack(args, checked=True)), formats, tuple(_regions(operands)))
+        return cls(tuple(packer.pack(args, checked=True)), _slot_formats(packer), tuple(_regions(operands)))
+
+    @classmethod
+    def of_slots(cls, packer: ArgumentPacker, slots: bytes) -> LaunchInputs:
+        """The same, of the slots that a call was given."""
+        values = struct.unpack("@" + packer.formats, slots)
+        left = iter(values)
+        operands = [
+            o
+            for name, p in zip(packer.names, packer.parameters, strict=True)
+            for o in _in_slots(name, p, left)
+        ]
+        return cls(values, _slot_formats(packer), tuple(_regions(operands)))
+
+    def place(self, address: int) -> tuple[int, int] | None:
+        """Which of the regions an address leads into, and how far."""
+        for k, region in enumerate(self.regions):
+            if 0 <= address - region.base < region.data.size:
+                return k, address - region.base
+        return None
 
     def contents(self) -> list[Content]:
         """What the regions hold now."""
-        return [Content(_bytes_at(region.base, region.data.size)) for region in self.regions]
+        return [Content(bytes_at(region.base, region.data.size)) for region in self.regions]
 
 
 class Workspace:
@@ -115,11 +144,24 @@ class Workspace:
             for slot, format in zip(inputs.slots, inputs.formats, strict=True)
         ]
 
+    def packed(self) -> bytes:
+        """The slots as entry points take them, eight bytes each."""
+        padded = (f"{code}{8 - struct.calcsize(code)}x" for code in self._inputs.formats)
+        return struct.pack("@" + "".join(padded), *self.slots)
+
     def _moved(self, address: int) -> int:
         for region, buffer in zip(self._inputs.regions, self._buffers, strict=True):
             if region.base <= address < region.base + region.data.size:
                 return address - region.base + buffer.ctypes.data
         return address
+
+    def place(self, address: int) -> tuple[int, int] | None:
+        """Which of the regions an address leads into, and how far."""
+        for k, buffer in enumerate(self._buffers):
+            offset = address - buffer.ctypes.data
+            if 0 <= offset < buffer.size:
+                return k, offset
+        return None
 
     def contents(self) -> list[Content]:
         """What the copies hold now."""
@@ -153,24 +195,61 @@ def _operands(name: str, value: Any) -> Iterator[Operand]:
             yield from _operands(f"{name}[{index}]", item)
 
 
+def _slot_formats(packer: ArgumentPacker) -> tuple[str, ...]:
+    """A `struct` code for each slot; the padding behind small ones, an item of its own, is dropped."""
+    return tuple(_SLOT.findall(packer.formats))
+
+
+def contiguous_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """The byte strides of a C-contiguous array of elements of so many bytes."""
+    return tuple(size * prod(shape[k + 1 :]) for k in range(len(shape)))
+
+
+def _in_slots(name: str, parameter: Parameter, slots: Iterator[Any]) -> Iterator[Operand]:
+    """The arrays that the slots of an argument lead to."""
+    if isinstance(parameter, TupleParameter):
+        for index, item in enumerate(parameter.items):
+            yield from _in_slots(f"{name}[{index}]", item, slots)
+    elif isinstance(parameter, ArrayParameter):
+        address, dtype = next(slots), parameter.dtype
+        shape = tuple(next(slots) for _ in range(parameter.ndim))
+        if parameter.contiguous:
+            strides = contiguous_strides(shape, dtype.itemsize)
+        else:
+            strides = tuple(next(slots) for _ in range(parameter.ndim))
+        if prod(shape):
+            spans = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
+            low = address + sum(span for span in spans if span < 0)
+            high = low + sum(map(abs, spans)) + dtype.itemsize
+            yield Operand(name, address, shape, strides, dtype, low, high, parameter.writable)
+    elif isinstance(parameter, RecordParameter):
+        address, dtype = next(slots), parameter.dtype
+        yield Operand(name, address, (), (), dtype, address, address + dtype.itemsize, False)
+    else:
+        for _ in _SLOT.findall(parameter.formats):
+            next(slots)
+
+
 def _regions(operands: Sequence[Operand]) -> Iterator[Region]:
     """The operands' memory in disjoint runs."""
     group: list[Operand] = []
     for operand in sorted(operands, key=lambda o: o.low):
         if group and operand.low >= max(o.high for o in group):
-            yield _region(group)
+            yield region_of(group)
             group = []
         group.append(operand)
     if group:
-        yield _region(group)
+        yield region_of(group)
 
 
-def _region(operands: Sequence[Operand]) -> Region:
+def region_of(operands: Sequence[Operand]) -> Region:
+    """The run of bytes that operands cover, as it is now."""
     base, end = operands[0].low, max(o.high for o in operands)
-    return Region(base, _bytes_at(base, end - base), tuple(operands), any(o.writable for o in operands))
+    return Region(base, bytes_at(base, end - base), tuple(operands), any(o.writable for o in operands))
 
 
-def _bytes_at(address: int, size: int) -> Bytes:
+def bytes_at(address: int, size: int) -> Bytes:
+    """A copy of so many bytes of the process's memory."""
     return np.frombuffer(ctypes.string_at(address, size), np.uint8)
 
 

@@ -7,10 +7,11 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from weft.check.budget import TooLong
 from weft.check.compare import first_difference
 from weft.check.inputs import Content, LaunchInputs, Workspace, spanned_bytes
 from weft.check.order import order_dependence
-from weft.check.run import KernelFacts, StageProgram, TooLong, static_shared_bytes
+from weft.check.run import KernelFacts, StageProgram, static_shared_bytes
 from weft.diag.errors import MiscompilationError, WeftError
 from weft.interp.sanitizer import find
 from weft.options import CompileOptions
@@ -82,8 +83,8 @@ class CheckedLauncher:
         self._launcher.launch(shape, args, checked=checked)
         if wanted is not None:
             # A vector math library may round otherwise than the C library.
-            loose = self._has_vector_math
-            difference = first_difference(inputs, wanted, inputs.contents(), loose)
+            slack = 0.0 if self._has_vector_math else None
+            difference = first_difference(inputs, wanted, inputs.contents(), slack)
             self._judge("machine code", difference, inputs, shape)
 
     def accepts(self, args: Sequence[Any]) -> bool:

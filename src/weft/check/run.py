@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,45 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.check.budget import MAX_ENTRY_STEPS, Budget
 from weft.check.inputs import Content, LaunchInputs, Workspace
 from weft.check.lane_groups import LaneGroups, lane_groups
+from weft.check.prepare import prepared
 from weft.check.rows import RowGroups, row_groups
-from weft.check.vector_math import define_lane_by_lane
 from weft.codegen.arena import ArenaNeeds
 from weft.interp import Geometry, Image, Memory, Program, launch, run_function
-from weft.ir import BasicBlock, Module
 from weft.ir.reader import read_module
 from weft.passes.stages import Form, Stage, Version
 from weft.runtime.launch import ERROR_WORDS, RECORD
-from weft.runtime.printing import PRINT_SYMBOL
 from weft.runtime.shape import LaunchShape
 from weft.target.vector_math import MathSymbol
 from weft.transform.barriers import barriers_of
 from weft.transform.work_items import shared_layout
-
-MAX_STEPS = 200_000
-"""Instructions that are interpreted of a stage before it counts as too long."""
-
-MAX_ENTRY_STEPS = 40_000
-"""As `MAX_STEPS`, of an entry point, which runs one thread or lane group of each work-group after the other."""
-
-
-class TooLong(Exception):
-    """The interpreter would take too long for a stage."""
-
-
-class _Budget:
-    """A hook that ends a run which executes too many instructions."""
-
-    __slots__ = ("_left",)
-
-    def __init__(self, steps: int = MAX_STEPS) -> None:
-        self._left = steps
-
-    def on_block(self, machine: object, block: BasicBlock, active: object) -> None:
-        self._left -= len(block.instructions)
-        if self._left < 0:
-            raise TooLong
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +53,7 @@ class StageProgram:
     @functools.cached_property
     def program(self) -> Program:
         """The module, read back from its text; it prints nothing."""
-        module = read_module(self.stage.text)
-        define_lane_by_lane(module, self._facts.math)
-        _erase_prints(module)
-        return Program(module)
+        return prepared(self.stage, self._facts.math)
 
     @functools.cached_property
     def _has_barriers(self) -> bool:
@@ -119,7 +90,7 @@ class StageProgram:
     def _run_grid(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
         launch(
             self.program, self.stage.full.function, workspace.slots, shape.grid, shape.block,
-            memory=workspace.memory, dynamic_shared=shape.dynamic_bytes, hooks=[_Budget()],
+            memory=workspace.memory, dynamic_shared=shape.dynamic_bytes, hooks=[Budget()],
         )  # fmt: skip
         return True
 
@@ -128,7 +99,7 @@ class StageProgram:
         if self._has_barriers and len(used) > 1:
             return False
         image = Image(self.program, workspace.memory)
-        budget = _Budget()
+        budget = Budget()
         for batch in lane_groups(shape, self.stage.width, self.stage.linear, self.stage.box):
             shared = _PerGroup(workspace.memory, self._facts.shared_bytes, batch.groups)
             dynamic = _PerGroup(workspace.memory, shape.dynamic_bytes, batch.groups)
@@ -149,7 +120,7 @@ class StageProgram:
 
     def _run_version(
         self, version: Version, partial: bool, image: Image, slots: Sequence[Any], shape: LaunchShape,
-        lanes: LaneGroups, shared: Sequence[_PerGroup], budget: _Budget,
+        lanes: LaneGroups, shared: Sequence[_PerGroup], budget: Budget,
     ) -> None:  # fmt: skip
         each = 1 if version.form is Form.LANES else lanes.width
 
@@ -185,7 +156,7 @@ class StageProgram:
         assert rows is not None
         assert stage.partial is not None
         image = Image(self.program, workspace.memory)
-        budget = _Budget()
+        budget = Budget()
         sizes = (self._facts.shared_bytes, shape.dynamic_bytes)
         for batch in row_groups(image, slots, shape, rows, stage.width).batches(stage.width):
             whole = batch.count == stage.width
@@ -202,7 +173,7 @@ class StageProgram:
 
     def _run_rows_of(
         self, version: Version, image: Image, slots: Sequence[Any], shape: LaunchShape, lanes: RowGroups,
-        shared: Sequence[NDArray[Any]], budget: _Budget,
+        shared: Sequence[NDArray[Any]], budget: Budget,
     ) -> None:  # fmt: skip
         stage, count = self.stage, lanes.count.size
         assert stage.rows is not None
@@ -219,17 +190,16 @@ class StageProgram:
 
     def _run_entry(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
         memory, dynamic, groups = workspace.memory, shape.dynamic_bytes, shape.groups
-        slots = struct.pack("@" + "".join(_slot_format(f) for f in inputs.formats), *workspace.slots)
         arenas = _PerGroup(memory, self._facts.arena.bytes(shape.block, dynamic), groups)
-        table = _placed(memory, arenas.addresses(np.arange(groups)).tobytes(), "arenas")
-        error = _placed(memory, bytes(8 * ERROR_WORDS), "error record")
-        arguments = _placed(memory, slots, "arguments")
+        table = memory.place_bytes(arenas.addresses(np.arange(groups)).tobytes(), "arenas")
+        error = memory.place_bytes(bytes(8 * ERROR_WORDS), "error record")
+        arguments = memory.place_bytes(workspace.packed(), "arguments")
         record = RECORD.pack(*shape.grid, *shape.block, arguments, table, dynamic, error)
         numbers = np.arange(groups)
         outcome = run_function(
             self.program, self.stage.full.function,
-            [_placed(memory, record, "launch record"), numbers, numbers + 1, numbers], groups,
-            memory=memory, hooks=[_Budget(MAX_ENTRY_STEPS)], geometry=Geometry((groups, 1, 1), (1, 1, 1), 0, groups, 1),
+            [memory.place_bytes(record, "launch record"), numbers, numbers + 1, numbers], groups,
+            memory=memory, hooks=[Budget(MAX_ENTRY_STEPS)], geometry=Geometry((groups, 1, 1), (1, 1, 1), 0, groups, 1),
         )  # fmt: skip
         return not outcome.data.any()
 
@@ -249,25 +219,6 @@ class _PerGroup:
 
     def free(self) -> None:
         self._memory.remove(self._object)
-
-
-def _placed(memory: Memory, data: bytes, name: str) -> int:
-    """The address of new memory that holds `data`."""
-    made = memory.allocate(len(data), name, initialized=True)
-    made.data[:] = np.frombuffer(data, np.uint8)
-    return made.base
-
-
-def _slot_format(code: str) -> str:
-    """The `struct` code of a slot with the padding that makes it eight bytes."""
-    return f"{code}{8 - struct.calcsize(code)}x"
-
-
-def _erase_prints(module: Module) -> None:
-    for function in module.functions.values():
-        for block in function.blocks:
-            for instruction in [i for i in block if i.callee_name == PRINT_SYMBOL]:
-                instruction.erase()
 
 
 def static_shared_bytes(stage: Stage) -> int:

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from weft.cli.switches import add_switches, switches_of
 from weft.loops.llvm_ir import MASKS, VectorizedIR, vectorize_ir
 
@@ -64,6 +66,13 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--fastmath", action="store_true", help="allow float sums in another order")
     parser.add_argument("--clang", metavar="OPTION", action="append", default=[], help="an option for clang")
     add_switches(parser)
+    parser.add_argument(
+        "--check-with",
+        metavar="VALUES",
+        type=_values,
+        help="check each pass on the interpreter with these arguments, joined by commas: numbers, and .npy files for"
+        " pointers; WEFT_CHECK=1 checks with arguments that are made up",
+    )
     parser.add_argument("--remarks", action="store_true", help="say what was decided")
     parser.add_argument("--header", metavar="OUT", type=Path, help="write the function's declaration in C")
     parser.add_argument("-o", dest="output", metavar="OUT", type=Path, help="a .ll, .bc, .s or .o file")
@@ -91,6 +100,7 @@ def run(options: argparse.Namespace) -> int:
         uniform=options.uniform,
         boscc=options.boscc,
         switches=switches_of(options),
+        check_with=options.check_with,
     )
     if options.remarks or (options.loop is not None and not made.loops):
         # That no loop became SIMD code, and why, is not left unsaid.
@@ -106,6 +116,20 @@ def run(options: argparse.Namespace) -> int:
     if output is None:
         print(made.llvm)
     return 0
+
+
+def _values(text: str) -> list[Any]:
+    """Arguments to check with."""
+    return [_value(item.strip()) for item in text.split(",")]
+
+
+def _value(text: str) -> Any:
+    try:
+        if text.endswith(".npy"):
+            return np.load(text, allow_pickle=False)
+        return float(text) if any(c in text for c in ".einEIN") else int(text, 0)
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor an array: {error}") from None
 
 
 def _global_shape(text: str) -> tuple[str, str]:

@@ -62,7 +62,8 @@ def _clear_obstacles(unit: LaneUnit) -> bool:
 
 
 def _narrow(unit: LaneUnit) -> bool:
-    if not narrow_varying(unit.function, unit.divergence):
+    unit.summary.narrowed = narrow_varying(unit.function, unit.divergence)
+    if not unit.summary.narrowed:
         return False
     unit.known = None
     return True

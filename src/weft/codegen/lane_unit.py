@@ -81,6 +81,8 @@ class LaneUnit:
         The branches with the gadgets that were put in.
     rewritten
         Whether the control flow is another than that of the function as it was.
+    source
+        The name of the function as it was.
     """
 
     module: Module
@@ -101,6 +103,10 @@ class LaneUnit:
     leaving: Collection[BasicBlock] = ()
     branches: BosccResult | None = None
     rewritten: bool = False
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        self.source = self.source or self.function.name
 
     @property
     def divergence(self) -> Divergence:

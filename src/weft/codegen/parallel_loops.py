@@ -22,7 +22,7 @@ from weft.codegen.combine import combine
 from weft.codegen.entry_guard import guard_by_lane
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.inner_loops import prefers_inner_loops
-from weft.codegen.lane_passes import BODIES, NARROWING, vectorize
+from weft.codegen.lane_passes import BODIES, LINEAR_LANES, NARROWING, WIDENING
 from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.vectorization import VectorizationSummary
@@ -56,10 +56,13 @@ class LoopPlan:
         In how many lanes, 1 for iteration after iteration, and why so many.
     obstacle
         What stands in the way of more.
+    narrowed
+        How many numbers of the body have 32 bits instead of 64.
     """
 
     choice: WidthChoice
     obstacle: str | None = None
+    narrowed: int = 0
 
 
 @dataclass(slots=True)
@@ -135,7 +138,7 @@ def plan_loop(module: Module, body: Function, width: int | None, isa: Isa, runne
     runner = runner.watched_by()
     obstacle = _why_in_order(body)
     if width == 1 or obstacle is not None:
-        return LoopPlan(WidthChoice(1, ""), obstacle if width != 1 else None)
+        return LoopPlan(WidthChoice(1, "as asked for"), obstacle if width != 1 else None)
     runner.run(BODIES, unit)
     obstacle = why_not_vectorized(body)
     if obstacle is not None:
@@ -144,7 +147,8 @@ def plan_loop(module: Module, body: Function, width: int | None, isa: Isa, runne
         return LoopPlan(WidthChoice(1, ""), "its inner loops run along rows, and are vectorized instead")
     runner.run((NARROWING,), unit)
     return LoopPlan(
-        choose_width(unit.divergence, isa) if width is None else WidthChoice(width, "as asked for")
+        choose_width(unit.divergence, isa) if width is None else WidthChoice(width, "as asked for"),
+        narrowed=unit.summary.narrowed,
     )
 
 
@@ -175,12 +179,17 @@ def widen_loop(
     called = FunctionVectorizer(module, lanes, find_math, boscc.isa, boscc, runner.watched_by(), switches)
     for function in loop.lane_functions:
         unit = called.unit(function, _uniform(function, lanes), SimdForm(f"{function.name}.w{loop.width}"))
-        vector = vectorize(unit, runner)
+        runner.run(LINEAR_LANES, unit)
+        # Its calls are replaced behind it: only then there is a program to look at.
+        runner.watched_by().run((WIDENING,), unit)
+        vector = unit.function
         for call in [i for i in loop.chunk.instructions() if i.op == "call" and i.callee is function]:
             call.replace_operand(function, vector)
         vector.linkage.linkage, vector.attributes = "internal", INLINED
+        runner.tell(WIDENING, unit)
         if function is loop.lane_functions[0]:
             loop.summary = unit.summary
+            loop.summary.narrowed = loop.plan.narrowed
     loop.lane_functions = ()
     return called.summaries
 

@@ -6,6 +6,7 @@ from weft.codegen.memory_remarks import MEMORY_REMARKS
 from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.diag.source import SourceSpan
+from weft.diag.words import counted
 from weft.ir import BasicBlock, Instruction
 from weft.ir.locations import span_of
 from weft.transform.guard_splitting import GuardSplit
@@ -34,38 +35,58 @@ def remark_vectorization(
     behind
         What is said behind their number.
     """
-    counts = f"{summary.notes.vector} values are vectors, {summary.notes.scalar} stay scalar"
+    notes, branches = summary.notes, summary.branches
+    counts = f"{counted(notes.vector, 'value is a vector', 'values are vectors')}"
+    counts += f", {counted(notes.scalar, 'stays scalar', 'stay scalar')}"
+    if branches.folded:
+        counts += f"; of its branches {counted(branches.folded, 'is divergent', 'are divergent')}"
+        counts += f", {counted(branches.kept, 'is uniform and kept', 'are uniform and kept')}"
     log.add(
         RemarkKind.VECTORIZED,
         f"{subject} runs {summary.width} {what} at a time{behind}, {reason}; {counts}",
         span,
         pass_name="widening",
     )
+    loops: set[tuple[str, int] | None] = set()
     for loop in summary.loops:
         if loop.divergent:
-            exits = f"{loop.rebound_exits} of its {loop.rebound_exits + loop.kept_exits} exits are divergent"
+            place = _span_of_block(loop.header)
+            loops.add(_line(place))
+            exits = loop.rebound_exits + loop.kept_exits
+            which = f"{loop.rebound_exits} of its {exits} exits {'is' if loop.rebound_exits == 1 else 'are'}"
             log.add(
                 RemarkKind.DIVERGENT_LOOP,
-                f"lanes leave this loop in different iterations: it runs until the last is done; {exits}",
-                _span_of_block(loop.header),
+                "lanes leave this loop in different iterations: it runs until the last is done; "
+                f"{which if exits > 1 else 'its exit is'} divergent",
+                place,
                 pass_name="divergent loops",
             )
-    if summary.branches.folded:
-        kept = f"{summary.branches.kept} uniform ones are kept"
+    for place in branches.places:
+        # Of a divergent loop the exit is a branch too.
+        if place is None or _line(place) not in loops:
+            log.add(
+                RemarkKind.DIVERGENT_BRANCH,
+                "lanes disagree at this branch: both sides run, under masks",
+                place,
+                pass_name="linearization",
+            )
+    if summary.narrowed:
         log.add(
-            RemarkKind.DIVERGENT_BRANCH,
-            f"{summary.branches.folded} divergent branches run both sides under masks; {kept}",
-            pass_name="linearization",
+            RemarkKind.TRANSFORM,
+            f"{counted(summary.narrowed, 'number that differs', 'numbers that differ')} from lane to lane "
+            f"{'is' if summary.narrowed == 1 else 'are'} computed in 32 bits",
+            span,
+            pass_name="narrowing",
         )
     for gadget in summary.gadgets:
         what = (
-            "what it guards has a copy without masks for lane groups all of whose threads take it"
+            "what it guards has a copy without masks for lane groups all of whose lanes take it"
             if gadget.twin
-            else "what it guards is skipped by lane groups none of whose threads take it"
+            else "what it guards is skipped by lane groups none of whose lanes take it"
         )
         log.add(
             RemarkKind.TRANSFORM,
-            f"at this divergent branch {what} ({gadget.blocks} blocks)",
+            f"at this divergent branch {what} ({counted(gadget.blocks, 'block', 'blocks')})",
             gadget.span,
             pass_name="boscc",
         )
@@ -101,6 +122,10 @@ def _remark_instruction(log: RemarkLog, instruction: Instruction, what: str) -> 
         name = instruction.callee_name if instruction.op == "call" else None
         subject = f"the call of {name}" if name is not None else f"this {instruction.op}"
         log.add(RemarkKind.LANE_BY_LANE, f"{subject} runs once for each active lane", span)
+
+
+def _line(span: SourceSpan | None) -> tuple[str, int] | None:
+    return None if span is None else (span.file, span.line)
 
 
 def _span_of_block(block: BasicBlock) -> SourceSpan | None:

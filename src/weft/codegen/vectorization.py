@@ -13,9 +13,13 @@ from weft.transform.loop_shape import LoopSummary
 
 @dataclass(slots=True)
 class VectorizationSummary:
-    """What the passes did to a function that runs `width` lanes at a time."""
+    """What the passes did to a function that runs `width` lanes at a time.
+
+    `narrowed` is how many of its numbers have 32 bits instead of 64.
+    """
 
     width: int = 0
+    narrowed: int = 0
     loops: list[LoopSummary] = field(default_factory=list)
     gadgets: list[Gadget] = field(default_factory=list)
     branches: LinearizationSummary = field(default_factory=lambda: LinearizationSummary(0, 0, 0))

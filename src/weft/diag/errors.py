@@ -20,7 +20,7 @@ exception              also a        raised when
 `CompileError`         RuntimeError  LLVM, a C compiler or a linker refused what it was given
 `UnresolvedError`      RuntimeError  code calls a function that no library defines; nothing has run
 `InterpError`          RuntimeError  the interpreter met something without a defined meaning
-`MiscompilationError`  RuntimeError  under ``WEFT_CHECK=1``, a pass changed what a kernel computes
+`MiscompilationError`  RuntimeError  under ``WEFT_CHECK=1``, a pass changed what a program computes
 =====================  ============  =======================================================================
 
 `ArgumentError` is a `SignatureError` and a ValueError, `UnresolvedError` a `CompileError`. Nothing that weft raises on
@@ -154,4 +154,4 @@ class InterpError(WeftError, RuntimeError):
 
 
 class MiscompilationError(WeftError, RuntimeError):
-    """Under ``WEFT_CHECK=1``, a pass that the message names changed what a kernel computes: a defect of weft."""
+    """Under ``WEFT_CHECK=1``, a pass that the message names changed what a program computes: a defect of weft."""

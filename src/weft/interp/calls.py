@@ -105,6 +105,22 @@ def run_callee(
     return result
 
 
+def _outside(
+    decoder: Decoder, frame: Frame, i: Instruction, callee: Function, active: ActiveSet
+) -> LaneValue | None:
+    """Execute a function without a body that a pointer leads to, for the threads of `active`."""
+    known = library.find(callee.name)
+    if known is None:
+        raise UnsupportedError(
+            f"the interpreter cannot execute the external function @{callee.name}", span_of(i)
+        )
+    before, frame.active = frame.active, active
+    try:
+        return known(decoder, i)(frame)
+    finally:
+        frame.active = before
+
+
 def _indirect(decoder: Decoder, i: Instruction) -> Compute:
     callee_slot = decoder.slot(i.callee)
     slots = [decoder.slot(a) for a in i.args]
@@ -125,7 +141,10 @@ def _indirect(decoder: Decoder, i: Instruction) -> Compute:
                 where = np.broadcast_to(same.mask(lanes), (lanes,))
                 frame.machine.fault(FaultKind.OUT_OF_BOUNDS, i, where, message)
                 continue
-            returned = run_callee(frame, i, callee, list(arguments), same, copies)
+            if callee.blocks:
+                returned = run_callee(frame, i, callee, list(arguments), same, copies)
+            else:
+                returned = _outside(decoder, frame, i, callee, same)
             if result is not None and returned is not None:
                 result = returned if same.bits is None else choose(same.bits, returned, result)
         return result

@@ -46,19 +46,22 @@ class Frame:
         The threads of lane groups that take part in the current block; kept up where passive threads matter.
     control
         The control mask of the current block.
+    oblivious
+        Whether passive threads get ⊤; in functions that are called they do not.
     apart
         Passive threads that go on behind a barrier alone: in which block, from which segment on.
     """
 
     __slots__ = (
         "activation", "active", "apart", "block", "code", "control", "definitions", "env", "finished", "has_parted",
-        "heap", "is_kernel", "locals", "machine", "pending", "present", "results", "spins", "waiting",
+        "heap", "is_kernel", "locals", "machine", "oblivious", "pending", "present", "results", "spins", "waiting",
     )  # fmt: skip
 
     def __init__(self, machine: Machine, code: Code, is_kernel: bool = False) -> None:
         self.machine = machine
         self.code = code
         self.is_kernel = is_kernel
+        self.oblivious = machine.oblivious
         self.env: Environment = machine.environment(code)
         self.block: BlockCode = code.blocks[0]
         self.activation: ActiveSet = EMPTY
@@ -115,7 +118,7 @@ class Frame:
         self.control = control
         if block.per_thread:
             self.present = control
-        elif machine.oblivious or block.needs_present:
+        elif self.oblivious or block.needs_present:
             self.present = self.participants(control)
         machine.steps += 1
         if machine.steps > machine.step_limit:
@@ -209,7 +212,7 @@ class Frame:
                 value = step.compute(self)
                 if value is not None:
                     self.env[step.slot] = self.merged(step.slot, value, self.active)
-            elif step.slot >= 0 and (self.machine.oblivious or self.env[step.slot] is None):
+            elif step.slot >= 0 and (self.oblivious or self.env[step.slot] is None):
                 # Under FR a passive thread keeps its value; one that never had any has poison.
                 self.env[step.slot] = self.merged(step.slot, filled(step.instruction.type, POISON), EMPTY)
             if self.machine.hooks.on_value:
@@ -237,7 +240,7 @@ class Frame:
         if active.bits is None:
             return value
         old = self.env[slot]
-        if not self.machine.oblivious:
+        if not self.oblivious:
             return poison_outside(active.bits, value) if old is None else choose(active.bits, value, old)
         value = poison_outside(active.bits, value)
         if old is None or self.present.count == self.machine.everyone.count:
@@ -342,7 +345,10 @@ class Frame:
 
     def callee_frame(self, code: Code) -> Frame:
         """A frame for a function called from this one."""
-        return Frame(self.machine, code)
+        made = Frame(self.machine, code)
+        # Passes that allow OBL work on the function at hand; what it calls is as the source has it.
+        made.oblivious = False
+        return made
 
     def _result(self) -> LaneValue | None:
         if not self.results:

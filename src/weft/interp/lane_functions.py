@@ -1,7 +1,8 @@
 """Lane functions: a call by one thread runs them in as many lanes as their attribute ``weft.lanes`` says.
 
 The body of a parallel loop is one until it is vectorized (`weft.codegen.parallel_loops`). Of a lane group that calls
-one, each thread has lanes of its own, one thread after the other.
+one, each thread has lanes of its own, one thread after the other. With the attribute ``weft.oblivious`` its passive
+lanes get ⊤ (OBL).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from weft.interp.active import ActiveSet
 from weft.interp.geometry import Geometry
 from weft.interp.lanes import Bundle, Lanes, LaneValue
+from weft.ir.intrinsics import OBLIVIOUS_ATTRIBUTE
 
 if TYPE_CHECKING:
     from weft.interp.frame import Frame
@@ -25,8 +27,9 @@ def run_in_lanes(
     """Run a lane function, which returns nothing, for each active thread of a frame."""
     machine, frame_of = frame.machine, type(frame)
     code = machine.image.program.code(callee)
+    oblivious = callee.attribute(OBLIVIOUS_ATTRIBUTE) is not None
     for thread in np.flatnonzero(np.broadcast_to(active.mask(machine.lanes), (machine.lanes,))):
-        lanes = machine.beside(Geometry((1, 1, 1), (width, 1, 1), width=width))
+        lanes = machine.beside(Geometry((1, 1, 1), (width, 1, 1), width=width), oblivious)
         frame_of(lanes, code).run([_of_thread(a, int(thread)) for a in arguments], lanes.everyone)
         machine.steps = lanes.steps
 

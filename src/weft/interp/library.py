@@ -10,6 +10,7 @@ import numpy as np
 from weft.interp import libm
 from weft.interp.code import Compute
 from weft.interp.faults import FaultKind
+from weft.interp.heap import TABLE as HEAP
 from weft.interp.intrinsics_memory import TABLE as MEMORY
 from weft.interp.lanes import Array
 from weft.interp.pure import lanewise
@@ -69,6 +70,7 @@ def _with_result(name: str) -> Decode:
 
 TABLE: dict[str, Decode] = {
     **{symbol: _math(symbol) for symbol in libm.SIGNATURES},
+    **HEAP,
     "memcpy": _with_result("memcpy"),
     "memmove": _with_result("memmove"),
     "memset": _with_result("memset"),

@@ -88,10 +88,14 @@ class Machine:
         self.everyone = ActiveSet.of(active)
         self.alive = active.copy()
 
-    def beside(self, geometry: Geometry) -> Machine:
+    def beside(self, geometry: Geometry, oblivious: bool = False) -> Machine:
         """A machine of other lanes in the same run: same memory, hooks and count of steps."""
         other = Machine(
-            self.image, geometry, oblivious=self.oblivious, faults=self.faults, step_limit=self.step_limit
+            self.image,
+            geometry,
+            oblivious=self.oblivious or oblivious,
+            faults=self.faults,
+            step_limit=self.step_limit,
         )
         other.hooks, other.steps, other.output = self.hooks, self.steps, self.output
         return other

@@ -80,6 +80,15 @@ class MemoryObject:
         return None if inside.all() else inside
 
 
+@dataclass(slots=True)
+class HeapFrame:
+    """What a function that allocates has of its own (`weft.ir.heap`): its blocks, the oldest first, and its error."""
+
+    blocks: list[MemoryObject] = field(default_factory=list)
+    kept: set[int] = field(default_factory=set)
+    error: int = 0
+
+
 class Memory:
     """The address space of one launch, or of several that share globals.
 
@@ -87,7 +96,16 @@ class Memory:
     is set, a store of what is there already does not count.
     """
 
-    __slots__ = ("_bases", "_kept", "_next", "_objects", "_starts", "compares_stores", "version")
+    __slots__ = (
+        "_bases",
+        "_kept",
+        "_next",
+        "_objects",
+        "_starts",
+        "compares_stores",
+        "heap_frames",
+        "version",
+    )
 
     def __init__(self) -> None:
         self._objects: list[MemoryObject] = []
@@ -97,6 +115,7 @@ class Memory:
         self._kept: list[Array] = []
         self.version = 0
         self.compares_stores = False
+        self.heap_frames: dict[int, HeapFrame] = {}
 
     def map_array(self, array: Array, name: str = "array") -> int:
         """Make an array of the caller accessible at its real address, which is returned.
@@ -139,6 +158,12 @@ class Memory:
         self._next = base + data.size + _GAP
         self._insert(made)
         return made
+
+    def place_bytes(self, data: bytes, name: str) -> int:
+        """The address of a new object that holds `data`."""
+        made = self.allocate(len(data), name, initialized=True)
+        made.data[:] = np.frombuffer(data, np.uint8)
+        return made.base
 
     def remove(self, gone: MemoryObject) -> None:
         """End the life of an object; accesses to its addresses are out of bounds from now on."""

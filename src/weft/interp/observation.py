@@ -50,6 +50,6 @@ def _defined(frame: Frame, slot: int) -> np.ndarray:
 def _tell(frame: Frame, slot: int, instruction: Instruction, mask: np.ndarray) -> None:
     known = frame.definitions.get(slot)
     # What a thread was assigned stays its own under FR; under OBL a passive thread loses it.
-    frame.definitions[slot] = mask if known is None or frame.machine.oblivious else known | mask
+    frame.definitions[slot] = mask if known is None or frame.oblivious else known | mask
     for listener in frame.machine.hooks.on_value:
         listener(frame.machine, instruction, frame.env[slot], mask)

@@ -115,6 +115,7 @@ KERNEL_ATTRIBUTE = "weft.kernel"
 """Function attribute of kernels."""
 
 LANES_ATTRIBUTE = "weft.lanes"
+OBLIVIOUS_ATTRIBUTE = "weft.oblivious"
 """Function attribute of lane functions: in how many lanes a call of one, which gives nothing, runs."""
 
 SMALL_ARRAYS_ATTRIBUTE = "weft.small.arrays"

@@ -14,7 +14,7 @@ from weft.frontend.python.fingerprint import files_of
 from weft.frontend.python.types import KernelType
 from weft.jit_options import JitOptions
 from weft.machine.host import demand_runnable, is_runnable
-from weft.options import Timings
+from weft.options import Timings, checking
 from weft.runtime.cache import default_cache
 from weft.runtime.code_key import code_key
 from weft.runtime.heap import Block, free_blocks, heap_symbols
@@ -93,6 +93,10 @@ class CompiledFunction:
         self._slots = slots_of(result)
         self._memory, self._read = result_memory(result), result_reader(result)
         self._entry = _refuse if self._code is None else _entry_of(self._code, metadata)
+        if self._code is not None and checking():
+            from weft.check.entry import CheckedEntry
+
+            self._entry = CheckedEntry(self._entry, self._packer, result, self.lowered, options)
 
     def _described(self) -> Facts:
         """What calls need to know of the function, and users may ask."""

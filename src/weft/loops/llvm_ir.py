@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from weft.analysis.shapes import Signature, domain_named, parse_args
 from weft.codegen.width import MAX_WIDTH, WidthChoice, one_register
@@ -16,6 +17,7 @@ from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
 from weft.frontend.clang import SUFFIXES, compile_c
 from weft.ir import Function, Module
+from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.loops.c_header import c_declaration
@@ -30,6 +32,7 @@ from weft.passes.declared import PassList
 from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS, ForeignFunctionUnit, ForeignLoopUnit
 from weft.passes.loop_unit import LoopUnit
 from weft.passes.runner import Runner
+from weft.passes.stages import StageLog
 from weft.switches import ALL_ON, Switches
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
@@ -118,6 +121,7 @@ def vectorize_ir(
     uniform: Sequence[str] = (),
     boscc: str = "auto",
     switches: Switches = ALL_ON,
+    check_with: Sequence[Any] | None = None,
 ) -> VectorizedIR:
     """Make SIMD code of a function, or of the parallel loops in it.
 
@@ -156,6 +160,10 @@ def vectorize_ir(
         Branches around code that no lane takes: ``"off"``, ``"auto"`` (where it is expected to pay) or ``"on"``.
     switches
         Parts of vectorization that are left out, to see what each is worth.
+    check_with
+        Arguments to check the passes with, one for each parameter of the function as LLVM has it: an array for a
+        pointer, a number for a number, or an array with one for each lane. The check also takes place under
+        ``WEFT_CHECK=1``, with arguments that are made up if there are none.
 
     Returns
     -------
@@ -195,7 +203,11 @@ def vectorize_ir(
             module, function, spec, isa, width, gadgets, Runner(),
             switches=switches, which=loop, fastmath=fastmath,
         )  # fmt: skip
-        _run(FOREIGN_LOOPS, unit)
+        log, original = _run(FOREIGN_LOOPS, unit, check_with is not None)
+        if log is not None:
+            from weft.check.foreign import check_loops
+
+            check_loops(function, original, log.stages, unit.math, check_with)
         return VectorizedIR(
             function, sum(found.mined.width > 1 for found in unit.loops), unit.remarks, tuple(unit.math),
             write_module(unit.module, plain=True), spec, "",
@@ -206,7 +218,17 @@ def vectorize_ir(
     if width is not None:
         choice = WidthChoice(width, "as asked for")
     made = _whole_function(
-        module, scalar, parse_args(args), choice, mask == "last", name, spec, isa, gadgets, switches
+        module,
+        scalar,
+        parse_args(args),
+        choice,
+        mask == "last",
+        name,
+        spec,
+        isa,
+        gadgets,
+        switches,
+        check_with,
     )
     return VectorizedIR(
         made.simd_name, 0, made.remarks, tuple(made.math), write_module(made.module, plain=True), spec,
@@ -240,6 +262,7 @@ def _whole_function(
     isa: Isa,
     boscc: Boscc,
     switches: Switches,
+    check_with: Sequence[Any] | None,
 ) -> ForeignFunctionUnit:
     version, origins = version_of(module, function.name) or (
         function,
@@ -257,7 +280,12 @@ def _whole_function(
         module, version.name, spec, isa, width, boscc, Runner(), switches=switches, shapes=parameters.shapes,
         simd_name=name, masked=masked, scalar_result=wanted != "T", subject=function.name, reason=choice.reason,
     )  # fmt: skip
-    _run(FOREIGN_FUNCTIONS, unit)
+    log, _ = _run(FOREIGN_FUNCTIONS, unit, check_with is not None)
+    if log is not None:
+        from weft.check.foreign import LaneCalls, check_lanes
+
+        calls = LaneCalls(parameters.shapes, width, masked)
+        check_lanes(function.name, version, log.stages, unit.math, calls, check_with)
     if wanted == "U" and unit.simd.fn_type.result.is_vector:
         raise ArgumentError(f"the result of {function.name} differs from lane to lane, and is not uniform")
     if version is not function:
@@ -266,11 +294,20 @@ def _whole_function(
     return unit
 
 
-def _run(passes: PassList, unit: LoopUnit) -> None:
-    """Run a list of passes, and verify what it leaves."""
-    unit.runner.strict = checking()
+def _run(passes: PassList, unit: LoopUnit, check: bool) -> tuple[StageLog | None, Function]:
+    """Run a list of passes, and verify what it leaves; the programs between them, if they are to be checked.
+
+    With them comes the function as it was.
+    """
+    log, source = None, unit.function
+    if check or checking():
+        log = StageLog(unit)
+        log.keep("canonical")
+        source = read_module(log.stages[0].text).functions[unit.name]
+        unit.runner.strict, unit.runner.watchers = True, (log,)
     unit.runner.run(passes, unit)
     verify(unit.module)
+    return log, source
 
 
 def target_named(name: str) -> tuple[TargetSpec, Isa]:

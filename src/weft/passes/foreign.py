@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from weft.analysis.loop_promises import LoopPromises, loop_promises
 from weft.analysis.parallel_loops import Obstacle, parallel_loop
@@ -20,6 +21,7 @@ from weft.codegen.whole_function import function_unit
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import ArgumentError
 from weft.diag.remarks import RemarkKind
+from weft.diag.words import counted
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
@@ -27,7 +29,9 @@ from weft.ir.locations import span_of
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.passes.runner import Runner, Watcher
 from weft.passes.scalar import INVARIANTS, SINGLE_LANE
+from weft.passes.stages import Form, Stage, StageLog, Version
 from weft.target.vector_math import math_finder
 from weft.transform.hoist_invariants import hoist_invariants
 from weft.transform.stack_addresses import sink_stack_addresses
@@ -68,6 +72,8 @@ class ForeignFunctionUnit(LoopUnit):
         How remarks call the function.
     reason
         Why so many lanes, as remarks say it.
+    version
+        What is to become the SIMD function, once there is such a thing, and how it is run.
     """
 
     shapes: Mapping[Value, Shape]
@@ -76,6 +82,12 @@ class ForeignFunctionUnit(LoopUnit):
     scalar_result: bool = True
     subject: str = ""
     reason: str = "as asked for"
+    version: Version | None = None
+
+    def stage(self, name: str, text: str) -> Stage | None:
+        """How the program is run as it is now: the function that is to become the SIMD function, once there is one."""
+        version = self.version or Version(self.name, Form.THREADS)
+        return Stage(name, text, version, version.function, width=self.width or 0)
 
     @property
     def simd(self) -> Function:
@@ -106,7 +118,8 @@ def _find_loops(unit: ForeignLoopUnit) -> bool:
             continue
         name = module.unused_name(f"{function.name}.{header.name}")
         span = _span(found.loop.exiting.terminator)
-        behind = f", with {len(found.reductions)} reductions" if found.reductions else ""
+        number = len(found.reductions)
+        behind = f", with {counted(number, 'reduction', 'reductions')}" if number else ""
         mined = strip_mine(module, found, name, told.width or unit.width, unit.isa, unit.runner)
         run_in_place(module, mined)
         unit.loops.append(FoundLoop(mined, span, f"the loop at {header.name}", behind))
@@ -159,11 +172,33 @@ def _vectorize_function(unit: ForeignFunctionUnit) -> None:
         masked=unit.masked,
         scalar_result=unit.scalar_result,
     )
-    vector = vectorize(part, unit.runner)
+    vector = vectorize(part, _runner(unit))
     vector.linkage.linkage = ""
     remark_vectorization(unit.remarks, unit.subject, unit.reason, part.summary, "lanes")
     for name, summary in called.summaries.items():
         remark_vectorization(unit.remarks, name, "called once for all of them", summary, "lanes")
+
+
+def _runner(unit: ForeignFunctionUnit) -> Runner:
+    """The runner for passes on what is to become the SIMD function, of which the log hears what they mean."""
+
+    def seen(watcher: Watcher) -> Watcher:
+        return _VersionLog(unit, watcher) if isinstance(watcher, StageLog) else watcher
+
+    return unit.runner.watched_by(*map(seen, unit.runner.watchers))
+
+
+@dataclass(frozen=True, slots=True)
+class _VersionLog:
+    """Tells the log of a function of a pass on what is to become its SIMD version."""
+
+    unit: ForeignFunctionUnit
+    log: StageLog
+
+    def __call__(self, done: Pass[Any], unit: LaneUnit) -> None:
+        form = Form.LANES if done.meaning is Meaning.SCALAR else Form.THREADS
+        self.unit.version = Version(unit.function.name, form, done.meaning is Meaning.BOTH)
+        self.log.keep(done.name)
 
 
 FUNCTION_INVARIANTS: Pass[ForeignLoopUnit] = Pass(

@@ -49,6 +49,8 @@ class KernelUnit:
         For how many lanes there is room on the stack.
     together
         Whether all threads of a work-group arrive at each barrier together.
+    narrowed
+        How many numbers that differ from thread to thread have 32 bits instead of 64.
     order, plan
         Which threads run in the lanes; None until that is planned.
     rows
@@ -76,6 +78,7 @@ class KernelUnit:
     premises: Premises = field(default_factory=lambda: Premises(None, None))
     most_lanes: int = 1
     together: bool = False
+    narrowed: int = 0
     order: LaneOrder = field(default_factory=LaneOrder)
     plan: LanePlan | None = None
     rows: Rows | None = None

@@ -93,6 +93,7 @@ def _narrow(unit: KernelUnit) -> bool:
     )  # fmt: skip
     if NARROWING.run(part) is False:
         return False
+    unit.narrowed = part.summary.narrowed
     unit.forget()
     return True
 
@@ -131,6 +132,7 @@ def _run_in_lanes(unit: KernelUnit) -> bool:
     called = unit.vectorizer(LaneSpace(unit.plan.extents))
     widen = widen_rounds if _has_barriers(unit) else widen_lanes
     unit.program, unit.summary = widen(unit, called)
+    unit.summary.narrowed = unit.narrowed
     remark_vectorization(unit.remarks, unit.name, unit.plan.choice.reason, unit.summary)
     if isinstance(unit.program, GroupContinuations):
         remark_kept_values(unit.program.split, unit.remarks)

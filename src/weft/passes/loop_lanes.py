@@ -22,11 +22,11 @@ def _run_in_lanes(unit: LoopUnit) -> bool:
     for found in unit.loops:
         if found.mined.lane_functions:
             unit.called |= widen_loop(
-                unit.module, found.mined, find_math, unit.boscc, _runner(unit), unit.switches
+                unit.module, found.mined, find_math, unit.boscc, _runner(unit, found), unit.switches
             )
         _remark(unit, found)
     for name, summary in unit.called.items():
-        remark_vectorization(unit.remarks, name, "called once for all of them", summary)
+        remark_vectorization(unit.remarks, name, "called once for all of them", summary, "iterations")
     # The passes that this is made of have been seen one by one.
     return False
 
@@ -38,29 +38,33 @@ def _remark(unit: LoopUnit, found: FoundLoop) -> None:
             unit.remarks, subject, mined.plan.choice.reason, mined.summary, "iterations", found.span, found.behind
         )  # fmt: skip
         return
-    because = f", because {mined.plan.obstacle}" if mined.plan.obstacle else ""
+    because = f", because {mined.plan.obstacle}" if mined.plan.obstacle else f", {mined.plan.choice.reason}"
     message = f"{subject} runs iteration after iteration{found.behind}{because}"
     unit.remarks.add(RemarkKind.LANE_BY_LANE, message, found.span, pass_name="parallel loops")
 
 
-def _runner(unit: LoopUnit) -> Runner:
+def _runner(unit: LoopUnit, found: FoundLoop) -> Runner:
+    """The runner for passes on the lane functions of a loop, of which the log hears what they mean."""
+    whole = found.mined.outlined.body.name
+
     def seen(watcher: Watcher) -> Watcher:
-        return _LaneLog(unit, watcher) if isinstance(watcher, StageLog) else watcher
+        return _LaneLog(unit, whole, watcher) if isinstance(watcher, StageLog) else watcher
 
     return unit.runner.watched_by(*map(seen, unit.runner.watchers))
 
 
 @dataclass(frozen=True, slots=True)
 class _LaneLog:
-    """Tells the log of the function of a pass on the body of one of its loops."""
+    """Tells the log of the function of a pass on the body of one of its loops, `whole` for whole lane groups."""
 
     unit: LoopUnit
+    whole: str
     log: StageLog
 
     def __call__(self, done: Pass[Any], unit: LaneUnit) -> None:
-        # Widening replaces the lane function first, and its calls behind that: the next stage shows it.
-        if done.meaning is not Meaning.SCALAR:
-            self.log.keep(done.name)
+        if done.meaning is Meaning.BOTH:
+            self.unit.oblivious.add(unit.function.name)
+        self.log.keep(done.name + ("" if unit.source == self.whole else " (partial lane groups)"))
 
 
 IN_LANES: Pass[LoopUnit] = Pass(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from weft.analysis.reductions import Combination
 from weft.codegen.parallel_loops import StripMinedLoop
 from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkLog
@@ -16,6 +17,8 @@ from weft.switches import ALL_ON, Switches
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol
 from weft.transform.boscc import Boscc
+
+_ROUNDED = frozenset({Combination.FADD, Combination.FMUL})
 
 
 @dataclass(slots=True)
@@ -68,6 +71,8 @@ class LoopUnit:
         What became of functions that their bodies call, by name.
     form
         How the program is run.
+    oblivious
+        The lane functions that mean the same when passive lanes get ⊤.
     """
 
     module: Module
@@ -83,7 +88,7 @@ class LoopUnit:
     loops: list[FoundLoop] = field(default_factory=list)
     called: dict[str, VectorizationSummary] = field(default_factory=dict)
     form: Form = Form.CALL
-    oblivious: bool = False
+    oblivious: set[str] = field(default_factory=set)
 
     @property
     def function(self) -> Function:
@@ -92,4 +97,16 @@ class LoopUnit:
 
     def stage(self, name: str, text: str) -> Stage | None:
         """How the program is run as it is now."""
-        return Stage(name, text, Version(self.name, self.form, self.oblivious), self.name)
+        return Stage(
+            name, text, Version(self.name, self.form), self.name,
+            oblivious=frozenset(self.oblivious), reorders=self.has_reordered, has_lanes=bool(self.loops),
+        )  # fmt: skip
+
+    @property
+    def has_reordered(self) -> bool:
+        """Whether a loop forms sums or products of floats in another order than the source."""
+        return any(
+            r.combination in _ROUNDED
+            for found in self.loops
+            for r in found.mined.outlined.parallel.reductions
+        )

@@ -31,6 +31,8 @@ class LoweredFunction:
         Whether it has jobs for the thread pool.
     heap
         Whether it allocates.
+    interface
+        What the last parameters of the function are, which is not the entry.
     timings
         Seconds in front end, weft's passes and LLVM; what comes later adds to them.
     math
@@ -46,6 +48,7 @@ class LoweredFunction:
     parallel: bool
     heap: bool
     timings: Timings
+    interface: SlotInterface
     math: dict[str, MathSymbol] = field(default_factory=dict)
     remarks: RemarkLog = field(default_factory=RemarkLog)
     stages: list[Stage] = field(default_factory=list)
@@ -87,5 +90,6 @@ def lower_function(
         text = write_module(unit.module, plain=True)
     timings.move("passes", "llvm", runner.seconds["canonical"])
     return LoweredFunction(
-        text, unit.name, bool(unit.loops), uses_heap(unit.module), timings, unit.math, unit.remarks, log.stages
+        text, unit.name, bool(unit.loops), uses_heap(unit.module), timings, interface, unit.math, unit.remarks,
+        log.stages,
     )  # fmt: skip

@@ -106,6 +106,12 @@ class Stage:
     box
         How many threads of a lane group are neighbours along x, y and z, where they are so along several dimensions
         (`weft.codegen.boxes`); `partial` then has a parameter more, a bit for each lane that runs.
+    oblivious
+        Lane functions whose meaning is the same when passive threads get ⊤.
+    reorders
+        Whether sums or products of floats are formed in another order than in the source.
+    has_lanes
+        Whether loops run in lanes.
     """
 
     name: str
@@ -117,6 +123,9 @@ class Stage:
     linear: bool = False
     rows: Rows | None = None
     box: tuple[int, ...] | None = None
+    oblivious: frozenset[str] = frozenset()
+    reorders: bool = False
+    has_lanes: bool = False
 
 
 class Staged(Protocol):

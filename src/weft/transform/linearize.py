@@ -12,10 +12,12 @@ From here on all threads follow one path: FR before, the same under OBL and FR a
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from weft.analysis.masks import implies
+from weft.diag.source import SourceSpan
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Poison, Value
+from weft.ir.locations import span_of
 from weft.transform.arrivals import collect_arrivals
 from weft.transform.block_masks import BlockMasks
 from weft.transform.divergent_loops import BranchDivergence
@@ -27,11 +29,15 @@ _WHOLE_MASK_CALLS = ("weft.any", "weft.all")
 
 @dataclass(frozen=True, slots=True)
 class LinearizationSummary:
-    """Counts for remarks: divergent branches folded, uniform branches kept, uniform branches lost."""
+    """Counts for remarks: divergent branches folded, uniform branches kept, uniform branches lost.
+
+    `places` are those of the folded ones in the source, as far as they are known.
+    """
 
     folded: int
     kept: int
     lost: int
+    places: tuple[SourceSpan | None, ...] = field(default=(), compare=False)
 
 
 def linearize(
@@ -53,7 +59,15 @@ def linearize(
     for i in graph.index.order:
         _freeze_condition(graph.blocks[i], masks.of(i))
     repair_dominance(function)
-    return LinearizationSummary(len(graph.divergent), graph.kept, len(graph.uniform) - graph.kept)
+    places = tuple(_place(graph, i) for i in graph.index.order if i in graph.divergent)
+    return LinearizationSummary(len(graph.divergent), graph.kept, len(graph.uniform) - graph.kept, places)
+
+
+def _place(graph: RedrawnGraph, i: int) -> SourceSpan | None:
+    """Where the branch at the end of block `i` is in the source."""
+    condition = graph.branches[i].condition
+    found = span_of(graph.blocks[i].terminator)
+    return found or (span_of(condition) if isinstance(condition, Instruction) else None)
 
 
 def _resolve_phis(graph: RedrawnGraph, masks: BlockMasks, i: int) -> None:
