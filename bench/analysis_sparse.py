@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.harness import Comparison, Measurement, Status
-from weft.analysis.dependence import DependenceGraph, varying_arguments
 from weft.analysis.divergence import Scope
-from weft.analysis.gated_ssa import GatedSSA
-from weft.analysis.polynomial_solver import PolynomialSolver
-from weft.analysis.sparse import PolynomialDivergence, SimpleDivergence, ids_domain
+from weft.analysis.gated.gated_ssa import GatedSSA
+from weft.analysis.gated.polynomial_solver import PolynomialSolver
+from weft.analysis.gated.sparse import PolynomialDivergence, SimpleDivergence, ids_domain
+from weft.analysis.loops.dependence import DependenceGraph, varying_arguments
 from weft.ir import Function
 
 LARGEST = 100

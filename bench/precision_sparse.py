@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from bench.kernels import CompiledSource
 from weft.analysis.divergence import analyze_divergence
-from weft.analysis.gated_ssa import GatedSSA
+from weft.analysis.gated.gated_ssa import GatedSSA
+from weft.analysis.gated.sparse import PolynomialDivergence, polynomial_divergence, simple_divergence
 from weft.analysis.shapes import Product
-from weft.analysis.sparse import PolynomialDivergence, polynomial_divergence, simple_divergence
 from weft.ir import Function, Instruction
 from weft.report.kernels import kernel_program
 

@@ -28,7 +28,7 @@ class JitOptions:
     debug
         Whether division by zero, indices, assertions and variables without a value are checked.
     polls
-        Whether loops look for interrupts (`weft.transform.polls`).
+        Whether loops look for interrupts (`weft.transform.loops.polls`).
     switches
         What vectorization makes use of.
     """

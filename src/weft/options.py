@@ -43,7 +43,7 @@ class CompileOptions:
         How many threads each work-group has along x, y and z, where lane groups may be boxes of them; the launcher sees
         to that. None for work-groups of any size.
     polls
-        Whether loops look for interrupts (`weft.transform.polls`).
+        Whether loops look for interrupts (`weft.transform.loops.polls`).
     switches
         What vectorization makes use of.
     """

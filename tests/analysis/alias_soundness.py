@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from generators.programs import INPUT_BYTES, SLICE_BYTES, Options, random_program
-from weft.analysis.alias import Alias, AliasAnalysis
 from weft.analysis.divergence import analyze_divergence
+from weft.analysis.memory.alias import Alias, AliasAnalysis
 from weft.interp import Memory, Program, run_function
 from weft.ir import Instruction, Value
 from weft.ir.layout import DataLayout

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from weft.analysis.divergence import Divergence
-from weft.analysis.integers import to_signed
-from weft.analysis.intervals import Interval
+from weft.analysis.integers.bounds import to_signed
+from weft.analysis.integers.intervals import Interval
 from weft.analysis.shapes import Shape
 from weft.analysis.shapes.shape import ACTIVE, BASE
 from weft.interp.lanes import POISON, UNDEF, Lanes
-from weft.interp.memory import MemoryObject
+from weft.interp.memory.memory import MemoryObject
 from weft.ir import Instruction, Value
 
 

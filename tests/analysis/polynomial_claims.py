@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.analysis.integers import to_signed
-from weft.analysis.polynomial import Polynomial
+from weft.analysis.gated.polynomial import Polynomial
+from weft.analysis.integers.bounds import to_signed
 from weft.analysis.shapes import ACTIVE, BASE
 from weft.analysis.shapes.concretize import _solve
 

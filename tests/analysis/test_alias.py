@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.analysed import Analysed
-from weft.analysis.alias import Alias, AliasAnalysis, locate
+from weft.analysis.memory.alias import Alias, AliasAnalysis, locate
 from weft.ir.cfg_view import cfg_of
 from weft.ir.layout import DataLayout
 

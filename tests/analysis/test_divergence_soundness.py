@@ -13,7 +13,7 @@ from weft.analysis.divergence import Scope, Summaries, analyze_divergence
 from weft.analysis.shapes import DOMAINS, Domain, Product
 from weft.diag.errors import InterpError
 from weft.interp.execute import launch, run_function
-from weft.interp.memory import Memory
+from weft.interp.memory.memory import Memory
 from weft.interp.program import Program
 from weft.ir.writer import write_module
 

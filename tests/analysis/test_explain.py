@@ -3,7 +3,7 @@
 from analysis.analysed import Analysed
 from generators.programs import Options, random_program
 from weft.analysis.divergence import analyze_divergence
-from weft.analysis.explain import (
+from weft.analysis.explanation.explain import (
     explain_activation,
     explain_branch,
     explain_object,

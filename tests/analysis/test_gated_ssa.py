@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from analysis.sampaio_kernels import SUM_TRIANGLE, kernel
 from analysis.test_sparse_soundness import options_of
 from generators.programs import random_program
-from weft.analysis.gated_ssa import Eta, GatedSSA, Mu
-from weft.analysis.gated_text import gated_text
+from weft.analysis.gated.gated_ssa import Eta, GatedSSA, Mu
+from weft.analysis.gated.gated_text import gated_text
 from weft.ir import Function
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from analysis.control_divergence_oracle import Observations, observe, ranking
 from analysis.reducible_graphs import Graph, many_reducible, small_reducible
 from random_cfgs import arbitrary_cfgs, brute_dominators, reducible_cfgs
-from weft.analysis.gates import NEVER, Edge, Gamma, Gate, Leaf, outcomes, parts
-from weft.analysis.gating import LEAVE, Gating
+from weft.analysis.gated.gates import NEVER, Edge, Gamma, Gate, Leaf, outcomes, parts
+from weft.analysis.gated.gating import LEAVE, Gating
 from weft.graph.cfg import CFG
 from weft.graph.loops import Loop
 

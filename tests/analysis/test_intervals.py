@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.lanewise import BINARY, FLAGS, PREDICATES, UNARY, evaluate
-from weft.analysis import intervals as iv
-from weft.analysis.integers import to_signed
-from weft.analysis.interval_transfer import transfer
-from weft.analysis.intervals import INVERTED, SWAPPED, Interval, full
-from weft.analysis.wrapping import no_wrap
+from weft.analysis.integers import intervals as iv
+from weft.analysis.integers.bounds import to_signed
+from weft.analysis.integers.interval_transfer import transfer
+from weft.analysis.integers.intervals import INVERTED, SWAPPED, Interval, full
+from weft.analysis.integers.wrapping import no_wrap
 
 
 def all_intervals(bits: int) -> list[Interval]:

@@ -10,8 +10,8 @@ import pytest
 
 from analysis.lanewise import BINARY, FLAGS, PREDICATES, evaluate, signed
 from analysis.polynomial_claims import holds
-from weft.analysis.polynomial import UNKNOWN, Polynomial, PolynomialDomain
-from weft.analysis.polynomial_transfer import apart, transfer
+from weft.analysis.gated.polynomial import UNKNOWN, Polynomial, PolynomialDomain
+from weft.analysis.gated.polynomial_transfer import apart, transfer
 from weft.analysis.shapes import ACTIVE, BASE, WRAPS
 
 SAMPLES = 20_000 if "WEFT_FUZZ" in os.environ else 600

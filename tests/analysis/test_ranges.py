@@ -3,8 +3,8 @@
 import pytest
 
 from analysis.analysed import Analysed
-from weft.analysis.intervals import Interval
-from weft.analysis.ranges import Ranges
+from weft.analysis.integers.intervals import Interval
+from weft.analysis.integers.ranges import Ranges
 from weft.graph.block_index import block_index
 from weft.ir.cfg_view import cfg_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weft.analysis.intervals import Interval
+from weft.analysis.integers.intervals import Interval
 from weft.analysis.shapes import Affine, Basic, Domain, Fact, Product, Shape, StrideAlignment
 
 SA = StrideAlignment((4,))

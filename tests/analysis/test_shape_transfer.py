@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from analysis.lanewise import BINARY, FLAGS, PREDICATES, UNARY, evaluate, signed
 from analysis.shape_vectors import all_shapes, members, random_shape, vectors
-from weft.analysis.integers import to_signed
-from weft.analysis.intervals import Interval
+from weft.analysis.integers.bounds import to_signed
+from weft.analysis.integers.intervals import Interval
 from weft.analysis.shapes import SYMBOLIC, Affine, Fact, Product, Shape, ShapeDomain, StrideAlignment
 from weft.analysis.shapes.lattice import make
 

@@ -10,9 +10,9 @@ import pytest
 from analysis.sampaio_kernels import AVG_SQUARE, ROWS, SUM_TRIANGLE, kernel, value
 from analysis.test_sparse_soundness import options_of
 from generators.programs import random_program
-from weft.analysis.gated_ssa import Eta, GatedSSA, Use
-from weft.analysis.polynomial import PolynomialDomain
-from weft.analysis.sparse import polynomial_divergence, simple_divergence
+from weft.analysis.gated.gated_ssa import Eta, GatedSSA, Use
+from weft.analysis.gated.polynomial import PolynomialDomain
+from weft.analysis.gated.sparse import polynomial_divergence, simple_divergence
 from weft.ir import Function
 from weft.ir.reader import read_module
 

@@ -22,9 +22,9 @@ from analysis.test_sparse_soundness import options_of
 from generators.programs import random_program
 from random_cfgs import arbitrary_cfgs, reducible_cfgs
 from weft.analysis.divergence import Divergence, Summaries, analyze_divergence
-from weft.analysis.gated_ssa import Eta
+from weft.analysis.gated.gated_ssa import Eta
+from weft.analysis.gated.sparse import SimpleDivergence, simple_divergence
 from weft.analysis.shapes import Basic
-from weft.analysis.sparse import SimpleDivergence, simple_divergence
 from weft.graph.cfg import CFG
 from weft.ir import Function, Instruction
 from weft.ir.reader import read_module

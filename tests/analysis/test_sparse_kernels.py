@@ -10,9 +10,9 @@ import pytest
 from analysis.test_sparse_agreement import differences
 from bench.kernels import all_kernels
 from weft.analysis.divergence import analyze_divergence
-from weft.analysis.gated_ssa import GatedSSA
+from weft.analysis.gated.gated_ssa import GatedSSA
+from weft.analysis.gated.sparse import SimpleDivergence, polynomial_divergence, simple_divergence
 from weft.analysis.shapes import Product
-from weft.analysis.sparse import SimpleDivergence, polynomial_divergence, simple_divergence
 from weft.ir import Function, Instruction
 from weft.ir.types import VOID
 from weft.report.kernels import kernel_program

@@ -10,8 +10,8 @@ import pytest
 
 from analysis.polynomial_claims import holds
 from generators.programs import INPUT_BYTES, SLICE_BYTES, Options, random_program
-from weft.analysis.gated_ssa import GatedSSA
-from weft.analysis.sparse import (
+from weft.analysis.gated.gated_ssa import GatedSSA
+from weft.analysis.gated.sparse import (
     PolynomialDivergence,
     SimpleDivergence,
     polynomial_divergence,
@@ -20,7 +20,7 @@ from weft.analysis.sparse import (
 from weft.diag.errors import InterpError
 from weft.interp import Program, run_function
 from weft.interp.lanes import POISON, UNDEF, Lanes
-from weft.interp.memory import Memory
+from weft.interp.memory.memory import Memory
 from weft.ir import Instruction
 from weft.ir.writer import write_module
 

@@ -9,7 +9,7 @@ import weft
 from weft import cli
 from weft.cli import info
 from weft.errors import TypingError
-from weft.machine.host import host
+from weft.machine.host import chosen
 from weft.runtime import settings
 
 
@@ -23,8 +23,8 @@ def test_text_names_versions_processor_lanes_threads_and_cache(capsys, tmp_path:
     rows = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert rows["weft"] == weft.__version__
     assert rows["LLVM"].startswith("22.")
-    assert host().cpu in rows["processor"]
-    assert f"{host().isa.lanes(32)} x 32-bit" in rows["lanes"]
+    assert chosen().cpu in rows["processor"]
+    assert f"{chosen().isa.lanes(32)} x 32-bit" in rows["lanes"]
     assert rows["threads"].startswith("7 of ")
     assert rows["cache"] == f"{tmp_path}: 1 file, 3 MiB"
     assert {"libmvec", "svml", "sleef"} < set(rows)
@@ -34,7 +34,7 @@ def test_json_has_every_field(capsys) -> None:
     assert cli.main(["info", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert set(data) == set(info.Info.__dataclass_fields__)
-    assert data["lanes"]["32-bit"] == host().isa.lanes(32)
+    assert data["lanes"]["32-bit"] == chosen().isa.lanes(32)
 
 
 def test_missing_cache_directory_is_empty(tmp_path: Path, monkeypatch) -> None:

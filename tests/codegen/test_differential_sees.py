@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from codegen.differential import choice_of, judge
-from weft.transform import masks
+from weft.transform.linearization import masks
 
 ENOUGH = 60
 

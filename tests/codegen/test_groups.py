@@ -14,9 +14,9 @@ from weft.ir import Builder, ConstInt, Function, Module
 from weft.ir.reader import read_module
 from weft.ir.types import I64, FunctionType, pointer
 from weft.ir.verifier import verify
-from weft.transform.barriers import barriers_of, split_at_barriers
-from weft.transform.single_lane import run_single_lane
-from weft.transform.work_items import lower_work_items
+from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.groups.work_items import lower_work_items
+from weft.transform.splitting.barriers import barriers_of, split_at_barriers
 
 LINEAR = """
   %x = call i64 @weft.local.id(i32 0)

@@ -26,7 +26,7 @@ from weft.errors import BarrierDivergence
 from weft.ir.reader import read_module
 from weft.machine.host import chosen
 from weft.target.passes import FINAL_FAST
-from weft.transform.work_items import lower_work_items
+from weft.transform.groups.work_items import lower_work_items
 
 WIDTH = 4
 BLOCKS = ((1, 1, 1), (3, 1, 1), (4, 1, 1), (11, 1, 1), (16, 1, 1), (6, 3, 1), (2, 3, 4))

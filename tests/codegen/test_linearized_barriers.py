@@ -15,7 +15,7 @@ from weft.ir.reader import read_module
 from weft.machine.host import chosen
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
-from weft.transform.work_items import lower_work_items
+from weft.transform.groups.work_items import lower_work_items
 
 WIDTH = 4
 BARRIER = "call void @weft.barrier()"

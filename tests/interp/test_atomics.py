@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weft import interp
-from weft.interp.atomics import turns
+from weft.interp.memory.atomics import turns
 from weft.ir.reader import read_module
 
 OPERATIONS = {

@@ -14,7 +14,7 @@ import pytest
 
 from weft import interp
 from weft.errors import InterpError, UnsupportedError
-from weft.interp.memory import FIRST_OWN_ADDRESS
+from weft.interp.memory.memory import FIRST_OWN_ADDRESS
 from weft.ir.function import Function
 from weft.ir.reader import read_module
 from weft.ir.types import FloatType, IntType, PointerType, Type

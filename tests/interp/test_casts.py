@@ -94,8 +94,8 @@ def test_saturating_conversion_matches_llvm(oracle: Oracle, cast: tuple[str, str
 
 
 def test_a_64_bit_integer_is_rounded_once_to_a_short_float() -> None:
-    from weft.interp import casts, floats
-    from weft.interp.integers import width
+    from weft.interp.numbers import casts, floats
+    from weft.interp.numbers.integers import width
     from weft.ir.types import BF16, F16
 
     # 2**61 + 2**53 is half way between two bfloats; the one beside it must round up.
@@ -109,7 +109,7 @@ def test_a_64_bit_integer_is_rounded_once_to_a_short_float() -> None:
 
 
 def test_a_double_is_rounded_once_to_bfloat() -> None:
-    from weft.interp import floats
+    from weft.interp.numbers import floats
 
     # A double just above the middle of two bfloats, by less than a float can tell.
     value = np.array([1 + 2.0**-8, 1 + 2.0**-8 + 2.0**-40, 1 + 3 * 2.0**-8, 1 + 3 * 2.0**-8 - 2.0**-40])
@@ -118,7 +118,7 @@ def test_a_double_is_rounded_once_to_bfloat() -> None:
 
 
 def test_subnormal_bfloats_are_numbers_not_zeros() -> None:
-    from weft.interp import floats
+    from weft.interp.numbers import floats
     from weft.ir.types import BF16
 
     smallest = np.array([1], np.uint16)

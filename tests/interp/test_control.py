@@ -5,7 +5,7 @@ import pytest
 
 from weft import interp
 from weft.errors import InterpError, UnsupportedError
-from weft.interp.active import ActiveSet
+from weft.interp.threads.active import ActiveSet
 from weft.ir.block import BasicBlock
 from weft.ir.reader import read_module
 

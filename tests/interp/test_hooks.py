@@ -3,9 +3,9 @@
 import numpy as np
 
 from weft import interp
-from weft.interp.active import ActiveSet
 from weft.interp.machine import Machine
 from weft.interp.semantics import BY_FRAME, SEMANTICS, TERMINATORS
+from weft.interp.threads.active import ActiveSet
 from weft.ir.instruction import Instruction
 from weft.ir.intrinsics import INTRINSICS
 from weft.ir.opcodes import OPCODES
@@ -92,6 +92,6 @@ def test_every_opcode_of_the_table_has_its_semantics() -> None:
 
 
 def test_every_intrinsic_of_weft_has_its_semantics() -> None:
-    from weft.interp.intrinsics_weft import TABLE
+    from weft.interp.calls.intrinsics_weft import TABLE
 
     assert set(INTRINSICS) <= set(TABLE)

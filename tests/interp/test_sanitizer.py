@@ -5,9 +5,9 @@ import pytest
 
 from weft import interp
 from weft.errors import InterpError, SanitizerError
-from weft.interp import sanitizer
 from weft.interp.faults import FaultKind
-from weft.interp.findings import Finding
+from weft.interp.sanitizer import sanitizer
+from weft.interp.sanitizer.findings import Finding
 from weft.ir.reader import read_module
 
 HEADER = """

@@ -13,7 +13,7 @@ from weft.ir.clone import clone_module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.loops.llvm_ir import vectorize_ir
-from weft.transform.scalar_signatures import give_scalar_signatures, version_of
+from weft.transform.foreign.scalar_signatures import give_scalar_signatures, version_of
 
 COMPOSITE = """
 %Big = type { [3 x double], i64 }

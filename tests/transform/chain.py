@@ -16,11 +16,11 @@ from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.target.machine import TargetSpec
 from weft.target.passes import PassList, optimize
-from weft.transform.boscc import insert_boscc
-from weft.transform.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
+from weft.transform.boscc.insertion import insert_boscc
 from weft.transform.drop_unreachable import drop_unreachable_edges
-from weft.transform.linearize import linearize
-from weft.transform.unify_conditions import unify_conditions
+from weft.transform.linearization.linearize import linearize
+from weft.transform.linearization.unify_conditions import unify_conditions
+from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
 
 SIMPLE_LOOPS = PassList("simple-loops", ("sroa", "mergereturn", "loop-simplify", "lcssa"))
 SSA = PassList(

@@ -11,7 +11,7 @@ from weft.ir import Function, Module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_function
-from weft.transform.divergent_loops import BranchDivergence
+from weft.transform.loops.divergent_loops import BranchDivergence
 
 WIDTH = 4
 DECLARATIONS = """

@@ -15,9 +15,9 @@ from weft.ir import Module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
-from weft.transform.barriers import BarrierProgram, split_at_barriers
-from weft.transform.single_lane import run_single_lane
-from weft.transform.work_items import lower_work_items
+from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.groups.work_items import lower_work_items
+from weft.transform.splitting.barriers import BarrierProgram, split_at_barriers
 
 THREADS = 8
 IDS = """

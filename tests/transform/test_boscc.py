@@ -18,9 +18,9 @@ from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_function
 from weft.machine.targets import AVX512, SSE4
-from weft.transform.boscc import BosccResult, insert_boscc
-from weft.transform.boscc_gadget import skip_where_empty
-from weft.transform.linearize import linearize
+from weft.transform.boscc.gadget import skip_where_empty
+from weft.transform.boscc.insertion import BosccResult, insert_boscc
+from weft.transform.linearization.linearize import linearize
 
 WIDTH = 8
 LANES = np.arange(WIDTH, dtype=np.int32)

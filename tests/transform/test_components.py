@@ -12,8 +12,8 @@ from weft.interp import Program
 from weft.ir.layout import DataLayout
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
-from weft.transform.component_types import byte_offsets, components_of, is_composite
-from weft.transform.components import take_apart
+from weft.transform.aggregates.replacement import take_apart
+from weft.transform.aggregates.types import byte_offsets, components_of, is_composite
 
 VECTOR = "  %p = getelementptr <4 x i32>, ptr %in, i64 %t15\n  %v = load <4 x i32>, ptr %p, align 4\n"
 INDEX = "  %t15 = and i64 %tid, 15\n"

@@ -12,8 +12,8 @@ from weft.ir import Function, Instruction, Module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_function
-from weft.transform.divergent_loops import make_loops_uniform
-from weft.transform.linearize import linearize
+from weft.transform.linearization.linearize import linearize
+from weft.transform.loops.divergent_loops import make_loops_uniform
 
 WIDTH = 8
 LANES = np.arange(WIDTH, dtype=np.int32)

@@ -9,8 +9,8 @@ import numpy as np
 from transform.chain import analysed, check_chain, returned
 from transform.figures import WIDTH, figure, parsed, redrawn
 from transform.test_partial_linearization import redrawn as redrawn_graph
-from weft.transform.divergent_loops import make_loops_uniform, uniform_branches
-from weft.transform.linearize import linearize
+from weft.transform.linearization.linearize import linearize
+from weft.transform.loops.divergent_loops import make_loops_uniform, uniform_branches
 
 FIG_6_MIDDLE = """
 define i32 @uniform_loop_in_divergent_loop(i32 %t, i32 %n) {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from weft.ir import Argument, Value
 from weft.ir.types import I32
-from weft.transform.frame import FRAME_ALIGN, Slot, assign_slots
+from weft.transform.splitting.frame import FRAME_ALIGN, Slot, assign_slots
 
 VALUES: list[Value] = [Argument(I32, f"v{i}", i) for i in range(8)]
 

@@ -7,7 +7,7 @@ from weft import cuda
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
-from weft.transform.group_atomics import make_group_atomics_plain
+from weft.transform.groups.group_atomics import make_group_atomics_plain
 
 SHARED = "ptr addrspace(3)"
 

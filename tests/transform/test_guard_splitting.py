@@ -7,9 +7,9 @@ from weft.interp import Memory, run_function
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
-from weft.transform.guard_splitting import split_guards
-from weft.transform.merge_groups import merge_groups
-from weft.transform.work_items import lower_work_items
+from weft.transform.groups.guard_splitting import split_guards
+from weft.transform.groups.merge_groups import merge_groups
+from weft.transform.groups.work_items import lower_work_items
 
 I64_MIN, I64_MAX = -(1 << 63), (1 << 63) - 1
 

@@ -1,9 +1,9 @@
-"""What is kept on the heap, what lies on the stack, and frames that are none (`weft.transform.heap_lifetimes`)."""
+"""What is kept on the heap, what lies on the stack, and frames that are none (`heap_lifetimes`)."""
 
 from weft.ir.heap import heap_call
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
-from weft.transform.heap_lifetimes import settle_heap
+from weft.transform.loops.heap_lifetimes import settle_heap
 from weft.transform.stack_addresses import sink_stack_addresses
 
 DECLARED = """

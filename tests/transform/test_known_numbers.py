@@ -5,7 +5,7 @@ import pytest
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
-from weft.transform.known_numbers import replace_known_numbers
+from weft.transform.numbers.known_numbers import replace_known_numbers
 
 BY_COMPARISON = "%negative = icmp slt i64 %low, 0\n  %w = select i1 %negative, i64 %n, i64 0\n"
 BY_SHIFT = "%sign = lshr i64 %low, 53\n  %w = and i64 %sign, 1024\n"

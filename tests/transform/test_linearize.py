@@ -10,8 +10,8 @@ from weft.ir import Function, Module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_function
-from weft.transform.linearize import LinearizationSummary, linearize
-from weft.transform.unify_conditions import unify_conditions
+from weft.transform.linearization.linearize import LinearizationSummary, linearize
+from weft.transform.linearization.unify_conditions import unify_conditions
 
 
 def parsed(text: str) -> tuple[Module, Function]:

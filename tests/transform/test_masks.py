@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from weft.analysis.masks import implies
 from weft.ir import FALSE, TRUE, Builder, Function, Instruction, Module, Value
 from weft.ir.types import I1, VOID, FunctionType
-from weft.transform.masks import both, either, negated
+from weft.transform.linearization.masks import both, either, negated
 
 NAMES = ("a", "b", "c")
 Truth = bool | None

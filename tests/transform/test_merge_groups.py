@@ -6,8 +6,8 @@ import pytest
 from weft.interp import Memory, run_function
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
-from weft.transform.merge_groups import GroupMerge, merge_groups
-from weft.transform.work_items import lower_work_items
+from weft.transform.groups.merge_groups import GroupMerge, merge_groups
+from weft.transform.groups.work_items import lower_work_items
 
 SIZE, GROUPS = 8, 3
 

@@ -8,7 +8,7 @@ from weft.ir import Function
 from weft.ir.reader import read_module
 from weft.ir.types import IntType
 from weft.ir.verifier import verify
-from weft.transform.narrow_phis import narrow_phis
+from weft.transform.numbers.narrow_phis import narrow_phis
 
 # A count that leaves two loops by way of two φs, one exit of the outer loop giving a constant.
 COUNT = """

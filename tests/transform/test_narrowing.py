@@ -11,7 +11,7 @@ from weft.ir import Function, Module
 from weft.ir.reader import read_module
 from weft.ir.types import I64
 from weft.ir.verifier import verify
-from weft.transform.narrowing import narrow_varying
+from weft.transform.numbers.narrowing import narrow_varying
 
 MOVES = {
     "add": "add i64 %k, %b",

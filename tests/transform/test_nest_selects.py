@@ -7,8 +7,8 @@ import pytest
 from weft.ir import FALSE, TRUE, Builder, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.types import I1, FunctionType
-from weft.transform.masks import both, negated
-from weft.transform.nest_selects import nest_selects
+from weft.transform.linearization.masks import both, negated
+from weft.transform.linearization.nest_selects import nest_selects
 
 Truth = bool | None
 """None is poison."""

@@ -15,7 +15,7 @@ from weft.graph.block_index import block_index
 from weft.graph.cfg import CFG
 from weft.graph.control_dependence import control_dependence
 from weft.graph.loops import loop_forest
-from weft.transform.partial_linearization import partially_linearize
+from weft.transform.linearization.partial_linearization import partially_linearize
 
 
 def linearized(cfg: CFG, divergent: set[int]) -> CFG:

@@ -16,8 +16,8 @@ from weft.runtime.interrupts import interrupt_symbols
 from weft.symbols import POLL
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec, emit_object
-from weft.transform import polls
-from weft.transform.polls import insert_polls
+from weft.transform.loops import polls
+from weft.transform.loops.polls import insert_polls
 
 COUNTS = """
 define i64 @count(i64 %start, i64 %bound) {{

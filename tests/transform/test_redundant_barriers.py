@@ -8,8 +8,8 @@ from weft.codegen.barrier_checks import check_barriers
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
-from weft.transform.barriers import barriers_of
-from weft.transform.work_items import WORK_ITEM_PARAMETERS
+from weft.transform.groups.work_items import WORK_ITEM_PARAMETERS
+from weft.transform.splitting.barriers import barriers_of
 
 ITEMS = ", ".join(f"{p.type} %{p.name}" for p in WORK_ITEM_PARAMETERS)
 ATTRIBUTES = '"weft.kernel"'

@@ -6,7 +6,7 @@ from weft.ir import Argument
 from weft.ir.reader import read_module
 from weft.ir.types import I64
 from weft.ir.verifier import verify
-from weft.transform.work_items import WORK_ITEM_PARAMETERS, WorkItems, lower_work_items, shared_layout
+from weft.transform.groups.work_items import WORK_ITEM_PARAMETERS, WorkItems, lower_work_items, shared_layout
 
 TEXT = """
 define void @k(ptr %p) "weft.shared"="12:4,40:16" {

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from weft.analysis.intervals import INVERTED, SWAPPED
+from weft.analysis.integers.intervals import INVERTED, SWAPPED
 from weft.graph.dominators import DominatorTree
 from weft.ir import FALSE, TRUE, Argument, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView

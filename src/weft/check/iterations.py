@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.diag.source import SourceSpan
 from weft.interp import Program
-from weft.interp.memory import FIRST_OWN_ADDRESS
+from weft.interp.memory.memory import FIRST_OWN_ADDRESS
 from weft.ir import BasicBlock, Instruction
 from weft.ir.locations import span_of
 

@@ -13,7 +13,7 @@ from weft.check.inputs import Content, LaunchInputs, Workspace, spanned_bytes
 from weft.check.order import order_dependence
 from weft.check.run import KernelFacts, StageProgram, static_shared_bytes
 from weft.diag.errors import MiscompilationError, WeftError
-from weft.interp.sanitizer import find
+from weft.interp.sanitizer.sanitizer import find
 from weft.options import CompileOptions
 from weft.passes.lower_kernel import LoweredKernel
 from weft.runtime.launch import Launcher

@@ -22,8 +22,8 @@ from weft.passes.stages import Form, Stage, Version
 from weft.runtime.launch import ERROR_WORDS, RECORD
 from weft.runtime.shape import LaunchShape
 from weft.target.vector_math import MathSymbol
-from weft.transform.barriers import barriers_of
-from weft.transform.work_items import shared_layout
+from weft.transform.groups.work_items import shared_layout
+from weft.transform.splitting.barriers import barriers_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from weft.passes.lower_kernel import lower_kernel
 from weft.passes.runner import Printer, Runner
 from weft.target.machine import TargetSpec
 from weft.target.reading import read_foreign
-from weft.transform.boscc import Boscc, BosccMode
+from weft.transform.boscc.insertion import Boscc, BosccMode
 
 
 def add_parser(subparsers: Any) -> None:

@@ -8,9 +8,9 @@ from weft.analysis.shapes import Shape, domain_named
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Value
 from weft.ir.locations import span_of
-from weft.transform.barriers import FRAME_PARAMETERS, BarrierProgram, barriers_of
-from weft.transform.redundant_barriers import remove_redundant_barriers
-from weft.transform.work_items import WorkItems
+from weft.transform.groups.work_items import WorkItems
+from weft.transform.splitting.barriers import FRAME_PARAMETERS, BarrierProgram, barriers_of
+from weft.transform.splitting.redundant_barriers import remove_redundant_barriers
 
 
 def analyze_group(kernel: Function, linear: bool = False) -> Divergence:

@@ -27,8 +27,8 @@ from weft.costs.lane_groups import WidthModel
 from weft.costs.memory import memory_cycles
 from weft.ir import Function, Value
 from weft.machine.targets import Isa
-from weft.transform.barriers import barriers_of
-from weft.transform.work_items import WorkItems
+from weft.transform.groups.work_items import WorkItems
+from weft.transform.splitting.barriers import barriers_of
 
 Block = tuple[int, int, int]
 

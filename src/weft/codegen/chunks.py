@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.analysis.counted_loops import Counter
-from weft.analysis.reductions import Reduction
+from weft.analysis.loops.counted_loops import Counter
+from weft.analysis.loops.reductions import Reduction
 from weft.codegen.combine import combine_lanes, neutral_element
 from weft.codegen.loops import counted_loop
 from weft.ir import Argument, Builder, ConstInt, ConstSplat, Function, Module, Value
 from weft.ir.types import I32, I64, PTR, VOID, FunctionType, VectorType
-from weft.transform.outline_loop import OutlinedLoop, cell_type
+from weft.transform.loops.outline_loop import OutlinedLoop, cell_type
 
 INLINED = ("nounwind", "alwaysinline")
 """Chunks, and bodies in them: the cells of reductions become registers only where these are inlined."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from weft.analysis.reductions import Combination, Reduction
+from weft.analysis.loops.reductions import Combination, Reduction
 from weft.codegen.widen.masked import mangled
 from weft.ir import Builder, ConstInt, Module, Value
 from weft.ir.builder import const_float

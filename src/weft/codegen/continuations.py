@@ -5,8 +5,9 @@ report the same barrier, and its continuation is what the next round runs. ``liv
 each of its threads that has not returned. Where only a part of these arrives at a barrier, or none, `settling` runs
 the others on. If it is known that all threads pass the same barriers and return together, nothing is noted or compared.
 
-Precondition: continuations as `weft.transform.barriers` leaves them, widened or for one thread. Postcondition: rounds
-in the loops of `weft.codegen.groups` that run them in the order of the barriers, or end with an error.
+Precondition: continuations as `weft.transform.splitting.barriers` leaves them, widened or for one thread.
+Postcondition: rounds in the loops of `weft.codegen.groups` that run them in the order of the barriers, or end with an
+error.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from weft.codegen.launch_record import CLAIMED, STATE_BYTES, ErrorCode
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I8, I32, I64, Type, pointer
-from weft.transform.barriers import FINISHED, FRAME_PARAMETERS, BarrierProgram
-from weft.transform.continuations import ARRIVED, VOTED
-from weft.transform.work_items import WORK_ITEM_PARAMETERS, WorkItems
+from weft.transform.groups.work_items import WORK_ITEM_PARAMETERS, WorkItems
+from weft.transform.splitting.barriers import FINISHED, FRAME_PARAMETERS, BarrierProgram
+from weft.transform.splitting.continuations import ARRIVED, VOTED
 
 AT_BARRIERS = len(WORK_ITEM_PARAMETERS) + len(FRAME_PARAMETERS)
 """How many parameters continuations have behind those of the kernel."""

@@ -14,8 +14,8 @@ from weft.analysis.shapes import Shape, domain_named
 from weft.costs.memory import form_of, memory_cycles
 from weft.ir import Function, Value
 from weft.machine.targets import Isa
-from weft.transform.merge_groups import GroupMerge, find_merge
-from weft.transform.work_items import WorkItems
+from weft.transform.groups.merge_groups import GroupMerge, find_merge
+from weft.transform.groups.work_items import WorkItems
 
 Along = Callable[[int], Divergence]
 """The divergence of a kernel in lane groups along a dimension."""

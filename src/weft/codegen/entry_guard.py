@@ -13,7 +13,7 @@ from weft.ir.cfg_edit import split_block
 from weft.ir.intrinsics import declare
 from weft.ir.types import I1, I32, I64
 from weft.ir.values import Argument
-from weft.transform.lane_subset import lane_bit
+from weft.transform.splitting.lane_subset import lane_bit
 
 
 def skip_body(function: Function) -> tuple[Builder, BasicBlock, BasicBlock]:

@@ -34,7 +34,7 @@ from weft.ir.clone import clone_function
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
 from weft.switches import ALL_ON, Switches
-from weft.transform.boscc import Boscc
+from weft.transform.boscc.insertion import Boscc
 from weft.transform.unify_returns import unify_returns
 
 MAX_VERSIONS = 8

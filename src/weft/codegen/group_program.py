@@ -16,7 +16,7 @@ from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop
 from weft.codegen.run_unit import RunUnit
 from weft.ir import Function, Value
-from weft.transform.work_items import WORK_ITEM_PARAMETERS
+from weft.transform.groups.work_items import WORK_ITEM_PARAMETERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.ir import Builder, ConstInt, Function, Module, Value
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, pointer
-from weft.transform.work_items import shared_layout
+from weft.transform.groups.work_items import shared_layout
 
 
 def build_group_entry(

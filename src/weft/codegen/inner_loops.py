@@ -7,9 +7,9 @@ together, iteration after iteration is left to LLVM, whose vectorizer takes such
 
 from __future__ import annotations
 
-from weft.analysis.alias import locate
 from weft.analysis.divergence import Divergence
-from weft.analysis.parallel_nests import NEAR
+from weft.analysis.loops.parallel_nests import NEAR
+from weft.analysis.memory.alias import locate
 from weft.graph.loops import loop_forest
 from weft.ir import Function, Instruction
 from weft.ir.cfg_view import cfg_of

@@ -35,7 +35,7 @@ class LaneKernel(GroupProgram):
     """A kernel widened for lane groups of consecutive linear numbers.
 
     `full` runs `width` threads of a row that begin at ``tid.x``; `partial` takes the linear number of the first as
-    ``tid.x`` (`weft.transform.linear_ids`), and has a parameter more, how many of them run. `summary` says what
+    ``tid.x`` (`weft.transform.groups.linear_ids`), and has a parameter more, how many of them run. `summary` says what
     became of the full version.
     """
 

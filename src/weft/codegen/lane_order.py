@@ -1,7 +1,7 @@
 """Which threads of a work-group form its lane groups, as loops over them.
 
 Either a box of neighbours, of so many along x, y and z as the lane space has, or as many consecutive linear numbers
-``x + bx*(y + by*z)``, which then are what the kernel takes as ``tid.x`` (`weft.transform.linear_ids`). Along the
+``x + bx*(y + by*z)``, which then are what the kernel takes as ``tid.x`` (`weft.transform.groups.linear_ids`). Along the
 edges of the work-group lane groups may have fewer threads.
 """
 

@@ -18,14 +18,14 @@ from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.passes.runner import Runner
-from weft.transform.boscc import BosccMode, BosccResult, insert_wanted
-from weft.transform.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
-from weft.transform.known_numbers import replace_known_numbers
-from weft.transform.linearize import linearize
-from weft.transform.narrow_phis import narrow_phis
-from weft.transform.narrowing import narrow_varying
-from weft.transform.nest_selects import nest_selects
-from weft.transform.unify_conditions import unify_conditions
+from weft.transform.boscc.insertion import BosccMode, BosccResult, insert_wanted
+from weft.transform.linearization.linearize import linearize
+from weft.transform.linearization.nest_selects import nest_selects
+from weft.transform.linearization.unify_conditions import unify_conditions
+from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
+from weft.transform.numbers.known_numbers import replace_known_numbers
+from weft.transform.numbers.narrow_phis import narrow_phis
+from weft.transform.numbers.narrowing import narrow_varying
 
 
 def _has_uniform_loops(unit: LaneUnit) -> bool:

@@ -14,8 +14,8 @@ from weft.codegen.widen.simd_calls import FindSimd
 from weft.ir import Argument, BasicBlock, Function, Instruction, Module, Value
 from weft.machine.targets import Isa
 from weft.switches import ALL_ON, Switches
-from weft.transform.boscc import Boscc, BosccResult
-from weft.transform.divergent_loops import BranchDivergence
+from weft.transform.boscc.insertion import Boscc, BosccResult
+from weft.transform.loops.divergent_loops import BranchDivergence
 
 _VOTES = ("weft.any", "weft.all")
 

@@ -1,8 +1,8 @@
 """What keeps a function from being vectorized, and what is cleared away before anyone asks.
 
 `clear_obstacles` is a pass. Precondition: P-LLVM without predicates, shadows and guards. Postcondition: those of
-`weft.transform.drop_unreachable` and of scalar replacement (`weft.transform.components`). Preserves the program under
-FR.
+`weft.transform.drop_unreachable` and of scalar replacement (`weft.transform.aggregates.replacement`). Preserves the
+program under FR.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from weft.codegen.widen.compare_exchange import is_old_value
 from weft.graph.loops import loop_forest
 from weft.ir import ConstInt, Function
 from weft.ir.cfg_view import cfg_of
-from weft.transform.components import take_apart
+from weft.transform.aggregates.replacement import take_apart
 from weft.transform.drop_unreachable import drop_unreachable_edges
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weft.analysis.counted_loops import build_iterations
+from weft.analysis.loops.counted_loops import build_iterations
 from weft.codegen.combine import combine
 from weft.codegen.loops import counted_loop
 from weft.codegen.parallel_loops import StripMinedLoop, values_behind
@@ -25,8 +25,8 @@ from weft.ir.builder import const_int
 from weft.ir.constants import ConstNull
 from weft.ir.function import GlobalVariable
 from weft.ir.types import I1, I8, I32, I64, PTR, VOID, ArrayType, FunctionType, Type
-from weft.transform.outline_loop import cell_type
-from weft.transform.replace_loop import open_preheader, replace_loop
+from weft.transform.loops.outline_loop import cell_type
+from weft.transform.loops.replace_loop import open_preheader, replace_loop
 
 LAUNCH = "weft_pool_launch"
 SETTINGS = "weft_parallel_settings"

@@ -4,7 +4,7 @@ A *lane function* is P-LLVM for one iteration; its attribute ``weft.lanes`` says
 (Moll, §3.1). So the program around it is whole from the beginning, and can be run between any two passes; vectorizing
 the lane function in its place is the business of the passes that every door shares (`weft.codegen.lane_passes`).
 
-Precondition: a loop of canonical P-LLVM whose iterations may run in any order (`weft.analysis.parallel_loops`).
+Precondition: a loop of canonical P-LLVM whose iterations may run in any order (`weft.analysis.loops.parallel_loops`).
 Postcondition: the module has a function that runs ranges of them. Preserves the program under FR, but for the order of
 iterations and of what reductions combine.
 """
@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from weft.analysis.counted_loops import build_iterations
-from weft.analysis.parallel_loops import ParallelLoop
+from weft.analysis.loops.counted_loops import build_iterations
+from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.chunks import INLINED, LoopVersions, build_chunk
 from weft.codegen.combine import combine
@@ -40,10 +40,10 @@ from weft.ir.types import I1
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
 from weft.switches import ALL_ON, Switches
-from weft.transform.boscc import Boscc
-from weft.transform.outline_loop import OutlinedLoop, cell_type, outline_loop
-from weft.transform.replace_loop import counter_after, open_preheader, replace_loop
-from weft.transform.single_lane import run_single_lane
+from weft.transform.boscc.insertion import Boscc
+from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.loops.outline_loop import OutlinedLoop, cell_type, outline_loop
+from weft.transform.loops.replace_loop import counter_after, open_preheader, replace_loop
 
 
 @dataclass(frozen=True, slots=True)

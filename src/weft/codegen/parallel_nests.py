@@ -1,10 +1,10 @@
 """Two parallel loops, one inside of the other, as SIMD code: lanes along the inner one, threads along both.
 
 The inner loop is vectorized where it stands, and becomes a call of its chunk; the outer one, a loop with such a call in
-it, runs iteration after iteration in chunks of its own. Where the nest is tiled (`weft.analysis.parallel_nests`), the
-call runs the part of the inner range that two placeholders stand for, values of which each tile has its own.
+it, runs iteration after iteration in chunks of its own. Where the nest is tiled (`weft.analysis.loops.parallel_nests`),
+the call runs the part of the inner range that two placeholders stand for, values of which each tile has its own.
 
-Precondition: a nest as `weft.analysis.parallel_nests` finds it, in canonical P-LLVM. Postcondition: as of
+Precondition: a nest as `weft.analysis.loops.parallel_nests` finds it, in canonical P-LLVM. Postcondition: as of
 `weft.codegen.parallel_loops` for both loops; a tile computes again what is between the two.
 """
 
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weft.analysis.counted_loops import build_iterations
-from weft.analysis.parallel_loops import ParallelLoop, parallel_loop
-from weft.analysis.parallel_nests import ParallelNest
+from weft.analysis.loops.counted_loops import build_iterations
+from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
+from weft.analysis.loops.parallel_nests import ParallelNest
 from weft.codegen.parallel_loops import StripMinedLoop, run_in_place, strip_mine
 from weft.graph.loops import loop_forest
 from weft.ir import Builder, Function, Module, Value

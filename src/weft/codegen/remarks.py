@@ -9,8 +9,8 @@ from weft.diag.source import SourceSpan
 from weft.diag.words import counted
 from weft.ir import BasicBlock, Instruction
 from weft.ir.locations import span_of
-from weft.transform.guard_splitting import GuardSplit
-from weft.transform.merge_groups import GroupMerge
+from weft.transform.groups.guard_splitting import GuardSplit
+from weft.transform.groups.merge_groups import GroupMerge
 
 
 def remark_vectorization(

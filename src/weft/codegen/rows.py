@@ -1,9 +1,9 @@
 """Loops over rows of threads, for kernels without barriers (Karrenberg and Hack, §2.2).
 
 A row is the threads of a work-group along the dimension of the lanes or, where the kernel cannot tell groups apart
-(`weft.transform.merge_groups`), of all groups of a run that stand side by side along it. Groups are
+(`weft.transform.groups.merge_groups`), of all groups of a run that stand side by side along it. Groups are
 numbered so that these follow each other. Of a row those threads run that the kernel's guards let pass
-(`weft.transform.guard_splitting`).
+(`weft.transform.groups.guard_splitting`).
 Lane groups begin at multiples of the width; those whose threads all run get the full version, others the partial one,
 of which there is one call::
 
@@ -26,7 +26,7 @@ from weft.codegen.run_unit import RunUnit
 from weft.codegen.vectorization import VectorizationSummary
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I32, I64
-from weft.transform.merge_groups import GroupMerge
+from weft.transform.groups.merge_groups import GroupMerge
 
 _ZERO = ConstInt(I64, 0)
 

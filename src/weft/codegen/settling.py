@@ -1,8 +1,8 @@
 """Lanes that did not arrive at a barrier together with the others of their lane group.
 
 Lanes that arrived wait, the others run on alone, from behind the barrier under the masks that they have there. Those
-that return no longer count; if one of them arrives at another barrier while some wait, the barrier is divergent (as
-the interpreter has it, `weft.interp.waiting`). While they run they use the lane group's frame, so what waits is set
+that return no longer count; if one of them arrives at another barrier while some wait, the barrier is divergent (as the
+interpreter has it, `weft.interp.threads.waiting`). While they run they use the lane group's frame, so what waits is set
 aside meanwhile.
 """
 
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from weft.codegen.continuations import DIVERGED, LEFT, LaneContinuation, report_divergence
 from weft.ir import Builder, ConstInt, Function, Module, Value
 from weft.ir.types import I1, I8, I32, I64, VOID, FunctionType, pointer
-from weft.transform.barriers import FINISHED
-from weft.transform.continuations import ARRIVED, frame_arguments
+from weft.transform.splitting.barriers import FINISHED
+from weft.transform.splitting.continuations import ARRIVED, frame_arguments
 
 
 def build_settle(module: Module, name: str, parts: Sequence[LaneContinuation], frame_bytes: int) -> Function:

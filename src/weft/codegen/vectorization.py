@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from weft.codegen.statistics import MemoryStatistics
 from weft.codegen.widen.widener import WideningNotes
-from weft.transform.boscc import Gadget
-from weft.transform.linearize import LinearizationSummary
-from weft.transform.loop_shape import LoopSummary
+from weft.transform.boscc.insertion import Gadget
+from weft.transform.linearization.linearize import LinearizationSummary
+from weft.transform.loops.loop_shape import LoopSummary
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ found in the whole kernel: a continuation alone knows less, as values come out o
 
 Precondition: canonical P-LLVM that can be vectorized, ids being parameters and all barriers in the kernel itself.
 Postcondition: plain LLVM IR, a function or two for each continuation, in the place of the kernel; together they do
-what it did as `weft.transform.barriers` says.
+what it did as `weft.transform.splitting.barriers` says.
 """
 
 from __future__ import annotations
@@ -33,8 +33,14 @@ from weft.ir.clone import clone_function
 from weft.ir.types import I1
 from weft.passes.runner import Runner
 from weft.switches import Switches
-from weft.transform.barriers import BarrierProgram, Continuation, KernelAtBarriers, barriers_of, cut_behind
-from weft.transform.lane_subset import run_for_lanes
+from weft.transform.splitting.barriers import (
+    BarrierProgram,
+    Continuation,
+    KernelAtBarriers,
+    barriers_of,
+    cut_behind,
+)
+from weft.transform.splitting.lane_subset import run_for_lanes
 
 Shapes = Mapping[Value, Shape]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.diag.remarks import Remark
 from weft.frontend.python.compile import compile_python
-from weft.frontend.python.lowering.cuda_ids import WARP_SIZE
+from weft.frontend.python.lowering.threads.cuda_ids import WARP_SIZE
 from weft.frontend.python.types import KernelType
 from weft.ir import Function
 from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE

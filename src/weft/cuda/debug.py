@@ -13,7 +13,7 @@ from weft.cuda.compiled import KernelSource
 from weft.frontend.python.compile import compile_python
 from weft.frontend.python.types import KernelType
 from weft.interp import Memory, Program
-from weft.interp.sanitizer import check_launch
+from weft.interp.sanitizer.sanitizer import check_launch
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.runtime.parameters import packer_for

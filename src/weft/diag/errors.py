@@ -122,7 +122,7 @@ class BarrierDivergence(WeftError, RuntimeError):
 class SanitizerError(WeftError, RuntimeError):
     """A kernel run under the sanitizer did something that has no defined result.
 
-    `findings` lists each such thing (`weft.interp.findings.Finding`), in the order in which they were found.
+    `findings` lists each such thing (`weft.interp.sanitizer.findings.Finding`), in the order in which they were found.
     """
 
     findings: tuple[object, ...] = ()

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from weft.interp.active import ActiveSet
 from weft.interp.lanes import LaneValue
+from weft.interp.threads.active import ActiveSet
 
 if TYPE_CHECKING:
     from weft.interp.frame import Frame

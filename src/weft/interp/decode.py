@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from weft.graph.block_index import block_index
 from weft.graph.cfg import CFG
 from weft.graph.loops import LoopForest, loop_forest
-from weft.interp.active import ActiveSet
 from weft.interp.code import BlockCode, Code, Environment, Mode, Phi, Step
 from weft.interp.lanes import LaneValue
 from weft.interp.semantics import SEMANTICS, TERMINATORS
+from weft.interp.threads.active import ActiveSet
 from weft.ir.block import BasicBlock
 from weft.ir.constants import Constant, ConstExpr
 from weft.ir.function import Function
@@ -195,7 +195,7 @@ class _ConstantFrame:
 
 def evaluate_expression(expression: ConstExpr, image: Image) -> LaneValue:
     """The value of a constant expression, by the semantics of its opcode."""
-    from weft.interp.constants import constant_value
+    from weft.interp.numbers.constants import constant_value
 
     decoder = Decoder(image.program)
     compute = SEMANTICS[expression.op](decoder, expression)  # type: ignore[arg-type]

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.diag.errors import InterpError, LaunchError
+from weft.interp.calls.intrinsics_weft import DYNAMIC_SHARED
 from weft.interp.faults import FaultHandler
 from weft.interp.frame import Frame
-from weft.interp.geometry import Dim3, Geometry
-from weft.interp.intrinsics_weft import DYNAMIC_SHARED
 from weft.interp.lanes import Array, Bundle, Flags, Lanes, LaneValue, dtype_of, spread
 from weft.interp.machine import DEFAULT_STEP_LIMIT, Machine
-from weft.interp.memory import Memory
+from weft.interp.memory.memory import Memory
 from weft.interp.program import Image, Program
+from weft.interp.threads.geometry import Dim3, Geometry
 from weft.ir.constants import ConstFloat
 from weft.ir.function import Function, Module
 from weft.ir.intrinsics import SHARED_ATTRIBUTE, asks_for_lanes

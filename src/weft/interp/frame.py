@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weft.interp.active import EMPTY, ActiveSet, union
 from weft.interp.code import BlockCode, Code, Compute, EdgeKey, Edges, Environment, Mode, Phi, Step
 from weft.interp.faults import FaultKind
 from weft.interp.lanes import POISON, LaneValue, choose, filled, is_poison, poison_outside
-from weft.interp.observation import observe_phis, observe_step
-from weft.interp.spinning import SpinDetector
-from weft.interp.waiting import Waiting
+from weft.interp.sanitizer.observation import observe_phis, observe_step
+from weft.interp.sanitizer.spinning import SpinDetector
+from weft.interp.threads.active import EMPTY, ActiveSet, union
+from weft.interp.threads.waiting import Waiting
 
 if TYPE_CHECKING:
     from weft.interp.machine import Machine
-    from weft.interp.memory import MemoryObject
+    from weft.interp.memory.memory import MemoryObject
 
 
 class Frame:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from weft.interp.calls.pure import lanewise
 from weft.interp.code import Compute
 from weft.interp.faults import FaultKind
 from weft.interp.lanes import Array, Lanes, is_poison
-from weft.interp.memory import HeapFrame, Memory
-from weft.interp.pure import lanewise
+from weft.interp.memory.memory import HeapFrame, Memory
 from weft.ir.heap import PREFIX
 from weft.ir.instruction import Instruction
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import numpy as np
 
-    from weft.interp.active import ActiveSet
     from weft.interp.lanes import LaneValue
     from weft.interp.machine import Machine
+    from weft.interp.threads.active import ActiveSet
     from weft.ir.block import BasicBlock
     from weft.ir.instruction import Instruction
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.diag.errors import InterpError
-from weft.interp.active import ActiveSet
 from weft.interp.faults import FaultHandler, FaultKind, RaiseFaults, span_of
-from weft.interp.findings import ThreadId
-from weft.interp.geometry import Geometry
 from weft.interp.hooks import HookTable
-from weft.interp.memory import MemoryObject
+from weft.interp.memory.memory import MemoryObject
+from weft.interp.sanitizer.findings import ThreadId
+from weft.interp.threads.active import ActiveSet
+from weft.interp.threads.geometry import Geometry
 
 if TYPE_CHECKING:
     from weft.interp.code import Code, Environment

@@ -6,9 +6,9 @@ from typing import cast
 
 from weft.diag.errors import InterpError, UnsupportedError
 from weft.interp.code import Code, Environment
-from weft.interp.constants import constant_value, store_initializer
 from weft.interp.lanes import LaneValue
-from weft.interp.memory import Memory
+from weft.interp.memory.memory import Memory
+from weft.interp.numbers.constants import constant_value, store_initializer
 from weft.ir.constants import ConstExpr
 from weft.ir.function import Function, GlobalVariable, Module
 from weft.ir.layout import DataLayout

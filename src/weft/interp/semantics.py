@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from weft.interp import atomics, branches, calls, ops_aggregate, ops_lanewise, ops_memory
+from weft.interp.calls import calls
 from weft.interp.code import Compute
+from weft.interp.memory import atomics, ops_memory
+from weft.interp.numbers import ops_aggregate, ops_lanewise
+from weft.interp.threads import branches
 from weft.ir.instruction import Instruction
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from weft.passes.foreign import WHOLE_FUNCTION, ForeignFunctionUnit
 from weft.passes.runner import Runner
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol
-from weft.transform.boscc import Boscc, BosccMode
-from weft.transform.inline_marks import LOCAL
-from weft.transform.single_lane import run_single_lane
+from weft.transform.boscc.insertion import Boscc, BosccMode
+from weft.transform.foreign.inline_marks import LOCAL
+from weft.transform.groups.single_lane import run_single_lane
 
 
 @dataclass(slots=True)

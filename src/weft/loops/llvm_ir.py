@@ -38,8 +38,8 @@ from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
 from weft.target.passes import WHOLE, optimize
 from weft.target.reading import decode_text
-from weft.transform.boscc import Boscc, BosccMode
-from weft.transform.scalar_signatures import Origin, version_of
+from weft.transform.boscc.insertion import Boscc, BosccMode
+from weft.transform.foreign.scalar_signatures import Origin, version_of
 
 MASKS = ("none", "last")
 

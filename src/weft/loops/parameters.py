@@ -14,8 +14,8 @@ from weft.ir.types import IntType, PointerType
 from weft.ir.values import Argument
 from weft.machine.vector_abi import VectorParameter
 from weft.report.arguments import accessed_bytes, initial_shapes
-from weft.transform.global_shapes import is_in_initializer
-from weft.transform.scalar_signatures import Origin, is_hidden
+from weft.transform.foreign.global_shapes import is_in_initializer
+from weft.transform.foreign.scalar_signatures import Origin, is_hidden
 
 _PART = re.compile(r"\.coerce\d*$")
 

@@ -14,9 +14,9 @@ from weft.ir.writer import write_module
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
 from weft.target.reading import declaration_in, read_foreign
-from weft.transform.global_shapes import shift_globals
-from weft.transform.inline_marks import LOCAL, mark_for_inlining
-from weft.transform.scalar_signatures import give_scalar_signatures
+from weft.transform.foreign.global_shapes import shift_globals
+from weft.transform.foreign.inline_marks import LOCAL, mark_for_inlining
+from weft.transform.foreign.scalar_signatures import give_scalar_signatures
 
 
 def canonical_module(

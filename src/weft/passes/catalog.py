@@ -12,8 +12,8 @@ from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS
 from weft.passes.kernels import KERNELS, WORK_ITEMS
 from weft.passes.loops import LOOPS
 from weft.passes.scalar import (
+    AGGREGATES,
     CANONICAL,
-    COMPONENTS,
     GROUP_ATOMICS,
     INVARIANTS,
     KNOWN_NUMBERS,
@@ -21,7 +21,7 @@ from weft.passes.scalar import (
     SINGLE_LANE,
     ScalarUnit,
 )
-from weft.transform.work_items import lower_work_items
+from weft.transform.groups.work_items import lower_work_items
 
 LISTS = (KERNELS, LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS)
 """What runs for each kind of program."""
@@ -33,7 +33,7 @@ def _lower_work_items(unit: ScalarUnit) -> None:
 
 ON_MODULES: tuple[Pass[Any], ...] = (
     CANONICAL,
-    COMPONENTS,
+    AGGREGATES,
     Pass(WORK_ITEMS.name, WORK_ITEMS.promise, _lower_work_items, source=WORK_ITEMS.source),
     KNOWN_NUMBERS,
     NARROW_PHIS,

@@ -19,8 +19,8 @@ from weft.report.arguments import initial_shapes
 from weft.switches import ALL_ON, Switches
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol, math_finder
-from weft.transform.boscc import Boscc
-from weft.transform.work_items import WorkItems
+from weft.transform.boscc.insertion import Boscc
+from weft.transform.groups.work_items import WorkItems
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weft.analysis.loop_promises import LoopPromises, loop_promises
-from weft.analysis.parallel_loops import Obstacle, parallel_loop
+from weft.analysis.loops.loop_promises import LoopPromises, loop_promises
+from weft.analysis.loops.parallel_loops import Obstacle, parallel_loop
 from weft.analysis.shapes import Shape
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_passes import BODIES, LANES, NARROWING, vectorize
@@ -33,7 +33,7 @@ from weft.passes.runner import Runner, Watcher
 from weft.passes.scalar import INVARIANTS, SINGLE_LANE
 from weft.passes.stages import Form, Stage, StageLog, Version
 from weft.target.vector_math import math_finder
-from weft.transform.hoist_invariants import hoist_invariants
+from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.stack_addresses import sink_stack_addresses
 
 

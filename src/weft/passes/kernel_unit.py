@@ -21,7 +21,7 @@ from weft.passes.stages import Form, Rows, Stage, Version
 from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol, math_finder
-from weft.transform.boscc import Boscc, BosccMode
+from weft.transform.boscc.insertion import Boscc, BosccMode
 
 
 @dataclass(slots=True)

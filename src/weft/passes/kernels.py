@@ -19,21 +19,21 @@ from weft.passes.kernel_unit import KernelUnit
 from weft.passes.lane_plan import Premises, width_below_which_boxes_serve
 from weft.passes.lane_programs import position_shapes, separate_lane_groups, widen_lanes, widen_rounds
 from weft.passes.scalar import (
+    AGGREGATES,
     CANONICAL,
-    COMPONENTS,
     GROUP_ATOMICS,
     KNOWN_NUMBERS,
     NARROW_PHIS,
     SINGLE_LANE,
 )
 from weft.passes.stages import Form, Rows, Version
-from weft.transform.barriers import barriers_of, cut_behind, split_at_barriers
-from weft.transform.guard_splitting import split_guards
-from weft.transform.known_block import know_block
-from weft.transform.lock_step import run_in_lock_step
-from weft.transform.merge_groups import merge_groups
-from weft.transform.polls import insert_polls, insert_polls_in_rounds
-from weft.transform.work_items import lower_work_items
+from weft.transform.groups.guard_splitting import split_guards
+from weft.transform.groups.known_block import know_block
+from weft.transform.groups.merge_groups import merge_groups
+from weft.transform.groups.work_items import lower_work_items
+from weft.transform.loops.polls import insert_polls, insert_polls_in_rounds
+from weft.transform.splitting.barriers import barriers_of, cut_behind, split_at_barriers
+from weft.transform.splitting.lock_step import run_in_lock_step
 
 
 def _has_barriers(unit: KernelUnit) -> bool:
@@ -253,7 +253,7 @@ KERNELS = PassList(
     "kernels of any language; LLVM's pipeline without its vectorizers follows",
     (
         CANONICAL,
-        COMPONENTS,
+        AGGREGATES,
         WORK_ITEMS,
         KNOWN_NUMBERS,
         NARROW_PHIS,

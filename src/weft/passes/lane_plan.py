@@ -27,9 +27,9 @@ from weft.ir import Function
 from weft.machine.targets import Isa
 from weft.options import CompileOptions
 from weft.runtime.shape import MAX_BLOCK
-from weft.transform.barriers import barriers_of
-from weft.transform.merge_groups import find_merge
-from weft.transform.work_items import WorkItems
+from weft.transform.groups.merge_groups import find_merge
+from weft.transform.groups.work_items import WorkItems
+from weft.transform.splitting.barriers import barriers_of
 
 Analyses = Callable[[int, int], Divergence]
 """The divergence of a kernel in lane groups of so many threads (second) along a dimension (first, 0 for x)."""

@@ -26,8 +26,8 @@ from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.runner import Runner, Watcher
 from weft.passes.stages import Form, StageLog, Version
-from weft.transform.linear_ids import number_linearly
-from weft.transform.work_items import WorkItems
+from weft.transform.groups.linear_ids import number_linearly
+from weft.transform.groups.work_items import WorkItems
 
 
 def position_shapes(unit: KernelUnit, lanes: LaneSpace, function: Function) -> dict[Value, Shape]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from weft.analysis.reductions import Combination
+from weft.analysis.loops.reductions import Combination
 from weft.codegen.parallel_loops import StripMinedLoop
 from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkLog
@@ -16,7 +16,7 @@ from weft.passes.stages import Form, Stage, Version
 from weft.switches import ALL_ON, Switches
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol
-from weft.transform.boscc import Boscc
+from weft.transform.boscc.insertion import Boscc
 
 _ROUNDED = frozenset({Combination.FADD, Combination.FMUL})
 

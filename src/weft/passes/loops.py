@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from weft.analysis.loop_promises import loop_promises
-from weft.analysis.parallel_loops import Obstacle, parallel_loop
-from weft.analysis.parallel_nests import parallel_nest
+from weft.analysis.loops.loop_promises import loop_promises
+from weft.analysis.loops.parallel_loops import Obstacle, parallel_loop
+from weft.analysis.loops.parallel_nests import parallel_nest
 from weft.codegen.lane_passes import BODIES, NARROWING
 from weft.codegen.parallel_launch import run_in_parallel
 from weft.codegen.parallel_loops import strip_mine
@@ -25,9 +25,9 @@ from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.scalar import CANONICAL, INVARIANTS
 from weft.passes.stages import Form
-from weft.transform.heap_lifetimes import settle_heap
-from weft.transform.polls import insert_polls
-from weft.transform.private_frames import privatize_frames
+from weft.transform.loops.heap_lifetimes import settle_heap
+from weft.transform.loops.polls import insert_polls
+from weft.transform.loops.private_frames import privatize_frames
 
 
 @dataclass(slots=True, kw_only=True)

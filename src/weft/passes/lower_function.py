@@ -16,7 +16,7 @@ from weft.passes.runner import Runner
 from weft.passes.stages import Stage, StageLog
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol
-from weft.transform.boscc import Boscc, BosccMode
+from weft.transform.boscc.insertion import Boscc, BosccMode
 
 
 @dataclass(slots=True)

@@ -11,12 +11,12 @@ from weft.passes.declared import Fact, Meaning, Pass
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL as CANONICAL_PASSES
 from weft.target.passes import optimize
-from weft.transform.components import take_module_apart
-from weft.transform.group_atomics import make_group_atomics_plain
-from weft.transform.hoist_invariants import hoist_invariants
-from weft.transform.known_numbers import replace_known_numbers
-from weft.transform.narrow_phis import narrow_phis
-from weft.transform.single_lane import run_single_lane
+from weft.transform.aggregates.replacement import take_module_apart
+from weft.transform.groups.group_atomics import make_group_atomics_plain
+from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.loops.hoist_invariants import hoist_invariants
+from weft.transform.numbers.known_numbers import replace_known_numbers
+from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.stack_addresses import sink_stack_addresses
 
 
@@ -86,8 +86,11 @@ CANONICAL: Pass[ScalarUnit] = Pass(
     requires=(PLAIN,),
     provides=(PLAIN,),
 )
-COMPONENTS: Pass[ScalarUnit] = Pass(
-    "components", "no short vectors, structs or arrays as values", _take_apart, requires=(PLAIN,)
+AGGREGATES: Pass[ScalarUnit] = Pass(
+    "aggregates",
+    "scalars replace short vectors, structs and arrays",
+    _take_apart,
+    requires=(PLAIN,),
 )
 KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
     "known numbers",

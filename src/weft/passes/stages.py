@@ -14,7 +14,7 @@ from weft.ir import Module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.passes.declared import Pass
-from weft.transform.merge_groups import GroupMerge
+from weft.transform.groups.merge_groups import GroupMerge
 
 
 class Form(Enum):
@@ -23,7 +23,7 @@ class Form(Enum):
     GRID = "grid"
     """For each thread of a launch; ids, sizes and shared memory are intrinsics."""
     THREADS = "threads"
-    """For each thread; ids, sizes and shared memory are parameters (`weft.transform.work_items`)."""
+    """For each thread; ids, sizes and shared memory are parameters (`weft.transform.groups.work_items`)."""
     LANES = "lanes"
     """Once for each lane group, as SIMD code; parameters as before, ``tid.x`` that of lane 0."""
     ENTRY = "entry"
@@ -99,7 +99,7 @@ class Stage:
         Threads of a lane group, consecutive along x; 0 where lanes do not matter yet.
     linear
         Whether they are threads of consecutive linear numbers instead, of which `partial` takes that of the first as
-        ``tid.x`` (`weft.transform.linear_ids`).
+        ``tid.x`` (`weft.transform.groups.linear_ids`).
     rows
         How lane groups are cut out of rows, where they are; `partial` then has two parameters more, the first lane
         that runs and how many do.

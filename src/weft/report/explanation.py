@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from weft.analysis import explain
 from weft.analysis.divergence import Divergence
-from weft.analysis.explain_words import Words
+from weft.analysis.explanation import explain
+from weft.analysis.explanation.words import Words
 from weft.ir import BasicBlock, Instruction, Value
 from weft.report.source_map import SourceMap
 

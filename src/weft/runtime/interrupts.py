@@ -3,7 +3,7 @@
 Python handles a signal in two steps: C code notes it, and the main thread calls the handler when it next runs
 Python code. Machine code is none, so it asks: it *polls* a word in memory, ``weft_interrupt``, between runs of
 groups (`weft.runtime.pool_ir`) and in loops whose number of iterations is not small and known
-(`weft.transform.polls`). Only when the word is not zero does it call ``weft_poll``.
+(`weft.transform.loops.polls`). Only when the word is not zero does it call ``weft_poll``.
 
 **Who sets the word.** While the main thread runs machine code, a handler of ours precedes Python's for SIGINT: it
 sets bit 0 of the word and calls Python's, in that order. If SIGINT ends the process, or is ignored, it keeps

@@ -1,7 +1,7 @@
 """Addresses in stack objects are computed where they are used.
 
 They cost nothing, and LLVM moves them out of loops, where they keep an object that is made anew in each iteration from
-being recognized as such (`weft.analysis.parallel_loops.private_objects`).
+being recognized as such (`weft.analysis.loops.parallel_loops.private_objects`).
 
 Precondition: P-LLVM without predicates, shadows and guards. Postcondition: a place in a stack object is computed in the
 block that uses it, for a φ at the end of the edge. Preserves the program under FR.

@@ -1,11 +1,11 @@
-"""Where divergent control makes stack objects varying (Moll, §6.6.1; `weft.analysis.stack_objects` has the rules)."""
+"""Where divergent control makes stack objects varying (Moll, §6.6.1; `stack_objects` has the rules)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from weft.analysis.masks import implies, only_loses_threads
-from weft.analysis.stack_objects import Site
+from weft.analysis.memory.stack_objects import Site
 from weft.ir import Instruction
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from weft.analysis.divergence.memory import visit_block_write
 from weft.analysis.divergence.operands import ELEMENTWISE
 from weft.analysis.divergence.queries import like, query_shape, same_for_group
 from weft.analysis.divergence.threads import Scope
+from weft.analysis.memory.stack_objects import is_block_write
 from weft.analysis.shapes import BOTTOM, Fact, Shape
-from weft.analysis.stack_objects import is_block_write
 from weft.analysis.uniform_functions import depends_on_operands_alone
 from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, kind_of

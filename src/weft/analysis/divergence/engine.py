@@ -16,9 +16,9 @@ from weft.analysis.divergence.control import ControlState
 from weft.analysis.divergence.loop_uses import uses_behind_loops
 from weft.analysis.divergence.operands import Operands, Plan, varying_dims
 from weft.analysis.divergence.threads import ThreadSet
-from weft.analysis.ranges import Ranges
+from weft.analysis.integers.ranges import Ranges
+from weft.analysis.memory.stack_objects import NO_SITES, Site, StackObjects
 from weft.analysis.shapes import BOTTOM, Fact, Shape
-from weft.analysis.stack_objects import NO_SITES, Site, StackObjects
 from weft.ir import BasicBlock, Constant, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.layout import DataLayout
@@ -37,7 +37,7 @@ class Engine:
     ----------
     shapes
         The shapes so far; values that are not in it are ⊥. Of a pointer to a stack object it is the shape of
-        the place it leads to (`weft.analysis.stack_objects`).
+        the place it leads to (`weft.analysis.memory.stack_objects`).
     control
         Divergent branches and their effects.
     objects, varying_objects

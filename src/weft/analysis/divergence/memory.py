@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from weft.analysis.alias import locate
 from weft.analysis.divergence.alloca_joins import is_masked_away
 from weft.analysis.divergence.queries import like, query_shape
 from weft.analysis.divergence.threads import Scope
+from weft.analysis.memory.alias import locate
+from weft.analysis.memory.stack_objects import Site
 from weft.analysis.shapes import Shape
-from weft.analysis.stack_objects import Site
 from weft.ir import ConstNull, GlobalVariable, Instruction, Value
 from weft.ir.layout import DataLayout
 from weft.ir.work_item_names import meaning_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weft.analysis.addresses import decompose
+from weft.analysis.memory.addresses import decompose
 from weft.analysis.shapes import Domain, Fact, Shape
 from weft.analysis.shapes.lattice import weaken
 from weft.ir import ConstExpr, ConstInt, ConstNull, GlobalVariable, Instruction, Value

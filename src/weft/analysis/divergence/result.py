@@ -8,10 +8,10 @@ from enum import StrEnum
 from weft.analysis.divergence.engine import Engine
 from weft.analysis.divergence.operands import varying_dims
 from weft.analysis.divergence.threads import ThreadSet
+from weft.analysis.memory.stack_objects import Site
 from weft.analysis.shapes import BOTTOM, Shape
 from weft.analysis.shapes.lattice import linear_stride
 from weft.analysis.shapes.runs import Runs, find_runs
-from weft.analysis.stack_objects import Site
 from weft.graph.control_dependence import control_dependence
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Constant, Function, Instruction, Value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.analysis.intervals import full
+from weft.analysis.integers.intervals import full
 from weft.analysis.shapes.application import Application
 from weft.analysis.shapes.arithmetic import combine, scale
 from weft.analysis.shapes.casts import extend, truncate

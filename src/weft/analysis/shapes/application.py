@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from weft.analysis.intervals import Interval, constant, unsigned
+from weft.analysis.integers.intervals import Interval, constant, unsigned
 from weft.analysis.shapes.lattice import Extents, make, span
 from weft.analysis.shapes.shape import ACTIVE, BASE, Shape, Stride
 

@@ -9,12 +9,12 @@ value of alignment a keeps alignment a, not 4a. What counts is the least possibl
 
 from __future__ import annotations
 
-from weft.analysis.integers import to_signed, to_unsigned, trailing_zeros
-from weft.analysis.intervals import unsigned
+from weft.analysis.integers.bounds import to_signed, to_unsigned, trailing_zeros
+from weft.analysis.integers.intervals import unsigned
+from weft.analysis.integers.wrapping import no_wrap
 from weft.analysis.shapes.application import Application
 from weft.analysis.shapes.lattice import Extents, kept_bits, make
 from weft.analysis.shapes.shape import ACTIVE, SYMBOLIC, WRAPS, Shape, Stride
-from weft.analysis.wrapping import no_wrap
 
 
 def add(a: Application) -> Shape:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
-from weft.analysis.intervals import Interval
+from weft.analysis.integers.intervals import Interval
 from weft.analysis.shapes.application import Fact
 from weft.analysis.shapes.domain import ShapeDomain
 from weft.analysis.shapes.lattice import join

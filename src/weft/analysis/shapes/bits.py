@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import NamedTuple
 
-from weft.analysis.integers import trailing_zeros
-from weft.analysis.intervals import Interval
+from weft.analysis.integers.bounds import trailing_zeros
+from weft.analysis.integers.intervals import Interval
 from weft.analysis.shapes.lattice import Extents, span, weaken
 from weft.analysis.shapes.shape import SYMBOLIC, Shape, Stride
 

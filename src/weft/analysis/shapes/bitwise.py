@@ -7,7 +7,7 @@ in which the first summand is x.
 
 from __future__ import annotations
 
-from weft.analysis.integers import trailing_zeros
+from weft.analysis.integers.bounds import trailing_zeros
 from weft.analysis.shapes.application import Application
 from weft.analysis.shapes.arithmetic import combine
 from weft.analysis.shapes.bits import known_zeros_and_ones, ones, split

@@ -6,8 +6,8 @@ operand is exact in its reading; `zext nneg` may use either.
 
 from __future__ import annotations
 
-from weft.analysis.integers import to_signed
-from weft.analysis.intervals import full, unsigned
+from weft.analysis.integers.bounds import to_signed
+from weft.analysis.integers.intervals import full, unsigned
 from weft.analysis.shapes.application import Application
 from weft.analysis.shapes.lattice import Extents, make, span, weaken
 from weft.analysis.shapes.shape import ACTIVE, BASE, WRAPS, Shape

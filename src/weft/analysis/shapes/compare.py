@@ -16,8 +16,8 @@ from __future__ import annotations
 from itertools import combinations
 from math import gcd
 
-from weft.analysis.integers import to_signed, trailing_zeros
-from weft.analysis.intervals import compare as compare_ranges
+from weft.analysis.integers.bounds import to_signed, trailing_zeros
+from weft.analysis.integers.intervals import compare as compare_ranges
 from weft.analysis.shapes.application import Application
 from weft.analysis.shapes.arithmetic import combine
 from weft.analysis.shapes.bits import ones

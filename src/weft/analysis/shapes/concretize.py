@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.analysis.integers import to_signed, to_unsigned, trailing_zeros
-from weft.analysis.intervals import full
+from weft.analysis.integers.bounds import to_signed, to_unsigned, trailing_zeros
+from weft.analysis.integers.intervals import full
 from weft.analysis.shapes.shape import ACTIVE, BASE, SYMBOLIC, Shape
 
 Coordinates = tuple[int, ...]

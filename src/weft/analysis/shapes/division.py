@@ -8,7 +8,7 @@ multiples of d; for powers of two `bits.split` decides that, and needs no exactn
 
 from __future__ import annotations
 
-from weft.analysis.integers import to_signed, trailing_zeros
+from weft.analysis.integers.bounds import to_signed, trailing_zeros
 from weft.analysis.shapes.application import Application
 from weft.analysis.shapes.bits import known_zeros_and_ones, ones, split
 from weft.analysis.shapes.bitwise import keep_low

@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
-from weft.analysis.integers import trailing_zeros
-from weft.analysis.intervals import Interval
+from weft.analysis.integers.bounds import trailing_zeros
+from weft.analysis.integers.intervals import Interval
 from weft.analysis.shapes.application import Fact, tighten
 from weft.analysis.shapes.concretize import contains
 from weft.analysis.shapes.lattice import Extents, join, make, meet

@@ -19,7 +19,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TypeAlias
 
-from weft.analysis.integers import to_signed, trailing_zeros
+from weft.analysis.integers.bounds import to_signed, trailing_zeros
 from weft.analysis.shapes.shape import BASE, BOTTOM, SYMBOLIC, WRAPS, Shape, Stride
 
 Extents: TypeAlias = tuple[int | None, ...]

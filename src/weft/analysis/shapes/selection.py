@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from weft.analysis.integers import trailing_zeros
+from weft.analysis.integers.bounds import trailing_zeros
 from weft.analysis.shapes.application import Application
 from weft.analysis.shapes.compare import icmp
 from weft.analysis.shapes.lattice import Extents, join, weaken

@@ -28,7 +28,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, NamedTuple, TypeAlias
 
-from weft.analysis.integers import to_signed, trailing_zeros
+from weft.analysis.integers.bounds import to_signed, trailing_zeros
 
 
 class Symbolic(Enum):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from weft.analysis.intervals import Interval
+from weft.analysis.integers.intervals import Interval
 from weft.analysis.shapes.address import getelementptr
 from weft.analysis.shapes.application import Application, Fact, tighten
 from weft.analysis.shapes.arithmetic import add, mul, shl, sub

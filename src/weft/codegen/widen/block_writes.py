@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.analysis.stack_objects import is_block_write
+from weft.analysis.memory.stack_objects import is_block_write
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.once import build_once
 from weft.ir import Instruction

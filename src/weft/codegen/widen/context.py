@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from weft.analysis.linear_locations import LinearAliasAnalysis
+from weft.analysis.memory.linear_locations import LinearAliasAnalysis
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.stack_objects import PlacedDivergence
 from weft.ir import (

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from weft.analysis.address_taken import address_taken
+from weft.analysis.memory.address_taken import address_taken
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.lane_loop import for_each_active_lane
 from weft.codegen.widen.simd_calls import SimdFunction, signature_of_call, simd_arguments

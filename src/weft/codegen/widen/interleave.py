@@ -10,7 +10,7 @@ written.
 
 from __future__ import annotations
 
-from weft.analysis.integers import trailing_zeros
+from weft.analysis.integers.bounds import trailing_zeros
 from weft.codegen.widen.access_groups import AccessGroup, Member
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.masked import masked_load, masked_store

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd
 
-from weft.analysis.alias import Location
+from weft.analysis.memory.alias import Location
 from weft.codegen.widen.context import Widening, broadcast
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.function import GlobalVariable

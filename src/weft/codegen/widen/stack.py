@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weft.analysis.addresses import LinearAddress, decompose
+from weft.analysis.memory.addresses import LinearAddress, decompose
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.stack_objects import CACHE_LINE, object_bytes
 from weft.diag.errors import UnsupportedError

@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.analysis.addresses import decompose
 from weft.analysis.divergence import Divergence
+from weft.analysis.memory.addresses import decompose
+from weft.analysis.memory.stack_objects import Site, StackObjects, forwards_pointer
 from weft.analysis.shapes import Shape
-from weft.analysis.stack_objects import Site, StackObjects, forwards_pointer
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.constants import ConstNull, Poison, Undef

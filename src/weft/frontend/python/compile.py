@@ -10,7 +10,7 @@ from weft.diag.errors import SignatureError, UnsupportedError
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
 from weft.frontend.python.components import Component, parameter_components
-from weft.frontend.python.lowering.instances import instance_key, lower_function, make_instance
+from weft.frontend.python.lowering.calls.instances import instance_key, lower_function, make_instance
 from weft.frontend.python.lowering.unit import Options, Unit
 from weft.frontend.python.scope import scope_of
 from weft.frontend.python.source import get_source

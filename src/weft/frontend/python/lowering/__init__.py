@@ -4,31 +4,18 @@ Importing the package imports the modules that enter their functions into the ta
 syntax) and `registry` (by object called).
 """
 
-from weft.frontend.python.lowering import (
-    allocation,
-    atomics,
-    attributes,
-    barriers,
+from weft.frontend.python.lowering import attributes, choices, expressions, loops, statements
+from weft.frontend.python.lowering.arrays import allocation, elements, numpy_calls
+from weft.frontend.python.lowering.calls import builtin_calls, calls, printing, raising
+from weft.frontend.python.lowering.numbers import (
     bits,
-    builtin_calls,
-    calls,
-    choices,
     complex_calls,
-    cuda_ids,
-    cuda_memory,
-    elements,
-    expressions,
     extremes,
     float_parts,
-    loops,
     mathematics,
-    numpy_calls,
-    printing,
-    raising,
     rounding,
-    statements,
-    warp,
 )
+from weft.frontend.python.lowering.threads import atomics, barriers, cuda_ids, cuda_memory, warp
 
 __all__ = [
     "allocation",

@@ -11,14 +11,14 @@ import numpy as np
 
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.cuda_names import CudaName, cuda_name_of
-from weft.frontend.python.lowering.array_parts import extents_of, multiply, strides_of
-from weft.frontend.python.lowering.casts import constant
-from weft.frontend.python.lowering.complexes import pair
+from weft.frontend.python.lowering.arrays.array_parts import extents_of, multiply, strides_of
+from weft.frontend.python.lowering.arrays.records import record_field
+from weft.frontend.python.lowering.arrays.views import transpose
+from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.globals_ import named, value_of
-from weft.frontend.python.lowering.records import record_field
-from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of, literal, static
-from weft.frontend.python.lowering.views import transpose
+from weft.frontend.python.lowering.numbers.casts import constant
+from weft.frontend.python.lowering.numbers.complexes import pair
 from weft.frontend.python.types import Array, KernelType, Record, Scalar, Static, Tuple, boolean, pyint
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.builder import const_int

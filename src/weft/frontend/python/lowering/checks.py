@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.diag.source import SourceSpan
-from weft.frontend.python.lowering.heap import error_code
+from weft.frontend.python.lowering.arrays.heap import error_code
 from weft.ir.builder import const_int
 from weft.ir.types import I1, I32, VOID, FunctionType
 from weft.ir.values import Value

@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
 from weft.frontend.python.components import components
-from weft.frontend.python.lowering.arithmetic import invert, negate
-from weft.frontend.python.lowering.casts import convert
-from weft.frontend.python.lowering.comparisons import both, compare, condition, either, negation, truth
-from weft.frontend.python.lowering.conditions import is_cheap, jump
+from weft.frontend.python.lowering.calls.typed import Typed, literal
 from weft.frontend.python.lowering.context import NotYetTyped, expression
 from weft.frontend.python.lowering.facts import facts_for
 from weft.frontend.python.lowering.joins import Info, info_of, join_infos
-from weft.frontend.python.lowering.typed import Typed, literal
+from weft.frontend.python.lowering.numbers.arithmetic import invert, negate
+from weft.frontend.python.lowering.numbers.casts import convert
+from weft.frontend.python.lowering.numbers.comparisons import (
+    both,
+    compare,
+    condition,
+    either,
+    negation,
+    truth,
+)
+from weft.frontend.python.lowering.numbers.conditions import is_cheap, jump
 from weft.frontend.python.types import Scalar, boolean
 from weft.ir.block import BasicBlock
 from weft.ir.types import I1

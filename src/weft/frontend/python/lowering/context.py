@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.diag.errors import UnsupportedError, WeftError
+from weft.frontend.python.lowering.arrays.heap import Frame
 from weft.frontend.python.lowering.facts import facts_for
-from weft.frontend.python.lowering.heap import Frame
 from weft.frontend.python.scope import scope_of
 from weft.ir.block import BasicBlock
 from weft.ir.builder import Builder
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from weft.diag.source import SourceSpan
-    from weft.frontend.python.lowering.instances import Instance
-    from weft.frontend.python.lowering.typed import Typed
+    from weft.frontend.python.lowering.calls.instances import Instance
+    from weft.frontend.python.lowering.calls.typed import Typed
     from weft.frontend.python.lowering.unit import Unit
     from weft.frontend.python.lowering.variables import VariableTable
     from weft.frontend.python.source import FunctionSource

@@ -7,12 +7,12 @@ import builtins
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError, UnsupportedError
-from weft.frontend.python.lowering.arithmetic import SYMBOLS, binary
-from weft.frontend.python.lowering.arrays import load_item
+from weft.frontend.python.lowering.arrays.arrays import load_item
+from weft.frontend.python.lowering.arrays.records import record_field
+from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.globals_ import MISSING, captured, value_of
-from weft.frontend.python.lowering.records import record_field
-from weft.frontend.python.lowering.typed import NONE, TupleValue, Typed, items_of, literal, static
+from weft.frontend.python.lowering.numbers.arithmetic import SYMBOLS, binary
 from weft.frontend.python.types import Array, Record, Tuple
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from weft.diag.errors import ArgumentError, TypingError, UnsupportedError
 from weft.frontend.python.components import ir_scalar
 from weft.frontend.python.cuda_names import cuda_name_of
-from weft.frontend.python.lowering.registry import ATTRIBUTES
-from weft.frontend.python.lowering.typed import NONE, TupleValue, Typed, literal, static
+from weft.frontend.python.lowering.calls.registry import ATTRIBUTES
+from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, literal, static
 from weft.frontend.python.typeof import from_dtype
 from weft.frontend.python.types import Scalar, array_type
 from weft.frontend.python.typing_rules import real_type

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.diag.errors import TypingError
-from weft.frontend.python.lowering.typed import Typed
+from weft.frontend.python.lowering.calls.typed import Typed
 from weft.frontend.python.types import Array, KernelType, Record, Scalar, Static, Tuple, tuple_type
 from weft.frontend.python.typing_rules import Literals, join
 

@@ -7,19 +7,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
-from weft.frontend.python.lowering.array_parts import array_type_of, extents_of
-from weft.frontend.python.lowering.arrays import element_address, element_align
-from weft.frontend.python.lowering.casts import to_int64
-from weft.frontend.python.lowering.conditions import jump
+from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
+from weft.frontend.python.lowering.arrays.arrays import element_address, element_align
+from weft.frontend.python.lowering.arrays.heap import LoopFrame, holding
+from weft.frontend.python.lowering.arrays.memory import load_element
+from weft.frontend.python.lowering.arrays.views import view
+from weft.frontend.python.lowering.arrays.whole_arrays import range_length
+from weft.frontend.python.lowering.calls.registry import Arguments, call
+from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.context import statement
 from weft.frontend.python.lowering.facts import facts_for
-from weft.frontend.python.lowering.heap import LoopFrame, holding
-from weft.frontend.python.lowering.memory import load_element
-from weft.frontend.python.lowering.registry import Arguments, call
+from weft.frontend.python.lowering.numbers.casts import to_int64
+from weft.frontend.python.lowering.numbers.conditions import jump
 from weft.frontend.python.lowering.statements import assign
-from weft.frontend.python.lowering.typed import TupleValue, Typed, items_of, literal, static
-from weft.frontend.python.lowering.views import view
-from weft.frontend.python.lowering.whole_arrays import range_length
 from weft.frontend.python.prange import prange
 from weft.frontend.python.scope import reads_of
 from weft.frontend.python.types import Array, Tuple, pyint
@@ -207,7 +207,7 @@ def _indexed(low: Lowering, iterable: Typed, node: ast.For) -> tuple[Typed, Call
         start = source.start
         if start is None:
             return length, lambda i: TupleValue(tuple(item(i) for _, item in parts))
-        from weft.frontend.python.lowering.arithmetic import binary
+        from weft.frontend.python.lowering.numbers.arithmetic import binary
 
         return length, lambda i: TupleValue((binary(low, "+", i, start), parts[0][1](i)))
     raise TypingError(

@@ -6,16 +6,16 @@ import ast
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError, UnsupportedError
-from weft.frontend.python.lowering.arithmetic import SYMBOLS, binary
-from weft.frontend.python.lowering.arrays import element_align, store_item, target_address
+from weft.frontend.python.lowering.arrays.arrays import element_align, store_item, target_address
+from weft.frontend.python.lowering.arrays.memory import load_element, store_element
+from weft.frontend.python.lowering.arrays.records import record_field, store_field
+from weft.frontend.python.lowering.calls.typed import NONE, Typed, items_of
 from weft.frontend.python.lowering.checks import ASSERTION, check, note
-from weft.frontend.python.lowering.comparisons import condition, negation, truth
-from weft.frontend.python.lowering.conditions import jump
 from weft.frontend.python.lowering.context import statement
 from weft.frontend.python.lowering.facts import facts_for
-from weft.frontend.python.lowering.memory import load_element, store_element
-from weft.frontend.python.lowering.records import record_field, store_field
-from weft.frontend.python.lowering.typed import NONE, Typed, items_of
+from weft.frontend.python.lowering.numbers.arithmetic import SYMBOLS, binary
+from weft.frontend.python.lowering.numbers.comparisons import condition, negation, truth
+from weft.frontend.python.lowering.numbers.conditions import jump
 from weft.frontend.python.lowering.variables import RESULT
 from weft.frontend.python.types import Array, NoneType, Record, Tuple
 
@@ -109,7 +109,7 @@ def _field_name(low: Lowering, target: ast.Subscript) -> str:
 
 def _require_writable(low: Lowering, owner: ast.expr) -> None:
     """Refuse to write to a field of an element of a read-only array (as far as that is written in one place)."""
-    from weft.frontend.python.lowering.arrays import require_writable
+    from weft.frontend.python.lowering.arrays.arrays import require_writable
 
     node = owner
     while isinstance(node, (ast.Subscript, ast.Attribute)):

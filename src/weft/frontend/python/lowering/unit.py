@@ -10,8 +10,8 @@ import numpy as np
 
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
+from weft.frontend.python.lowering.calls.library_names import LIBRARY_NAMES
 from weft.frontend.python.lowering.debug_info import DebugInfo
-from weft.frontend.python.lowering.library_names import LIBRARY_NAMES
 from weft.frontend.python.source import FunctionSource
 from weft.ir.constants import ConstBytes
 from weft.ir.function import Function, GlobalVariable, Module
@@ -19,7 +19,7 @@ from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, declare
 from weft.ir.types import I8, ArrayType, FunctionType, Type
 
 if TYPE_CHECKING:
-    from weft.frontend.python.lowering.instances import Instance
+    from weft.frontend.python.lowering.calls.instances import Instance
 
 INTRINSIC_ATTRIBUTES = ("nounwind", "speculatable", "willreturn", "memory(none)")
 LIBRARY_ATTRIBUTES = ("nounwind", "willreturn", "memory(none)")

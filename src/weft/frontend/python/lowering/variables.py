@@ -8,12 +8,12 @@ from weft.diag.errors import TypingError
 from weft.diag.remarks import RemarkKind
 from weft.diag.source import SourceSpan
 from weft.frontend.python.components import components
-from weft.frontend.python.lowering.casts import convert
+from weft.frontend.python.lowering.arrays.heap import is_pointer
+from weft.frontend.python.lowering.calls.typed import TupleValue, Typed
 from weft.frontend.python.lowering.checks import UNASSIGNED, check
 from weft.frontend.python.lowering.context import NotYetTyped
-from weft.frontend.python.lowering.heap import is_pointer
 from weft.frontend.python.lowering.joins import Info, info_of, join_infos
-from weft.frontend.python.lowering.typed import TupleValue, Typed
+from weft.frontend.python.lowering.numbers.casts import convert
 from weft.frontend.python.types import NoneType, Static
 from weft.ir.constants import FALSE, TRUE
 from weft.ir.types import I1

@@ -1,0 +1,1 @@
+"""Why a value varies, in words."""

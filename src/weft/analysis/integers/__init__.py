@@ -1,0 +1,1 @@
+"""What integers can be: intervals, ranges, wrapping."""

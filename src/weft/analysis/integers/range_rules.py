@@ -1,0 +1,179 @@
+"""What gives the range of an instruction from those of its operands, put together once.
+
+A fixed point evaluates an instruction several times. Opcode, widths, constants and the conditions that refine its
+operands stay the same meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+from weft.analysis.conditions import Condition, Conditions
+from weft.analysis.integers.declared_ranges import declared
+from weft.analysis.integers.interval_transfer import rule_of, select
+from weft.analysis.integers.intervals import Interval, full, join, meet, refine
+from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Poison, Value
+from weft.ir.opcodes import OPCODES
+from weft.ir.types import IntType
+
+Known: TypeAlias = Mapping[Value, Interval]
+"""The range of each value where it is defined, as far as it is known."""
+
+Plain: TypeAlias = Interval | Instruction | Argument | None
+"""An operand's range where that is fixed, else the value to ask for."""
+
+_FORMS = {"binary", "cast", "compare", "select"}
+_CALLS = re.compile(r"llvm\.(umin|umax|smin|smax|abs)\.")
+
+
+class Refined(NamedTuple):
+    """An operand in threads for which conditions hold: predicates, each with what the operand is compared to."""
+
+    operand: Plain
+    tests: tuple[tuple[str, Plain], ...]
+    bits: int
+
+
+Operand: TypeAlias = Plain | Refined
+
+
+class Rule(NamedTuple):
+    """A function of the operands' ranges; a `strict` one has no value while an operand has none."""
+
+    function: Callable[..., Interval | None]
+    operands: tuple[Operand, ...]
+    strict: bool = True
+
+
+def evaluate(rule: Rule | Interval, known: Known) -> Interval | None:
+    """The range that a rule gives by now; None: no value yet."""
+    if isinstance(rule, Interval):
+        return rule
+    function, operands, strict = rule
+    ranges: list[Interval | None] = []
+    for operand in operands:
+        range = read(operand, known)
+        if range is None and strict:
+            return None
+        ranges.append(range)
+    return function(*ranges)
+
+
+def read(operand: Operand, known: Known) -> Interval | None:
+    """The range of an operand by now."""
+    if isinstance(operand, (Instruction, Argument)):
+        return known.get(operand)
+    if not isinstance(operand, Refined):
+        return operand
+    range = read(operand.operand, known)
+    if range is None:
+        return None
+    for predicate, bound in operand.tests:
+        other = read(bound, known)
+        if other is not None:
+            # Where the condition cannot hold no thread runs: anything may be said of it.
+            range = refine(predicate, range, other, operand.bits) or range
+    return range
+
+
+class RangeRules:
+    """Makes the rules of a function's instructions, given what holds for values in blocks and on edges."""
+
+    __slots__ = ("_conditions",)
+
+    def __init__(self, conditions: Conditions) -> None:
+        self._conditions = conditions
+
+    def rule(self, instruction: Instruction) -> Rule | Interval:
+        """What gives the range of an integer instruction."""
+        type, block = instruction.type, instruction.block
+        assert isinstance(type, IntType) and block is not None
+        if instruction.op == "phi":
+            arriving = tuple(
+                self._arriving(value, source, block)
+                for value, source in instruction.incoming()
+                if not isinstance(value, Poison)
+            )
+            return Rule(_hull, arriving, strict=False)
+        known = declared(instruction, type.bits)
+        if known is not None:
+            return known
+        op, operands = instruction.op, instruction.operands
+        if op == "call":
+            match = _CALLS.match(instruction.callee_name or "")
+            if match is None:
+                return full(type.bits)
+            op, operands = match[1], operands[: 1 if match[1] == "abs" else 2]
+        elif OPCODES[op].form not in _FORMS:
+            return full(type.bits)
+        source_type = operands[0].type
+        if not isinstance(operands[-1].type, IntType) or not isinstance(source_type, IntType):
+            return full(type.bits)
+        seen = tuple(self.seen(value, block) for value in operands)
+        if op == "select":
+            return Rule(select, seen, strict=False)
+        predicate = instruction.attrs.get("predicate")
+        function = rule_of(op, instruction.flags, type.bits, source_type.bits, predicate)
+        if op == "sub" and (part := _part_of_multiple(*operands)) is not None:
+            whole, factor = part
+            return Rule(partial(_without_part, function, factor, type.bits), (*seen, self.seen(whole, block)))
+        return Rule(function, seen)
+
+    def seen(self, value: Value, block: BasicBlock) -> Operand:
+        """A value as the threads that run `block` see it."""
+        return _refined(value, self._conditions.holding(value, block))
+
+    def _arriving(self, value: Value, source: BasicBlock, target: BasicBlock) -> Operand:
+        """A φ's operand as the threads that come over an edge bring it."""
+        conditions = self._conditions.on_edge(value, source, target)
+        return _refined(value, [*self._conditions.holding(value, source), *conditions])
+
+
+def _part_of_multiple(value: Value, part: Value) -> tuple[Value, int] | None:
+    """A number x and a factor, if a difference is ``x * factor - (x & ...)``: what butterflies index by."""
+    if not isinstance(part, Instruction) or part.op != "and":
+        return None
+    for whole in part.operands:
+        if value is whole:
+            return whole, 1
+        if isinstance(value, Instruction) and value.op in ("shl", "mul") and value.operands[0] is whole:
+            count = value.operands[1]
+            if isinstance(count, ConstInt) and count.signed > 0:
+                return whole, 1 << count.value if value.op == "shl" else count.value
+    return None
+
+
+def _without_part(
+    difference: Callable[..., Interval | None], factor: int, bits: int, a: Interval, b: Interval, x: Interval
+) -> Interval | None:
+    """Some bits of a natural number x are no more than x."""
+    found = difference(a, b)
+    if x.lo < 0 or x.hi * factor >= 1 << (bits - 1):
+        return found
+    return meet(found, Interval(x.lo * (factor - 1), x.hi * factor))
+
+
+def _plain(value: Value) -> Plain:
+    if isinstance(value, (Instruction, Argument)):
+        return value
+    if isinstance(value, ConstInt):
+        return Interval(value.signed, value.signed)
+    return full(value.type.bits) if isinstance(value.type, IntType) else None
+
+
+def _refined(value: Value, conditions: Iterable[Condition]) -> Operand:
+    tests = tuple((condition.predicate, _plain(condition.other)) for condition in conditions)
+    if not tests:
+        return _plain(value)
+    assert isinstance(value.type, IntType)
+    return Refined(_plain(value), tests, value.type.bits)
+
+
+def _hull(*ranges: Interval | None) -> Interval | None:
+    result: Interval | None = None
+    for range in ranges:
+        result = join(result, range)
+    return result

@@ -1,0 +1,177 @@
+"""Integer ranges over a function's control flow.
+
+A range is an `Interval`, and it holds for every thread and every execution of the instruction in which the value is
+not poison: it says nothing of how threads are related. It is found by a sparse fixed point over SSA values with
+widening at φs, then narrowed; conditions that dominate a use refine it there (``i < n`` says ``i <= INT_MAX - 1`` even
+if nothing is known of n, which is what keeps ``i + 1`` from wrapping).
+
+Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can use ``i < n`` as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+
+from weft.analysis.conditions import Condition, Conditions
+from weft.analysis.integers.declared_ranges import attributed
+from weft.analysis.integers.intervals import Interval, full, join, meet, widen
+from weft.analysis.integers.range_rules import RangeRules, Rule, evaluate, read
+from weft.graph.block_index import BlockIndex
+from weft.graph.dominators import dominator_tree
+from weft.ir import BasicBlock, ConstInt, Function, Instruction, Value
+from weft.ir.cfg_view import CFGView
+from weft.ir.types import IntType
+
+WIDEN_AFTER = 2
+"""Changes of a φ after which it is widened."""
+
+NARROWING_PASSES = 2
+
+
+class Ranges:
+    """Ranges of the integers of one function."""
+
+    __slots__ = ("_base", "_changes", "_conditions", "_dependents", "_order", "_position", "_rules")
+
+    def __init__(self, function: Function, view: CFGView, index: BlockIndex) -> None:
+        self._conditions = Conditions(view, dominator_tree(view.cfg))
+        self._base: dict[Value, Interval] = {}
+        self._rules = RangeRules(self._conditions)
+        self._changes: dict[Instruction, int] = {}
+        for argument in function.args:
+            if isinstance(argument.type, IntType):
+                self._base[argument] = attributed(argument.attributes, argument.type.bits) or full(
+                    argument.type.bits
+                )
+        self._order = [
+            i for b in index.order for i in view.blocks[b].instructions if isinstance(i.type, IntType)
+        ]
+        self._position: dict[Value, int] = {instruction: k for k, instruction in enumerate(self._order)}
+        self._dependents = self._find_dependents()
+        rules = [self._rules.rule(instruction) for instruction in self._order]
+        self._solve(rules)
+        self._narrow(rules)
+
+    def of(self, value: Value) -> Interval | None:
+        """The range of a value where it is defined; None when nothing is known of it."""
+        if isinstance(value, ConstInt):
+            return Interval(value.signed, value.signed)
+        found = self._base.get(value)
+        return None if found is None or _is_full(found, value) else found
+
+    def at(self, value: Value, block: BasicBlock | None) -> Interval | None:
+        """The range of a value for the threads that run `block`; None when nothing is known of it."""
+        if isinstance(value, ConstInt):
+            return Interval(value.signed, value.signed)
+        found = self._base.get(value)
+        if found is None:
+            return None
+        if block is not None and self._conditions.holding(value, block):
+            found = read(self._rules.seen(value, block), self._base)
+        return None if found is None or _is_full(found, value) else found
+
+    def bounds_of(self, value: Value, block: BasicBlock) -> list[Condition]:
+        """The conditions that hold for `value` in `block`, with what it is compared to."""
+        return self._conditions.holding(value, block)
+
+    def _solve(self, rules: list[Rule | Interval]) -> None:
+        """Raise the ranges, which start with no value, until nothing changes.
+
+        Each instruction is visited in its turn, and again as soon as one before it, or itself, sees a change.
+        """
+        order, base = self._order, self._base
+        queued = bytearray(len(order))
+        heap: list[int] = []
+
+        def settle(at: int, turn: int, known: Interval | None = None) -> None:
+            new = evaluate(rules[at], base) if known is None else known
+            while True:
+                if self._rise(order[at], new):
+                    for other in self._users(order[at]):
+                        if other <= turn and not queued[other]:
+                            queued[other] = 1
+                            heappush(heap, other)
+                if not heap:
+                    return
+                at = heappop(heap)
+                queued[at] = 0
+                new = evaluate(rules[at], base)
+
+        for turn in range(len(order)):
+            settle(turn, turn)
+        for at, phi in enumerate(order):
+            if phi.op == "phi" and phi not in self._base:
+                # Nothing but poison arrives, and freezing it gives any value.
+                assert isinstance(phi.type, IntType)
+                settle(at, len(order), full(phi.type.bits))
+
+    def _users(self, instruction: Instruction) -> list[int]:
+        """The positions of the instructions whose ranges follow from that of another."""
+        position = self._position
+        found = [position[user] for user in instruction.users if user in position]
+        comparing = self._dependents.get(instruction)
+        if comparing is not None:
+            found += [position[user] for user in comparing]
+        return found
+
+    def _find_dependents(self) -> dict[Value, list[Instruction]]:
+        """Per value the users of others that are compared with it: its range refines theirs."""
+        found: dict[Value, list[Instruction]] = {}
+        for value in dict.fromkeys(value for value, _ in self._conditions.all()):
+            for user in value.instruction_users():
+                if user in self._position:
+                    for condition in self._seen_by(user, value):
+                        if isinstance(condition.other, Instruction):
+                            found.setdefault(condition.other, []).append(user)
+        return found
+
+    def _seen_by(self, user: Instruction, value: Value) -> Iterator[Condition]:
+        """The conditions that refine an operand."""
+        assert user.block is not None
+        if user.op != "phi":
+            yield from self._conditions.holding(value, user.block)
+            return
+        for operand, source in user.incoming():
+            if operand is value:
+                yield from self._conditions.holding(value, source)
+                yield from self._conditions.on_edge(value, source, user.block)
+
+    def _rise(self, instruction: Instruction, new: Interval | None) -> bool:
+        old = self._base.get(instruction)
+        joined = join(old, new)
+        if joined is old or joined is None:
+            return False
+        count = self._changes.get(instruction, 0) + 1
+        self._changes[instruction] = count
+        if instruction.op == "phi" and count > WIDEN_AFTER:
+            assert isinstance(instruction.type, IntType)
+            joined = widen(old, joined, instruction.type.bits)
+            assert joined is not None
+        self._base[instruction] = joined
+        return True
+
+    def _narrow(self, rules: list[Rule | Interval]) -> None:
+        """Once more from above: what widening overshot comes down, and stays an upper bound."""
+        again = {self._position[i] for i, count in self._changes.items() if count > WIDEN_AFTER}
+        for _ in range(NARROWING_PASSES):
+            heap, again = sorted(again), set()
+            queued = set(heap)
+            while heap:
+                at = heappop(heap)
+                instruction = self._order[at]
+                old = self._base.get(instruction)
+                new = meet(old, evaluate(rules[at], self._base))
+                if new is None or new == old:
+                    continue
+                self._base[instruction] = new
+                for other in self._users(instruction):
+                    if other <= at:
+                        again.add(other)
+                    elif other not in queued:
+                        queued.add(other)
+                        heappush(heap, other)
+
+
+def _is_full(interval: Interval, value: Value) -> bool:
+    return isinstance(value.type, IntType) and interval == full(value.type.bits)

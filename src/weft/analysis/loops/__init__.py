@@ -1,0 +1,1 @@
+"""Loops: counters, dependences, promises, reductions."""

@@ -1,0 +1,169 @@
+"""Parallel loops in parallel loops: which of them lanes run along, and whether both are cut into pieces.
+
+Lanes run along the loop whose iterations touch neighbouring elements: of the loops over `prange` inside of each other
+that for which most accesses of the innermost are near from one iteration to the next. If that is an inner loop, its
+iterations fill the lanes, and those of the outermost are for the threads. Both ranges are cut into *tiles*, so that a
+short outer loop occupies all threads, where the nest is rectangular, has no loop in between that runs in order, and
+nothing beside the inner loop but computation without memory: a tile does it again for its part of the inner range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.analysis.loops.counted_loops import CountedLoop
+from weft.analysis.loops.loop_promises import loop_promises
+from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
+from weft.analysis.memory.alias import Location
+from weft.analysis.memory.linear_locations import linear_location
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import BasicBlock, ConstInt, Function, Instruction, Value
+from weft.ir.cfg_view import CFGView
+from weft.ir.effects import is_speculatable
+from weft.ir.heap import heap_call
+from weft.ir.layout import DataLayout
+
+NEAR = 8
+"""Strides up to so many elements are wide accesses and shuffles, not gathers."""
+
+FEW = 8
+"""So many iterations, known when compiling, do not fill lanes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelNest:
+    """A parallel loop with another one inside, along which lanes run.
+
+    Parameters
+    ----------
+    inner
+        That loop.
+    tiled
+        Whether any part of its range may be run for any part of the outer loop's.
+    """
+
+    inner: ParallelLoop
+    tiled: bool
+
+
+def parallel_nest(
+    function: Function, view: CFGView, loop: Loop, outer: ParallelLoop, layout: DataLayout, *, promised: bool
+) -> ParallelNest | None:
+    """The inner loop that lanes should run along; None when that is the outermost.
+
+    Parameters
+    ----------
+    loop, outer
+        The outermost parallel loop.
+    promised
+        Whether the user says that accesses do not meet across iterations.
+    """
+    loops = loop_forest(view.cfg).loops
+    inside = [other for other in loops if other.header != loop.header and loop.contains(other)]
+    chain = [other for other in inside if _is_promised(view, other)]
+    if not chain or any(not a.contains(b) and not b.contains(a) for a in chain for b in chain):
+        return None
+    innermost = min(chain, key=lambda other: len(other.blocks))
+    accesses = [
+        (linear_location(i.pointer, layout), layout.store_size(i.accessed_type))
+        for block in innermost.blocks
+        for i in view.blocks[block].instructions
+        if i.op in ("load", "store")
+    ]
+    best, most = None, _nearness(accesses, outer)
+    free: list[Loop] = []
+    for candidate in sorted(chain, key=lambda other: -len(other.blocks)):
+        inner = parallel_loop(function, view, candidate, layout, promised=promised, reassociate=True)
+        if isinstance(inner, Obstacle):
+            continue
+        # A loop between the two that runs in order may hand on what other tiles compute.
+        between = [x for x in inside if x.contains(candidate) and x.header != candidate.header]
+        ordered = any(all(x.header != known.header for known in free) for x in between)
+        free.append(candidate)
+        if _is_short(inner.loop):
+            continue
+        if any(heap_call(i) for block in inner.loop.blocks for i in block.instructions):
+            continue
+        if _counts_on(outer, inner):
+            continue
+        found = _nearness(accesses, inner)
+        if found >= most:
+            best, most = ParallelNest(inner, not ordered and _is_rectangular(outer, inner)), found
+    return best
+
+
+def _counts_on(outer: ParallelLoop, inner: ParallelLoop) -> bool:
+    """Whether the inner loop counts up a value that the outer one carries."""
+    carried = {reduction.phi for reduction in outer.reductions}
+    inside = set(outer.loop.blocks)
+    return any(_depends(counter.start, carried, inside) for counter in inner.counters)
+
+
+def _is_promised(view: CFGView, loop: Loop) -> bool:
+    blocks = tuple(view.blocks[b] for b in loop.blocks)
+    return loop_promises(view.blocks[loop.latches[0]], blocks).parallel
+
+
+def _nearness(accesses: list[tuple[Location, int]], parallel: ParallelLoop) -> int:
+    """How many of the accesses are near from one iteration to the next, less those that are far."""
+    counters = {counter.phi: counter.step for counter in parallel.counters}
+    inside = set(parallel.loop.blocks)
+    score = 0
+    for location, size in accesses:
+        if isinstance(location.base, Instruction) and location.base.op == "alloca":
+            continue
+        step, others = 0, False
+        for value, scale in location.terms.items():
+            source = value.operands[0] if isinstance(value, Instruction) and value.op == "zext" else value
+            if isinstance(source, Instruction) and source in counters:
+                step += scale * counters[source]
+            else:
+                others |= _depends(value, set(counters), inside)
+        near = not others and abs(step) <= NEAR * size and not _depends(location.base, set(counters), inside)
+        score += 1 if near else -1
+    return score
+
+
+def _depends(value: Value, sources: set[Instruction], inside: set[BasicBlock]) -> bool:
+    """Whether a value computed in a loop depends on one of the sources."""
+    seen: set[Value] = set()
+    work = [value]
+    while work:
+        found = work.pop()
+        if found in sources:
+            return True
+        if isinstance(found, Instruction) and found.block in inside and found not in seen:
+            seen.add(found)
+            work += found.operands
+    return False
+
+
+def _is_short(loop: CountedLoop) -> bool:
+    start, bound = loop.counter.start, loop.bound
+    if not isinstance(start, ConstInt) or not isinstance(bound, ConstInt):
+        return False
+    return abs(bound.signed - start.signed) < FEW * abs(loop.counter.step)
+
+
+def _is_rectangular(outer: ParallelLoop, inner: ParallelLoop) -> bool:
+    around = set(outer.loop.blocks)
+    if any(
+        isinstance(v, Instruction) and v.block in around for v in (inner.loop.counter.start, inner.loop.bound)
+    ):
+        return False
+    own = set(inner.loop.blocks)
+    beside = [i for block in outer.loop.blocks if block not in own for i in block.instructions]
+    if not all(i.is_phi or i.is_terminator or is_speculatable(i) for i in beside):
+        return False
+    return len(outer.reductions) == len(inner.reductions) and all(
+        _goes_through(reduction.phi, reduction.update, inner) for reduction in outer.reductions
+    )
+
+
+def _goes_through(phi: Instruction, update: Value, inner: ParallelLoop) -> bool:
+    """Whether the inner loop is all that happens to a value that the outer one carries."""
+    while isinstance(update, Instruction) and update.is_phi and update.block not in inner.loop.blocks:
+        if len(set(update.operands)) != 1:
+            return False
+        update = update.operands[0]
+    return any(r.start is phi and update in (r.phi, r.update) for r in inner.reductions)

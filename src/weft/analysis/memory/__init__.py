@@ -1,0 +1,1 @@
+"""Where addresses lead: alias, stack objects."""

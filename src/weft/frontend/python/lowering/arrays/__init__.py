@@ -1,0 +1,1 @@
+"""Arrays, records, and NumPy's functions on them."""

@@ -1,0 +1,195 @@
+"""Indexing: from the subscript of an array to an address, an element or a view.
+
+A negative index counts from the end. The wrapping is emitted only where the index may be negative: ids, sizes,
+range counters and unsigned integers are not.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from weft.diag.errors import TypingError
+from weft.frontend.python.lowering.arrays.array_parts import (
+    add,
+    array_type_of,
+    data_of,
+    element_type,
+    extents_of,
+    has_unknown_extent,
+    multiply,
+    strides_of,
+)
+from weft.frontend.python.lowering.arrays.memory import load_element, scalar_align, store_element
+from weft.frontend.python.lowering.calls.typed import Typed, items_of
+from weft.frontend.python.lowering.checks import INDEX, check
+from weft.frontend.python.lowering.numbers.casts import to_int64
+from weft.frontend.python.types import Array, Record, Tuple
+from weft.ir.builder import const_int
+from weft.ir.types import I8
+from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A slice in a subscript, each part None when it is left out."""
+
+    lower: Typed | None = None
+    upper: Typed | None = None
+    step: Typed | None = None
+
+
+Index = Typed | Slice
+
+
+def lower_index(low: Lowering, node: ast.expr, array: Array) -> list[Index]:
+    """The parts of a subscript, an ellipsis replaced by full slices."""
+    parts: list[Index] = []
+    elements = node.elts if isinstance(node, ast.Tuple) else [node]
+    rest: int | None = None
+    for element in elements:
+        if isinstance(element, ast.Slice):
+            bounds = (element.lower, element.upper, element.step)
+            parts.append(Slice(*(None if part is None else low.expr(part) for part in bounds)))
+            continue
+        value = low.expr(element)
+        if value.static is Ellipsis:
+            rest = len(parts)
+        elif isinstance(value.type, Tuple):
+            parts += items_of(value)
+        else:
+            parts.append(value)
+    if rest is not None:
+        parts[rest:rest] = [Slice()] * (array.ndim - len(parts))
+    if len(parts) > array.ndim:
+        raise TypingError(f"{array} has {array.ndim} dimensions, not {len(parts)}")
+    return parts
+
+
+def _index_of(low: Lowering, node: ast.Subscript, type: Array) -> tuple[list[Index], list[Typed] | None]:
+    """The parts of a subscript, and the indices of the one element that it names, if it does."""
+    parts = lower_index(low, node.slice, type)
+    low.at(node)
+    indices = [part for part in parts if isinstance(part, Typed)]
+    return parts, indices if len(indices) >= type.ndim else None
+
+
+def load_item(low: Lowering, node: ast.Subscript, array: Typed) -> Typed:
+    """Lower ``array[...]``: an element, or a view when not all dimensions are indexed."""
+    from weft.frontend.python.lowering.arrays.views import view
+
+    type = array_type_of(array)
+    parts, indices = _index_of(low, node, type)
+    if indices is None:
+        return view(low, array, parts)
+    return load_element(low, element_address(low, array, indices), type.dtype, element_align(type))
+
+
+def store_item(low: Lowering, node: ast.Subscript, array: Typed, value: Typed) -> None:
+    """Lower ``array[...] = value``; a number goes to all elements of a view."""
+    from weft.frontend.python.lowering.arrays.views import view
+    from weft.frontend.python.lowering.arrays.whole_arrays import fill
+
+    type = array_type_of(array)
+    require_writable(type)
+    parts, indices = _index_of(low, node, type)
+    if indices is None:
+        fill(low, view(low, array, parts), value)
+        return
+    store_element(low, value, element_address(low, array, indices), type.dtype, element_align(type))
+
+
+def target_address(low: Lowering, node: ast.Subscript, array: Typed) -> Value:
+    """The address of the element that a subscript names as the target of an assignment."""
+    type = array_type_of(array)
+    require_writable(type)
+    _, indices = _index_of(low, node, type)
+    if indices is None:
+        raise TypingError("a whole view cannot be changed in place", hint="write a loop over its elements")
+    return element_address(low, array, indices)
+
+
+def require_writable(type: Array) -> None:
+    """Refuse to write to a read-only array."""
+    if type.readonly and type.shape is not None:
+        raise TypingError(
+            "an array from outside the kernel is a constant, so it is read-only",
+            hint="pass it as an argument",
+        )
+    if type.readonly:
+        hint = "pass a writeable array: a.copy(), or after a.flags.writeable = True"
+        raise TypingError(f"this array is read-only: {type}", hint=hint)
+
+
+def element_align(type: Array) -> int:
+    """The alignment of the array's elements in memory."""
+    if isinstance(type.dtype, Record):
+        return type.dtype.align
+    return scalar_align(type.dtype, type.aligned)
+
+
+def wrapped(low: Lowering, index: Typed, extent: Value | None) -> tuple[Value, bool]:
+    """An index as i64 that counts from the start, and whether it is known not to be negative."""
+    value = to_int64(low, index, "an array index")
+    if extent is None or (index.low is not None and index.low >= 0):
+        return value, extent is not None or (index.low is not None and index.low >= 0)
+    if index.is_literal:
+        return add(low, extent, value, ("nsw",)), False
+    builder = low.builder
+    negative = builder.icmp("slt", value, const_int(0))
+    return builder.select(negative, builder.binary("add", value, extent, ("nsw",)), value), False
+
+
+def _checked(low: Lowering, index: Value, extent: Value | None) -> None:
+    if low.unit.options.debug and extent is not None:
+        check(low, INDEX, low.builder.icmp("uge", index, extent))
+
+
+def element_address(low: Lowering, array: Typed, indices: list[Typed]) -> Value:
+    """The address of an element, given one index for each dimension."""
+    type = array_type_of(array)
+    extents: list[Value | None]
+    extents = [None] * type.ndim if has_unknown_extent(type) else [*extents_of(low, array)]
+    places: list[tuple[Value, bool]] = []
+    for index, extent in zip(indices, extents, strict=True):
+        value, nonnegative = wrapped(low, index, extent)
+        _checked(low, value, extent)
+        places.append((value, nonnegative))
+    if not places:
+        return data_of(array)
+    if type.layout == "C":
+        offset = _linear(low, places, extents)
+        return low.builder.gep(element_type(type.dtype), data_of(array), (offset,), ("inbounds",))
+    return offset_address(low, data_of(array), [v for v, _ in places], strides_of(low, array))
+
+
+def _linear(low: Lowering, places: list[tuple[Value, bool]], extents: list[Value | None]) -> Value:
+    """The number of an element in C order, row by row.
+
+    An element in the array has a number below 2^63, so neither product nor sum wraps.
+    """
+    result, nonnegative = places[0]
+    for (value, is_nonnegative), extent in zip(places[1:], extents[1:], strict=True):
+        assert extent is not None
+        flags = ("nuw", "nsw") if nonnegative else ("nsw",)
+        nonnegative = nonnegative and is_nonnegative
+        result = multiply(low, result, extent, flags)
+        result = add(low, result, value, ("nuw", "nsw") if nonnegative else ("nsw",))
+    return result
+
+
+def offset_address(low: Lowering, data: Value, indices: list[Value], strides: list[Value]) -> Value:
+    """The address at the byte offset that indices and byte strides give."""
+    offset: Value = const_int(0)
+    for index, stride in zip(indices, strides, strict=True):
+        offset = add(low, offset, multiply(low, index, stride, ("nsw",)), ("nsw",))
+    return low.builder.gep(I8, data, (offset,), ("inbounds",))
+
+
+def index_values(value: Typed) -> list[Typed]:
+    """The indices given to a function such as `cuda.atomic.add`: an integer or a tuple of them."""
+    return list(items_of(value)) if isinstance(value.type, Tuple) else [value]

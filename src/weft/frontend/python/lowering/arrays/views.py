@@ -1,0 +1,128 @@
+"""Views: leading indices, slices and transposition share the data of their array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.diag.errors import TypingError, UnsupportedError
+from weft.frontend.python.lowering.arrays.array_parts import (
+    add,
+    array_type_of,
+    data_of,
+    extents_of,
+    make_array,
+    multiply,
+    strides_of,
+)
+from weft.frontend.python.lowering.arrays.arrays import Index, Slice, wrapped
+from weft.frontend.python.lowering.calls.typed import Typed
+from weft.frontend.python.lowering.numbers.casts import to_int64
+from weft.ir.builder import const_int
+from weft.ir.constants import ConstInt
+from weft.ir.types import I8, I64
+from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+_FULL = Slice()
+
+
+def transpose(low: Lowering, array: Typed) -> Typed:
+    """Lower ``array.T``."""
+    type = array_type_of(array)
+    if type.ndim < 2:
+        return array
+    shape = None if type.shape is None else type.shape[::-1]
+    extents, strides = extents_of(low, array), strides_of(low, array)
+    return make_array(type.replace(layout="A", shape=shape), data_of(array), extents[::-1], strides[::-1])
+
+
+def view(low: Lowering, array: Typed, parts: list[Index]) -> Typed:
+    """The view that a subscript with fewer indices than dimensions, or with slices, stands for."""
+    type = array_type_of(array)
+    parts = [*parts, *[_FULL] * (type.ndim - len(parts))]
+    extents, strides = extents_of(low, array), strides_of(low, array)
+    offset: Value = const_int(0)
+    kept: list[tuple[Value, Value, bool]] = []
+    for part, extent, stride in zip(parts, extents, strides, strict=True):
+        if isinstance(part, Typed):
+            start, _ = wrapped(low, part, extent)
+        else:
+            start, length, step = _slice(low, part, extent)
+            kept.append((length, multiply(low, stride, const_int(step), ("nsw",)), step == 1))
+        offset = add(low, offset, multiply(low, start, stride, ("nsw",)), ("nsw",))
+    data = data_of(array)
+    if not (isinstance(offset, ConstInt) and offset.value == 0):
+        data = low.builder.gep(I8, data, (offset,), ("inbounds",))
+    lengths = [length for length, _, _ in kept]
+    constant = [length.signed for length in lengths if isinstance(length, ConstInt)]
+    shape = tuple(constant) if type.shape is not None and len(constant) == len(lengths) else None
+    layout = "C" if type.layout == "C" and _stays_contiguous(parts) else "A"
+    new = type.replace(ndim=len(kept), layout=layout, shape=shape)
+    return make_array(new, data, lengths, [stride for _, stride, _ in kept])
+
+
+def _stays_contiguous(parts: list[Index]) -> bool:
+    """Whether leading indices, then at most one slice without step, then full slices are taken."""
+    rest = parts
+    while rest and isinstance(rest[0], Typed):
+        rest = rest[1:]
+    if not rest:
+        return True
+    first = rest[0]
+    assert isinstance(first, Slice)
+    unit = first.step is None or first.step.int_literal == 1
+    return unit and all(part == _FULL for part in rest[1:])
+
+
+def _slice(low: Lowering, part: Slice, extent: Value) -> tuple[Value, Value, int]:
+    """Start, length and step of a slice, clamped to the array as Python does."""
+    step = 1 if part.step is None else part.step.int_literal
+    if step is None:
+        raise UnsupportedError("the step of a slice must be a literal", hint="write a loop over range()")
+    if step == 0:
+        raise TypingError("slice step cannot be zero")
+    if part.lower is None and part.upper is None and step == 1:
+        return const_int(0), extent, 1
+    zero, minus_one = const_int(0), const_int(-1)
+    if step > 0:
+        start = _bound(low, part.lower, extent, zero, extent) or zero
+        stop = _bound(low, part.upper, extent, zero, extent) or extent
+        span = _subtract(low, stop, start)
+    else:
+        last = add(low, extent, minus_one, ("nsw",))
+        start = _bound(low, part.lower, extent, minus_one, last) or last
+        stop = _bound(low, part.upper, extent, minus_one, last) or minus_one
+        span = _subtract(low, start, stop)
+    size = abs(step)
+    if size > 1:
+        rounded = add(low, span, const_int(size - 1), ("nsw",))
+        span = low.builder.binary("sdiv", rounded, const_int(size))
+    return start, _extreme(low, "smax", span, zero), step
+
+
+def _bound(low: Lowering, bound: Typed | None, extent: Value, least: Value, most: Value) -> Value | None:
+    """A bound of a slice, counted from the start and clamped; None when it is left out."""
+    if bound is None:
+        return None
+    if bound.least is not None and bound.least >= 0:
+        value = to_int64(low, bound, "the bound of a slice")
+    else:
+        value, _ = wrapped(low, bound, extent)
+    if not (bound.least is not None and bound.least >= 0):
+        value = _extreme(low, "smax", value, least)
+    return _extreme(low, "smin", value, most)
+
+
+def _subtract(low: Lowering, a: Value, b: Value) -> Value:
+    if isinstance(b, ConstInt):
+        return add(low, a, const_int(-b.signed), ("nsw",))
+    return low.builder.binary("sub", a, b, ("nsw",))
+
+
+def _extreme(low: Lowering, name: str, a: Value, b: Value) -> Value:
+    """The lesser (``smin``) or greater (``smax``) of two i64, folded on constants."""
+    if isinstance(a, ConstInt) and isinstance(b, ConstInt):
+        return const_int((min if name == "smin" else max)(a.signed, b.signed))
+    return low.builder.call(low.unit.llvm(f"llvm.{name}.i64", I64, I64, I64), (a, b))

@@ -1,0 +1,1 @@
+"""Calls: builtins, device functions, printing, exceptions."""

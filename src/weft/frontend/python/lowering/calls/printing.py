@@ -1,0 +1,79 @@
+"""``print``: one call of the runtime for each line, with a letter and eight bytes for each value.
+
+A capital letter is for what has no space before it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.diag.errors import TypingError
+from weft.frontend.python.lowering.calls.registry import Arguments, call
+from weft.frontend.python.lowering.calls.typed import NONE, Typed, items_of
+from weft.frontend.python.lowering.numbers.casts import to_real
+from weft.frontend.python.types import NoneType, Scalar, Static, Tuple, float64, pyint, uint64
+from weft.ir.builder import const_int
+from weft.ir.types import I64, PTR, VOID, ArrayType, FunctionType
+from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+_SLOT = 8
+_TARGETS = {"b": pyint, "i": pyint, "u": uint64, "f": float64}
+
+
+@call(print)
+def _print(low: Lowering, args: Arguments) -> Typed:
+    if args.keywords:
+        raise TypingError("print() takes no keyword arguments in kernels")
+    entries: list[tuple[str, Value]] = []
+    for value in args.values:
+        _enter(low, value, entries)
+    slots = low.alloca(ArrayType(I64, max(1, len(entries))), "print", align=_SLOT)
+    for number, (_, part) in enumerate(entries):
+        place = low.builder.gep(I64, slots, (const_int(number),), ("inbounds",))
+        low.builder.store(part, place, _SLOT)
+    letters = low.unit.text("".join(letter for letter, _ in entries))
+    function = low.unit.module.declare(
+        "weft.print", FunctionType(VOID, (PTR, PTR)), ("nounwind", "willreturn")
+    )
+    low.builder.call(function, (letters, slots))
+    low.unit.features.add("print")
+    return NONE
+
+
+def _enter(low: Lowering, value: Typed, entries: list[tuple[str, Value]]) -> None:
+    """Add a value's letter and content; a tuple's items follow each other without spaces, with what is between."""
+    type = value.type
+    if isinstance(type, Static) and isinstance(type.value, str):
+        entries.append(("s", low.unit.text(type.value)))
+    elif isinstance(type, NoneType):
+        entries.append(("s", low.unit.text("None")))
+    elif isinstance(type, Tuple):
+        pieces: list[tuple[str, Value]] = []
+        _enter_tuple(low, value, type, pieces)
+        first, *rest = pieces
+        entries += [first, *((letter.upper(), part) for letter, part in rest)]
+    elif isinstance(type, Scalar) and type.kind in _TARGETS:
+        entries.append((type.kind, to_real(low, value, _TARGETS[type.kind])))
+    else:
+        raise TypingError(f"{type} cannot be printed", hint="print its elements or parts one by one")
+
+
+def _enter_tuple(low: Lowering, value: Typed, type: Tuple, pieces: list[tuple[str, Value]]) -> None:
+    """Add a tuple as Python writes it: strings quoted, fields of a named one by name."""
+    fields = getattr(type.cls, "_fields", None)
+    items = items_of(value)
+    before = f"{type.cls.__name__}(" if type.cls is not None and fields else "("
+    for number, item in enumerate(items):
+        name = f"{fields[number]}=" if fields else ""
+        pieces.append(("s", low.unit.text(before + name)))
+        text = item.static
+        if isinstance(text, str):
+            pieces.append(("s", low.unit.text(repr(text))))
+        else:
+            _enter(low, item, pieces)
+        before = ", "
+    end = ",)" if len(items) == 1 and not fields else ")"
+    pieces.append(("s", low.unit.text(end if items else before + end)))

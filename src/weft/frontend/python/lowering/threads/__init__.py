@@ -1,0 +1,1 @@
+"""What kernels have: ids, shared memory, barriers, warps, atomics."""

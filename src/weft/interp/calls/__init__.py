@@ -1,0 +1,1 @@
+"""Calls: of the program, of libraries, of intrinsics."""

@@ -1,0 +1,1 @@
+"""Memory, and the instructions on it."""

@@ -1,0 +1,1 @@
+"""Integers, floats, conversions and arithmetic intrinsics."""

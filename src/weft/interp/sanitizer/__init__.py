@@ -1,0 +1,1 @@
+"""What a run does that has no defined meaning."""

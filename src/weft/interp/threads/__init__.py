@@ -1,0 +1,1 @@
+"""Which threads there are, which run, and which wait."""

@@ -1,0 +1,1 @@
+"""Scalar replacement of vectors and aggregates."""

@@ -1,0 +1,1 @@
+"""Uniform branches around what divergent branches guard."""

@@ -1,0 +1,1 @@
+"""What other compilers' programs need first."""

@@ -1,0 +1,1 @@
+"""Work-groups: ids as parameters, guards as bounds, rows and lane groups."""

@@ -1,0 +1,23 @@
+"""Work-groups of a known size.
+
+Precondition: ids are parameters (`weft.transform.groups.work_items`). Postcondition: the kernel does not read the
+parameters that say how many threads a work-group has, and what it reads of a position is in the range that it can have.
+Preserves the program under FR and OBL in launches with such work-groups.
+"""
+
+from __future__ import annotations
+
+from weft.ir import ConstInt, Function
+from weft.ir.types import I64
+from weft.transform.groups.work_items import WorkItems
+
+
+def know_block(kernel: Function, block: tuple[int, int, int]) -> None:
+    """Let `kernel` be for work-groups of `block` threads along x, y and z."""
+    items = WorkItems.of(kernel)
+    for position, extent, size in zip(items.tid, items.lsize, block, strict=True):
+        extent.replace_all_uses(ConstInt(I64, size))
+        if size == 1:
+            position.replace_all_uses(ConstInt(I64, 0))
+        others = (a for a in position.attributes if not a.startswith("range("))
+        position.attributes = (*others, f"range(i64 0, {size})")

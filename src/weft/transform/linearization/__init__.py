@@ -1,0 +1,1 @@
+"""Partial linearization: no divergent branch, masks as block predicates."""

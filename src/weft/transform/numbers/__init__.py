@@ -1,0 +1,1 @@
+"""Numbers made narrower, or known."""

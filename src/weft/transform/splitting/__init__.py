@@ -1,0 +1,1 @@
+"""Kernels cut at their barriers, and what is kept across them."""
