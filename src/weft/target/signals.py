@@ -30,9 +30,10 @@ def handling(around: Callable[[Handler], Handler]) -> Iterator[None]:
 
 @contextmanager
 def raising_behind_finalizers() -> Iterator[None]:
-    """Call the handler behind the context if its time came where Python drops what is raised.
+    """Call the handler behind the context if its time came where Python drops what is raised, or amid an import.
 
-    That are finalizers. Objects of llvmlite, if interrupted while they are made, have some that complain.
+    What is dropped is what finalizers raise. Objects of llvmlite, if interrupted while they are made, have some that
+    complain. Amid an import of the compiler, a handler that compiles would meet modules that are half there.
     """
     late: list[Callable[[], object]] = []
 
@@ -57,9 +58,14 @@ _FINALIZERS = frozenset({"__del__", "cb", "_remove", "remove"})
 """Names of functions that garbage has called; ``cb`` is of the import system, ``remove`` of weak collections."""
 
 
+_IMPORTING = "<frozen importlib"
+"""Where Python's import system is."""
+
+
 def _would_be_lost(frame: FrameType | None) -> bool:
     while frame is not None:
-        if frame.f_code.co_name in _FINALIZERS or "llvmlite" in frame.f_code.co_filename:
+        file = frame.f_code.co_filename
+        if frame.f_code.co_name in _FINALIZERS or "llvmlite" in file or file.startswith(_IMPORTING):
             return True
         frame = frame.f_back
     return False
