@@ -7,6 +7,7 @@ import pytest
 
 from weft import interp
 from weft.errors import InterpError, UnsupportedError
+from weft.interp.threads.active import ActiveSet
 from weft.ir.block import BasicBlock
 from weft.ir.reader import read_module
 
@@ -19,9 +20,7 @@ class Blocks:
     def __init__(self) -> None:
         self.names: list[str] = []
 
-    def on_block(
-        self, machine: interp.machine.Machine, block: BasicBlock, active: interp.active.ActiveSet
-    ) -> None:
+    def on_block(self, machine: interp.machine.Machine, block: BasicBlock, active: ActiveSet) -> None:
         self.names.append(block.name)
 
 
