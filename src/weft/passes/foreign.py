@@ -29,9 +29,9 @@ from weft.ir.locations import span_of
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
-from weft.passes.runner import Runner, Watcher
+from weft.passes.runner import Runner
 from weft.passes.scalar import INVARIANTS, SINGLE_LANE
-from weft.passes.stages import Form, Stage, StageLog, Version
+from weft.passes.stages import Form, Stage, StageLog, Version, heard_through
 from weft.target.vector_math import math_finder
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.stack_addresses import sink_stack_addresses
@@ -181,11 +181,7 @@ def _vectorize_function(unit: ForeignFunctionUnit) -> None:
 
 def _runner(unit: ForeignFunctionUnit) -> Runner:
     """The runner for passes on what is to become the SIMD function, of which the log hears what they mean."""
-
-    def seen(watcher: Watcher) -> Watcher:
-        return _VersionLog(unit, watcher) if isinstance(watcher, StageLog) else watcher
-
-    return unit.runner.watched_by(*map(seen, unit.runner.watchers))
+    return heard_through(unit.runner, lambda log: _VersionLog(unit, log))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from weft.ir import Function, Value
 from weft.ir.clone import clone_function
 from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import KernelUnit
-from weft.passes.runner import Runner, Watcher
-from weft.passes.stages import Form, StageLog, Version
+from weft.passes.runner import Runner
+from weft.passes.stages import Form, StageLog, Version, heard_through
 from weft.transform.groups.linear_ids import number_linearly
 from weft.transform.groups.work_items import WorkItems
 
@@ -107,11 +107,7 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
 
 def _runner(unit: KernelUnit, index: int) -> Runner:
     """The runner for passes on one of the versions, of which the log hears what they mean."""
-
-    def seen(watcher: Watcher) -> Watcher:
-        return _VersionLog(unit, index, watcher) if isinstance(watcher, StageLog) else watcher
-
-    return unit.runner.watched_by(*map(seen, unit.runner.watchers))
+    return heard_through(unit.runner, lambda log: _VersionLog(unit, index, log))
 
 
 @dataclass(frozen=True, slots=True)

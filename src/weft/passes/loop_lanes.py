@@ -12,8 +12,8 @@ from weft.codegen.remarks import remark_vectorization
 from weft.diag.remarks import RemarkKind
 from weft.passes.declared import Meaning, Pass
 from weft.passes.loop_unit import FoundLoop, LoopUnit
-from weft.passes.runner import Runner, Watcher
-from weft.passes.stages import StageLog
+from weft.passes.runner import Runner
+from weft.passes.stages import StageLog, heard_through
 from weft.target.vector_math import math_finder
 
 
@@ -46,11 +46,7 @@ def _remark(unit: LoopUnit, found: FoundLoop) -> None:
 def _runner(unit: LoopUnit, found: FoundLoop) -> Runner:
     """The runner for passes on the lane functions of a loop, of which the log hears what they mean."""
     whole = found.mined.outlined.body.name
-
-    def seen(watcher: Watcher) -> Watcher:
-        return _LaneLog(unit, whole, watcher) if isinstance(watcher, StageLog) else watcher
-
-    return unit.runner.watched_by(*map(seen, unit.runner.watchers))
+    return heard_through(unit.runner, lambda log: _LaneLog(unit, whole, log))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ the unit says of itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from weft.ir import Module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.passes.declared import Pass
+from weft.passes.runner import Runner, Watcher
 from weft.transform.groups.merge_groups import GroupMerge
 
 
@@ -172,3 +174,8 @@ class StageLog:
         stage = self.unit.stage(name, write_module(self.unit.module))
         if stage is not None:
             self.stages.append(stage)
+
+
+def heard_through(runner: Runner, make: Callable[[StageLog], Watcher]) -> Runner:
+    """The runner for passes on a part of a unit, of which its log hears through what `make` puts before it."""
+    return runner.watched_by(*(make(w) if isinstance(w, StageLog) else w for w in runner.watchers))
