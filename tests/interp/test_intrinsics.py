@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from interp.oracle import Case, Oracle, bits_of, samples
+from weft.machine.host import chosen
 
 INTEGERS = ("i8", "i16", "i32", "i64")
 ODD = ("i3", "i13", "i48")
@@ -119,6 +120,8 @@ def test_saturating_shift_matches_llvm_below_the_width(oracle: Oracle, case: Cas
 
 @pytest.mark.parametrize("case", FLOAT_CASES + CLASS_CASES, ids=lambda c: c.name)
 def test_float_intrinsic_matches_llvm_bit_for_bit(oracle: Oracle, case: Case) -> None:
+    if "fmuladd" in case.name and "fma" not in chosen().isa.features:
+        pytest.skip("LLVM rounds twice where the processor cannot do otherwise, and the interpreter once")
     oracle.check(case.name, _inputs(case, 3))
 
 

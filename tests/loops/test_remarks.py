@@ -16,7 +16,7 @@ X, Y = np.linspace(0.0, 50.0, 24), np.zeros(24)
 AT = np.arange(24)[::-1].copy()
 
 
-@weft.jit(width=8)
+@weft.jit(width=8, boscc="off")
 def loop(x, y):
     for i in prange(y.shape[0]):
         v = x[i]
@@ -29,7 +29,7 @@ def loop(x, y):
         y[i] = k + v
 
 
-@weft.vectorize(width=8)
+@weft.vectorize(width=8, boscc="off")
 def elementwise(x):
     v = x
     k = 0.0
@@ -41,7 +41,7 @@ def elementwise(x):
     return k + v
 
 
-@cuda.jit(width=8)
+@cuda.jit(width=8, boscc="off")
 def kernel(x, y):
     i = cuda.grid(1)
     v = x[i]
@@ -54,7 +54,7 @@ def kernel(x, y):
     y[i] = k + v
 
 
-@weft.jit(width=8)
+@weft.jit(width=8, boscc="off")
 def loop_through(at, x, y):
     for i in prange(y.shape[0]):
         v = x[at[i]]
@@ -63,7 +63,7 @@ def loop_through(at, x, y):
         y[at[i]] = v
 
 
-@cuda.jit(width=8)
+@cuda.jit(width=8, boscc="off")
 def kernel_through(at, x, y):
     i = cuda.grid(1)
     v = x[at[i]]
@@ -103,7 +103,7 @@ def of_kernel() -> Iterable[Remark]:
 
 def of_c(function: str = "each") -> Iterable[Remark]:
     source = Path(__file__).with_name("same_body.c")
-    return weft.vectorize_ir(source, function, loop="for.cond", width=8).remarks
+    return weft.vectorize_ir(source, function, loop="for.cond", width=8, boscc="off").remarks
 
 
 def of_prange_through() -> Iterable[Remark]:
