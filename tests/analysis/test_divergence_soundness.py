@@ -18,7 +18,7 @@ from weft.interp.program import Program
 from weft.ir.writer import write_module
 
 PROGRAMS = 1000
-TRANSFORMED = 100
+TRANSFORMED = 50
 GROUPS = 150
 PARTS = 8
 RUNS = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 
 import pytest
 
@@ -19,10 +20,14 @@ from weft.report.kernels import kernel_program
 
 pytestmark = pytest.mark.slow
 
+EVERY = 1 if os.environ.get("WEFT_FUZZ") else 3
+"""Of so many kernels one is looked at."""
+
 
 @functools.cache
 def kernels() -> list[tuple[str, Function]]:
-    return [(s.name, f) for s in all_kernels() for f in kernel_program(s.result).functions]
+    chosen = itertools.islice(all_kernels(), 0, None, EVERY)
+    return [(s.name, f) for s in chosen for f in kernel_program(s.result).functions]
 
 
 def comes_from_private_memory_or_activation(simple: SimpleDivergence, value: Instruction) -> bool:
@@ -48,7 +53,7 @@ def test_the_simple_analysis_agrees_with_the_engine(scope: str) -> None:
         assert all(comes_from_private_memory_or_activation(simple, i) for i in by_engine), (name, by_engine)
         compared, more, less = compared + count, more + len(by_sparse), less + len(by_engine)
     print(f"{compared} values: uniform only for the sparse analysis {more}, only for the engine {less}")
-    assert compared > 5_000 and more + less < compared / 200
+    assert compared > 5_000 // EVERY and more + less < compared / 200
 
 
 def test_affine_subsumes_simple_and_finds_what_the_product_finds() -> None:

@@ -1,5 +1,7 @@
 """`weft.vectorize` against the NumPy ufunc of the same meaning."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,8 @@ from hypothesis import strategies as st
 
 import weft
 from weft.errors import ArgumentError
+
+EXAMPLES = 500 if os.environ.get("WEFT_FUZZ") else 50
 
 
 @weft.vectorize
@@ -51,7 +55,7 @@ def operands(draw):
     return arrays
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(operands())
 def test_is_the_ufunc_of_the_same_meaning(arrays) -> None:
     x, y = arrays
@@ -61,7 +65,7 @@ def test_is_the_ufunc_of_the_same_meaning(arrays) -> None:
     assert combine(x, y).shape == np.broadcast_shapes(x.shape, y.shape)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.integers(0, 40), st.integers(-4, 4), st.booleans(), st.integers(0, 1 << 16))
 def test_results_that_overlap_operands_are_as_if_these_had_been_copied(n, shift, reverse, seed) -> None:
     base = np.random.default_rng(seed).random(n + 8)

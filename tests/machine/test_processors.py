@@ -67,7 +67,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize("isa", [SSE2, SSE4, AVX2, AVX512], ids=lambda isa: isa.cpu)
+@pytest.mark.parametrize("isa", [SSE2, AVX2, AVX512], ids=lambda isa: isa.cpu)
 def test_every_door_makes_code_of_the_level_and_runs_it_where_it_can(isa, program: str) -> None:
     """One cache serves all levels: none gets the code of another."""
     runs = isa.features <= host().features
