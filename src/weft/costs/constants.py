@@ -1,18 +1,16 @@
-"""The numbers of the cost model that no manual gives: guesses and fits, each in one place with where it is from.
+"""The numbers of the cost model that no manual gives, each in one place with what it is.
 
-Cycles are those of a recent x86 core (Zen 4 and Zen 5, where they were measured). A fit was made on the kernels of
-``examples/`` and the conformance suite; the published tables (``bench/speed``, ``bench/groups``) were looked at
-afterwards.
+They are cycles of recent x86 cores, rounded, and shares. Most are guesses, kept because the choices that they lead to
+were measured to pay; none comes from a fit by a program yet. What a number rests on is said where it is known.
 """
 
 from __future__ import annotations
 
 LOOP_WEIGHT = 10.0
-"""How often a loop is thought to run its body, where nobody knows. The customary guess of compilers."""
+"""How often a loop is thought to run its body, where nobody knows: a guess."""
 
 MISS_LATENCY = 80.0
-"""Cycles of a gather that the thread's way depends on: a miss of the nearer caches. Between the latencies of the second
-and the third cache and that of memory."""
+"""Cycles of a gather that the thread's way depends on: a miss of the nearer caches."""
 
 SPILL = 2.0
 """Cycles to store and load a register that there is no room for."""
