@@ -1,0 +1,1 @@
+"""Builtin functions of OpenCL C, written in OpenCL C."""

@@ -1,0 +1,1 @@
+"""OpenCL C on the CPU, from Python."""
