@@ -137,7 +137,7 @@ bad:
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
-# Copies its launch record's extents into the array parameter, then fails in group 5 with the group noted.
+# Copies its launch record's extents into the array parameter, then fails in group 5: threads wait at barriers 3 and 1.
 REPORT = """
 define i32 @report.groups(ptr %record, i64 %begin, i64 %end, i32 %worker) {
 entry:
@@ -153,6 +153,10 @@ fail:
   %error.at = getelementptr i64, ptr %record, i64 9
   %error = load ptr, ptr %error.at
   store i64 5, ptr %error
+  %first.at = getelementptr i64, ptr %error, i64 1
+  store i64 3, ptr %first.at
+  %second.at = getelementptr i64, ptr %error, i64 2
+  store i64 1, ptr %second.at
   ret i32 1
 exit:
   ret i32 0

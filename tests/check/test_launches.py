@@ -55,7 +55,7 @@ def test_a_work_group_without_its_barriers_is_run():
     before = x.copy()
     kernel[1, (2, 2)](x)
     np.testing.assert_array_equal(x, before.T)
-    (compiled,) = kernel._versions.made.values()
+    (compiled,) = kernel._specializations.made.values()
     assert "lock step" in compiled.launcher.checked
 
 
@@ -67,7 +67,7 @@ def test_arrays_of_two_gigabytes_are_not_copied_for_each_pass():
     kernel = cuda.jit(width=1)(mark)
     kernel[1, 4](out)
     assert out[-5:].tolist() == [0, 1, 1, 1, 1]
-    (compiled,) = kernel._versions.made.values()
+    (compiled,) = kernel._specializations.made.values()
     assert compiled.launcher.checked == []
 
 
@@ -95,7 +95,7 @@ def test_boxes_of_threads():
     kernel = cuda.jit(tilted)
     kernel[2, (2, 3)](a, out)
     np.testing.assert_array_equal(out, [(a + a[0, :, None])[:, :2] * a[:, :1]] * 2)
-    (version,) = kernel._versions.made.values()
+    (version,) = kernel._specializations.made.values()
     assert version.launcher.checked == [*SCALAR[:3], *WHOLE, *PARTIAL, *SCALAR[3:]]
 
 

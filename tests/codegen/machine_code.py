@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.codegen.launch_record import ERROR_WORDS, RECORD
 from weft.ir import Module
 from weft.ir.reader import read_module
 from weft.machine.host import chosen
@@ -18,7 +19,6 @@ from weft.machine.targets import AVX2, AVX512, SSE2, Isa
 from weft.machine.vecmath_load import find_function
 from weft.options import CompileOptions
 from weft.passes.lower_kernel import LoweredKernel, lower_kernel
-from weft.runtime.launch import ERROR_WORDS, RECORD
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec, emit_object
 from weft.target.passes import FINAL, Pipeline

@@ -87,7 +87,7 @@ def test_lane_groups_are_columns_where_these_are_contiguous() -> None:
     kernel = Kernel(swapped)
     kernel[1, (16, 32)](a, out)
     np.testing.assert_array_equal(out, a[::-1] + a[:, :1])
-    (code,), (version,) = kernel.overloads.values(), kernel._versions.made.values()
+    (code,), (version,) = kernel.overloads.values(), kernel._specializations.made.values()
     assert code.terms.box_width > 16
     assert re.search(r"1 by \d+ of a work-group of 16 by 32", version.remarks[0].message)
 
@@ -116,4 +116,4 @@ def test_warps_are_boxes_where_rows_are_parts_of_them(block: tuple[int, ...], bo
     kernel[1, block](a, got)
     Kernel(in_warps, debug=True)[1, block](a, wanted)
     np.testing.assert_array_equal(got, wanted)
-    assert any(code.source.options.block for code in kernel._versions.made.values()) == boxed
+    assert any(code.source.options.block for code in kernel._specializations.made.values()) == boxed

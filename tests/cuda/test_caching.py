@@ -161,7 +161,7 @@ def test_code_that_no_launch_needs_is_not_made():
     (first,), (second,) = (kernel.overloads.values() for kernel in kernels)
     assert not first.is_ready and not second.is_ready
     assert first.timings.passes and not second.timings.passes
-    (version,) = kernels[1]._versions.made.values()
+    (version,) = kernels[1]._specializations.made.values()
     assert version.from_cache
     kernels[1][1, 64](np.zeros(192, np.float32), np.zeros(64, np.float32))
     assert second.is_ready and not second.from_cache

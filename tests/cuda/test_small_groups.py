@@ -57,11 +57,11 @@ def test_a_work_group_that_fits_in_a_lane_group_has_no_barrier_left() -> None:
     lanes = code.terms.barrier_width
     kernel[8, lanes // 2](out, votes)
     kernel[1, (lanes // 4, 4)](out, votes)
-    for version in kernel._versions.made.values():
+    for version in kernel._specializations.made.values():
         assert version.lowered().barrier_lines == ()
         assert "switch i32 %barrier" not in version.lowered().text
     kernel[1, (lanes // 2, 2 * THREADS // lanes)](out, votes)
-    other = list(kernel._versions.made.values())[2]
+    other = list(kernel._specializations.made.values())[2]
     assert len(other.lowered().barrier_lines) == 5
     assert "switch i32 %barrier" in other.lowered().text
 
@@ -73,10 +73,10 @@ def test_only_rows_that_are_no_whole_lane_groups_have_code_for_some_lanes() -> N
     (code,) = kernel.overloads.values()
     assert code.terms.row_multiple == 4
     assert ".some" not in code.lowered().text
-    assert not kernel._versions.made
+    assert not kernel._specializations.made
     kernel[4, 6](out, votes)
     assert out.tolist() == expected(4, 6)[0].tolist()
-    (version,) = kernel._versions.made.values()
+    (version,) = kernel._specializations.made.values()
     assert version.terms.row_multiple == 1
     assert ".some" in version.lowered().text
 
@@ -129,7 +129,7 @@ def test_large_local_arrays_leave_room_for_fewer_lanes(threads: int) -> None:
 def test_a_width_that_is_asked_for_is_kept() -> None:
     kernel = cuda.jit(width=16)(exchanged)
     kernel[8, 8](np.zeros(64, np.int64), np.zeros(8, np.int64))
-    assert {options.width for _, options in kernel._versions.made} == {16}
+    assert {options.width for _, options in kernel._specializations.made} == {16}
 
 
 @cuda.jit

@@ -61,7 +61,7 @@ def _as_if_never_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
             for kernel in vars(importlib.import_module(f"examples.{kind}.{name}")).values():
                 if isinstance(kernel, cuda.Kernel):
                     monkeypatch.setattr(kernel, "overloads", {})
-                    monkeypatch.setattr(kernel._versions, "made", {})
+                    monkeypatch.setattr(kernel._specializations, "made", {})
 
 
 @pytest.mark.slow

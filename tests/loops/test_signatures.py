@@ -13,7 +13,7 @@ from weft.ir.clone import clone_module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.loops.llvm_ir import vectorize_ir
-from weft.transform.foreign.scalar_signatures import give_scalar_signatures, version_of
+from weft.transform.foreign.scalar_signatures import give_scalar_signatures, scalar_form_of
 
 COMPOSITE = """
 %Big = type { [3 x double], i64 }
@@ -66,7 +66,7 @@ def test_a_program_with_scalar_signatures_means_the_same() -> None:
     arguments = [np.arange(4, dtype=np.float32) * 3, np.array([1, 2, 3, 4], np.int32)]
     wanted, got = (run_function(m, "f", arguments, 4).data for m in (module, changed))
     assert got.tolist() == wanted.tolist()
-    made = version_of(changed, "g")
+    made = scalar_form_of(changed, "g")
     assert made is not None
     version, origins = made
     assert str(version.fn_type) == "void (float, i32, float, ptr, ptr)"

@@ -65,12 +65,14 @@ def test_what_threads_need_first_is_compiled_once(monkeypatch: pytest.MonkeyPatc
             kernel[x.size // block, block](x, out)
             right &= out.tolist() == x.reshape(-1, block)[:, ::-1].ravel().tolist()
         compiled.extend(
-            (*kernel.overloads.values(), *kernel._versions.made.values(), *function.overloads.values())
+            (*kernel.overloads.values(), *kernel._specializations.made.values(), *function.overloads.values())
         )
         return right
 
     assert at_once(launch) == [True] * 8
-    assert len(set(compiled)) == len(kernel.overloads) + len(kernel._versions.made) + len(function.overloads)
+    assert len(set(compiled)) == len(kernel.overloads) + len(kernel._specializations.made) + len(
+        function.overloads
+    )
 
 
 @pytest.mark.parametrize("debug", [False, True])

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from group_kernels import REPORT, SAXPY, SCRATCH, loaded
+from weft.codegen.launch_record import RECORD
 from weft.diag.errors import ArgumentError, BarrierDivergence, WeftError
 from weft.frontend.python import types
 from weft.runtime import launch as launch_module
@@ -25,9 +26,9 @@ def saxpy() -> Launcher:
     return Launcher(loaded(SAXPY, "saxpy.groups"), "saxpy.groups", packer)
 
 
-def report(**options) -> Launcher:
+def report() -> Launcher:
     packer = packer_for("report", ("out",), (types.int64[::1],))
-    return Launcher(loaded(REPORT, "report.groups"), "report.groups", packer, **options)
+    return Launcher(loaded(REPORT, "report.groups"), "report.groups", packer, barrier_lines=(10, 20, 30))
 
 
 def test_kernel_computes_what_numpy_does(threads):
@@ -75,12 +76,9 @@ def test_failure_is_raised_once_with_the_block_it_happened_in(threads):
     launcher.launch(launch_shape(5, 1), (np.zeros(6, np.int64),))
 
 
-def test_who_compiled_the_kernel_can_explain_its_failures():
-    def explain(status, words, shape):
-        return WeftError(f"status {status}, words {words}, {shape.groups} groups")
-
-    with pytest.raises(WeftError, match=r"status 1, words \(5, 0, 0, 0, 0, 0, 0, 0\), 9 groups"):
-        report(explain=explain).launch(launch_shape(9, 1), (np.zeros(6, np.int64),))
+def test_failure_names_the_kernel_and_the_lines_of_the_barriers():
+    with pytest.raises(BarrierDivergence, match=r"block \(5, 0, 0\) of report .* line 30 and line 10"):
+        report().launch(launch_shape(9, 1), (np.zeros(6, np.int64),))
 
 
 def test_no_two_workers_and_no_two_launches_share_an_arena(monkeypatch):
@@ -128,8 +126,8 @@ def test_one_launcher_serves_several_python_threads_with_their_own_arguments(mon
 
 
 def test_record_has_the_layout_that_kernels_read():
-    assert struct.calcsize(launch_module.RECORD.format) == 80
+    assert struct.calcsize(RECORD.format) == 80
     offsets = {"grid": 0, "block": 24, "args": 48, "arenas": 56, "dynamic bytes": 64, "error": 72}
-    values = launch_module.RECORD.pack(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+    values = RECORD.pack(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
     found = [int.from_bytes(values[offset : offset + 8], "little") for offset in offsets.values()]
     assert found == [1, 4, 7, 8, 9, 10]

@@ -110,7 +110,7 @@ class CheckedLauncher:
         """What memory holds after the launch, by all stages alike; None when that cannot be said."""
         wanted: list[Content] | None = None
         for stage in self._stages:
-            if stage.stage.changed not in [v.function for v in stage.versions_used(shape)]:
+            if stage.stage.changed not in [r.function for r in stage.runnables_used(shape)]:
                 continue
             name = stage.stage.name
             try:

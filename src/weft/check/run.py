@@ -16,10 +16,10 @@ from weft.check.lane_groups import LaneGroups, lane_groups
 from weft.check.prepare import prepared
 from weft.check.rows import RowGroups, row_groups
 from weft.codegen.arena import ArenaNeeds
+from weft.codegen.launch_record import ERROR_WORDS, RECORD
 from weft.interp import Geometry, Image, Memory, Program, launch, run_function
 from weft.ir.reader import read_module
-from weft.passes.stages import Form, Stage, Version
-from weft.runtime.launch import ERROR_WORDS, RECORD
+from weft.passes.stages import Form, Runnable, Stage
 from weft.runtime.shape import LaunchShape
 from weft.target.vector_math import MathSymbol
 from weft.transform.groups.work_items import shared_layout
@@ -59,7 +59,7 @@ class StageProgram:
     def _has_barriers(self) -> bool:
         return bool(barriers_of(self.program.function(self.stage.full.function)))
 
-    def versions_used(self, shape: LaunchShape) -> tuple[Version, ...]:
+    def runnables_used(self, shape: LaunchShape) -> tuple[Runnable, ...]:
         """The functions that a launch of this shape runs."""
         stage = self.stage
         if (stage.rows is not None or stage.box is not None) and stage.partial is not None:
@@ -95,7 +95,7 @@ class StageProgram:
         return True
 
     def _run_lane_groups(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
-        used = self.versions_used(shape)
+        used = self.runnables_used(shape)
         if self._has_barriers and len(used) > 1:
             return False
         image = Image(self.program, workspace.memory)
@@ -103,26 +103,26 @@ class StageProgram:
         for batch in lane_groups(shape, self.stage.width, self.stage.linear, self.stage.box):
             shared = _PerGroup(workspace.memory, self._facts.shared_bytes, batch.groups)
             dynamic = _PerGroup(workspace.memory, shape.dynamic_bytes, batch.groups)
-            for version in used:
+            for runnable in used:
                 chosen = batch
                 if len(used) > 1:
                     whole = batch.count == batch.width
-                    chosen = batch.where(whole if version is self.stage.full else ~whole)
+                    chosen = batch.where(whole if runnable is self.stage.full else ~whole)
                 if not chosen.first.size:
                     continue
-                partial = version is self.stage.partial
+                partial = runnable is self.stage.partial
                 self._run_version(
-                    version, partial, image, workspace.slots, shape, chosen, (shared, dynamic), budget
+                    runnable, partial, image, workspace.slots, shape, chosen, (shared, dynamic), budget
                 )
             shared.free()
             dynamic.free()
         return True
 
     def _run_version(
-        self, version: Version, partial: bool, image: Image, slots: Sequence[Any], shape: LaunchShape,
+        self, runnable: Runnable, partial: bool, image: Image, slots: Sequence[Any], shape: LaunchShape,
         lanes: LaneGroups, shared: Sequence[_PerGroup], budget: Budget,
     ) -> None:  # fmt: skip
-        each = 1 if version.form is Form.LANES else lanes.width
+        each = 1 if runnable.form is Form.LANES else lanes.width
 
         def spread(values: NDArray[Any]) -> NDArray[Any]:
             return np.repeat(values, each)
@@ -142,8 +142,8 @@ class StageProgram:
         count = lanes.first.size
         rows = count // lanes.groups if self._has_barriers else 1
         run_function(
-            image, version.function, [*slots, *work_items, *map(spread, some)], each,
-            semantics="OBL" if version.oblivious else "FR",
+            image, runnable.function, [*slots, *work_items, *map(spread, some)], each,
+            semantics="OBL" if runnable.oblivious else "FR",
             hooks=[budget],
             active=None if partial or each == 1 else lanes.exists(),
             geometry=Geometry(
@@ -160,30 +160,30 @@ class StageProgram:
         sizes = (self._facts.shared_bytes, shape.dynamic_bytes)
         for batch in row_groups(image, slots, shape, rows, stage.width).batches(stage.width):
             whole = batch.count == stage.width
-            for version, chosen in ((stage.full, batch[whole]), (stage.partial, batch[~whole])):
+            for runnable, chosen in ((stage.full, batch[whole]), (stage.partial, batch[~whole])):
                 if not chosen.count.size:
                     continue
                 groups, group = chosen.groups(shape)
                 memory = [_PerGroup(workspace.memory, size, groups) for size in sizes]
                 shared = [m.addresses(group) for m in memory]
-                self._run_rows_of(version, image, slots, shape, chosen, shared, budget)
+                self._run_rows_of(runnable, image, slots, shape, chosen, shared, budget)
                 for m in memory:
                     m.free()
         return True
 
     def _run_rows_of(
-        self, version: Version, image: Image, slots: Sequence[Any], shape: LaunchShape, lanes: RowGroups,
+        self, runnable: Runnable, image: Image, slots: Sequence[Any], shape: LaunchShape, lanes: RowGroups,
         shared: Sequence[NDArray[Any]], budget: Budget,
     ) -> None:  # fmt: skip
         stage, count = self.stage, lanes.count.size
         assert stage.rows is not None
-        each = 1 if version.form is Form.LANES else stage.width
-        some = (lanes.first, lanes.count) if version is stage.partial else ()
+        each = 1 if runnable.form is Form.LANES else stage.width
+        some = (lanes.first, lanes.count) if runnable is stage.partial else ()
         shared, some = ([np.repeat(a, each) for a in arrays] for arrays in (shared, some))
         run_function(
-            image, version.function,
+            image, runnable.function,
             [*slots, *lanes.positions(stage.rows, each), *shape.block, *shape.grid, *shared, *some], each,
-            semantics="OBL" if version.oblivious else "FR",
+            semantics="OBL" if runnable.oblivious else "FR",
             hooks=[budget],
             geometry=Geometry((count, 1, 1), (each, 1, 1), 0, count, each),
         )  # fmt: skip

@@ -5,7 +5,7 @@
 keeps its own part of every reduction, in cells that LLVM turns into vector registers; at the end the lanes' parts are
 combined, and stored where the last parameters point. The value that the loop starts with is no part of that.
 
-Precondition: versions of the body for whole lane groups and for some of their lanes (`weft.codegen.parallel_loops`).
+Precondition: functions of the body for whole lane groups and for some of their lanes (`weft.codegen.parallel_loops`).
 Postcondition: the chunk runs each iteration of its range once, in no order that anybody may rely on.
 """
 
@@ -27,8 +27,8 @@ INLINED = ("nounwind", "alwaysinline")
 
 
 @dataclass(frozen=True, slots=True)
-class LoopVersions:
-    """The SIMD versions of a loop's body; `partial` has a parameter more, how many lanes run.
+class LoopBodies:
+    """The SIMD functions of a loop's body; `partial` has a parameter more, how many lanes run.
 
     With a width of 1 there is only `full`, the body itself with lane 0.
     """
@@ -63,7 +63,7 @@ class _Cells:
         builder.store(builder.load(self.type, self.whole, align=self.align), self.tail, align=self.align)
 
 
-def build_chunk(module: Module, outlined: OutlinedLoop, versions: LoopVersions, name: str) -> Function:
+def build_chunk(module: Module, outlined: OutlinedLoop, bodies: LoopBodies, name: str) -> Function:
     """Add the function to `module`."""
     counters, reductions = outlined.parallel.counters, outlined.parallel.reductions
     function = _declare(module, outlined, name)
@@ -71,14 +71,14 @@ def build_chunk(module: Module, outlined: OutlinedLoop, versions: LoopVersions, 
     starts, rest = rest[: len(counters)], rest[len(counters) :]
     captured, results = rest[: len(outlined.captured)], rest[len(outlined.captured) :]
     builder = Builder(function.add_block("entry"))
-    cells = [_Cells.of(builder, r, versions.width, module) for r in reductions]
+    cells = [_Cells.of(builder, r, bodies.width, module) for r in reductions]
     count = builder.binary("sub", end, begin, ("nuw", "nsw"))
-    whole = builder.binary("and", count, ConstInt(I64, -versions.width))
+    whole = builder.binary("and", count, ConstInt(I64, -bodies.width))
     middle = builder.binary("add", begin, whole, ("nuw", "nsw"))
-    with counted_loop(builder, function, begin, middle, "chunk", versions.width) as number:
+    with counted_loop(builder, function, begin, middle, "chunk", bodies.width) as number:
         firsts = _first_values(builder, counters, starts, number)
-        builder.call(versions.full, [*firsts, *captured, *(c.whole for c in cells)])
-    if versions.partial is not None:
+        builder.call(bodies.full, [*firsts, *captured, *(c.whole for c in cells)])
+    if bodies.partial is not None:
         for part in cells:
             part.hand_over(builder)
         left = builder.binary("sub", end, middle, ("nuw", "nsw"))
@@ -87,11 +87,11 @@ def build_chunk(module: Module, outlined: OutlinedLoop, versions: LoopVersions, 
         builder.at_end(tail)
         firsts = _first_values(builder, counters, starts, middle)
         active = builder.cast("trunc", left, I32)
-        builder.call(versions.partial, [*firsts, *captured, *(c.tail for c in cells), active])
+        builder.call(bodies.partial, [*firsts, *captured, *(c.tail for c in cells), active])
         builder.br(done)
         builder.at_end(done)
     for reduction, part, result in zip(reductions, cells, results, strict=True):
-        last = part.whole if versions.partial is None else part.tail
+        last = part.whole if bodies.partial is None else part.tail
         lanes = builder.load(part.type, last, align=part.align)
         builder.store(combine_lanes(module, builder, reduction.combination, lanes), result)
     builder.ret()

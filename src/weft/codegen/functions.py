@@ -1,14 +1,14 @@
-"""Vectorizing the functions that a region calls: one version for each signature, each made once.
+"""Vectorizing the functions that a region calls: one SIMD function for each signature, each made once.
 
-A version is ordered when a call of it is widened, and gets its body later. So recursion is a call of a version that is
-ordered already, and a function that no vector code calls is never vectorized. The shape of a version's result is what
-the divergence analysis says of the scalar function for these shapes of its parameters.
+A SIMD function is ordered when a call of it is widened, and gets its body later. So recursion is a call of one that is
+ordered already, and a function that no vector code calls is never vectorized. The shape of its result is what the
+divergence analysis says of the scalar function for these shapes of its parameters.
 
 Called functions behave as Moll's rule for calls has it (ch. 4): the callee runs once for the active set, and not at
 all when that is empty, which is the caller's business (`widen.simd_calls`).
 
 Precondition: the scalar functions are canonical P-LLVM. Postcondition, once all that was ordered is finished: each
-version is plain LLVM IR, and does for W lanes what the function does for each of them.
+SIMD function is plain LLVM IR, and does for W lanes what the function does for each of them.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from weft.switches import ALL_ON, Switches
 from weft.transform.boscc.insertion import Boscc
 from weft.transform.unify_returns import unify_returns
 
-MAX_VERSIONS = 8
-"""Versions of one function; calls with yet another signature share the one that serves all."""
+MAX_SIMD_FUNCTIONS = 8
+"""SIMD functions of one function; calls with yet another signature share the one that serves all."""
 
 MAX_STEPS = 2
 """Steps of one parameter, from lane to lane, that are told apart."""
 
-VERSION_ATTRIBUTE = "weft.version.of"
-"""Function attribute of versions, by which several vectorizers of a module share them."""
+SIMD_ATTRIBUTE = "weft.simd.of"
+"""Function attribute of SIMD functions, by which several vectorizers of a module share them."""
 
 _OWN_COPY = ("byval", "inalloca", "preallocated", "swifterror")
 """Attributes of parameters that are more than a value."""
@@ -52,12 +52,12 @@ _OWN_COPY = ("byval", "inalloca", "preallocated", "swifterror")
 
 @dataclass(slots=True)
 class FunctionVectorizer:
-    """The versions of a module's functions for lane groups of one width.
+    """The SIMD functions of a module's functions for lane groups of one width.
 
     Parameters
     ----------
     module
-        Holds the scalar functions, in canonical form, and gets the versions.
+        Holds the scalar functions, in canonical form, and gets the SIMD functions.
     lanes
         The lane group.
     find_math
@@ -74,7 +74,7 @@ class FunctionVectorizer:
     Attributes
     ----------
     summaries
-        What became of each version, by its name.
+        What became of each SIMD function, by its name.
     """
 
     module: Module
@@ -85,45 +85,45 @@ class FunctionVectorizer:
     runner: Runner = field(default_factory=Runner)
     switches: Switches = ALL_ON
     summaries: dict[str, VectorizationSummary] = field(default_factory=dict)
-    _versions: dict[tuple[Function, SimdSignature], SimdFunction] = field(default_factory=dict)
+    _known: dict[tuple[Function, SimdSignature], SimdFunction] = field(default_factory=dict)
     _steps: dict[tuple[Function, int], set[int]] = field(default_factory=dict)
     _count: dict[Function, int] = field(default_factory=dict)
     _suitable: dict[Function, bool] = field(default_factory=dict)
     _ordered: list[tuple[Function, SimdFunction]] = field(default_factory=list)
     _results: Summaries = field(default_factory=Summaries)
 
-    def version(self, function: Function, signature: SimdSignature) -> SimdFunction | None:
-        """The version for calls with this signature; None when the function cannot be vectorized.
+    def simd_function(self, function: Function, signature: SimdSignature) -> SimdFunction | None:
+        """The SIMD function for calls with this signature; None when the function cannot be vectorized.
 
-        The version may have a more general signature, which the call then has to serve.
+        It may have a more general signature, which the call then has to serve.
         """
         if not self._is_suitable(function):
             return None
         signature = self._with_few_steps(function, signature)
-        known = self._versions.get((function, signature))
+        known = self._known.get((function, signature))
         if known is None:
-            if self._count.get(function, 0) >= MAX_VERSIONS - 1:
+            if self._count.get(function, 0) >= MAX_SIMD_FUNCTIONS - 1:
                 signature = signature.general
-                known = self._versions.get((function, signature))
+                known = self._known.get((function, signature))
             if known is None:
                 known = self._order(function, signature)
         return known
 
     def finish(self) -> None:
-        """Give each version that is ordered its body, those included that these bodies order."""
+        """Give each SIMD function that is ordered its body, those included that these bodies order."""
         while self._ordered:
-            function, version = self._ordered.pop()
-            self._define(function, version)
+            function, simd = self._ordered.pop()
+            self._define(function, simd)
 
     def unit(self, function: Function, shapes: Mapping[Value, Shape], form: SimdForm) -> LaneUnit:
-        """A function to be vectorized with what this one knows; its calls are of these versions."""
+        """A function to be vectorized with what this one knows; its calls are of these SIMD functions."""
         unit = self._unit(function, shapes, form)
         unit.finish = self.finish
         return unit
 
     def _unit(self, function: Function, shapes: Mapping[Value, Shape], form: SimdForm) -> LaneUnit:
         return LaneUnit(
-            self.module, function, self.lanes, shapes, self.isa, self.find_math, self.version, self.boscc, form,
+            self.module, function, self.lanes, shapes, self.isa, self.find_math, self.simd_function, self.boscc, form,
             VectorizationSummary(self.lanes.width), self.switches,
         )  # fmt: skip
 
@@ -165,7 +165,7 @@ class FunctionVectorizer:
             )  # fmt: skip
             uniform = found.result.is_uniform
         type = signature.function_type(function.fn_type, uniform)
-        mark = f'"{VERSION_ATTRIBUTE}"="{function.name}"'
+        mark = f'"{SIMD_ATTRIBUTE}"="{function.name}"'
         name = base = signature.name(function.name, self.isa)
         made = self.module.functions.get(name)
         number = 0
@@ -178,9 +178,9 @@ class FunctionVectorizer:
             made = self.module.add_function(Function(name, type, names))
             made.attributes = (mark,)
             self._ordered.append((function, SimdFunction(made, signature)))
-        version = self._versions[function, signature] = SimdFunction(made, signature)
+        simd = self._known[function, signature] = SimdFunction(made, signature)
         self._count[function] = self._count.get(function, 0) + 1
-        return version
+        return simd
 
     def _shapes(self, function: Function, signature: SimdSignature) -> dict[Value, Shape]:
         domain = domain_named("product", self.lanes.extents)
@@ -196,9 +196,9 @@ class FunctionVectorizer:
                 )
         return shapes
 
-    def _define(self, function: Function, version: SimdFunction) -> None:
-        signature = version.signature
-        name = version.function.name
+    def _define(self, function: Function, simd: SimdFunction) -> None:
+        signature = simd.signature
+        name = simd.function.name
         source = clone_function(function, f"{name}.lanes")
         for argument in source.args:
             # What a caller promises of its argument need not hold of lane 0, which may be passive.
@@ -207,12 +207,12 @@ class FunctionVectorizer:
         mask = guard_by_mask(source) if signature.masked else None
         if mask is not None:
             shapes[mask] = domain_named("product", self.lanes.extents).varying(1)
-        form = SimdForm(name, version.function, mask)
+        form = SimdForm(name, simd.function, mask)
         unit = self._unit(source, shapes, form)
         vectorize(unit, self.runner)
-        version.function.attributes = (
-            *version.function.attributes,
-            f'"{VERSION_ATTRIBUTE}"="{function.name}"',
+        simd.function.attributes = (
+            *simd.function.attributes,
+            f'"{SIMD_ATTRIBUTE}"="{function.name}"',
         )
-        version.function.linkage.linkage = "internal"
+        simd.function.linkage.linkage = "internal"
         self.summaries[name] = unit.summary

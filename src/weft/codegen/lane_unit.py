@@ -58,7 +58,7 @@ class LaneUnit:
     isa
         What the code is for.
     find_math, find_simd
-        Find vector math functions, and versions of called functions.
+        Find vector math functions, and SIMD functions for called ones.
     boscc
         Where uniform branches go around what divergent ones guard; None for nowhere.
     form
@@ -68,7 +68,7 @@ class LaneUnit:
     switches
         What is made use of.
     finish
-        Gives versions of called functions that widening has ordered their bodies.
+        Gives SIMD functions that widening has ordered their bodies.
     known
         Its divergence as it is now, where that has been found.
     branching

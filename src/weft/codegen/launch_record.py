@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import struct
 from enum import IntEnum
+from itertools import accumulate
 
-GRID, BLOCK, ARGS, ARENAS, DYNAMIC_BYTES, ERROR = 0, 24, 48, 56, 64, 72
-"""Byte offsets in the launch record: i64 grid[3], i64 block[3], ptr args, ptr arenas, i64 dynamic shared bytes,
-ptr error record (8 i64). ``args`` has one 8-byte slot for each kernel parameter; ``arenas`` one pointer for each
-worker."""
+_FIELDS = ("3q", "3q", "P", "P", "q", "P")
+
+RECORD = struct.Struct("@" + "".join(_FIELDS))
+"""A launch record: i64 grid[3], i64 block[3], ptr args, ptr arenas, i64 dynamic shared bytes, ptr error record.
+``args`` has one 8-byte slot for each kernel parameter, ``arenas`` one pointer for each worker."""
+
+GRID, BLOCK, ARGS, ARENAS, DYNAMIC_BYTES, ERROR = accumulate(map(struct.calcsize, _FIELDS[:-1]), initial=0)
+"""Byte offsets of its fields."""
+
+ERROR_WORDS = 8
+"""How many i64 an error record has."""
 
 CLAIMED = 24
 """Byte offset in the error record: i64, 1 from when the first group writes it, as groups may fail at the same time."""
@@ -17,7 +26,7 @@ STATE_BYTES = 64
 
 
 class ErrorCode(IntEnum):
-    """What a launch returns; the error record then holds the group's linear index and two more numbers."""
+    """What a launch returns; the error record then holds the group's linear index and the numbers of two barriers."""
 
     OK = 0
     BARRIER_DIVERGENCE = 1

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.analysis.shapes import Shape, domain_named
-from weft.codegen.chunks import INLINED, LoopVersions, build_chunk
+from weft.codegen.chunks import INLINED, LoopBodies, build_chunk
 from weft.codegen.combine import combine
 from weft.codegen.entry_guard import guard_by_lane
 from weft.codegen.functions import FunctionVectorizer
@@ -121,13 +121,13 @@ def strip_mine(
     if lanes == 1:
         run_single_lane(body)
         body.attributes = INLINED
-        chunk = build_chunk(module, outlined, LoopVersions(1, body, None), f"{name}.chunk")
+        chunk = build_chunk(module, outlined, LoopBodies(1, body, None), f"{name}.chunk")
         return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions)
     partial = clone_function(body, f"{name}.partial")
     guard_by_lane(module, partial)
     for function in (body, partial):
         function.attributes = (*function.attributes, f'"{LANES_ATTRIBUTE}"="{lanes}"')
-    chunk = build_chunk(module, outlined, LoopVersions(lanes, body, partial), f"{name}.chunk")
+    chunk = build_chunk(module, outlined, LoopBodies(lanes, body, partial), f"{name}.chunk")
     return StripMinedLoop(outlined, chunk, plan, (body, partial), has_loops, instructions)
 
 

@@ -40,12 +40,12 @@ class SimdSignature:
         return SimdSignature(self.lanes, (VARYING,) * len(self.steps), True)
 
     def name(self, function: str, isa: Isa) -> str:
-        """The name of the version of `function`."""
+        """The name of the SIMD function of `function`."""
         parameters = [VectorParameter(step) for step in self.steps]
         return vector_name(isa, self.masked, self.lanes, parameters, function)
 
     def function_type(self, scalar: FunctionType, uniform_result: bool) -> FunctionType:
-        """The type of the version of a function of type `scalar`."""
+        """The type of the SIMD function of a function of type `scalar`."""
         params = [
             VectorType(type, self.lanes) if step is None else type
             for type, step in zip(scalar.params, self.steps, strict=True)

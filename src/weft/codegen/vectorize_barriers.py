@@ -62,7 +62,7 @@ def vectorize_at_barriers(
     shapes
         Shapes of parameters; the others are uniform.
     called
-        The versions of called functions, which gives the lane group too.
+        The SIMD functions of called ones, which gives the lane group too.
     runner
         Runs the passes on the whole kernel.
     linear
@@ -142,7 +142,7 @@ class _Widener:
     def widen(
         self, split: KernelAtBarriers, common: Collection[Value]
     ) -> tuple[BarrierProgram, tuple[LaneContinuation, ...]]:
-        """The continuations, each in its versions; `common` are the same in the whole work-group."""
+        """The continuations, each for its kinds of lane groups; `common` are the same in the whole work-group."""
         strides = self._strides(split.kernel)
         while True:
             program = split.split(strides, {v for v in common if strides.get(v) == 0})
@@ -205,7 +205,7 @@ class _Widener:
         return LaneContinuation(full, masked)
 
     def _masked(self, function: Function, shapes: Shapes) -> Function:
-        """The version of a continuation for some lanes."""
+        """The function of a continuation for some lanes."""
         copies: dict[Value, Value] = {}
         some = clone_function(function, f"{function.name}.some", copies)
         run_for_lanes(self.module, some, self.lanes.width)
@@ -222,7 +222,7 @@ class _Widener:
             name,
             called.find_math,
             called.isa,
-            called.version,
+            called.simd_function,
             switches=called.switches,
         )
         called.finish()

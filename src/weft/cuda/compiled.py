@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.run_unit import RunUnit
-from weft.diag.errors import BarrierDivergence, WeftError
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_remarks, store_remarks
 from weft.frontend.python.fingerprint import files_of
@@ -22,7 +20,6 @@ from weft.runtime.launch import Launcher
 from weft.runtime.launch_terms import LaunchTerms
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL
-from weft.runtime.shape import LaunchShape
 from weft.runtime.stored_code import StoredCode
 from weft.runtime.symbols import called_symbols
 from weft.target.machine import TargetSpec
@@ -119,14 +116,13 @@ class CompiledKernel:
         metadata = self._stored.facts
         arena = ArenaNeeds(**metadata["arena"])
         packer = packer_for(source.name, source.parameters, self.types)
-        explain = functools.partial(_explain, source.name, tuple(metadata["barrier_lines"]))
         launcher = Launcher(
             code,
             metadata["entry"],
             packer,
             arena.bytes,
             RunUnit(**metadata["run_unit"]).groups,
-            explain,
+            metadata["barrier_lines"],
             metadata["prints"],
         )
         if checking():
@@ -183,15 +179,3 @@ class CompiledKernel:
 def _symbols(facts: Mapping[str, Any]) -> dict[str, int] | None:
     """Addresses of what compiled code calls; None when a vector math function is no longer installed."""
     return called_symbols(facts["math"])
-
-
-def _explain(
-    kernel: str, lines: tuple[int, ...], status: int, words: tuple[int, ...], shape: LaunchShape
-) -> WeftError:
-    """The exception for a launch that stopped, of which there is one: threads waited at different barriers."""
-    group, first, second = words[:3]
-    places = " and ".join(f"line {lines[number - 1]}" for number in (first, second))
-    return BarrierDivergence(
-        f"threads of block {shape.group_at(group)} of {kernel} wait at different barriers, {places}",
-        hint="let every thread of a block reach the same syncthreads(), or return before it",
-    )

@@ -18,7 +18,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.options import CompileOptions, polling
 from weft.runtime.array_memory import has_large_array
-from weft.runtime.launch_terms import Versions
+from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape, launch_shape, tasks_shape
 from weft.target.once import made_once
 
@@ -67,7 +67,7 @@ class Kernel(Portable):
             function, replace(options or CompileOptions(), whole_rows=True, polls=polling())
         )
         self.overloads: dict[Types, CompiledKernel] = {}
-        self._versions = Versions(self._version)
+        self._specializations = Specializations(self._specialized)
         self._fixed = bool(signatures)
         self._configured: dict[Any, ConfiguredKernel] = {}
         for signature in signatures:
@@ -144,10 +144,10 @@ class Kernel(Portable):
             self._serving(compiled, shape, args).launcher.launch(shape, args, checked=True)
 
     def _serving(self, compiled: CompiledKernel, shape: LaunchShape, args: tuple[Any, ...]) -> CompiledKernel:
-        """The compiled kernel, or its version for such launches."""
-        return self._versions.serving(compiled, shape, has_large_array(args))
+        """The compiled kernel, or its specialization for such launches."""
+        return self._specializations.serving(compiled, shape, has_large_array(args))
 
-    def _version(self, compiled: CompiledKernel, options: CompileOptions) -> CompiledKernel:
+    def _specialized(self, compiled: CompiledKernel, options: CompileOptions) -> CompiledKernel:
         """The kernel for the same types under these options."""
         return CompiledKernel(replace(self._source, options=options), compiled.types)
 

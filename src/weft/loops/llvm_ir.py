@@ -39,7 +39,7 @@ from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_ob
 from weft.target.passes import WHOLE, optimize
 from weft.target.reading import decode_text
 from weft.transform.boscc.insertion import Boscc, BosccMode
-from weft.transform.foreign.scalar_signatures import Origin, version_of
+from weft.transform.foreign.scalar_signatures import Origin, scalar_form_of
 
 MASKS = ("none", "last")
 
@@ -264,20 +264,20 @@ def _whole_function(
     switches: Switches,
     check_with: Sequence[Any] | None,
 ) -> ForeignFunctionUnit:
-    version, origins = version_of(module, function.name) or (
+    form, origins = scalar_form_of(module, function.name) or (
         function,
         [Origin(i) for i in range(len(function.args))],
     )
     width, layout = choice.width, module.layout
     domain = domain_named("product", (width,))
-    parameters = simd_parameters(function, version, origins, signature, domain, layout)
+    parameters = simd_parameters(function, form, origins, signature, domain, layout)
     if name is None:
         name = vector_name(isa, masked, width, parameters.named, function.name)
     if name in module.functions:
         raise ArgumentError(f"the module has a function {name} already", hint="give another name")
     wanted = signature.result.kind if signature.result is not None else None
     unit = ForeignFunctionUnit(
-        module, version.name, spec, isa, width, boscc, Runner(), switches=switches, shapes=parameters.shapes,
+        module, form.name, spec, isa, width, boscc, Runner(), switches=switches, shapes=parameters.shapes,
         simd_name=name, masked=masked, scalar_result=wanted != "T", subject=function.name, reason=choice.reason,
     )  # fmt: skip
     log, _ = _run(FOREIGN_FUNCTIONS, unit, check_with is not None)
@@ -285,11 +285,11 @@ def _whole_function(
         from weft.check.foreign import LaneCalls, check_lanes
 
         calls = LaneCalls(parameters.shapes, width, masked)
-        check_lanes(function.name, version, log.stages, unit.math, calls, check_with)
+        check_lanes(function.name, form, log.stages, unit.math, calls, check_with)
     if wanted == "U" and unit.simd.fn_type.result.is_vector:
         raise ArgumentError(f"the result of {function.name} differs from lane to lane, and is not uniform")
-    if version is not function:
-        version.linkage.linkage = "internal"
+    if form is not function:
+        form.linkage.linkage = "internal"
     verify(module)
     return unit
 

@@ -29,10 +29,10 @@ class SimdParameters:
 
 
 def simd_parameters(
-    function: Function, version: Function, origins: Sequence[Origin], signature: Signature, domain: Domain,
+    function: Function, form: Function, origins: Sequence[Origin], signature: Signature, domain: Domain,
     layout: DataLayout,
 ) -> SimdParameters:  # fmt: skip
-    """The parameters of `version`, whose letters are those of the parameters of `function` that they come from.
+    """The parameters of `form`, whose letters are those of the parameters of `function` that they come from.
 
     A place for a result has no letter: the lanes' results are side by side. The parts of a struct share one.
 
@@ -54,9 +54,9 @@ def simd_parameters(
             _require_fit(argument, letters[argument.index])
     beside = ArgumentShape("C")
     given = tuple(letters.get(origin.parameter, beside) for origin in origins)
-    sizes: dict[Value, int] = {a: o.bytes for a, o in zip(version.args, origins, strict=True) if o.bytes}
-    shapes = initial_shapes(version, Signature(given, signature.result), domain, layout, sizes)
-    strides = [sizes.get(a) or _element(a, layout) for a in version.args]
+    sizes: dict[Value, int] = {a: o.bytes for a, o in zip(form.args, origins, strict=True) if o.bytes}
+    shapes = initial_shapes(form, Signature(given, signature.result), domain, layout, sizes)
+    strides = [sizes.get(a) or _element(a, layout) for a in form.args]
     named = tuple(_named(shape, stride) for shape, stride in zip(given, strides, strict=True))
     return SimdParameters(shapes, named)
 

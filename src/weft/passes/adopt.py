@@ -32,7 +32,7 @@ def canonical_module(
     Parameters
     ----------
     wanted
-        A function that is to be vectorized: it gets a version with scalar parameters, if it has others, and stays
+        A function that is to be vectorized: it gets a form with scalar parameters, if it has others, and stays
         even if nothing calls it.
     strides_of
         Tells by how many bytes lanes' own instances of global variables are apart.

@@ -31,7 +31,7 @@ from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.runner import Runner
 from weft.passes.scalar import INVARIANTS, SINGLE_LANE
-from weft.passes.stages import Form, Stage, StageLog, Version, heard_through
+from weft.passes.stages import Form, Runnable, Stage, StageLog, heard_through
 from weft.target.vector_math import math_finder
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.stack_addresses import sink_stack_addresses
@@ -72,7 +72,7 @@ class ForeignFunctionUnit(LoopUnit):
         How remarks call the function.
     reason
         Why so many lanes, as remarks say it.
-    version
+    runnable
         What is to become the SIMD function, once there is such a thing, and how it is run.
     """
 
@@ -82,12 +82,12 @@ class ForeignFunctionUnit(LoopUnit):
     scalar_result: bool = True
     subject: str = ""
     reason: str = "as asked for"
-    version: Version | None = None
+    runnable: Runnable | None = None
 
     def stage(self, name: str, text: str) -> Stage | None:
         """How the program is run as it is now: the function that is to become the SIMD function, once there is one."""
-        version = self.version or Version(self.name, Form.THREADS)
-        return Stage(name, text, version, version.function, width=self.width or 0)
+        runnable = self.runnable or Runnable(self.name, Form.THREADS)
+        return Stage(name, text, runnable, runnable.function, width=self.width or 0)
 
     @property
     def simd(self) -> Function:
@@ -181,19 +181,19 @@ def _vectorize_function(unit: ForeignFunctionUnit) -> None:
 
 def _runner(unit: ForeignFunctionUnit) -> Runner:
     """The runner for passes on what is to become the SIMD function, of which the log hears what they mean."""
-    return heard_through(unit.runner, lambda log: _VersionLog(unit, log))
+    return heard_through(unit.runner, lambda log: _PartLog(unit, log))
 
 
 @dataclass(frozen=True, slots=True)
-class _VersionLog:
-    """Tells the log of a function of a pass on what is to become its SIMD version."""
+class _PartLog:
+    """Tells the log of a function of a pass on what is to become its SIMD function."""
 
     unit: ForeignFunctionUnit
     log: StageLog
 
     def __call__(self, done: Pass[Any], unit: LaneUnit) -> None:
         form = Form.LANES if done.meaning is Meaning.SCALAR else Form.THREADS
-        self.unit.version = Version(unit.function.name, form, done.meaning is Meaning.BOTH)
+        self.unit.runnable = Runnable(unit.function.name, form, done.meaning is Meaning.BOTH)
         self.log.keep(done.name)
 
 

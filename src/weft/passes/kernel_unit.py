@@ -17,7 +17,7 @@ from weft.ir import Function, Module
 from weft.options import CompileOptions
 from weft.passes.lane_plan import LaneOrder, LanePlan, Planner, Premises
 from weft.passes.runner import Runner
-from weft.passes.stages import Form, Rows, Stage, Version
+from weft.passes.stages import Form, Rows, Runnable, Stage
 from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol, math_finder
@@ -57,7 +57,7 @@ class KernelUnit:
         How lane groups are cut out of rows, where they are.
     box_width
         As `weft.passes.lane_plan.width_below_which_boxes_serve` says.
-    versions, changed
+    runnables, changed
         The functions that stand for the kernel, for whole and for partial lane groups, and which of them the latest
         pass worked on.
     program
@@ -83,7 +83,7 @@ class KernelUnit:
     plan: LanePlan | None = None
     rows: Rows | None = None
     box_width: int = 0
-    versions: list[Version] = field(default_factory=list)
+    runnables: list[Runnable] = field(default_factory=list)
     changed: int = 0
     program: GroupProgram | None = None
     summary: VectorizationSummary | None = None
@@ -117,7 +117,7 @@ class KernelUnit:
     def terms(self) -> LaunchTerms:
         """For which launches the code is."""
         warp, done = self.premises.warp, self.done
-        # Of code that was asked for at a width there are no narrower versions.
+        # Of code that was asked for at a width there are no narrower specializations.
         width = done.barrier_width if warp is None and self.options.width is None else 0
         return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1)
 
@@ -137,7 +137,7 @@ class KernelUnit:
         self._analyses.clear()
 
     def vectorizer(self, lanes: LaneSpace) -> FunctionVectorizer:
-        """Makes the versions of called functions for these lanes."""
+        """Makes the SIMD functions of called functions for these lanes."""
         isa = self.spec.isa
         boscc = Boscc(BosccMode(self.options.boscc), isa)
         return FunctionVectorizer(
@@ -152,11 +152,11 @@ class KernelUnit:
 
     def stage(self, name: str, text: str) -> Stage | None:
         """How the program is run as it is now."""
-        if self.program is not None and self.versions[0].form is not Form.ENTRY:
+        if self.program is not None and self.runnables[0].form is not Form.ENTRY:
             # Rows, boxes and continuations run in the loops that are to be built around them.
             return None
-        full, partial = self.versions[0], self.versions[1] if len(self.versions) > 1 else None
-        changed = self.versions[self.changed].function
+        full, partial = self.runnables[0], self.runnables[1] if len(self.runnables) > 1 else None
+        changed = self.runnables[self.changed].function
         linear = self.order.linear if self.plan is not None else self.premises.linear
         if self.plan is None or full.form is Form.ENTRY:
             width = (self.premises.warp or 0) if full.form is Form.THREADS else 0

@@ -26,7 +26,7 @@ from weft.passes.scalar import (
     NARROW_PHIS,
     SINGLE_LANE,
 )
-from weft.passes.stages import Form, Rows, Version
+from weft.passes.stages import Form, Rows, Runnable
 from weft.transform.groups.guard_splitting import split_guards
 from weft.transform.groups.known_block import know_block
 from weft.transform.groups.merge_groups import merge_groups
@@ -50,7 +50,7 @@ def _lower_work_items(unit: KernelUnit) -> None:
     unit.premises = Premises.of(unit.options, asks_for_lanes(unit.module))
     if unit.premises.block is not None:
         know_block(unit.function, unit.premises.block)
-    unit.versions = [Version(unit.name, Form.THREADS)]
+    unit.runnables = [Runnable(unit.name, Form.THREADS)]
 
 
 def _check_barriers(unit: KernelUnit) -> None:
@@ -152,7 +152,7 @@ def _build_entry(unit: KernelUnit) -> None:
     for function in unit.module.definitions():
         if function is not entry:
             function.linkage.linkage = "internal"
-    unit.entry, unit.versions, unit.changed = entry.name, [Version(entry.name, Form.ENTRY)], 0
+    unit.entry, unit.runnables, unit.changed = entry.name, [Runnable(entry.name, Form.ENTRY)], 0
 
 
 def _insert_polls(unit: KernelUnit) -> bool:

@@ -5,7 +5,7 @@ kernel                         lane groups
 =============================  =================================================================================
 with warp operations           a warp: threads of consecutive linear numbers, or a box of threads where these are one
 for work-groups of one shape   a box of threads of several rows (`weft.codegen.boxes`)
-with barriers                  neighbours along x; narrower ones for smaller work-groups, launched as a version
+with barriers                  neighbours along x; narrower ones for smaller work-groups, launched as a specialization
 without                        neighbours along the dimension that memory wants, of rows that groups may be merged to
 =============================  =================================================================================
 

@@ -25,13 +25,13 @@ from weft.ir.clone import clone_function
 from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.runner import Runner
-from weft.passes.stages import Form, StageLog, Version, heard_through
+from weft.passes.stages import Form, Runnable, StageLog, heard_through
 from weft.transform.groups.linear_ids import number_linearly
 from weft.transform.groups.work_items import WorkItems
 
 
 def position_shapes(unit: KernelUnit, lanes: LaneSpace, function: Function) -> dict[Value, Shape]:
-    """The shapes of the parameters of a version of the kernel that differ from thread to thread."""
+    """The shapes of the parameters of a function for the kernel that differ from thread to thread."""
     if unit.order.box is not None:
         return box_shapes(function, lanes, unit.options.block)
     domain = domain_named("product", lanes.extents)
@@ -50,7 +50,7 @@ def widen_rounds(
     if order.box is not None and options.block is not None:
         whole = is_whole(lanes, options.block)
     before = unit.known_along(0, lanes.width) if lanes.extents == (lanes.width,) else None
-    unit.versions = [Version(kernel.name, Form.THREADS)]
+    unit.runnables = [Runnable(kernel.name, Form.THREADS)]
     program, summary = vectorize_at_barriers(
         module, kernel, position_shapes(unit, lanes, kernel), called, _runner(unit, 0),
         whole_rows=whole, before=before,
@@ -65,10 +65,10 @@ def widen_rounds(
 
 
 def separate_lane_groups(unit: KernelUnit) -> None:
-    """Give the kernel a version for partial lane groups, where there may be such."""
+    """Give the kernel a function for partial lane groups, where there may be such."""
     assert unit.plan is not None
     module, kernel, order = unit.module, unit.function, unit.order
-    unit.versions = [Version(kernel.name, Form.THREADS)]
+    unit.runnables = [Runnable(kernel.name, Form.THREADS)]
     unit.changed = 0
     if order.box and unit.options.block and is_whole(LaneSpace(order.box), unit.options.block):
         return
@@ -80,16 +80,16 @@ def separate_lane_groups(unit: KernelUnit) -> None:
         guard_by_bits(module, partial, unit.plan.width)
     else:
         guard_by_lane_range(module, partial)
-    unit.versions.append(Version(partial.name, Form.THREADS))
+    unit.runnables.append(Runnable(partial.name, Form.THREADS))
 
 
 def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProgram, VectorizationSummary]:
-    """Replace the kernel's versions for whole and for partial lane groups by SIMD code."""
+    """Replace the kernel's functions for whole and for partial lane groups by SIMD code."""
     module, kernel, lanes = unit.module, unit.function, called.lanes
     vectors: list[Function] = []
     summaries: list[VectorizationSummary] = []
-    for i, suffix in enumerate(("", ".partial")[: len(unit.versions)]):
-        function = module.functions[unit.versions[i].function]
+    for i, suffix in enumerate(("", ".partial")[: len(unit.runnables)]):
+        function = module.functions[unit.runnables[i].function]
         form = SimdForm(f"{kernel.name}.w{lanes.width}{suffix}")
         part: LaneUnit = called.unit(function, position_shapes(unit, lanes, function), form)
         vectors.append(vectorize(part, _runner(unit, i)))
@@ -106,13 +106,13 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
 
 
 def _runner(unit: KernelUnit, index: int) -> Runner:
-    """The runner for passes on one of the versions, of which the log hears what they mean."""
-    return heard_through(unit.runner, lambda log: _VersionLog(unit, index, log))
+    """The runner for passes on one of the functions, of which the log hears what they mean."""
+    return heard_through(unit.runner, lambda log: _PartLog(unit, index, log))
 
 
 @dataclass(frozen=True, slots=True)
-class _VersionLog:
-    """Tells the log of the kernel of a pass on one of its versions."""
+class _PartLog:
+    """Tells the log of the kernel of a pass on one of its functions."""
 
     unit: KernelUnit
     index: int
@@ -120,6 +120,6 @@ class _VersionLog:
 
     def __call__(self, done: Pass[Any], unit: LaneUnit) -> None:
         form = Form.LANES if done.meaning is Meaning.SCALAR else Form.THREADS
-        self.unit.versions[self.index] = Version(unit.function.name, form, done.meaning is Meaning.BOTH)
+        self.unit.runnables[self.index] = Runnable(unit.function.name, form, done.meaning is Meaning.BOTH)
         self.unit.changed = self.index
         self.log(done, unit)

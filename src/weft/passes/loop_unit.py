@@ -12,7 +12,7 @@ from weft.diag.source import SourceSpan
 from weft.ir import Function, Module
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
-from weft.passes.stages import Form, Stage, Version
+from weft.passes.stages import Form, Runnable, Stage
 from weft.switches import ALL_ON, Switches
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol
@@ -98,7 +98,7 @@ class LoopUnit:
     def stage(self, name: str, text: str) -> Stage | None:
         """How the program is run as it is now."""
         return Stage(
-            name, text, Version(self.name, self.form), self.name,
+            name, text, Runnable(self.name, self.form), self.name,
             oblivious=frozenset(self.oblivious), reorders=self.has_reordered, has_lanes=bool(self.loops),
         )  # fmt: skip
 

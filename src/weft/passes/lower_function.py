@@ -13,7 +13,7 @@ from weft.jit_options import JitOptions
 from weft.options import Timings, checking
 from weft.passes.loops import LOOPS, JitUnit
 from weft.passes.runner import Runner
-from weft.passes.stages import Stage, StageLog
+from weft.passes.stages import Stage, log_of
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol
 from weft.transform.boscc.insertion import Boscc, BosccMode
@@ -81,10 +81,7 @@ def lower_function(
         module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
         interface=interface, if_legal=options.if_legal, polls=options.polls,
     )  # fmt: skip
-    log = StageLog(unit)
-    if checking():
-        runner.watchers = (log, *runner.watchers)
-        log.keep("front end")
+    log = log_of(unit, runner)
     with timings.measure("passes"):
         runner.run(LOOPS, unit)
         text = write_module(unit.module, plain=True)

@@ -14,7 +14,7 @@ from weft.options import CompileOptions, Timings, checking
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.kernels import KERNELS
 from weft.passes.runner import Runner
-from weft.passes.stages import Form, Stage, StageLog, Version
+from weft.passes.stages import Form, Runnable, Stage, log_of
 from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import FINAL, optimize
@@ -84,11 +84,8 @@ def lower_kernel(
     timings = timings or Timings()
     runner = runner or Runner(strict=checking())
     unit = KernelUnit(module, kernel_name, options, spec, runner)
-    unit.versions = [Version(kernel_name, Form.GRID)]
-    log = StageLog(unit)
-    if checking():
-        runner.watchers = (log, *runner.watchers)
-        log.keep("front end")
+    unit.runnables = [Runnable(kernel_name, Form.GRID)]
+    log = log_of(unit, runner)
     with timings.measure("passes"):
         runner.run(KERNELS, unit)
         text = write_module(unit.module, plain=True)

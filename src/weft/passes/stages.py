@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from weft.ir import Module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
+from weft.options import checking
 from weft.passes.declared import Pass
 from weft.passes.runner import Runner, Watcher
 from weft.transform.groups.merge_groups import GroupMerge
@@ -37,7 +38,7 @@ class Form(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class Runnable:
     """A function of a stage's program that stands for the kernel.
 
     Parameters
@@ -118,9 +119,9 @@ class Stage:
 
     name: str
     text: str
-    full: Version
+    full: Runnable
     changed: str
-    partial: Version | None = None
+    partial: Runnable | None = None
     width: int = 0
     linear: bool = False
     rows: Rows | None = None
@@ -174,6 +175,21 @@ class StageLog:
         stage = self.unit.stage(name, write_module(self.unit.module))
         if stage is not None:
             self.stages.append(stage)
+
+
+def log_of(unit: Staged, runner: Runner, *, check: bool | None = None) -> StageLog:
+    """The log of a unit as the front end made it, which the runner tells of passes where programs are to be checked.
+
+    Parameters
+    ----------
+    check
+        Whether they are; by default as ``WEFT_CHECK`` says. Otherwise the log stays empty.
+    """
+    log = StageLog(unit)
+    if checking() if check is None else check:
+        runner.watchers = (log, *runner.watchers)
+        log.keep("front end")
+    return log
 
 
 def heard_through(runner: Runner, make: Callable[[StageLog], Watcher]) -> Runner:

@@ -1,9 +1,8 @@
 """Launching compiled kernels.
 
 A kernel's entry point is ``i32 (ptr record, i64 begin, i64 end, i32 worker)``: it runs groups ``begin``
-to ``end - 1``, in linear order (x fastest), and returns 0 or why it stopped. The launch record is ``{ i64
-grid[3], i64 block[3], ptr args, ptr arenas, i64 dynamic_bytes, ptr error }``; ``args`` points to 8-byte
-slots, ``arenas`` to a pointer for each worker, ``error`` to eight i64 that say more of a failure.
+to ``end - 1``, in linear order (x fastest), and returns 0 or why it stopped. `weft.codegen.launch_record`
+has the launch record, and the error record that says more of a failure.
 
 All that a launch writes before it enters the pool lies in one frame, filled by one `struct` call: job,
 record, error, slots. Frames are kept; launches at the same time have different ones.
@@ -16,7 +15,8 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.diag.errors import BarrierDivergence, WeftError
+from weft.codegen.launch_record import ERROR_WORDS, RECORD
+from weft.diag.errors import BarrierDivergence
 from weft.runtime.arena import give_arenas, take_arenas
 from weft.runtime.arguments import ArgumentPacker
 from weft.runtime.pool import JOB, default_pool, thread_limit
@@ -25,15 +25,9 @@ from weft.runtime.settings import get_num_threads
 from weft.runtime.shape import LaunchShape
 from weft.target.jit import LoadedCode
 
-RECORD = struct.Struct("@3q3qPPqP")
-ERROR_WORDS = 8
-
 _RECORD_AT = JOB.size
 _ERROR_AT = _RECORD_AT + RECORD.size
 _SLOTS_AT = _ERROR_AT + 8 * ERROR_WORDS
-
-Explain = Callable[[int, tuple[int, ...], LaunchShape], WeftError]
-"""Makes the exception for a status that is not zero, of the words in the error record."""
 
 
 class Launcher:
@@ -52,8 +46,8 @@ class Launcher:
         shared memory.
     chunk
         Of how many groups those handed out are a multiple, from the block.
-    explain
-        Makes the exception when the kernel stops early.
+    barrier_lines
+        The source line of each barrier, numbered from 1.
     prints
         Whether the kernel prints.
     """
@@ -65,7 +59,7 @@ class Launcher:
         packer: ArgumentPacker,
         arena_bytes: Callable[[tuple[int, int, int], int], int] = lambda block, dynamic: 0,
         chunk: Callable[[tuple[int, int, int]], int] = lambda block: 1,
-        explain: Explain | None = None,
+        barrier_lines: Sequence[int] = (),
         prints: bool = False,
     ) -> None:
         self._code = code
@@ -73,7 +67,7 @@ class Launcher:
         self._packer = packer
         self._arena_bytes = arena_bytes
         self._chunk = chunk
-        self._explain = explain or _explain
+        self._barrier_lines = barrier_lines
         self._prints = prints
         self._frames: list[_Frame] = []
         # Padding packs as zeros: the error record is cleared by each launch.
@@ -95,8 +89,8 @@ class Launcher:
         ------
         ArgumentError
             The arguments do not fit; nothing has run.
-        WeftError
-            The kernel stopped early; the rest of its groups have not been started.
+        BarrierDivergence
+            Threads wait at different barriers; the rest of the groups have not been started.
         """
         slots = self._packer.pack(args, checked=checked)
         groups, chunk = shape.groups, self._chunk(shape.block)
@@ -115,12 +109,21 @@ class Launcher:
         status = run(frame, groups, threads)
         give_arenas(arenas)
         if status:
-            raise self._explain(status, frame.error_words(), shape)
+            raise self._divergence(frame.error_words(), shape)
         self._frames.append(frame)
 
     def accepts(self, args: Sequence[Any]) -> bool:
         """Whether `launch` would take the arguments."""
         return self._packer.accepts(args)
+
+    def _divergence(self, words: tuple[int, ...], shape: LaunchShape) -> BarrierDivergence:
+        """The exception for a launch that stopped, for which there is one reason."""
+        group, first, second = words[:3]
+        places = " and ".join(f"line {self._barrier_lines[number - 1]}" for number in (first, second))
+        return BarrierDivergence(
+            f"threads of block {shape.group_at(group)} of {self._packer.kernel} wait at different barriers, {places}",
+            hint="let every thread of a block reach the same syncthreads(), or return before it",
+        )
 
     def _take_frame(self) -> _Frame:
         try:
@@ -158,10 +161,3 @@ class _Frame:
 
     def error_words(self) -> tuple[int, ...]:
         return struct.unpack_from(f"@{ERROR_WORDS}q", self.memory, _ERROR_AT)
-
-
-def _explain(status: int, words: tuple[int, ...], shape: LaunchShape) -> WeftError:
-    block = shape.group_at(words[0])
-    if status == 1:
-        return BarrierDivergence(f"threads of block {block} wait at different barriers")
-    return WeftError(f"the kernel stopped with status {status} in block {block}")

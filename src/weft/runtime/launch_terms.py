@@ -1,8 +1,8 @@
-"""For which launches the code of a kernel is, and which other versions of it serve the others.
+"""For which launches the code of a kernel is, and which specializations of it serve the others.
 
 A kernel is compiled for launches of any shape first. What the passes find out about it, its `LaunchTerms`, says which
 work-groups are served better, or only, by code that is made for them: small ones, rows that are no whole lane groups,
-boxes of threads, arrays of 2 GiB. Every door for kernels launches through `Versions`.
+boxes of threads, arrays of 2 GiB. Every door for kernels launches through `Specializations`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ class LaunchTerms:
     Parameters
     ----------
     barrier_width
-        Threads of a lane group of a kernel with barriers that has versions for smaller work-groups; 0 for others.
+        Threads of a lane group of a kernel with barriers, of which there are specializations for smaller work-groups; 0
+        for others.
     row_multiple
         It is for work-groups whose rows have a multiple of so many threads.
     box_width
-        For work-groups of several rows with fewer threads than this there are versions that run boxes of threads.
+        For work-groups of several rows with fewer threads than this there are specializations that run boxes of
+        threads.
     warp
         Threads of a warp if the kernel uses warp operations, else 1; boxes have as many, and are warps.
     """
@@ -38,7 +40,7 @@ class LaunchTerms:
     warp: int = 1
 
     def has_boxes(self, block: tuple[int, int, int]) -> bool:
-        """Whether there is a version for work-groups of this size that runs boxes of threads.
+        """Whether there is a specialization for work-groups of this size that runs boxes of threads.
 
         Warps are boxes only where rows, or planes, are parts of them.
         """
@@ -55,8 +57,8 @@ class LaunchTerms:
         row = block[0]
         return row > self.barrier_width and row % self.row_multiple == 0 and not self.has_boxes(block)
 
-    def version_for(self, options: CompileOptions, shape: LaunchShape) -> CompileOptions:
-        """The options of the version for a launch, of code that was compiled under `options`.
+    def options_for(self, options: CompileOptions, shape: LaunchShape) -> CompileOptions:
+        """The options of the specialization for a launch, of code that was compiled under `options`.
 
         Lane groups are boxes of threads where rows are short, so that few lanes are wasted; a work-group that is one
         lane group needs no barriers.
@@ -74,7 +76,7 @@ class LaunchTerms:
         return options
 
 
-class Version(Protocol):
+class Specialized(Protocol):
     """Code of a kernel for some types of arguments."""
 
     @property
@@ -93,11 +95,11 @@ class Version(Protocol):
         ...
 
 
-VersionT = TypeVar("VersionT", bound=Version)
+SpecializedT = TypeVar("SpecializedT", bound=Specialized)
 
 
-class Versions(Generic[VersionT]):
-    """The versions of a kernel that launches have asked for.
+class Specializations(Generic[SpecializedT]):
+    """The specializations of a kernel that launches have asked for.
 
     Parameters
     ----------
@@ -105,19 +107,19 @@ class Versions(Generic[VersionT]):
         Compiles one for the types of another, under other options.
     """
 
-    def __init__(self, make: Callable[[VersionT, CompileOptions], VersionT]) -> None:
+    def __init__(self, make: Callable[[SpecializedT, CompileOptions], SpecializedT]) -> None:
         self._make = make
-        self.made: dict[tuple[Hashable, CompileOptions], VersionT] = {}
+        self.made: dict[tuple[Hashable, CompileOptions], SpecializedT] = {}
 
-    def serving(self, code: VersionT, shape: LaunchShape, large: bool) -> VersionT:
-        """The version of `code` that serves a launch, one with arrays of 2 GiB or more if it is `large`."""
+    def serving(self, code: SpecializedT, shape: LaunchShape, large: bool) -> SpecializedT:
+        """The specialization of `code` that serves a launch, one with arrays of 2 GiB or more if it is `large`."""
         if not large and code.terms.serves(shape.block):
             return code
         if large:
-            code = self._version(code, replace(code.options, small_arrays=False))
-        return self._version(code, code.terms.version_for(code.options, shape))
+            code = self._specialized(code, replace(code.options, small_arrays=False))
+        return self._specialized(code, code.terms.options_for(code.options, shape))
 
-    def _version(self, code: VersionT, options: CompileOptions) -> VersionT:
+    def _specialized(self, code: SpecializedT, options: CompileOptions) -> SpecializedT:
         if options == code.options:
             return code
         return made_once(self.made, (code.types, options), lambda: self._make(code, options))

@@ -35,9 +35,9 @@ def known_targets(w: Widening, call: Instruction) -> list[Function]:
 
 
 def widen_indirect_call(w: Widening, call: Instruction, targets: list[Function]) -> bool:
-    """Widen the call; whether each lane that has one of `targets` is served by a version for all lanes."""
+    """Widen the call; whether each lane that has one of `targets` is served by a SIMD function."""
     signature = replace(signature_of_call(w, call), masked=True)
-    versions = [(f, v) for f in targets[:MAX_TARGETS] if (v := w.find_simd(f, signature)) is not None]
+    simds = [(f, v) for f in targets[:MAX_TARGETS] if (v := w.find_simd(f, signature)) is not None]
     builder, width = w.builder, w.lanes.width
     # What a passive lane would call is poison, and must not get into the numbers of the others.
     callees = builder.unary("freeze", w.vector(call.callee))
@@ -70,7 +70,7 @@ def widen_indirect_call(w: Widening, call: Instruction, targets: list[Function])
     same = builder.binary("and", left, equal)
     narrow = same if width == 64 else builder.cast("trunc", same, int_type(width))
     mask = builder.cast("bitcast", narrow, w.lanes.vector(I1))
-    returned = _call_target(w, call, target, mask, versions, result)
+    returned = _call_target(w, call, target, mask, simds, result)
     left.add_incoming(builder.binary("xor", left, same), _here(w))
     if gathered is not None:
         assert returned is not None
@@ -79,7 +79,7 @@ def widen_indirect_call(w: Widening, call: Instruction, targets: list[Function])
     builder.at_end(after)
     if gathered is not None:
         w.set_vector(call, gathered)
-    return len(versions) == len(targets) > 0
+    return len(simds) == len(targets) > 0
 
 
 def _call_target(
@@ -87,22 +87,22 @@ def _call_target(
     call: Instruction,
     target: Value,
     mask: Value,
-    versions: list[tuple[Function, SimdFunction]],
+    simds: list[tuple[Function, SimdFunction]],
     result: VectorType | None,
 ) -> Value | None:
     """Call `target` for the lanes of `mask`, all of which have it; the vector of what they get."""
     builder = w.builder
     joined: list[tuple[Value | None, BasicBlock]] = []
     done: list[BasicBlock] = []
-    for function, version in versions:
+    for function, simd in simds:
         known = w.new_block("known")
         other = w.target.add_block("other", after=known)
         builder.cond_br(builder.icmp("eq", target, function), known, other)
         builder.at_end(known)
-        value: Value = builder.call(version.function, [*simd_arguments(w, call, version), mask])
+        value: Value = builder.call(simd.function, [*simd_arguments(w, call, simd), mask])
         assert isinstance(value, Instruction)
         value.loc = call.loc
-        if result is not None and version.uniform_result:
+        if result is not None and simd.uniform_result:
             value = broadcast(builder, value, w.lanes)
         joined.append((value, known))
         done.append(known)

@@ -14,7 +14,7 @@ from weft.ir import Function, Instruction, Value
 
 @dataclass(frozen=True, slots=True)
 class SimdFunction:
-    """A version of a function for W lanes, and the signature that it has; its body may come later."""
+    """A function for W lanes, made of one for one lane, and the signature that it has; its body may come later."""
 
     function: Function
     signature: SimdSignature
@@ -26,7 +26,7 @@ class SimdFunction:
 
 
 FindSimd = Callable[[Function, SimdSignature], SimdFunction | None]
-"""Looks up, or orders, the version of a defined function for calls with this signature or a more general one."""
+"""Looks up, or orders, the SIMD function of a defined function for calls with this signature or a more general one."""
 
 
 def signature_of_call(w: Widening, call: Instruction) -> SimdSignature:
@@ -44,7 +44,7 @@ def _step(w: Widening, value: Value) -> int | None:
 
 
 def simd_arguments(w: Widening, call: Instruction, simd: SimdFunction) -> list[Value]:
-    """The arguments of a call as the version takes them, but for the mask."""
+    """The arguments of a call as the SIMD function takes them, but for the mask."""
     return [
         w.vector(a) if step is None else w.scalar(a)
         for a, step in zip(call.args, simd.signature.steps, strict=True)
@@ -52,7 +52,7 @@ def simd_arguments(w: Widening, call: Instruction, simd: SimdFunction) -> list[V
 
 
 def call_simd(w: Widening, call: Instruction, simd: SimdFunction) -> None:
-    """Call the version once; not at all where no lane is active, so that a recursion ends."""
+    """Call it once; not at all where no lane is active, so that a recursion ends."""
     args = simd_arguments(w, call, simd)
     if simd.signature.masked:
         args.append(w.active())

@@ -46,7 +46,7 @@ def decode_print(decoder: Decoder, i: Instruction) -> Compute:
             lanes = np.flatnonzero(np.broadcast_to(frame.active.mask(machine.lanes), (machine.lanes,)))
             space = " " if position and letter.islower() else ""
             columns.append([space + _shown(frame, letter.lower(), full[lane]) for lane in lanes])
-        machine.image.memory.version += 1
+        machine.image.memory.changes += 1
         rows = zip(*columns, strict=True) if columns else [()] * frame.active.count
         for row in rows:
             sys.stdout.write("".join(row) + "\n")

@@ -147,7 +147,7 @@ def decode_atomicrmw(decoder: Decoder, i: Instruction) -> Compute:
                 and _in_place(part, rmw, target, offsets, value.data[index])
             ):
                 results.put(index, results.data[index], None)
-                machine.image.memory.version += 1
+                machine.image.memory.changes += 1
                 continue
             for turn in turns(offsets):
                 at, chosen = offsets[turn], index[turn]
@@ -159,7 +159,7 @@ def decode_atomicrmw(decoder: Decoder, i: Instruction) -> Compute:
                 if operand_flags is not None:
                     joined = operand_flags if joined is None else joined | operand_flags
                 if joined is not None or not np.array_equal(new, old):
-                    machine.image.memory.version += 1
+                    machine.image.memory.changes += 1
                 part.write(target, at, new, joined)
                 results.put(chosen, old, flags)
         return _scattered(results.data, results.found_flags(), reached.lanes, machine.lanes)
@@ -213,7 +213,7 @@ def decode_cmpxchg(decoder: Decoder, i: Instruction) -> Compute:
                     at, values = offsets[turn][same], new.data[chosen][same]
                     operand_flags = None if new.flags is None else new.flags[chosen][same]
                     if not np.array_equal(old[same], values):
-                        machine.image.memory.version += 1
+                        machine.image.memory.changes += 1
                     part.write(target, at, values, operand_flags)
         flags = results.found_flags()
         compared = flags

@@ -48,7 +48,7 @@ def _write(
     written = access.reach(frame, i, target, size, 1, "store", active)
     if written is None or not written.places:
         return
-    frame.machine.image.memory.version += 1
+    frame.machine.image.memory.changes += 1
     rows = written.addresses.size
     data, state = (_rows_for(written, part, rows, size, active) for part in (data, state))
     has_state = bool(state.any())

@@ -92,7 +92,7 @@ class HeapFrame:
 class Memory:
     """The address space of one launch, or of several that share globals.
 
-    `version` counts changes of memory, by which the interpreter finds endless waiting; while `compares_stores`
+    `changes` counts changes of memory, by which the interpreter finds endless waiting; while `compares_stores`
     is set, a store of what is there already does not count.
     """
 
@@ -102,9 +102,9 @@ class Memory:
         "_next",
         "_objects",
         "_starts",
+        "changes",
         "compares_stores",
         "heap_frames",
-        "version",
     )
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class Memory:
         self._starts: Array | None = None
         self._next = FIRST_OWN_ADDRESS
         self._kept: list[Array] = []
-        self.version = 0
+        self.changes = 0
         self.compares_stores = False
         self.heap_frames: dict[int, HeapFrame] = {}
 

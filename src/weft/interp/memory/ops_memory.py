@@ -155,7 +155,7 @@ def write_leaf(frame: Frame, part: Leaf, offset: int, reached: access.Access, va
         d = np.broadcast_to(d, (at.size, *d.shape[1:]))
         if memory.compares_stores and np.array_equal(part.read(target, at)[0], d):
             continue
-        memory.version += 1
+        memory.changes += 1
         part.write(target, at, d, f)
 
 

@@ -41,7 +41,7 @@ class SpinDetector:
             return
         memory = frame.machine.image.memory
         values = [frame.env[phi.sources[source]] for phi in block.phis for source in phi.sources]
-        state = (memory.version, frame.control.count, values)
+        state = (memory.changes, frame.control.count, values)
         if phase == 0:
             memory.compares_stores = True
             self._seen[block.number] = state

@@ -1,14 +1,14 @@
-"""Functions that take or return structs, arrays and short vectors, in a version with scalar parameters only.
+"""Functions that take or return structs, arrays and short vectors, in a form with scalar parameters only.
 
 A lane of a SIMD function is an element of each of its parameters, so these have to be scalars in the function for one
-lane. The version has a parameter for each component of a composite one, and where the result has several components, a
-pointer for each, behind the other parameters, to where it is to be stored::
+lane. The scalar form has a parameter for each component of a composite one, and where the result has several
+components, a pointer for each, behind the other parameters, to where it is to be stored::
 
     {float, i32} f({float, i32} p, ptr byval(T) q)   →   f.parts(float p.0, i32 p.1, ptr q, ptr result.0, ptr result.1)
 
-A struct passed in memory (``byval``) is copied by the version instead of by the machine's calling convention, and
-``sret`` is a pointer like any other. Direct calls lead to the version. Functions that are only declared get a version
-that calls them, so that what is left of them in vector code is a call lane by lane.
+A struct passed in memory (``byval``) is copied by the scalar form instead of by the machine's calling convention, and
+``sret`` is a pointer like any other. Direct calls lead to it. Functions that are only declared get one that calls them,
+so that what is left of them in vector code is a call lane by lane.
 
 Precondition: P-LLVM as a compiler wrote it, before LLVM's scalar passes, which turn the copies into SSA values.
 Postcondition: direct calls, and the function that is wanted, take and return scalars. Preserves the program under FR.
@@ -30,20 +30,20 @@ from weft.transform.aggregates.replacement import extract_component, insert_comp
 from weft.transform.aggregates.types import Component, components_of, is_composite
 
 ORIGINAL = "weft.parts.of"
-"""Function attribute of versions: the function that it is a version of."""
+"""Function attribute of a scalar form: the function that it is a form of."""
 
 ORIGINS = "weft.parts"
-"""Function attribute of versions: for each parameter, joined by commas, ``origin:bytes`` (`Origin`)."""
+"""Function attribute of a scalar form: for each parameter, joined by commas, ``origin:bytes`` (`Origin`)."""
 
 _MEMORY = ("memory(", "speculatable", "readnone", "readonly", "writeonly")
-"""Attributes that the version need not have: it stores results and copies arguments."""
+"""Attributes that the scalar form need not have: it stores results and copies arguments."""
 
 _GROUP = "llvm.access.group"
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a parameter of a version comes from.
+    """Where a parameter of a scalar form comes from.
 
     Parameters
     ----------
@@ -58,24 +58,24 @@ class Origin:
 
 
 def give_scalar_signatures(module: Module, wanted: str | None = None) -> bool:
-    """Give versions to the functions that need them and are called directly, or `wanted`; whether there are any."""
+    """Give scalar forms to the functions that need them and are called directly, or `wanted`; whether there are any."""
     _give_names(module)
     called = {call.callee for call in _direct_calls(module.definitions())}
     layout = module.layout
-    versions: dict[Function, Function] = {}
+    forms: dict[Function, Function] = {}
     for function in list(module.functions.values()):
         if function in called or (function.name == wanted and function.blocks):
-            made = _version(module, function, layout)
+            made = _scalar_form(module, function, layout)
             if made is not None:
-                versions[function] = made
+                forms[function] = made
                 made.linkage = Linkage("" if function.name == wanted else "internal")
-    if not versions:
+    if not forms:
         return False
-    forwarding = {version for function, version in versions.items() if not function.blocks}
+    forwarding = {form for function, form in forms.items() if not function.blocks}
     callers = [function for function in module.definitions() if function not in forwarding]
     for call in list(_direct_calls(callers)):
-        if isinstance(call.callee, Function) and call.callee in versions:
-            _call_version(call, versions[call.callee])
+        if isinstance(call.callee, Function) and call.callee in forms:
+            _call_scalar_form(call, forms[call.callee])
     return True
 
 
@@ -125,8 +125,8 @@ def _direct_calls(functions: Iterable[Function]) -> Iterator[Instruction]:
                 yield i
 
 
-def version_of(module: Module, name: str) -> tuple[Function, tuple[Origin, ...]] | None:
-    """The version of a function, and where its parameters come from."""
+def scalar_form_of(module: Module, name: str) -> tuple[Function, tuple[Origin, ...]] | None:
+    """The scalar form of a function, and where its parameters come from."""
     for function in module.definitions():
         if function.attribute(ORIGINAL) == name:
             text = function.attribute(ORIGINS) or ""
@@ -140,8 +140,8 @@ def is_hidden(attributes: Sequence[str]) -> bool:
     return any(a.startswith("sret(") for a in attributes)
 
 
-def _version(module: Module, function: Function, layout: DataLayout) -> Function | None:
-    """The version of a function; None where it needs none, or cannot have one."""
+def _scalar_form(module: Module, function: Function, layout: DataLayout) -> Function | None:
+    """The scalar form of a function; None where it needs none, or cannot have one."""
     fn_type = function.fn_type
     types = [*fn_type.params, fn_type.result]
     in_memory = [_pointee(module, a) for a in function.args] if function.blocks else []
@@ -173,19 +173,19 @@ def _version(module: Module, function: Function, layout: DataLayout) -> Function
         arguments.append(Argument(PTR, f"result.{number}", len(arguments), ("noundef",)))
         origins.append(Origin(-1, layout.size(type)))
     returned = result[0].type if len(result) == 1 else VOID
-    version = _defined(module, function) if function.blocks else _forwarding(module, function)
-    old, version.args = version.args, arguments
-    version.fn_type = FunctionType(returned, tuple(a.type for a in arguments))
+    form = _defined(module, function) if function.blocks else _forwarding(module, function)
+    old, form.args = form.args, arguments
+    form.fn_type = FunctionType(returned, tuple(a.type for a in arguments))
     if is_composite(fn_type.result):
-        version.return_attributes = ()
-    version.attributes = (
-        *(a for a in version.attributes if not a.startswith(_MEMORY)),
+        form.return_attributes = ()
+    form.attributes = (
+        *(a for a in form.attributes if not a.startswith(_MEMORY)),
         f'"{ORIGINAL}"="{function.name}"',
         f'"{ORIGINS}"="{",".join(f"{o.parameter}:{o.bytes}" for o in origins)}"',
     )
-    _open(version, old, arguments, parts, layout)
-    _close(version, result, arguments[len(arguments) - len(places) :])
-    return version
+    _open(form, old, arguments, parts, layout)
+    _close(form, result, arguments[len(arguments) - len(places) :])
+    return form
 
 
 def _pointee(module: Module, argument: Argument) -> Type | None:
@@ -202,23 +202,23 @@ def _defined(module: Module, function: Function) -> Function:
 
 def _forwarding(module: Module, function: Function) -> Function:
     """A function that calls a declared one with the arguments it is given."""
-    version = module.add_function(Function(module.unused_name(f"{function.name}.parts"), function.fn_type))
-    version.attributes = ("noinline", *(a for a in function.attributes if a in ("nounwind", "willreturn")))
-    builder = Builder(version.add_block("entry"))
-    result = builder.call(function, version.args)
+    form = module.add_function(Function(module.unused_name(f"{function.name}.parts"), function.fn_type))
+    form.attributes = ("noinline", *(a for a in function.attributes if a in ("nounwind", "willreturn")))
+    builder = Builder(form.add_block("entry"))
+    result = builder.call(function, form.args)
     builder.ret(None if result.type.is_void else result)
-    return version
+    return form
 
 
 def _open(
-    version: Function,
+    form: Function,
     old: Sequence[Argument],
     arguments: Sequence[Argument],
     parts: Sequence[tuple[Component, ...] | None],
     layout: DataLayout,
 ) -> None:
     """Put the composite arguments together that the body takes, and copy those that it has in memory."""
-    builder = Builder.after_phis(version.entry)
+    builder = Builder.after_phis(form.entry)
     rest = iter(arguments)
     for argument, components in zip(old, parts, strict=True):
         assert components is not None
@@ -227,22 +227,20 @@ def _open(
         byval = any(a.startswith("byval(") for a in argument.attributes)
         if is_composite(argument.type):
             whole = _whole(builder, argument.type, given, components)
-        elif (
-            byval and version.module is not None and (type := _pointee(version.module, argument)) is not None
-        ):
+        elif byval and form.module is not None and (type := _pointee(form.module, argument)) is not None:
             aligns = [int(a.split()[1]) for a in argument.attributes if a.startswith("align ")]
             size = layout.size(type)
             copy = builder.alloca(type, align=max([layout.align(type), *aligns]))
             memcpy = FunctionType(VOID, (PTR, PTR, I64, I1))
-            declared = version.module.declare("llvm.memcpy.p0.p0.i64", memcpy)
+            declared = form.module.declare("llvm.memcpy.p0.p0.i64", memcpy)
             builder.call(declared, (copy, whole, ConstInt(I64, size), ConstInt(I1, 0)))
             whole = copy
         argument.replace_all_uses(whole)
 
 
-def _close(version: Function, result: Sequence[Component], places: Sequence[Argument]) -> None:
+def _close(form: Function, result: Sequence[Component], places: Sequence[Argument]) -> None:
     """Return one component, or store all of them."""
-    for ret in [b.terminator for b in version.blocks if b.terminator.op == "ret"]:
+    for ret in [b.terminator for b in form.blocks if b.terminator.op == "ret"]:
         if not ret.operands or not is_composite(ret.operands[0].type):
             continue
         builder = Builder(before=ret)
@@ -257,9 +255,9 @@ def _close(version: Function, result: Sequence[Component], places: Sequence[Argu
         ret.erase()
 
 
-def _call_version(call: Instruction, version: Function) -> None:
-    """Call the version instead, with the components of what is given and stack objects for those of the result."""
-    assert call.block is not None and call.block.function is not None and version.module is not None
+def _call_scalar_form(call: Instruction, form: Function) -> None:
+    """Call the scalar form instead, with the components of what is given and stack objects for those of the result."""
+    assert call.block is not None and call.block.function is not None and form.module is not None
     builder, entry = Builder(before=call), Builder.after_phis(call.block.function.entry)
     builder.loc = call.loc
     args: list[Value] = []
@@ -269,9 +267,9 @@ def _call_version(call: Instruction, version: Function) -> None:
             for c in components_of(argument.type) or ()
         ]
     result = () if call.type.is_void else components_of(call.type) or ()
-    places = [entry.alloca(c.type) for c in result] if len(args) < len(version.args) else []
-    _mark(builder, version.module, "start", places)
-    built = builder.call(version, [*args, *places])
+    places = [entry.alloca(c.type) for c in result] if len(args) < len(form.args) else []
+    _mark(builder, form.module, "start", places)
+    built = builder.call(form, [*args, *places])
     values: list[Value] = [built]
     group = {_GROUP: call.metadata[_GROUP]} if _GROUP in call.metadata else {}
     built.metadata = dict(group)
@@ -280,7 +278,7 @@ def _call_version(call: Instruction, version: Function) -> None:
         for load in loads:
             load.metadata = dict(group)
         values = [*loads]
-    _mark(builder, version.module, "end", places)
+    _mark(builder, form.module, "end", places)
     if is_composite(call.type):
         call.replace_all_uses(_whole(builder, call.type, values[: len(result)], result))
     elif not call.type.is_void:
