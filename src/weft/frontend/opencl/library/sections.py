@@ -1,0 +1,55 @@
+"""Which source of the library has which builtins: one table, by the sections of the OpenCL C specification."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "workitem": (
+        "get_work_dim", "get_global_size", "get_global_id", "get_local_size", "get_enqueued_local_size",
+        "get_local_id", "get_num_groups", "get_group_id", "get_global_offset", "get_global_linear_id",
+        "get_local_linear_id", "get_sub_group_size", "get_max_sub_group_size", "get_num_sub_groups",
+        "get_enqueued_num_sub_groups", "get_sub_group_id", "get_sub_group_local_id",
+    ),
+    "integer": (
+        "abs", "abs_diff", "add_sat", "hadd", "rhadd", "clamp", "clz", "ctz", "mad_hi", "mad_sat", "max", "min",
+        "mul_hi", "rotate", "sub_sat", "upsample", "popcount", "mad24", "mul24", "bitfield_insert",
+        "bitfield_extract_signed", "bitfield_extract_unsigned", "bit_reverse", "dot", "dot_acc_sat",
+        "dot_4x8packed_uu_uint", "dot_4x8packed_ss_int", "dot_4x8packed_us_int", "dot_4x8packed_su_int",
+        "dot_acc_sat_4x8packed_uu_uint", "dot_acc_sat_4x8packed_ss_int", "dot_acc_sat_4x8packed_us_int",
+        "dot_acc_sat_4x8packed_su_int",
+    ),
+    "common": ("clamp", "degrees", "max", "min", "mix", "radians", "step", "smoothstep", "sign"),
+    "synchronization": (
+        "barrier", "work_group_barrier", "sub_group_barrier", "mem_fence", "read_mem_fence", "write_mem_fence",
+        "atomic_work_item_fence",
+    ),
+}  # fmt: skip
+"""Names of the builtins in each source, ``NAME.cl`` beside this file. A name may be in several, with other types."""
+
+_FAMILIES: tuple[tuple[re.Pattern[str], str], ...] = ()
+"""Sources of names that are made of parts."""
+
+
+@functools.cache
+def _by_name() -> dict[str, tuple[str, ...]]:
+    table: dict[str, tuple[str, ...]] = {}
+    for section, names in SECTIONS.items():
+        for name in names:
+            table[name] = (*table.get(name, ()), section)
+    return table
+
+
+def sections_of(name: str) -> tuple[str, ...]:
+    """Return the sources that may have a builtin; none where it is not one.
+
+    >>> sections_of("clamp")
+    ('integer', 'common')
+    """
+    # What relational functions return differs between scalars and elements of vectors: two functions.
+    plain = name.removeprefix("__vector_")
+    found = _by_name().get(plain)
+    if found is not None:
+        return found
+    return next(((section,) for pattern, section in _FAMILIES if pattern.fullmatch(plain)), ())
