@@ -28,7 +28,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Names of the builtins in each source, ``NAME.cl`` beside this file. A name may be in several, with other types."""
 
-_FAMILIES: tuple[tuple[re.Pattern[str], str], ...] = ()
+_FAMILIES: tuple[tuple[re.Pattern[str], str], ...] = ((re.compile(r"v(load|store)(2|3|4|8|16)"), "memory"),)
 """Sources of names that are made of parts."""
 
 

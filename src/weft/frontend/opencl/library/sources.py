@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from weft.diag.errors import CompileError
-from weft.frontend.clang import bare_clang
+from weft.frontend.clang import find_clang
 from weft.frontend.opencl.library.definitions import Definition, definitions_in
 
 _FOLDER = Path(__file__).parent
@@ -105,7 +105,7 @@ def compile_source(name: str, options: LinkOptions) -> str:
     UnsupportedError
         There is no clang.
     """
-    command = [*bare_clang(), *_flags(options)]
+    command = [*find_clang(_TARGET), *_flags(options)]
     for header in _HEADERS:
         command += ["-include", str(_FOLDER / header)]
     done = subprocess.run(
