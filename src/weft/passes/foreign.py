@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weft.analysis.loops.loop_promises import LoopPromises, loop_promises
-from weft.analysis.loops.parallel_loops import Obstacle, parallel_loop
 from weft.analysis.shapes import Shape
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_passes import BODIES, LANES, NARROWING, vectorize
@@ -20,13 +18,13 @@ from weft.codegen.remarks import remark_vectorization
 from weft.codegen.whole_function import function_unit
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import ArgumentError
-from weft.diag.remarks import RemarkKind
 from weft.diag.words import counted
-from weft.graph.loops import Loop, loop_forest
-from weft.ir import Function, Instruction, Value
+from weft.graph.loops import loop_forest
+from weft.ir import Function, Value
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.locations import span_of
 from weft.passes.declared import Meaning, Pass, PassList
+from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.runner import Runner
@@ -101,29 +99,9 @@ def _settle_invariants(unit: ForeignLoopUnit) -> None:
 
 
 def _find_loops(unit: ForeignLoopUnit) -> bool:
-    module, function, which = unit.module, unit.function, unit.which
-    layout = module.layout
-    done: set[str] = set()
-    while (chosen := _next_loop(function, which, done)) is not None:
-        view, loop, told = chosen
-        header = view.blocks[loop.header]
-        done.add(header.name)
-        promised = told.parallel or which == header.name
-        reorders = unit.fastmath or told.reorders
-        found = parallel_loop(function, view, loop, layout, promised=promised, reassociate=reorders)
-        if isinstance(found, Obstacle):
-            span = _span(found.at) or _span(header.terminator)
-            message = f"the loop at {header.name} stays scalar: {found.message}"
-            unit.remarks.add(RemarkKind.MISSED, message, span, found.hint, "parallel loops")
-            continue
-        name = module.unused_name(f"{function.name}.{header.name}")
-        span = _span(found.loop.exiting.terminator)
-        number = len(found.reductions)
-        behind = f", with {counted(number, 'reduction', 'reductions')}" if number else ""
-        mined = strip_mine(module, found, name, told.width or unit.width, unit.isa, unit.runner)
-        run_in_place(module, mined)
-        unit.loops.append(FoundLoop(mined, span, f"the loop at {header.name}", behind))
-    if which not in ("outermost", "annotated") and which not in done:
+    function, which = unit.function, unit.which
+    seen = find_loops(unit, function, lambda view: _chosen(view, which, unit.fastmath), _run_in_place)
+    if which not in ("outermost", "annotated") and which not in seen:
         view = cfg_of(function)
         headers = [view.blocks[loop.header].name for loop in loop_forest(view.cfg).loops]
         raise ArgumentError(
@@ -133,28 +111,29 @@ def _find_loops(unit: ForeignLoopUnit) -> bool:
     return bool(unit.loops)
 
 
-def _next_loop(function: Function, which: str, done: set[str]) -> tuple[CFGView, Loop, LoopPromises] | None:
-    view = cfg_of(function)
-    for loop, told in _candidates(view, which):
-        if view.blocks[loop.header].name not in done:
-            return view, loop, told
-    return None
-
-
-def _candidates(view: CFGView, which: str) -> Iterator[tuple[Loop, LoopPromises]]:
-    """The loops to be vectorized, outer ones first, with what metadata says of them."""
-    forest = loop_forest(view.cfg)
-    for loop in forest.loops:
-        latch = view.blocks[loop.latches[0]]
-        told = loop_promises(latch, tuple(view.blocks[b] for b in loop.blocks))
+def _chosen(view: CFGView, which: str, fastmath: bool) -> Iterator[Wanted]:
+    """The loops to be vectorized, outer ones first."""
+    for loop in loop_forest(view.cfg).loops:
+        told = promises_of(view, loop)
         name = view.blocks[loop.header].name
         outermost = which == "outermost" and loop.parent is None
         if name == which or outermost or (which == "annotated" and told.annotated):
-            yield loop, told
+            yield Wanted(
+                loop, f"the loop at {name} stays scalar", promised=told.parallel or which == name,
+                reassociate=fastmath or told.reorders, width=told.width or None,
+            )  # fmt: skip
 
 
-def _span(instruction: Instruction | None):
-    return None if instruction is None else span_of(instruction)
+def _run_in_place(unit: ForeignLoopUnit, found: LegalLoop) -> FoundLoop:
+    """Let a loop run its iterations lane group by lane group where it stands."""
+    module, plan = unit.module, found.plan
+    name = module.unused_name(f"{found.function.name}.{found.header}")
+    span = span_of(plan.loop.exiting.terminator)
+    number = len(plan.reductions)
+    behind = f", with {counted(number, 'reduction', 'reductions')}" if number else ""
+    mined = strip_mine(module, plan, name, found.wanted.width or unit.width, unit.isa, unit.runner)
+    run_in_place(module, mined)
+    return FoundLoop(mined, span, f"the loop at {found.header}", behind)
 
 
 def _vectorize_function(unit: ForeignFunctionUnit) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from weft.analysis.loops.loop_promises import loop_promises
-from weft.analysis.loops.parallel_loops import Obstacle, parallel_loop
 from weft.analysis.loops.parallel_nests import parallel_nest
 from weft.codegen.lane_passes import BODIES, NARROWING
 from weft.codegen.parallel_launch import run_in_parallel
@@ -13,14 +12,13 @@ from weft.codegen.parallel_loops import strip_mine
 from weft.codegen.parallel_nests import strip_mine_nest
 from weft.codegen.slots import SlotInterface, build_slot_entry
 from weft.diag.errors import UnsupportedError
-from weft.diag.remarks import RemarkKind
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import Function
-from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.cfg_view import CFGView
 from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
 from weft.ir.locations import span_of
 from weft.passes.declared import Meaning, Pass, PassList
+from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.scalar import CANONICAL, INVARIANTS
@@ -69,61 +67,39 @@ def _settle_heap(unit: JitUnit) -> None:
 
 def _find_loops(unit: JitUnit) -> bool:
     for function in list(unit.module.definitions()):
-        _parallelize(unit, function)
+        find_loops(unit, function, lambda view: _pranges(view, unit.if_legal), _run_on_all_cores)
     return bool(unit.loops)
 
 
-def _parallelize(unit: JitUnit, function: Function) -> None:
-    """Turn the function's outermost loops over `prange` into jobs."""
-    module, isa = unit.module, unit.isa
-    layout, promised = module.layout, not unit.if_legal
-    refused: set[str] = set()
-    count = 0
-    while (found := _next_loop(function, refused)) is not None:
-        view, loop = found
-        header = view.blocks[loop.header]
-        span = span_of(header.terminator)
-        plan = parallel_loop(function, view, loop, layout, promised=promised, reassociate=True)
-        if isinstance(plan, Obstacle):
-            at = (plan.at and span_of(plan.at)) or span
-            message = f"this prange cannot run in parallel: {plan.message}"
-            if promised:
-                raise UnsupportedError(message, at, plan.hint)
-            unit.remarks.add(RemarkKind.MISSED, message, at, plan.hint, "parallel loops")
-            refused.add(header.name)
-            continue
-        count += 1
-        name = f"{function.name}.loop{count}"
-        nest = parallel_nest(function, view, loop, plan, layout, promised=promised)
-        # The inner loop becomes part of another function.
-        inner_span = nest and span_of(nest.inner.loop.header.terminator)
-        own = privatize_frames(module, plan)
-        plan = replace(plan, private=(*plan.private, *own))
-        if nest is not None:
-            made = strip_mine_nest(module, plan, nest, name, unit.width, isa, unit.runner)
-            run_in_parallel(module, made.outer, f"{name}.grains", made)
-            where = ", and all cores share " + ("both loops" if nest.tiled else "the loop around it")
-            unit.loops.append(FoundLoop(made.inner, inner_span, "this loop", where))
-        else:
-            mined = strip_mine(module, plan, name, unit.width, isa, unit.runner)
-            run_in_parallel(module, mined, f"{name}.grains")
-            unit.loops.append(FoundLoop(mined, span, "this loop", " on all cores"))
-
-
-def _next_loop(function: Function, refused: set[str]) -> tuple[CFGView, Loop] | None:
-    """An outermost parallel loop, in a loop or in none, that has not been refused."""
-    view = cfg_of(function)
+def _pranges(view: CFGView, if_legal: bool) -> Iterator[Wanted]:
+    """The outermost loops over `prange`, in a loop or in none."""
     chosen: list[Loop] = []
     for loop in loop_forest(view.cfg).loops:
-        if any(other is not loop and other.contains(loop) for other in chosen):
-            continue
-        blocks = tuple(view.blocks[b] for b in loop.blocks)
-        if not loop_promises(view.blocks[loop.latches[0]], blocks).parallel:
-            continue
-        chosen.append(loop)
-        if view.blocks[loop.header].name not in refused:
-            return view, loop
-    return None
+        inside = any(other is not loop and other.contains(loop) for other in chosen)
+        if not inside and promises_of(view, loop).parallel:
+            chosen.append(loop)
+            refused = "this prange cannot run in parallel"
+            yield Wanted(loop, refused, promised=not if_legal, reassociate=True, required=not if_legal)
+
+
+def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
+    """Turn a loop into a job, and with it one in it that may run in lanes instead."""
+    module, isa, plan = unit.module, unit.isa, found.plan
+    name = f"{found.function.name}.loop{found.number}"
+    nest = parallel_nest(
+        found.function, found.view, found.wanted.loop, plan, module.layout, promised=found.wanted.promised
+    )
+    # The loop becomes part of another function.
+    span = span_of((nest.inner if nest else plan).loop.exiting.terminator)
+    plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))
+    if nest is None:
+        mined = strip_mine(module, plan, name, unit.width, isa, unit.runner)
+        run_in_parallel(module, mined, f"{name}.grains")
+        return FoundLoop(mined, span, "this loop", " on all cores")
+    made = strip_mine_nest(module, plan, nest, name, unit.width, isa, unit.runner)
+    run_in_parallel(module, made.outer, f"{name}.grains", made)
+    where = ", and all cores share " + ("both loops" if nest.tiled else "the loop around it")
+    return FoundLoop(made.inner, span, "this loop", where)
 
 
 def _build_entry(unit: JitUnit) -> None:

@@ -1,0 +1,139 @@
+"""The one finder of loops that are to run in lanes, for every door.
+
+It looks for them one by one, as each that is strip-mined changes the function. Doors differ in which loops they want
+and what they know of them (`Wanted`), and in what then becomes of a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from weft.analysis.loops.loop_promises import LoopPromises, loop_promises
+from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
+from weft.diag.errors import UnsupportedError
+from weft.diag.remarks import RemarkKind
+from weft.graph.loops import Loop
+from weft.ir import Function
+from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.locations import span_of
+from weft.passes.loop_unit import FoundLoop, LoopUnit
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A loop that is to run in lanes, and what is known of it beside the program.
+
+    Parameters
+    ----------
+    loop
+        The loop.
+    refused
+        What remarks and errors say where it cannot, before the reason.
+    promised
+        Whether its accesses are said not to meet across iterations.
+    reassociate
+        Whether float sums and products may be formed in another order.
+    required
+        Whether it is an error if it cannot.
+    width
+        Lanes that it asks for; None for those of the unit.
+    """
+
+    loop: Loop
+    refused: str
+    promised: bool
+    reassociate: bool
+    required: bool = False
+    width: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LegalLoop:
+    """A loop that may run in lanes.
+
+    Parameters
+    ----------
+    function, view
+        The function that it is in, and its control flow.
+    wanted
+        The loop, and what is known of it.
+    plan
+        How it may run.
+    number
+        Which loop of the function it is that may, counted from 1.
+    """
+
+    function: Function
+    view: CFGView
+    wanted: Wanted
+    plan: ParallelLoop
+    number: int
+
+    @property
+    def header(self) -> str:
+        """The name of its header."""
+        return self.plan.loop.header.name
+
+
+UnitT = TypeVar("UnitT", bound=LoopUnit)
+
+
+def find_loops(
+    unit: UnitT,
+    function: Function,
+    candidates: Callable[[CFGView], Iterator[Wanted]],
+    strip: Callable[[UnitT, LegalLoop], FoundLoop],
+) -> set[str]:
+    """Strip-mine the loops of a function that may run in lanes; the headers of all that were looked at.
+
+    Parameters
+    ----------
+    unit
+        Gets the loops, and remarks on others.
+    candidates
+        The loops that are wanted, in the function as it is.
+    strip
+        Has one run in lanes, so that it is none of the function's loops any more, or another one.
+
+    Raises
+    ------
+    UnsupportedError
+        A loop that is required to cannot.
+    """
+    seen: set[str] = set()
+    number = 0
+    while (found := _next(function, candidates, seen)) is not None:
+        view, wanted = found
+        header = view.blocks[wanted.loop.header]
+        seen.add(header.name)
+        plan = parallel_loop(
+            function, view, wanted.loop, unit.module.layout,
+            promised=wanted.promised, reassociate=wanted.reassociate,
+        )  # fmt: skip
+        if isinstance(plan, ParallelLoop):
+            number += 1
+            unit.loops.append(strip(unit, LegalLoop(function, view, wanted, plan, number)))
+            continue
+        span = (plan.at and span_of(plan.at)) or span_of(header.terminator)
+        message = f"{wanted.refused}: {plan.message}"
+        if wanted.required:
+            raise UnsupportedError(message, span, plan.hint)
+        unit.remarks.add(RemarkKind.MISSED, message, span, plan.hint, "parallel loops")
+    return seen
+
+
+def promises_of(view: CFGView, loop: Loop) -> LoopPromises:
+    """What metadata says of a loop."""
+    return loop_promises(view.blocks[loop.latches[0]], tuple(view.blocks[b] for b in loop.blocks))
+
+
+def _next(
+    function: Function, candidates: Callable[[CFGView], Iterator[Wanted]], seen: set[str]
+) -> tuple[CFGView, Wanted] | None:
+    view = cfg_of(function)
+    for wanted in candidates(view):
+        if view.blocks[wanted.loop.header].name not in seen:
+            return view, wanted
+    return None
