@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+
 from frontend.opencl.library.running import INTEGERS, TYPES, Call, load, vector
 
 UNSIGNED = {t: t if t.startswith("u") else f"u{t}" for t in INTEGERS}

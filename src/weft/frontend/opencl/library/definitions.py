@@ -56,7 +56,10 @@ def definitions_in(text: str) -> dict[str, Definition]:
     text
         The module, as clang writes it.
     """
-    groups = {name: _STRINGS.sub("", content) for name, content in _ATTRIBUTES.findall(text)}
+    groups = {
+        name: _STRINGS.sub("", content).replace("noinline ", "")
+        for name, content in _ATTRIBUTES.findall(text)
+    }
     found: dict[str, Definition] = {}
     for item in _ITEMS.findall(plain_types(text)):
         symbol, definition = _definition(_METADATA.sub("", item), groups)

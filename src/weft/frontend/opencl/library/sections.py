@@ -21,6 +21,33 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "dot_acc_sat_4x8packed_su_int",
     ),
     "common": ("clamp", "degrees", "max", "min", "mix", "radians", "step", "smoothstep", "sign"),
+    "math_exact": (
+        "ceil", "copysign", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "fract", "frexp", "ilogb", "ldexp",
+        "logb", "mad", "maxmag", "minmag", "modf", "nan", "nextafter", "remainder", "remquo", "rint", "round", "sqrt",
+        "trunc",
+    ),
+    "math": (
+        "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atan2", "atanh", "atanpi", "atan2pi", "cbrt",
+        "cos", "cosh", "cospi", "erfc", "erf", "exp", "exp2", "exp10", "expm1", "hypot", "lgamma", "lgamma_r", "log",
+        "log2", "log10", "log1p", "pow", "pown", "powr", "rootn", "rsqrt", "sin", "sincos", "sinh", "sinpi", "tan",
+        "tanh", "tanpi", "tgamma",
+        *(
+            f"{kind}_{name}"
+            for kind in ("half", "native")
+            for name in (
+                "cos", "divide", "exp", "exp2", "exp10", "log", "log2", "log10", "powr", "recip", "rsqrt", "sin",
+                "sqrt", "tan",
+            )
+        ),
+    ),
+    "geometric": (
+        "cross", "dot", "distance", "length", "normalize", "fast_distance", "fast_length", "fast_normalize",
+    ),
+    "relational": (
+        "isequal", "isnotequal", "isgreater", "isgreaterequal", "isless", "islessequal", "islessgreater", "isfinite",
+        "isinf", "isnan", "isnormal", "isordered", "isunordered", "signbit", "any", "all", "bitselect", "select",
+    ),
+    "shuffle": ("shuffle", "shuffle2"),
     "synchronization": (
         "barrier", "work_group_barrier", "sub_group_barrier", "mem_fence", "read_mem_fence", "write_mem_fence",
         "atomic_work_item_fence",

@@ -22,6 +22,8 @@ _OPTIONS = (
     *("-x", "cl", "-cl-std=CL3.0", "-cl-no-stdinc", f"--target={_TARGET}", "-S", "-emit-llvm", "-O1"),
     # Small functions without loops are wanted, that no pass has made for another machine or joined.
     *("-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops", "-fno-strict-aliasing"),
+    # Lanes take both ways of a branch: what is computed on either is chosen from.
+    *("-mllvm", "-phi-node-folding-threshold=100", "-mllvm", "-two-entry-phi-node-folding-threshold=100"),
     # A sum of errors is what the source says; the two functions that may be contracted say so.
     *("-ffp-contract=off", "-fno-convergent-functions", "-Xclang", "-cl-ext=+all", "-w"),
 )
@@ -123,6 +125,6 @@ def _flags(options: LinkOptions) -> tuple[str, ...]:
 @functools.cache
 def _key(name: str, options: LinkOptions) -> str:
     digest = hashlib.sha256("\0".join(_flags(options)).encode())
-    for file in (*_HEADERS, f"{name}.cl"):
+    for file in (*_HEADERS, "rounding.h", f"{name}.cl"):
         digest.update((_FOLDER / file).read_bytes())
     return f"opencl-library-{digest.hexdigest()}"
