@@ -18,12 +18,13 @@ exception              also a        raised when
 `SanitizerError`       RuntimeError  a kernel run with ``debug=True`` did something undefined
 `PassError`            ValueError    passes asked for in an order in which they cannot run
 `CompileError`         RuntimeError  LLVM, a C compiler or a linker refused what it was given
+`BuildError`           RuntimeError  clang refused an OpenCL program; `log` has all that it said
 `UnresolvedError`      RuntimeError  code calls a function that no library defines; nothing has run
 `InterpError`          RuntimeError  the interpreter met something without a defined meaning
 `MiscompilationError`  RuntimeError  under ``WEFT_CHECK=1``, a pass changed what a program computes
 =====================  ============  =======================================================================
 
-`ArgumentError` is a `SignatureError` and a ValueError, `UnresolvedError` a `CompileError`. Nothing that weft raises on
+`ArgumentError` is a `SignatureError` and a ValueError, `UnresolvedError` and `BuildError` are a `CompileError` each. Nothing that weft raises on
 purpose is outside the hierarchy: ``except weft.errors.WeftError`` is enough around a launch.
 """
 
@@ -138,6 +139,16 @@ class FailedAssertionError(SanitizerError, AssertionError):
 
 class CompileError(WeftError, RuntimeError):
     """LLVM, or an external compiler, refused what it was given."""
+
+
+class BuildError(CompileError):
+    """A program in OpenCL C was refused; `log` holds all diagnostics, with the user's lines."""
+
+    def __init__(
+        self, message: str, span: SourceSpan | None = None, hint: str | None = None, log: str = ""
+    ) -> None:
+        super().__init__(message, span, hint)
+        self.log = log
 
 
 class UnresolvedError(CompileError):

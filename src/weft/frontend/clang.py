@@ -11,7 +11,6 @@ import importlib.util
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -64,22 +63,42 @@ def find_clang(triple: str, language: str = "c") -> list[str]:
     UnsupportedError
         There is none.
     """
-    wheel = importlib.util.find_spec("ziglang")
-    if wheel is not None and wheel.origin is not None:
-        library = Path(wheel.origin).with_name("lib")
+    wheel = _wheel()
+    if wheel is not None:
+        library = wheel / "lib"
         headers = library / "libc" / "include"
         folders = [
             *([library / name / "include" for name in ("libcxx", "libcxxabi")] if language == "c++" else []),
             library / "include",
             *(headers / name for name in _glibc_headers(triple.split("-")[0])),
         ]
-        command = [sys.executable, "-m", "ziglang", "clang", "-nostdinc"]
+        command = [*bare_clang(), "-nostdinc"]
         command += [f"-D{definition}" for definition in _LIBCXX] if language == "c++" else []
         return command + [text for folder in folders for text in ("-isystem", str(folder))]
+    return bare_clang()
+
+
+def bare_clang() -> list[str]:
+    """The command that runs clang without any headers.
+
+    Raises
+    ------
+    UnsupportedError
+        There is none.
+    """
+    wheel = _wheel()
+    if wheel is not None:
+        return [str(wheel / "zig"), "clang"]
     found = shutil.which("clang")
     if found is None:
         raise UnsupportedError("there is no clang to read C with", hint="pip install 'weft[clang]'")
     return [found]
+
+
+def _wheel() -> Path | None:
+    """The folder of the wheel `ziglang`."""
+    wheel = importlib.util.find_spec("ziglang")
+    return None if wheel is None or wheel.origin is None else Path(wheel.origin).parent
 
 
 def _glibc_headers(arch: str) -> tuple[str, ...]:

@@ -1,0 +1,36 @@
+"""Extensions and optional features of OpenCL C that programs can use: what clang is told, and the driver tells."""
+
+from __future__ import annotations
+
+EXTENSIONS = (
+    "cl_khr_byte_addressable_store",
+    "cl_khr_global_int32_base_atomics",
+    "cl_khr_global_int32_extended_atomics",
+    "cl_khr_local_int32_base_atomics",
+    "cl_khr_local_int32_extended_atomics",
+    "cl_khr_int64_base_atomics",
+    "cl_khr_int64_extended_atomics",
+    "cl_khr_fp64",
+    "cl_khr_fp16",
+    "cl_khr_subgroups",
+    "cl_khr_3d_image_writes",
+    "cl_khr_depth_images",
+)
+"""Extensions by name; `cl_khr_icd` and its like, which are the driver's, are not among them."""
+
+FEATURES = (
+    "__opencl_c_3d_image_writes",
+    "__opencl_c_atomic_order_acq_rel",
+    "__opencl_c_atomic_order_seq_cst",
+    "__opencl_c_atomic_scope_device",
+    "__opencl_c_atomic_scope_all_devices",
+    "__opencl_c_fp64",
+    "__opencl_c_generic_address_space",
+    "__opencl_c_images",
+    "__opencl_c_int64",
+    "__opencl_c_program_scope_global_variables",
+    "__opencl_c_read_write_images",
+    "__opencl_c_subgroups",
+    "__opencl_c_work_group_collective_functions",
+)
+"""Features of OpenCL C 3.0 by the macros that say that they are there (§6.2.1)."""

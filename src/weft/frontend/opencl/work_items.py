@@ -1,0 +1,135 @@
+"""Ids and sizes of work-items, which the library asks for by primitives, from weft's intrinsics and hidden parameters.
+
+A kernel is adopted in one of two ways. *Plain* kernels serve launches whose ids begin at 0 and whose work-groups are
+all alike. *Placed* ones serve launches with an offset, and parts of launches whose last work-groups are smaller: what
+the whole launch was asked for comes in parameters (`HIDDEN`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from weft.ir import Argument, Builder, ConstInt, Instruction, Value
+from weft.ir.intrinsics import declare
+from weft.ir.types import I32, I64
+
+WORK_DIM = "work.dim"
+"""The parameter with the number of dimensions, which every kernel has."""
+
+HIDDEN = tuple(
+    f"{name}.{d}"
+    for name in ("global.offset", "global.size", "num.groups", "enqueued.size", "first.group", "first.id")
+    for d in "xyz"
+)
+"""i64 parameters of placed kernels: what the whole launch was asked for, which of its groups is the first one here, and
+the id of that group's first work-item, offset included."""
+
+_NO_WRAP = ("nuw", "nsw")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkItems:
+    """Builds ids and sizes in one kernel.
+
+    Parameters
+    ----------
+    hidden
+        Its parameters by the names of `HIDDEN`, and `WORK_DIM`.
+    """
+
+    hidden: Mapping[str, Argument]
+
+    @property
+    def placed(self) -> bool:
+        """Whether it serves launches that are placed."""
+        return HIDDEN[0] in self.hidden
+
+    def build(self, builder: Builder, call: Instruction, name: str) -> Value:
+        """What the primitive of the name (without ``__weft_``) gives where `call` stands."""
+        if name == "work_dim":
+            return builder.cast("trunc", self.hidden[WORK_DIM], I32)
+        along, outside = _IDS[name]
+        dimension = call.args[0]
+        if isinstance(dimension, ConstInt):
+            return along(self, builder, dimension.value) if dimension.value < 3 else ConstInt(I64, outside)
+        value: Value = ConstInt(I64, outside)
+        for d in range(3):
+            is_it = builder.icmp("eq", dimension, ConstInt(I32, d))
+            value = builder.select(is_it, along(self, builder, d), value)
+        return value
+
+    def local_id(self, builder: Builder, d: int) -> Value:
+        """The position in the work-group."""
+        return _ask(builder, "weft.local.id", d)
+
+    def local_size(self, builder: Builder, d: int) -> Value:
+        """The size of the work-group."""
+        return _ask(builder, "weft.local.size", d)
+
+    def group_id(self, builder: Builder, d: int) -> Value:
+        """The number of the work-group in the launch."""
+        group = _ask(builder, "weft.group.id", d)
+        return self._after(builder, "first.group", d, group)
+
+    def global_id(self, builder: Builder, d: int) -> Value:
+        """The position in the launch, its offset included; no launch is so large that it wraps."""
+        group = _ask(builder, "weft.group.id", d)
+        first = builder.binary("mul", group, _ask(builder, "weft.local.size", d), _NO_WRAP)
+        value = builder.binary("add", first, _ask(builder, "weft.local.id", d), _NO_WRAP)
+        return self._after(builder, "first.id", d, value)
+
+    def num_groups(self, builder: Builder, d: int) -> Value:
+        """Work-groups of the launch."""
+        return self.hidden[f"num.groups.{'xyz'[d]}"] if self.placed else _ask(builder, "weft.num.groups", d)
+
+    def global_size(self, builder: Builder, d: int) -> Value:
+        """Work-items of the launch."""
+        if self.placed:
+            return self.hidden[f"global.size.{'xyz'[d]}"]
+        groups = _ask(builder, "weft.num.groups", d)
+        return builder.binary("mul", groups, _ask(builder, "weft.local.size", d), _NO_WRAP)
+
+    def enqueued_local_size(self, builder: Builder, d: int) -> Value:
+        """The size of work-groups but for the last ones."""
+        return self.hidden[f"enqueued.size.{'xyz'[d]}"] if self.placed else self.local_size(builder, d)
+
+    def global_offset(self, builder: Builder, d: int) -> Value:
+        """The id of the first work-item."""
+        return self.hidden[f"global.offset.{'xyz'[d]}"] if self.placed else ConstInt(I64, 0)
+
+    def linear_id(self, builder: Builder) -> Value:
+        """The position in the work-group as one number, x fastest."""
+        x, y, z = (self.local_id(builder, d) for d in range(3))
+        plane = builder.binary("mul", self.local_size(builder, 1), z, _NO_WRAP)
+        row = builder.binary("add", plane, y, _NO_WRAP)
+        rows = builder.binary("mul", self.local_size(builder, 0), row, _NO_WRAP)
+        return builder.binary("add", rows, x, _NO_WRAP)
+
+    def _after(self, builder: Builder, name: str, d: int, value: Value) -> Value:
+        """`value`, counted from a hidden parameter on where there is one. Ids of any launch are less than 2^63."""
+        if not self.placed:
+            return value
+        return builder.binary("add", self.hidden[f"{name}.{'xyz'[d]}"], value, ("nsw",))
+
+
+_IDS: dict[str, tuple[Callable[[WorkItems, Builder, int], Value], int]] = {
+    "get_global_id": (WorkItems.global_id, 0),
+    "get_local_id": (WorkItems.local_id, 0),
+    "get_group_id": (WorkItems.group_id, 0),
+    "get_global_offset": (WorkItems.global_offset, 0),
+    "get_global_size": (WorkItems.global_size, 1),
+    "get_local_size": (WorkItems.local_size, 1),
+    "get_enqueued_local_size": (WorkItems.enqueued_local_size, 1),
+    "get_num_groups": (WorkItems.num_groups, 1),
+}
+"""What gives an id or size along a dimension, and what it is along those that there are not."""
+
+
+def is_work_item_primitive(name: str) -> bool:
+    """Whether a primitive's name, without ``__weft_``, is an id or size."""
+    return name == "work_dim" or name in _IDS
+
+
+def _ask(builder: Builder, intrinsic: str, dimension: int) -> Value:
+    return builder.call(declare(builder.module, intrinsic), (ConstInt(I32, dimension),))
