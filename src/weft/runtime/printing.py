@@ -1,19 +1,18 @@
 """``print`` in kernels: what compiled code calls, and how a line is put together.
 
-Compiled code passes a format, one letter for each value (``i`` int64, ``u`` uint64, ``f`` float64, ``b`` bool,
-``s`` address of a C string; a capital one where no space is before it), and the values in 8-byte slots. Lines go to
+Compiled code passes a format and values in 8-byte slots, as `weft.diag.print_format` reads them. Lines go to
 ``sys.stdout``, whole, in the order in which threads print them.
 """
 
 from __future__ import annotations
 
 import ctypes
-import struct
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from weft.diag.print_format import format_line, slots_of
 from weft.runtime.interrupts import interrupts
 from weft.target.once import once
 from weft.target.signals import Handler, handling
@@ -21,24 +20,6 @@ from weft.target.signals import Handler, handling
 PRINT_SYMBOL = "weft.print"
 
 _PRINTER = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)
-_CODES = {"i": "q", "u": "Q", "f": "d", "b": "q", "s": "Q"}
-
-
-def format_line(letters: str, slots: bytes, read_string: Callable[[int], str]) -> str:
-    """The line that ``print`` writes for the values in `slots`; `read_string` reads a C string at an address."""
-    values = struct.unpack(f"<{''.join(_CODES[c] for c in letters.lower())}", slots)
-    line = ""
-    for number, (letter, value) in enumerate(zip(letters, values, strict=True)):
-        if number and letter.islower():
-            line += " "
-        match letter.lower():
-            case "s":
-                line += read_string(value)
-            case "b":
-                line += str(bool(value))
-            case _:
-                line += str(value)
-    return line
 
 
 @contextmanager
@@ -85,10 +66,10 @@ _failures: list[Exception] = []
 
 def _print(letters: bytes, address: int | None) -> None:
     text = letters.decode()
-    slots = ctypes.string_at(address, 8 * len(text)) if address else b""
-    line = format_line(text, slots, lambda where: ctypes.string_at(where).decode())
+    slots = ctypes.string_at(address, 8 * len(slots_of(text))) if address else b""
+    line = format_line(text, slots, lambda where: ctypes.string_at(where).decode(errors="replace"))
     try:
-        sys.stdout.write(line + "\n")
+        sys.stdout.write(line)
     except Exception as error:
         _failures.append(error)
 

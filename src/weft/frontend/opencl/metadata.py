@@ -46,6 +46,8 @@ class ArgumentInfo:
         vector of numbers; empty otherwise.
     lanes
         Elements of a vector, 1 for numbers.
+    fields
+        The numbers in a record: the byte offset of each, and its kind and size (``f4``, ``i2``).
     line
         Where it stands in the source; 0 where that is not known.
     """
@@ -60,6 +62,7 @@ class ArgumentInfo:
     align: int
     element: str = ""
     lanes: int = 1
+    fields: tuple[tuple[int, str], ...] = ()
     line: int = 0
 
 

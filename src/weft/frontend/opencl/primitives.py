@@ -13,8 +13,8 @@ The library (`weft.frontend.opencl.library`) is OpenCL C. It declares a primitiv
 ``int __weft_work_group_any(int)``, ``_all``           with a barrier; 0 or 1
 ``local void *__weft_scratch(void)``                   16 KiB of local memory, 128-byte aligned, of the work-group; the
                                                        same at each call (work-group reductions, scans, broadcasts)
-``uint __weft_sub_group_local_id(void)``               position in the sub-group
-``uint __weft_sub_group_max_size(void)``               work-items of a whole sub-group: a constant of the compilation
+``uint __weft_get_sub_group_local_id(void)``           and ``_sub_group_id _sub_group_size _num_sub_groups
+                                                       _enqueued_num_sub_groups``; ``_max_sub_group_size`` is a constant
 ``int __weft_sub_group_shuffle_i32(int, uint lane)``   the value of a lane, the own one where that lane does not run;
                                                        ``long __weft_sub_group_shuffle_i64(long, uint)`` likewise
 ``ulong __weft_sub_group_ballot(int)``                 bit l: whether work-item l runs and its value is not 0
@@ -32,6 +32,15 @@ Beside them: LLVM's intrinsics and atomic instructions that clang makes of its b
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from weft.frontend.opencl.work_items import WorkItems, is_work_item_primitive
+from weft.ir import Builder, ConstInt, Function, GlobalVariable, Instruction, Undef, Value
+from weft.ir.cfg_edit import replace_and_erase
+from weft.ir.intrinsics import SHARED_SPACE, declare
+from weft.ir.types import I8, I32, I64, ArrayType, IntType
+
 PREFIX = "__weft_"
 
 SCRATCH_BYTES = 1 << 14
@@ -39,3 +48,170 @@ SCRATCH_BYTES = 1 << 14
 
 SUB_GROUP_SIZE = 32
 """Work-items of a sub-group where a kernel does not ask for another number (``intel_reqd_sub_group_size``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """What primitives of one kernel are lowered with.
+
+    Parameters
+    ----------
+    items
+        Builds ids and sizes.
+    sub_group_size
+        Work-items of a sub-group.
+    """
+
+    items: WorkItems
+    sub_group_size: int
+
+
+Build = Callable[[Lowering, Builder, Instruction], Value | None]
+"""Builds what a primitive means where a call of it stands."""
+
+
+def lower_primitives(kernel: Function, items: WorkItems, sub_group_size: int) -> None:
+    """Put weft's intrinsics in the place of calls of primitives in `kernel`."""
+    low = Lowering(items, sub_group_size)
+    for call in [i for i in kernel.instructions() if (i.callee_name or "").startswith(PREFIX)]:
+        name = (call.callee_name or "").removeprefix(PREFIX)
+        builder = Builder(before=call)
+        builder.loc = call.loc
+        if is_work_item_primitive(name):
+            value: Value | None = items.build(builder, call, name)
+        elif name in _PRIMITIVES:
+            value = _PRIMITIVES[name](low, builder, call)
+        else:
+            # It is left for the linker to miss.
+            continue
+        if call.type.is_void:
+            call.erase()
+        else:
+            assert value is not None
+            replace_and_erase(call, value)
+
+
+def _ask(builder: Builder, name: str, *args: Value) -> Instruction:
+    return builder.call(declare(builder.module, name), args)
+
+
+def _as(builder: Builder, value: Value, type: IntType) -> Value:
+    """An unsigned number as another type."""
+    assert isinstance(value.type, IntType)
+    if value.type is type:
+        return value
+    return builder.cast("trunc" if value.type.bits > type.bits else "zext", value, type)
+
+
+def _truth(builder: Builder, value: Value) -> Value:
+    assert isinstance(value.type, IntType)
+    return builder.icmp("ne", value, ConstInt(value.type, 0))
+
+
+def _barrier(low: Lowering, builder: Builder, call: Instruction) -> None:
+    _ask(builder, "weft.barrier")
+
+
+def _mem_fence(low: Lowering, builder: Builder, call: Instruction) -> None:
+    builder.fence("seq_cst")
+
+
+def _vote_of_group(name: str) -> Build:
+    return lambda low, builder, call: _ask(builder, name, _truth(builder, call.args[0]))
+
+
+def _scratch(low: Lowering, builder: Builder, call: Instruction) -> Value:
+    module = builder.module
+    name = f"{PREFIX}scratch.memory"
+    if name not in module.globals:
+        type = ArrayType(I8, SCRATCH_BYTES)
+        variable = GlobalVariable(name, type, Undef(type), space=SHARED_SPACE)
+        variable.linkage.linkage = "internal"
+        variable.linkage.align = 128
+        module.add_global(variable)
+    return module.globals[name]
+
+
+def _local_id(low: Lowering, builder: Builder, call: Instruction) -> Value:
+    return _ask(builder, "weft.lane.id")
+
+
+def _sub_group_id(low: Lowering, builder: Builder, call: Instruction) -> Value:
+    return _as(builder, _number_of_sub_group(low, builder), I32)
+
+
+def _number_of_sub_group(low: Lowering, builder: Builder) -> Value:
+    linear = low.items.linear_id(builder)
+    return builder.binary("udiv", linear, ConstInt(I64, low.sub_group_size))
+
+
+def _threads(builder: Builder, size: Callable[[Builder, int], Value]) -> Value:
+    x, y, z = (size(builder, d) for d in range(3))
+    return builder.binary("mul", builder.binary("mul", x, y, ("nuw", "nsw")), z, ("nuw", "nsw"))
+
+
+def _sub_group_size(low: Lowering, builder: Builder, call: Instruction) -> Value:
+    """The last sub-group of a work-group may be smaller."""
+    size = ConstInt(I64, low.sub_group_size)
+    first = builder.binary("mul", _number_of_sub_group(low, builder), size, ("nuw", "nsw"))
+    left = builder.binary("sub", _threads(builder, low.items.local_size), first, ("nuw", "nsw"))
+    return _as(builder, builder.select(builder.icmp("ult", left, size), left, size), I32)
+
+
+def _num_sub_groups(size: str) -> Build:
+    def build(low: Lowering, builder: Builder, call: Instruction) -> Value:
+        threads = _threads(builder, getattr(low.items, size))
+        rounded = builder.binary("add", threads, ConstInt(I64, low.sub_group_size - 1), ("nuw", "nsw"))
+        return _as(builder, builder.binary("udiv", rounded, ConstInt(I64, low.sub_group_size)), I32)
+
+    return build
+
+
+def _max_sub_group_size(low: Lowering, builder: Builder, call: Instruction) -> Value:
+    return ConstInt(I32, low.sub_group_size)
+
+
+def _shuffle(name: str) -> Build:
+    return lambda low, builder, call: _ask(builder, name, call.args[0], call.args[1])
+
+
+def _ballot(low: Lowering, builder: Builder, call: Instruction) -> Value:
+    return _ask(builder, "weft.ballot", _truth(builder, call.args[0]))
+
+
+def _active(low: Lowering, builder: Builder, call: Instruction) -> Value:
+    return _ask(builder, "weft.active")
+
+
+def _vote_of_sub_group(name: str) -> Build:
+    def build(low: Lowering, builder: Builder, call: Instruction) -> Value:
+        return builder.cast("zext", _ask(builder, name, _truth(builder, call.args[0])), I32)
+
+    return build
+
+
+def _sub_group_barrier(low: Lowering, builder: Builder, call: Instruction) -> None:
+    _ask(builder, "weft.warp.sync")
+
+
+_PRIMITIVES: dict[str, Build] = {
+    "barrier": _barrier,
+    "mem_fence": _mem_fence,
+    "work_group_any": _vote_of_group("weft.barrier.or"),
+    "work_group_all": _vote_of_group("weft.barrier.and"),
+    "scratch": _scratch,
+    "get_sub_group_local_id": _local_id,
+    "get_sub_group_id": _sub_group_id,
+    "get_sub_group_size": _sub_group_size,
+    "get_max_sub_group_size": _max_sub_group_size,
+    "get_num_sub_groups": _num_sub_groups("local_size"),
+    "get_enqueued_num_sub_groups": _num_sub_groups("enqueued_local_size"),
+    "sub_group_any": _vote_of_sub_group("weft.any"),
+    "sub_group_all": _vote_of_sub_group("weft.all"),
+    "sub_group_shuffle_i32": _shuffle("weft.shfl.idx.i32"),
+    "sub_group_shuffle_i64": _shuffle("weft.shfl.idx.i64"),
+    "sub_group_ballot": _ballot,
+    "sub_group_active": _active,
+    "sub_group_barrier": _sub_group_barrier,
+}
+"""The primitives but ids and sizes, without ``__weft_``."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from weft.diag.print_format import format_line, slots_of
 from weft.interp.code import Compute
 from weft.interp.lanes import Lanes
 from weft.interp.memory import access
@@ -20,10 +21,7 @@ _SLOT = 8
 
 
 def decode_print(decoder: Decoder, i: Instruction) -> Compute:
-    """``weft.print(format, slots)``: one letter of the format per 8-byte slot (i, u, f, b, s).
-
-    A capital letter is for what has no space before it.
-    """
+    """``weft.print(format, slots)``, as `weft.diag.print_format` reads it."""
     format_slot, values_slot = decoder.slot(i.args[0]), decoder.slot(i.args[1])
 
     def compute(frame: Frame) -> None:
@@ -32,8 +30,10 @@ def decode_print(decoder: Decoder, i: Instruction) -> Compute:
         machine = frame.machine
         format, values = frame.env[format_slot], frame.env[values_slot]
         letters = _text_at(frame, int(format.data[0 if format.data.shape[0] == 1 else frame.active.first]))
-        columns: list[list[str]] = []
-        for position, letter in enumerate(letters):
+        count = len(slots_of(letters))
+        lanes = np.flatnonzero(np.broadcast_to(frame.active.mask(machine.lanes), (machine.lanes,)))
+        rows = np.zeros((machine.lanes, count), np.uint64)
+        for position in range(count):
             pointer = Lanes(values.data + np.uint64(_SLOT * position), values.flags)
             reached = access.reach(frame, i, pointer, _SLOT, _SLOT, "load", frame.active)
             raw = np.zeros(1 if reached is None else reached.addresses.size, np.uint64)
@@ -42,28 +42,12 @@ def decode_print(decoder: Decoder, i: Instruction) -> Compute:
                     :, 0
                 ]
                 raw[slice(None) if which is None else which] = found
-            full = np.broadcast_to(raw, (machine.lanes,))
-            lanes = np.flatnonzero(np.broadcast_to(frame.active.mask(machine.lanes), (machine.lanes,)))
-            space = " " if position and letter.islower() else ""
-            columns.append([space + _shown(frame, letter.lower(), full[lane]) for lane in lanes])
+            rows[:, position] = np.broadcast_to(raw, (machine.lanes,))
         machine.image.memory.changes += 1
-        rows = zip(*columns, strict=True) if columns else [()] * frame.active.count
-        for row in rows:
-            sys.stdout.write("".join(row) + "\n")
+        for lane in lanes:
+            sys.stdout.write(format_line(letters, rows[lane].tobytes(), lambda at: _text_at(frame, at)))
 
     return compute
-
-
-def _shown(frame: Frame, letter: str, raw: np.uint64) -> str:
-    if letter == "i":
-        return str(int(raw.view(np.int64)))
-    if letter == "f":
-        return repr(float(raw.view(np.float64)))
-    if letter == "b":
-        return str(bool(raw))
-    if letter == "s":
-        return _text_at(frame, int(raw))
-    return str(int(raw))
 
 
 def _text_at(frame: Frame, address: int) -> str:
