@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import weft.codegen.lane_passes as lane_passes
-import weft.cuda.build as build
 import weft.passes.kernels as kernels
+import weft.passes.lower_kernel as lower_kernel
 from check.kernels import add, steps_of_collatz
 from weft import cuda
 from weft.errors import MiscompilationError
@@ -76,12 +76,12 @@ def test_a_wrong_loop_transform_is_named(monkeypatch):
 
 
 def test_wrong_machine_code_is_found_out(monkeypatch):
-    def emit(lowered):
+    def emit(lowered, spec):
         lowered.text = lowered.text.replace("fadd", "fsub")
-        return original(lowered)
+        return original(lowered, spec)
 
-    original = build.emit
-    monkeypatch.setattr(build, "emit", emit)
+    original = lower_kernel.emit_kernel
+    monkeypatch.setattr(lower_kernel, "emit_kernel", emit)
     with pytest.raises(MiscompilationError, match=r"'machine code' .* out\[0\] becomes 0.0, and was 2.0"):
         launch_add()
 

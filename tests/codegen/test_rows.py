@@ -9,9 +9,11 @@ import pytest
 
 from weft import cuda
 from weft.codegen.run_unit import RunUnit
-from weft.cuda.build import llvm, lower
+from weft.cuda.build import lower
 from weft.frontend.python.typeof import typeof
 from weft.options import CompileOptions, Timings
+from weft.passes.lower_kernel import kernel_llvm
+from weft.target.machine import TargetSpec
 
 
 @pytest.mark.parametrize("dimension", [0, 1])
@@ -123,7 +125,7 @@ def scale(out, a, b):
 def test_what_all_threads_share_is_computed_before_the_loops_over_them() -> None:
     types = (typeof(np.zeros((1, 1))), typeof(1.0), typeof(1.0))
     lowered, _ = lower(scale, types, CompileOptions(width=8), Timings())
-    blocks = re.split(r"\n(?=[\w.$-]+:)", llvm(lowered))
+    blocks = re.split(r"\n(?=[\w.$-]+:)", kernel_llvm(lowered, TargetSpec.chosen()))
     # LLVM may have copies of the loop.
     hot = "".join(b for b in blocks if re.search(r"store <8 x double>", b))
     assert hot

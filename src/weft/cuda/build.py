@@ -13,7 +13,7 @@ from weft.frontend.python.types import KernelType
 from weft.ir import Function
 from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
 from weft.options import CompileOptions, Timings
-from weft.passes.lower_kernel import LoweredKernel, emit_kernel, kernel_assembly, kernel_llvm, lower_kernel
+from weft.passes.lower_kernel import LoweredKernel, lower_kernel
 from weft.runtime.array_memory import LARGE
 from weft.target.machine import TargetSpec
 
@@ -38,18 +38,3 @@ def _promise_small_arrays(kernel: Function) -> None:
         if ".shape." in argument.name:
             others = (a for a in argument.attributes if not a.startswith("range("))
             argument.attributes = (*others, f"range(i64 0, {LARGE})")
-
-
-def emit(lowered: LoweredKernel) -> bytes:
-    """Object code for this machine."""
-    return emit_kernel(lowered, TargetSpec.chosen())
-
-
-def llvm(lowered: LoweredKernel) -> str:
-    """Optimized LLVM IR for this machine."""
-    return kernel_llvm(lowered, TargetSpec.chosen())
-
-
-def assembly(lowered: LoweredKernel) -> str:
-    """Assembly for this machine."""
-    return kernel_assembly(lowered, TargetSpec.chosen())

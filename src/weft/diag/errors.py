@@ -24,8 +24,9 @@ exception              also a        raised when
 `MiscompilationError`  RuntimeError  under ``WEFT_CHECK=1``, a pass changed what a program computes
 =====================  ============  =======================================================================
 
-`ArgumentError` is a `SignatureError` and a ValueError, `UnresolvedError` and `BuildError` are a `CompileError` each. Nothing that weft raises on
-purpose is outside the hierarchy: ``except weft.errors.WeftError`` is enough around a launch.
+`ArgumentError` is a `SignatureError` and a ValueError, `UnresolvedError` and `BuildError` are a `CompileError` each.
+Nothing that weft raises on purpose is outside the hierarchy: ``except weft.errors.WeftError`` is enough around a
+launch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a ``print`` in a kernel writes, from a format and 8-byte slots.
 
-The format of ``print`` has a letter for each slot: ``i`` int64, ``u`` uint64, ``f`` float64, ``b`` bool, ``s`` address of
-a C string; a capital one where no space is before it. That of C's ``printf`` begins with ``%``: behind it stands a letter
-for each slot, of which the first is the address of C's own format; a vector has a slot for each element.
+The format of ``print`` has a letter for each slot: ``i`` int64, ``u`` uint64, ``f`` float64, ``b`` bool, ``s`` address
+of a C string; a capital one where no space is before it. That of C's ``printf`` begins with ``%``: behind it stands a
+letter for each slot, of which the first is the address of C's own format; a vector has a slot for each element.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def format_line(letters: str, slots: bytes, read_string: ReadString) -> str:
     codes = "".join(_CODES[c] for c in slots_of(letters).lower())
     values = struct.unpack(f"<{codes}", slots)
     if letters.startswith("%"):
-        return format_c(read_string(values[0]), iter(values[1:]), read_string)
+        strings = [value if letter == "s" else 0 for letter, value in zip(letters[1:], values, strict=True)]
+        return format_c(read_string(values[0]), iter(zip(values[1:], strings[1:], strict=True)), read_string)
     line = ""
     for number, (letter, value) in enumerate(zip(letters, values, strict=True)):
         if number and letter.islower():
@@ -47,8 +48,11 @@ def format_line(letters: str, slots: bytes, read_string: ReadString) -> str:
     return line + "\n"
 
 
-def format_c(format: str, values: Iterator[int | float], read_string: ReadString) -> str:
-    """What C's ``printf`` writes, with the vectors of OpenCL C (§6.15.14); what has no value is written as it stands."""
+def format_c(format: str, values: Iterator[tuple[int | float, int]], read_string: ReadString) -> str:
+    """What C's ``printf`` writes, with the vectors of OpenCL C (§6.15.14); what lacks its value stays as it is.
+
+    With each value comes the address of the string that it is, or 0.
+    """
 
     def converted(found: re.Match[str]) -> str:
         if found["kind"] == "%":
@@ -57,16 +61,18 @@ def format_c(format: str, values: Iterator[int | float], read_string: ReadString
             parts = [next(values) for _ in range(int(found["lanes"] or 1))]
         except StopIteration:
             return found[0]
-        return ",".join(_value(found, part, read_string) for part in parts)
+        if found["kind"] == "s":
+            text = read_string(parts[0][1]) if parts[0][1] else "(null)"
+            return _padded(
+                text if found["precision"] is None else text[: int(found["precision"][1:] or 0)], found
+            )
+        return ",".join(_value(found, value) for value, _ in parts)
 
     return _CONVERSION.sub(converted, format)
 
 
-def _value(found: re.Match[str], value: int | float, read_string: ReadString) -> str:
+def _value(found: re.Match[str], value: int | float) -> str:
     kind, flags, precision = found["kind"], found["flags"], found["precision"]
-    if kind == "s":
-        text = read_string(int(value)) if value else "(null)"
-        return _padded(text if precision is None else text[: int(precision[1:] or 0)], found)
     if kind == "c":
         return _padded(chr(int(value) & 0xFF), found)
     if kind == "p":

@@ -56,5 +56,7 @@ class _Computed:
             return self.address(self.builder, value)
         if isinstance(value, ConstExpr) and mentions(value, self.variables):
             operands = [self.of(v) for v in value.operands]
-            return self.builder.build(value.op, value.type, operands, flags=value.flags, attrs=dict(value.attrs))
+            return self.builder.build(
+                value.op, value.type, operands, flags=value.flags, attrs=dict(value.attrs)
+            )
         return value

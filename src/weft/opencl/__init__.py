@@ -1,1 +1,14 @@
-"""OpenCL C on the CPU, from Python."""
+"""OpenCL C on the CPU, from Python.
+
+>>> from weft import opencl
+>>> program = opencl.Program("kernel void twice(global float *x) { x[get_global_id(0)] *= 2; }")
+
+`Program` compiles, its kernels are its attributes, and a call of one launches it. `LocalMemory` stands for a pointer to
+local memory. ``docs/opencl.md`` has the language and what is left of it.
+"""
+
+from weft.opencl.kernel import Kernel
+from weft.opencl.parameters import LocalMemory
+from weft.opencl.program import Program
+
+__all__ = ["Kernel", "LocalMemory", "Program"]

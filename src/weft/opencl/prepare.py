@@ -1,15 +1,29 @@
-"""A program from source to machine code: what the Python door and the driver share.
+"""A program from source to machine code, for callers that launch by themselves: the driver.
 
-`build` compiles a source and says what its kernels are. `Built.prepare` gives code for launches of one kind, which is
-called with a launch record (`weft.codegen.launch_record`): ``i32 entry(record, begin, end, worker)`` runs work-groups.
+`build` compiles a source and says what its kernels are; `Built.prepare` gives code for launches of one kind, which is
+called with a launch record (`weft.codegen.launch_record`): ``i32 entry(record, begin, end, worker)`` runs work-groups
+`begin` to `end` - 1 on one thread and returns an `~weft.codegen.launch_record.ErrorCode`.
+
+Slots of a launch, eight bytes each: those of the arguments (`weft.frontend.opencl.metadata.Passing`), the address of
+program-scope variables (0 where there are none), the number of dimensions, and for launches that are *placed* the
+values of `weft.frontend.opencl.work_items.HIDDEN`. `weft.opencl.geometry.NDRange` says into which parts a launch is
+divided.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from weft.codegen.arena import ArenaNeeds
+from weft.codegen.run_unit import RunUnit
 from weft.frontend.opencl.metadata import KernelInfo
+from weft.opencl.compiled import CompiledKernel, KernelOrigin
+from weft.opencl.source import ProgramSource, build_source
+from weft.options import CompileOptions
+from weft.runtime.launch_terms import Specializations
+from weft.runtime.shape import LaunchShape
+from weft.target.jit import LoadedCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,27 +35,14 @@ class LaunchKind:
     local_size
         Work-items of a work-group along x, y and z.
     large
-        Whether a buffer has 2 GiB or more.
+        Whether a buffer has 2 GiB or more, or sizes or ids are 2^31 or more.
     placed
-        Whether ids do not begin at 0, or the launch is a part of a larger one whose work-groups are not all alike. The
-        slots of `HIDDEN_SLOTS` are behind those of the arguments then.
+        Whether ids do not begin at 0, or the launch is part of a larger one.
     """
 
     local_size: tuple[int, int, int]
     large: bool = False
     placed: bool = False
-
-
-HIDDEN_SLOTS = (
-    *(f"global.offset.{d}" for d in "xyz"),
-    *(f"global.size.{d}" for d in "xyz"),
-    *(f"num.groups.{d}" for d in "xyz"),
-    *(f"enqueued.size.{d}" for d in "xyz"),
-    *(f"first.group.{d}" for d in "xyz"),
-    *(f"first.id.{d}" for d in "xyz"),
-)
-"""i64 slots of launches that are placed, behind ``work.dim`` (i64), which every kernel has: what the whole launch was
-asked for, which of its groups is the first one here, and the id of that group's first work-item (offset included)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,36 +51,103 @@ class Prepared:
 
     Parameters
     ----------
+    code
+        Holds it; the address is good for as long as this lives.
     address
-        Of the entry point; 0 where code has not been loaded.
+        Of the entry point.
     arena
         Scratch memory that each worker needs: ``arena.bytes(local_size, dynamic_local_bytes)``.
     chunk
         Work-groups are handed out in multiples of so many.
     barrier_lines
         The source line of each barrier, numbered from 1, for what a launch returns in its error record.
+    prints
+        Whether it prints, which takes Python's lock.
     """
 
+    code: LoadedCode
     address: int
     arena: ArenaNeeds
     chunk: int
     barrier_lines: tuple[int, ...]
+    prints: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Built:
     """A program that was built.
 
     Parameters
     ----------
-    log
-        clang's diagnostics.
-    kernels
-        By name.
-    scope_bytes
-        Bytes of program-scope variables, which a launch gets through the slot behind the arguments.
+    source
+        What its kernels are compiled from; ``source.log`` has clang's diagnostics, ``source.scope`` the variables of
+        program scope.
     """
 
-    log: str
-    kernels: dict[str, KernelInfo]
-    scope_bytes: int
+    source: ProgramSource
+    _kernels: dict[tuple[str, bool], CompiledKernel] = field(default_factory=dict)
+    _specializations: dict[tuple[str, bool], Specializations[CompiledKernel]] = field(default_factory=dict)
+
+    @property
+    def kernels(self) -> Mapping[str, KernelInfo]:
+        """What is known of each kernel."""
+        return self.source.kernels
+
+    def prepare(self, name: str, kind: LaunchKind) -> Prepared:
+        """Return code of a kernel for launches of one kind, loaded into this process.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such kernel.
+        WeftError
+            It cannot be compiled.
+        """
+        info, key = self.source.kernel(name), (name, kind.placed)
+        if key not in self._kernels:
+            origin = KernelOrigin(self.source, info, kind.placed)
+            self._kernels[key] = CompiledKernel(origin, compile_options(self.source, info))
+            self._specializations[key] = Specializations(_specialized)
+        shape = LaunchShape((1, 1, 1), kind.local_size)
+        code = self._specializations[key].serving(self._kernels[key], shape, kind.large)
+        loaded, facts = code.load(), code.facts
+        return Prepared(
+            loaded,
+            loaded.address(facts["entry"]),
+            ArenaNeeds(**facts["arena"]),
+            RunUnit(**facts["run_unit"]).groups(kind.local_size),
+            tuple(facts["barrier_lines"]),
+            facts["prints"],
+        )
+
+
+def build(source: str, options: str = "", headers: Mapping[str, str] | None = None, file: str = "") -> Built:
+    """Compile a program as far as no kernel and no launch matters.
+
+    Parameters
+    ----------
+    source, options, headers, file
+        As for `weft.opencl.source.build_source`.
+
+    Raises
+    ------
+    BuildError
+        clang refuses the program; `log` has what it says.
+    SettingError
+        An option is unknown.
+    """
+    return Built(build_source(source, options, file=file, headers=headers))
+
+
+def compile_options(
+    source: ProgramSource, info: KernelInfo, asked: CompileOptions | None = None
+) -> CompileOptions:
+    """How a kernel is compiled, from the program's options and what a user has asked for beside them."""
+    asked = asked or CompileOptions(whole_rows=True)
+    if not source.options.optimize:
+        asked = replace(asked, width=1, boscc="off", whole_rows=False)
+    return replace(asked, fastmath=source.options.fastmath, warp=info.sub_group_size)
+
+
+def _specialized(code: CompiledKernel, options: CompileOptions) -> CompiledKernel:
+    return CompiledKernel(code.origin, options)

@@ -19,6 +19,7 @@ from weft.passes.scalar import (
     KNOWN_NUMBERS,
     NARROW_PHIS,
     SINGLE_LANE,
+    WIDE_COMPARISONS,
     ScalarUnit,
 )
 from weft.transform.groups.work_items import lower_work_items
@@ -37,6 +38,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     Pass(WORK_ITEMS.name, WORK_ITEMS.promise, _lower_work_items, source=WORK_ITEMS.source),
     KNOWN_NUMBERS,
     NARROW_PHIS,
+    WIDE_COMPARISONS,
     INVARIANTS,
     SINGLE_LANE,
     GROUP_ATOMICS,

@@ -25,6 +25,7 @@ from weft.passes.scalar import (
     KNOWN_NUMBERS,
     NARROW_PHIS,
     SINGLE_LANE,
+    WIDE_COMPARISONS,
 )
 from weft.passes.stages import Form, Rows, Runnable
 from weft.transform.groups.guard_splitting import split_guards
@@ -256,6 +257,7 @@ KERNELS = PassList(
         AGGREGATES,
         WORK_ITEMS,
         KNOWN_NUMBERS,
+        WIDE_COMPARISONS,
         NARROW_PHIS,
         BARRIERS,
         OBSTACLES,

@@ -17,6 +17,7 @@ from weft.transform.groups.single_lane import run_single_lane
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
+from weft.transform.numbers.wide_comparisons import widen_comparisons
 from weft.transform.stack_addresses import sink_stack_addresses
 
 
@@ -65,6 +66,10 @@ def _narrow_phis(unit: ScalarUnit) -> bool:
     return sum(map(narrow_phis, unit.module.definitions())) > 0
 
 
+def _widen_comparisons(unit: ScalarUnit) -> bool:
+    return sum(map(widen_comparisons, unit.module.definitions())) > 0
+
+
 def _settle_invariants(unit: ScalarUnit) -> None:
     for function in list(unit.module.definitions()):
         hoist_invariants(function)
@@ -101,6 +106,13 @@ KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
 )
 NARROW_PHIS: Pass[ScalarUnit] = Pass(
     "narrow φs", "no φ is wider than its uses", _narrow_phis, requires=(PLAIN,), optional=True
+)
+WIDE_COMPARISONS: Pass[ScalarUnit] = Pass(
+    "wide comparisons",
+    "positions that the source keeps as int are compared as they are",
+    _widen_comparisons,
+    requires=(PLAIN,),
+    optional=True,
 )
 INVARIANTS: Pass[ScalarUnit] = Pass(
     "invariants",

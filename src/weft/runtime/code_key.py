@@ -35,6 +35,11 @@ def code_key(
     digest = fingerprint(function)
     if digest is None:
         return None
-    math = os.environ.get("WEFT_VECTOR_MATH", "all")
     versions = (sys.version, np.__version__)
-    return cache_key(door, digest, encode_types(types), repr(options), math, *versions, *spec.key)
+    return key_of(door, (digest, encode_types(types), *versions), options, spec)
+
+
+def key_of(door: str, parts: tuple[str | bytes, ...], options: Any, spec: TargetSpec) -> str:
+    """Return the key of code that depends on `parts`, and on what all code depends on."""
+    math = os.environ.get("WEFT_VECTOR_MATH", "all")
+    return cache_key(door, *parts, repr(options), math, *spec.key)

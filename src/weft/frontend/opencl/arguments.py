@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from weft.frontend.opencl.flatten import MAX_ALIGN
 from weft.frontend.opencl.metadata import ArgumentInfo, KernelInfo, Passing
-from weft.ir import Argument, Builder, ConstInt, Function, Module, Poison, Value
+from weft.ir import FALSE, Argument, Builder, ConstInt, Function, Instruction, Module, Poison, Value
 from weft.ir.intrinsics import SHARED_SPACE, declare
 from weft.ir.layout import DataLayout
 from weft.ir.metadata import MDNode, MDString, MDTuple, MDValue
 from weft.ir.types import (
+    I1,
     I8,
     I64,
+    PTR,
+    VOID,
     ArrayType,
     FloatType,
     FunctionType,
@@ -23,9 +27,7 @@ from weft.ir.types import (
     VectorType,
 )
 
-MAX_ALIGN = 16
-"""The greatest alignment that code relies on: that of memory as allocators give it (`weft.frontend.opencl.flatten`)."""
-
+_COPIES = ("llvm.memcpy.p0.p0.i64",)
 _SPACES = {0: "private", 1: "global", 2: "constant", 3: "local", 4: "generic"}
 _BYVAL = re.compile(r"byval\((.*)\)")
 _VECTOR = re.compile(r"(.*?) __attribute__\(\(ext_vector_type\((\d+)\)\)\)")
@@ -38,7 +40,18 @@ _NUMBERS = {
 
 MAX_LOCAL_BYTES = 1 << 31
 
-_KEPT = ("noundef", "zeroext", "signext", "readonly", "readnone", "writeonly", "nocapture", "captures", "align", "noalias")
+_KEPT = (
+    "noundef",
+    "zeroext",
+    "signext",
+    "readonly",
+    "readnone",
+    "writeonly",
+    "nocapture",
+    "captures",
+    "align",
+    "noalias",
+)
 
 
 def kernel_infos(kernels: Sequence[Function], sub_group_size: int) -> dict[str, KernelInfo]:
@@ -84,7 +97,7 @@ def _argument(
     record = _record_type(argument, module)
     if record is not None:
         passing, size, align = Passing.RECORD, layout.size(record), layout.align(record)
-        fields = tuple(_fields(record, layout, 0))
+        fields = () if _has_union(record) else tuple(_fields(record, layout, 0))
     elif base.startswith("image"):
         passing = Passing.IMAGE
     elif base == "sampler_t":
@@ -119,6 +132,13 @@ def _fields(type: Type, layout: DataLayout, at: int) -> Iterator[tuple[int, str]
             yield from _fields(type.element, layout, at + k * size)
     elif isinstance(type, (IntType, FloatType)):
         yield at, f"{'f' if isinstance(type, FloatType) else 'i'}{layout.size(type)}"
+
+
+def _has_union(type: Type) -> bool:
+    """Whether LLVM's type, which has one member of each union, says less than the source."""
+    if isinstance(type, StructType):
+        return (type.name or "").startswith("union.") or any(map(_has_union, type.fields or ()))
+    return isinstance(type, ArrayType) and _has_union(type.element)
 
 
 def _record_type(argument: Argument, module: Module) -> Type | None:
@@ -177,7 +197,11 @@ def _vector_hint(node: object) -> str:
     if isinstance(element, FloatType):
         name = element.kind
     else:
-        name = {8: "char", 16: "short", 32: "int", 64: "long"}.get(element.bits, "") if isinstance(element, IntType) else ""
+        name = (
+            {8: "char", 16: "short", 32: "int", 64: "long"}.get(element.bits, "")
+            if isinstance(element, IntType)
+            else ""
+        )
         name = name if signed or not name else f"u{name}"
     return name + (str(type.count) if isinstance(type, VectorType) else "")
 
@@ -186,7 +210,8 @@ def adopt_arguments(kernel: Function) -> None:
     """Give `kernel` parameters of scalars and pointers, one slot each.
 
     A vector is made of its elements, local memory found at an offset in the work-group's dynamic local memory. What is
-    passed by value in memory comes as a pointer to the caller's bytes, which the kernel has copied if it writes to them.
+    passed by value in memory comes as a pointer to the caller's bytes, which the kernel has copied if it writes to
+    them.
     """
     builder = Builder.after_phis(kernel.entry)
     old = kernel.args
@@ -194,7 +219,10 @@ def adopt_arguments(kernel: Function) -> None:
     for argument in old:
         value = _adopted(kernel, builder, argument)
         if value is not argument:
+            copying = [u for u in argument.users if isinstance(u, Instruction) and u.callee_name in _COPIES]
             argument.replace_all_uses(value)
+            for call in copying:
+                call.set_operand(1, argument)
 
 
 def _adopted(kernel: Function, builder: Builder, argument: Argument) -> Value:
@@ -206,11 +234,28 @@ def _adopted(kernel: Function, builder: Builder, argument: Argument) -> Value:
             value = builder.insert_element(value, element, ConstInt(I64, k))
         return value
     if isinstance(type, PointerType) and type.space == SHARED_SPACE:
-        offset = kernel.append_parameter(I64, f"{name}.offset", ("noundef", f"range(i64 0, {MAX_LOCAL_BYTES})"))
+        offset = kernel.append_parameter(
+            I64, f"{name}.offset", ("noundef", f"range(i64 0, {MAX_LOCAL_BYTES})")
+        )
         start = builder.call(declare(builder.module, "weft.shared.dynamic"), ())
         return builder.gep(I8, start, (offset,), ("inbounds",))
+    record = _record_type(argument, builder.module)
     argument.attributes = tuple(a for a in argument.attributes if a.startswith(_KEPT))
     argument.index = len(kernel.args)
     kernel.args.append(argument)
     kernel.fn_type = FunctionType(kernel.fn_type.result, (*kernel.fn_type.params, type))
-    return argument
+    return argument if record is None else _copied(builder, argument, record)
+
+
+def _copied(builder: Builder, argument: Argument, type: Type) -> Value:
+    """A work-item's own copy of what is passed by value in memory."""
+    layout = builder.module.layout
+    align = min(layout.align(type), MAX_ALIGN)
+    copy = builder.alloca(type, align=align, name=f"{argument.name}.copy")
+    name = "llvm.memcpy.p0.p0.i64"
+    memcpy = builder.module.functions.get(name) or builder.module.declare(
+        name, FunctionType(VOID, (PTR, PTR, I64, I1)), ("nocallback", "nofree", "nounwind", "willreturn")
+    )
+    call = builder.call(memcpy, (copy, argument, ConstInt(I64, layout.size(type)), FALSE))
+    call.attrs["arg_attrs"] = ((f"align {align}",), (f"align {align}",), (), ())
+    return copy

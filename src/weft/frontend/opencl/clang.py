@@ -18,10 +18,10 @@ from weft.diag.errors import BuildError
 from weft.diag.source import SourceSpan
 from weft.frontend.clang import bare_clang
 from weft.frontend.opencl.features import EXTENSIONS, FEATURES
+from weft.frontend.opencl.library import BASE_HEADER
 from weft.frontend.opencl.options import BuildOptions
 
 TRIPLE = "spir64-unknown-unknown"
-BASE_HEADER = Path(__file__).parent / "library" / "base.h"
 
 LANGUAGE = (
     *("-x", "cl", f"--target={TRIPLE}", "-cl-no-stdinc", "-nostdinc", "-Xclang", "-fdeclare-opencl-builtins"),
@@ -31,9 +31,13 @@ LANGUAGE = (
 
 OUTPUT = (
     *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes", "-fno-discard-value-names"),
-    *("-g", "-cl-kernel-arg-info"),
+    *("-g", "-cl-kernel-arg-info", "-fno-strict-aliasing"),
 )
-_DIAGNOSTIC = re.compile(r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.M)
+_DIAGNOSTIC = re.compile(
+    r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.M
+)
+
+_FILE = re.compile(r'(!DIFile\(filename: "[^"]*", directory: )"[^"]*"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +84,11 @@ def compile_source(
         There is no clang.
     """
     note_source(file, source)
-    with tempfile.TemporaryDirectory(prefix="weft-cl-") as folder:
-        for name, text in (headers or {}).items():
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        command = [*bare_clang(), *language_options(options), *OUTPUT, *options.clang]
-        command += [f"-I{folder}"] if headers else []
-        done = _run([*command, "-", "-o", "-"], source, file)
+    done = _run([*language_options(options), *OUTPUT, *options.clang], source, file, headers)
     if done.returncode:
         raise _refused(done.stderr, file)
-    return ClangOutput(done.stdout, done.stderr)
+    # Files are called what the source calls them, wherever it is compiled.
+    return ClangOutput(_FILE.sub(r'\1""', done.stdout), done.stderr)
 
 
 def note_source(file: str, source: str) -> None:
@@ -99,7 +97,9 @@ def note_source(file: str, source: str) -> None:
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
 
 
-def preprocessed(source: str, options: BuildOptions, file: str) -> str:
+def preprocessed(
+    source: str, options: BuildOptions, file: str, headers: Mapping[str, str] | None = None
+) -> str:
     """The source with its macros and includes expanded; what a program depends on is in it.
 
     Raises
@@ -107,25 +107,36 @@ def preprocessed(source: str, options: BuildOptions, file: str) -> str:
     BuildError
         A file that it includes does not exist, or an ``#error`` is reached.
     """
-    done = _run([*bare_clang(), *language_options(options), *options.clang, "-E", "-", "-o", "-"], source, file)
+    done = _run([*language_options(options), *options.clang, "-E"], source, file, headers)
     if done.returncode:
         raise _refused(done.stderr, file)
     return done.stdout
 
 
-def _run(command: list[str], source: str, file: str) -> subprocess.CompletedProcess[str]:
+def _run(
+    options: list[str], source: str, file: str, headers: Mapping[str, str] | None
+) -> subprocess.CompletedProcess[str]:
+    """Run clang on a source, with headers in a folder of their own."""
     name = file.replace("\\", "\\\\").replace('"', '\\"')
-    # What clang quotes of the source has its bytes.
-    return subprocess.run(
-        command, input=f'#line 1 "{name}"\n{source}', capture_output=True, encoding="utf-8",
-        errors="backslashreplace", check=False,
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="weft-cl-") as folder:
+        for header, text in (headers or {}).items():
+            path = Path(folder, header)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        includes = [f"-I{folder}"] if headers else []
+        # What clang quotes of the source has its bytes.
+        return subprocess.run(
+            [*bare_clang(), *options, *includes, "-", "-o", "-"], input=f'#line 1 "{name}"\n{source}',
+            capture_output=True, encoding="utf-8", errors="backslashreplace", check=False,
+        )  # fmt: skip
 
 
 def _refused(log: str, file: str) -> BuildError:
     found = _DIAGNOSTIC.search(log)
     if found is None:
         lines = log.strip().splitlines()
-        return BuildError(f"clang cannot compile {file}: {lines[-1] if lines else 'it says nothing'}", log=log)
+        return BuildError(
+            f"clang cannot compile {file}: {lines[-1] if lines else 'it says nothing'}", log=log
+        )
     span = SourceSpan(found["file"], int(found["line"]), int(found["column"]))
     return BuildError(f"clang: {found['message']}", span, log=log)

@@ -34,3 +34,9 @@ FEATURES = (
     "__opencl_c_work_group_collective_functions",
 )
 """Features of OpenCL C 3.0 by the macros that say that they are there (§6.2.1)."""
+
+MAX_GROUP = 1024
+"""Work-items of the largest work-group."""
+
+LOCAL_MEMORY_BYTES = 1 << 18
+"""Local memory of a work-group: what of a core's second-level cache one may take."""

@@ -14,14 +14,21 @@ import re
 from collections.abc import Iterator
 
 from weft.diag.errors import UnsupportedError
+from weft.ir.intrinsics import KERNEL_ATTRIBUTE
 
 _STRING = re.compile(r'("[^"]*")')
+MAX_ALIGN = 16
+"""The greatest alignment that code relies on: that of memory as allocators give it."""
+
 _SPACES = re.compile(r" ?addrspace\([124]\)")
 _CONVENTIONS = re.compile(r"\bspir_(?:kernel|func) ")
 _SCOPE = re.compile(r'syncscope\("[^"]*"\) ')
 _OPAQUE = re.compile(r'target\("spirv\.\w+"[^)]*\)')
 _INTRINSIC = re.compile(r"(@llvm\.[\w.]+)")
 _INTRINSIC_SPACE = re.compile(r"\.p[124](?=\.|$)")
+_DEFINED = re.compile(r"^define [^@]*@([\w.$]+)\(")
+_BODY_PREFIX = "__clang_ocl_kern_imp_"
+_BODY = re.compile(rf"^define [^@\n]*@{_BODY_PREFIX}([\w.$]+)\(", re.M)
 _DECLARED = re.compile(r"^declare .*?@([\w.$]+)\(")
 _NEVER = re.compile(r"\b(?:noinline|optnone) ")
 _LINKAGE = re.compile(
@@ -32,6 +39,7 @@ _GLOBAL = re.compile(
     r'^(?P<name>@(?:"[^"]*"|\S+) = )(?P<words>(?:\w+ )*?)(?P<rest>(?:addrspace\(\d\) )?(?:constant|global) .*)$'
 )
 _KEPT = ("unnamed_addr", "local_unnamed_addr")
+_ALIGN = re.compile(r"\balign (\d+)")
 _CAST = "addrspacecast"
 
 
@@ -44,7 +52,36 @@ def flatten(text: str) -> str:
         A kernel has no definition.
     """
     text = _SCOPE.sub("", _OPAQUE.sub("ptr", text))
-    return "\n".join(_without_repeats(_line(line) for line in text.split("\n")))
+    lines = _without_forwarding(text.split("\n"), text)
+    return "\n".join(_without_repeats(_line(line) for line in lines))
+
+
+def _without_forwarding(lines: list[str], text: str) -> Iterator[str]:
+    """Kernels that are their own bodies.
+
+    clang makes a function of each kernel's body, for others to call, and a kernel that calls it. Where nobody else
+    does, the function becomes the kernel.
+    """
+    forwarding = {name for name in _BODY.findall(text) if text.count(f"@{_BODY_PREFIX}{name}(") == 2}
+    skipping = False
+    for line in lines:
+        found = _DEFINED.match(line)
+        if found is not None:
+            name = found[1]
+            skipping = "spir_kernel " in line and name in forwarding
+            body = name.removeprefix(_BODY_PREFIX)
+            if name.startswith(_BODY_PREFIX) and body in forwarding:
+                line = _as_kernel(line, name, body)
+        if not skipping:
+            yield line
+        elif line == "}":
+            skipping = False
+
+
+def _as_kernel(line: str, name: str, kernel: str) -> str:
+    head, at, rest = line.partition(f"@{name}(")
+    head = _LINKAGE.sub("", head).replace("spir_func ", "")
+    return f"{head.replace('define ', 'define spir_kernel ', 1)}{at.replace(name, kernel)}{rest}"
 
 
 def _line(line: str) -> str:
@@ -64,15 +101,23 @@ def _line(line: str) -> str:
 
 
 def _definition(line: str) -> str:
-    """A function's header: kernels are visible, everything else is internal and inlined."""
+    """A function's header: kernels are marked and visible, everything else is internal and inlined."""
     if "spir_kernel " in line:
-        return line
+        return _with_attribute(line, f'"{KERNEL_ATTRIBUTE}"')
     head, parenthesis, rest = line.partition("(")
     head = _LINKAGE.sub("", head).replace("define ", "define internal ", 1)
-    body = rest.rindex("{")
-    attributes = re.search(r" (#\d+|!\w+ !\d+|\{)", rest)
-    at = attributes.start() if attributes is not None else body
-    return f"{head}{parenthesis}{rest[:at]} alwaysinline{rest[at:]}"
+    # Of an inlined function it would say of part of a kernel what holds for one work-item, and between barriers.
+    return _with_attribute(f"{head}{parenthesis}{rest.replace('noalias ', '')}", "alwaysinline")
+
+
+def _with_attribute(line: str, attribute: str) -> str:
+    """A function's header with an attribute more, which stands behind the parameters."""
+    at, depth = line.index("("), 0
+    for k in range(at, len(line)):
+        depth += (line[k] == "(") - (line[k] == ")")
+        if not depth:
+            return f"{line[: k + 1]} {attribute}{line[k + 1 :]}"
+    raise UnsupportedError(f"a function's header cannot be read: {line.strip()}")
 
 
 def _internal(line: str) -> str:
@@ -89,6 +134,8 @@ def _plain(text: str) -> str:
         text = _casts(_SPACES.sub("", text)) if _CAST in text else _SPACES.sub("", text)
     if "spir_" in text:
         text = _CONVENTIONS.sub("", text)
+    if "align " in text and not text.startswith("@") and "alloca" not in text:
+        text = _ALIGN.sub(lambda found: f"align {min(int(found[1]), MAX_ALIGN)}", text)
     if "@llvm." in text:
         text = _INTRINSIC.sub(lambda found: _INTRINSIC_SPACE.sub(".p0", found[1]), text)
     return text

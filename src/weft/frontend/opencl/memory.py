@@ -121,7 +121,9 @@ class _Image:
             first, *rest = [i.signed for i in value.operands[1:] if isinstance(i, ConstInt)]
             inside = self.layout.offset(value.source_type, tuple(rest))
             return self._place(value.operands[0]) + first * self.layout.size(value.source_type) + inside
-        raise UnsupportedError("a variable of program scope begins with an address that is no other variable's")
+        raise UnsupportedError(
+            "a variable of program scope begins with an address that is no other variable's"
+        )
 
 
 def adopt_scope(kernel: Function, base: Value, offsets: Mapping[str, int]) -> None:
@@ -136,7 +138,11 @@ def adopt_scope(kernel: Function, base: Value, offsets: Mapping[str, int]) -> No
     assert module is not None
     variables = {module.globals[name] for name in offsets if name in module.globals}
     for constant in module.globals.values():
-        if constant.is_constant and constant.initializer is not None and mentions(constant.initializer, variables):
+        if (
+            constant.is_constant
+            and constant.initializer is not None
+            and mentions(constant.initializer, variables)
+        ):
             raise UnsupportedError(
                 f"the constant {constant.name} holds the address of a variable of program scope",
                 hint="declare it in the global address space",

@@ -8,7 +8,19 @@ from weft.diag.errors import UnsupportedError
 from weft.ir import Builder, ConstBytes, ConstInt, Function, GlobalVariable, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.locations import span_of
-from weft.ir.types import F64, I8, I32, I64, PTR, VOID, ArrayType, FloatType, FunctionType, IntType, VectorType
+from weft.ir.types import (
+    F64,
+    I8,
+    I32,
+    I64,
+    PTR,
+    VOID,
+    ArrayType,
+    FloatType,
+    FunctionType,
+    IntType,
+    VectorType,
+)
 
 PRINTF = "printf"
 _SLOT = 8
@@ -29,7 +41,7 @@ def _lower(kernel: Function, call: Instruction) -> None:
     assert module is not None
     builder = Builder(before=call)
     builder.loc = call.loc
-    entries = [("u", builder.cast("ptrtoint", call.args[0], I64))]
+    entries: list[tuple[str, Value]] = [("s", builder.cast("ptrtoint", call.args[0], I64))]
     for value in call.args[1:]:
         entries += _slots(builder, value, call)
     letters = "%" + "".join(letter for letter, _ in entries)
@@ -53,7 +65,7 @@ def _slots(builder: Builder, value: Value, call: Instruction) -> Iterator[tuple[
     elif isinstance(type, IntType):
         yield "u", value if type is I64 else builder.cast("zext", value, I64)
     elif type.is_pointer:
-        yield "u", builder.cast("ptrtoint", value, I64)
+        yield "s", builder.cast("ptrtoint", value, I64)
     else:
         raise UnsupportedError(f"printf cannot write a value of type {type}", span_of(call))
 

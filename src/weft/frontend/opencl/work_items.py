@@ -27,6 +27,14 @@ the id of that group's first work-item, offset included."""
 
 _NO_WRAP = ("nuw", "nsw")
 
+_RANGES = {
+    "weft.local.id": "range(i64 0, 1024)",
+    "weft.local.size": "range(i64 1, 1025)",
+    "weft.group.id": "range(i64 0, 2147483648)",
+    "weft.num.groups": "range(i64 1, 2147483648)",
+}
+"""What LLVM may know of ids and sizes (`weft.opencl.geometry` sees to it)."""
+
 
 @dataclass(frozen=True, slots=True)
 class WorkItems:
@@ -36,9 +44,12 @@ class WorkItems:
     ----------
     hidden
         Its parameters by the names of `HIDDEN`, and `WORK_DIM`.
+    small
+        Whether all ids of a launch are less than 2^31, so that a source may keep them as ``int``.
     """
 
     hidden: Mapping[str, Argument]
+    small: bool
 
     @property
     def placed(self) -> bool:
@@ -77,7 +88,7 @@ class WorkItems:
         group = _ask(builder, "weft.group.id", d)
         first = builder.binary("mul", group, _ask(builder, "weft.local.size", d), _NO_WRAP)
         value = builder.binary("add", first, _ask(builder, "weft.local.id", d), _NO_WRAP)
-        return self._after(builder, "first.id", d, value)
+        return self._narrow(builder, self._after(builder, "first.id", d, value))
 
     def num_groups(self, builder: Builder, d: int) -> Value:
         """Work-groups of the launch."""
@@ -88,7 +99,8 @@ class WorkItems:
         if self.placed:
             return self.hidden[f"global.size.{'xyz'[d]}"]
         groups = _ask(builder, "weft.num.groups", d)
-        return builder.binary("mul", groups, _ask(builder, "weft.local.size", d), _NO_WRAP)
+        size = builder.binary("mul", groups, _ask(builder, "weft.local.size", d), _NO_WRAP)
+        return self._narrow(builder, size)
 
     def enqueued_local_size(self, builder: Builder, d: int) -> Value:
         """The size of work-groups but for the last ones."""
@@ -105,6 +117,12 @@ class WorkItems:
         row = builder.binary("add", plane, y, _NO_WRAP)
         rows = builder.binary("mul", self.local_size(builder, 0), row, _NO_WRAP)
         return builder.binary("add", rows, x, _NO_WRAP)
+
+    def _narrow(self, builder: Builder, value: Value) -> Value:
+        """`value` with the promise that 31 bits hold it, which a conversion to ``int`` takes up."""
+        if not self.small:
+            return value
+        return builder.cast("zext", builder.cast("trunc", value, I32, _NO_WRAP), I64, ("nneg",))
 
     def _after(self, builder: Builder, name: str, d: int, value: Value) -> Value:
         """`value`, counted from a hidden parameter on where there is one. Ids of any launch are less than 2^63."""
@@ -132,4 +150,6 @@ def is_work_item_primitive(name: str) -> bool:
 
 
 def _ask(builder: Builder, intrinsic: str, dimension: int) -> Value:
-    return builder.call(declare(builder.module, intrinsic), (ConstInt(I32, dimension),))
+    function = declare(builder.module, intrinsic)
+    function.return_attributes = (_RANGES[intrinsic],)
+    return builder.call(function, (ConstInt(I32, dimension),))

@@ -1,0 +1,183 @@
+"""Code of a kernel for one kind of arguments, from the cache or through the pipeline, for every door for kernels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from weft.codegen.arena import ArenaNeeds
+from weft.codegen.run_unit import RunUnit
+from weft.diag.remarks import Remark
+from weft.diag.stored_remarks import restore_remarks, store_remarks
+from weft.machine.host import is_runnable
+from weft.options import CompileOptions, Timings, checking
+from weft.runtime.arguments import ArgumentPacker
+from weft.runtime.cache import default_cache
+from weft.runtime.launch import Launcher
+from weft.runtime.launch_terms import LaunchTerms
+from weft.runtime.printing import PRINT_SYMBOL
+from weft.runtime.stored_code import StoredCode
+from weft.runtime.symbols import called_symbols
+from weft.target.jit import LoadedCode
+from weft.target.once import made_once
+
+if TYPE_CHECKING:
+    from weft.check import CheckedLauncher
+    from weft.passes.lower_kernel import LoweredKernel
+
+Lowered = tuple["LoweredKernel", Sequence[Remark]]
+"""A kernel up to LLVM's final passes, and what was remarked on the way."""
+
+
+class CompiledKernelBase:
+    """Machine code for one kind of arguments, made when it is first launched.
+
+    A door says in a subclass what is compiled, and under which key it is kept.
+
+    Parameters
+    ----------
+    types
+        What tells the kinds of arguments apart.
+    options
+        How it is compiled.
+
+    Attributes
+    ----------
+    timings
+        Seconds in front end, weft's passes and LLVM; all zero when the code came from the cache.
+    terms
+        For which launches it is.
+    """
+
+    __slots__ = ("_launchers", "_lowered", "_remarks", "_stored", "options", "terms", "timings", "types")
+
+    def __init__(self, types: Any, options: CompileOptions) -> None:
+        self.types: Any = types
+        self.options = options
+        self.timings = Timings()
+        self._remarks: tuple[Remark, ...] = ()
+        self._lowered: LoweredKernel | None = None
+        self._launchers: dict[None, Launcher | CheckedLauncher] = {}
+        cache = None if checking() else default_cache()
+        key = self._key() if cache is not None else None
+        self._stored = StoredCode(
+            cache, key, self._described, self._emitted, _symbols, lambda: self.lowered().text
+        )
+        self.terms = LaunchTerms(**self._stored.facts["terms"])
+
+    @abstractmethod
+    def _key(self) -> str | None:
+        """Return the key under which code is kept; None where it is for this process only."""
+
+    @abstractmethod
+    def _files(self) -> Sequence[str]:
+        """Return the files that remarks are about, which may be elsewhere when code comes from the cache."""
+
+    @abstractmethod
+    def _packer(self) -> ArgumentPacker:
+        """Return what makes slots of arguments."""
+
+    @abstractmethod
+    def _lower(self) -> Lowered:
+        """Compile the kernel up to LLVM's final passes."""
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether the code came from the cache."""
+        return self._stored.from_cache
+
+    @property
+    def launcher(self) -> Launcher | CheckedLauncher:
+        """Runs the kernel."""
+        return made_once(self._launchers, None, self._make_launcher)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the code is made, or loaded."""
+        return bool(self._launchers)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the launcher needs to know of the code."""
+        return self._stored.facts
+
+    def load(self) -> LoadedCode:
+        """The code, linked into this process."""
+        return self._stored.load()
+
+    def make_ready(self) -> None:
+        """Make the code, if it can run here; otherwise it is made to be looked at."""
+        if is_runnable():
+            made_once(self._launchers, None, self._make_launcher)
+
+    def _make_launcher(self) -> Launcher | CheckedLauncher:
+        code = self._stored.load()
+        facts = self._stored.facts
+        packer = self._packer()
+        launcher = Launcher(
+            code,
+            facts["entry"],
+            packer,
+            ArenaNeeds(**facts["arena"]).bytes,
+            RunUnit(**facts["run_unit"]).groups,
+            facts["barrier_lines"],
+            facts["prints"],
+        )
+        if checking():
+            from weft.check import CheckedLauncher
+
+            return CheckedLauncher(launcher, packer, self.lowered(), self.options)
+        return launcher
+
+    def _described(self) -> dict[str, Any]:
+        """What the launcher needs to know of the kernel, and users may ask."""
+        lowered = self.lowered()
+        return {
+            "entry": lowered.entry,
+            "arena": asdict(lowered.arena),
+            "run_unit": asdict(lowered.run_unit),
+            "terms": asdict(lowered.terms),
+            "barrier_lines": list(lowered.barrier_lines),
+            "prints": PRINT_SYMBOL in lowered.text,
+            "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
+            "remarks": store_remarks(self._remarks, self._files()),
+        }
+
+    def _emitted(self) -> bytes:
+        from weft.passes.lower_kernel import emit_kernel
+        from weft.target.machine import TargetSpec
+
+        return emit_kernel(self.lowered(), TargetSpec.chosen())
+
+    def lowered(self) -> LoweredKernel:
+        """The kernel as LLVM text before the final pipeline; compiled again when the code was cached."""
+        if self._lowered is None:
+            self._lowered, remarks = self._lower()
+            self._remarks = tuple(remarks)
+        return self._lowered
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What was decided in compiling, be it long ago."""
+        return restore_remarks(self._stored.facts["remarks"], self._files())
+
+    def llvm(self) -> str:
+        """Optimized LLVM IR for this machine."""
+        from weft.passes.lower_kernel import kernel_llvm
+        from weft.target.machine import TargetSpec
+
+        return kernel_llvm(self.lowered(), TargetSpec.chosen())
+
+    def assembly(self) -> str:
+        """Assembly for this machine."""
+        from weft.passes.lower_kernel import kernel_assembly
+        from weft.target.machine import TargetSpec
+
+        return kernel_assembly(self.lowered(), TargetSpec.chosen())
+
+
+def _symbols(facts: Mapping[str, Any]) -> dict[str, int] | None:
+    """Addresses of what compiled code calls; None when a vector math function is no longer installed."""
+    return called_symbols(facts["math"])

@@ -1,0 +1,168 @@
+"""Kernels of a program as Python objects: launching and inspecting them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft.diag.call_site import call_site
+from weft.diag.errors import WeftError
+from weft.frontend.opencl.metadata import KernelInfo
+from weft.opencl.compiled import CompiledKernel, KernelOrigin
+from weft.opencl.geometry import Extents, NDRange, nd_range, require_local_memory
+from weft.opencl.parameters import arrays_among, converted
+from weft.opencl.source import ProgramSource
+from weft.options import CompileOptions
+from weft.runtime.array_memory import has_large_array
+from weft.runtime.launch_terms import Specializations
+from weft.runtime.shape import LaunchShape
+from weft.target.once import made_once
+
+if TYPE_CHECKING:
+    from weft.diag.remarks import Remark
+    from weft.report.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A program as its kernels know it.
+
+    Parameters
+    ----------
+    source
+        What it is compiled from.
+    options
+        How kernels are compiled.
+    memory
+        Its variables of program scope; None where it has none.
+    debug
+        Whether kernels run on the checking interpreter.
+    """
+
+    source: ProgramSource
+    options: CompileOptions
+    memory: np.ndarray[Any, Any] | None
+    debug: bool
+
+
+class Kernel:
+    """A kernel; calling it launches, and returns when the kernel is done.
+
+    ``kernel(global_size, local_size, *args, global_offset=None)``: sizes are integers or tuples of up to three, x
+    first; without a work-group size (None) weft chooses one. Arrays are buffers in place, numbers and arrays of as many
+    numbers as a vector has are values, scalars of a structured dtype records, `weft.opencl.LocalMemory` local memory.
+
+    Parameters
+    ----------
+    program, info
+        The program, and what it says of the kernel.
+    """
+
+    def __init__(self, program: Loaded, info: KernelInfo) -> None:
+        self._program = program
+        self.info = info
+        self.__name__ = info.name
+        self._compiled: dict[bool, CompiledKernel] = {}
+        self._interpreted: dict[bool, Any] = {}
+        self._specializations: Specializations[CompiledKernel] = Specializations(self._specialized)
+
+    def __call__(
+        self,
+        global_size: Extents,
+        local_size: Extents | None,
+        *args: Any,
+        global_offset: Extents | None = None,
+    ) -> None:
+        """Launch the kernel.
+
+        Raises
+        ------
+        LaunchError
+            A size does not fit; nothing has run.
+        ArgumentError
+            An argument does not fit the signature; nothing has run.
+        BarrierDivergence
+            Work-items of a work-group wait at different barriers.
+        SanitizerError
+            With ``debug=True``: the launch did something undefined.
+        """
+        try:
+            launch = nd_range(self.info, self._program.source.options, global_size, local_size, global_offset)
+            values, local_bytes = converted(self.info, args)
+            require_local_memory(self.info, local_bytes)
+            self._launch(launch, values, local_bytes)
+        except WeftError as error:
+            error.at(call_site())
+            raise
+
+    def _launch(self, launch: NDRange, values: list[Any], local_bytes: int) -> None:
+        placed = not launch.is_plain
+        large = launch.is_large or has_large_array(arrays_among(values))
+        for part in launch.parts(local_bytes):
+            where = launch.placement(part) if placed else []
+            slots = (*values, self._program.memory, launch.dimensions, *where)
+            if self._program.debug:
+                self._check(placed, part.shape, slots)
+            else:
+                code = self._specializations.serving(self.compiled(placed), part.shape, large)
+                code.launcher.launch(part.shape, slots, checked=True)
+
+    def _check(self, placed: bool, shape: LaunchShape, values: Sequence[Any]) -> None:
+        """Run a part of a launch on the checking interpreter."""
+        from weft.opencl.debug import interpreted, launch_checked
+
+        origin = self.origin(placed)
+        program = made_once(self._interpreted, placed, lambda: interpreted(origin))
+        launch_checked(program, origin, shape, values)
+
+    def origin(self, placed: bool = False) -> KernelOrigin:
+        """What the kernel is compiled from, for launches that are placed or not."""
+        return KernelOrigin(self._program.source, self.info, placed)
+
+    def compiled(self, placed: bool = False) -> CompiledKernel:
+        """Code for launches that are placed or not."""
+        return made_once(
+            self._compiled, placed, lambda: CompiledKernel(self.origin(placed), self._program.options)
+        )
+
+    def _specialized(self, code: CompiledKernel, options: CompileOptions) -> CompiledKernel:
+        return CompiledKernel(code.origin, options)
+
+    def specializations(self) -> list[CompiledKernel]:
+        """All code that launches have asked for; that for most launches where there was none."""
+        return [*(self._compiled or {False: self.compiled()}).values(), *self._specializations.made.values()]
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What was decided in compiling, each once."""
+        return list(dict.fromkeys(r for code in self.specializations() for r in code.remarks))
+
+    def inspect_llvm(self) -> str:
+        """Optimized LLVM IR of the code for most launches."""
+        return self.compiled().llvm()
+
+    def inspect_asm(self) -> str:
+        """Assembly of the code for most launches."""
+        return self.compiled().assembly()
+
+    def report(self, *, args: str = "", width: int | None = None, scope: str = "lanes") -> Report:
+        """What is uniform, strided and varying, where lanes diverge, what that costs and why, in source lines.
+
+        Parameters
+        ----------
+        args
+            Shapes of the parameters as for ``weft analyze --args``, all uniform by default.
+        width
+            Lanes of a lane group; by default those of 32 bits in a register.
+        scope
+            ``lanes``: uniform within a lane group; ``group``: within a work-group.
+        """
+        from weft.opencl.report import report_on_kernels
+
+        return report_on_kernels([self.origin()], args=args, width=width, scope=scope)
+
+    def __repr__(self) -> str:
+        return f"<weft OpenCL kernel {self.info.name}>"

@@ -1,0 +1,349 @@
+"""Arguments of kernels, from what users pass to the runtime's slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.diag.errors import ArgumentError
+from weft.diag.source import SourceSpan
+from weft.frontend.opencl.flatten import MAX_ALIGN
+from weft.frontend.opencl.metadata import ArgumentInfo, KernelInfo, Passing
+from weft.frontend.opencl.work_items import HIDDEN, WORK_DIM
+from weft.runtime.arguments import INDEX, POINTER, ArgumentPacker, Parameter
+from weft.runtime.array_memory import data_pointer
+
+_LOCAL_ALIGN = 128
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMemory:
+    """An argument for a pointer to local memory: that many bytes, for each work-group.
+
+    Parameters
+    ----------
+    nbytes
+        How many; at least one.
+    """
+
+    nbytes: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.nbytes, bool) or not isinstance(self.nbytes, (int, np.integer)) or self.nbytes < 1:
+            raise ArgumentError(f"local memory of {self.nbytes!r} bytes", hint="give a positive integer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pointer:
+    """A slot with the address of an array; None is null."""
+
+    formats: str = POINTER
+
+    def mismatch(self, value: Any) -> str | None:
+        return None
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots.append(0 if value is None else data_pointer(value))
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Slots with the elements of a vector."""
+
+    formats: str
+
+    def mismatch(self, value: Any) -> str | None:
+        return None
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots += value
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """A slot with an integer of the launch's own."""
+
+    formats: str = INDEX
+
+    def mismatch(self, value: Any) -> str | None:
+        return None
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots.append(value)
+
+
+def packer_of(kernel: KernelInfo, placed: bool) -> ArgumentPacker:
+    """What makes slots of arguments that `converted` has checked, followed by the launch's own."""
+    names = [argument.name for argument in kernel.arguments]
+    parameters = [_parameter(argument) for argument in kernel.arguments]
+    hidden = ("program scope", WORK_DIM, *(HIDDEN if placed else ()))
+    own: list[Parameter] = [_Pointer(), *(_Index() for _ in hidden[1:])]
+    return ArgumentPacker(kernel.name, (*names, *hidden), (*parameters, *own))
+
+
+def _parameter(argument: ArgumentInfo) -> Parameter:
+    match argument.passing:
+        case Passing.VALUE:
+            dtype = np.dtype(argument.element)
+            padding = f"{8 - dtype.itemsize}x" if dtype.itemsize < 8 else ""
+            return _Numbers((dtype.char + padding) * argument.lanes)
+        case Passing.LOCAL:
+            return _Index()
+        case _:
+            return _Pointer()
+
+
+def converted(kernel: KernelInfo, args: Sequence[Any]) -> tuple[list[Any], int]:
+    """The arguments as `packer_of` takes them, and the bytes of local memory among them.
+
+    Raises
+    ------
+    ArgumentError
+        Their number is wrong, or one does not fit the kernel's signature; the error stands at the argument.
+    """
+    if len(args) != len(kernel.arguments):
+        listed = ", ".join(f"{a.type_name} {a.name}" for a in kernel.arguments)
+        raise ArgumentError(
+            f"{kernel.name} takes {len(kernel.arguments)} arguments ({listed}), and got {len(args)}",
+            _span(kernel, kernel.line),
+            "give one for each parameter, in their order",
+        )
+    values: list[Any] = []
+    local = 0
+    for argument, given in zip(kernel.arguments, args, strict=True):
+        try:
+            if argument.passing is Passing.LOCAL:
+                values.append(local)
+                local += -(-_local(given) // _LOCAL_ALIGN) * _LOCAL_ALIGN
+            else:
+                values.append(_CONVERTERS[argument.passing](argument, given))
+        except _Misfit as misfit:
+            raise ArgumentError(
+                f"argument '{argument.name}' of {kernel.name}: {misfit}",
+                _span(kernel, argument.line or kernel.line),
+                misfit.hint,
+            ) from None
+    return values, local
+
+
+def arrays_among(values: Sequence[Any]) -> Iterator[np.ndarray[Any, Any]]:
+    """The memory that converted arguments lead to."""
+    return (value for value in values if isinstance(value, np.ndarray))
+
+
+class _Misfit(Exception):
+    """An argument does not fit."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def _span(kernel: KernelInfo, line: int) -> SourceSpan | None:
+    return SourceSpan(kernel.file, line) if line else None
+
+
+def _local(given: Any) -> int:
+    if not isinstance(given, LocalMemory):
+        raise _Misfit(
+            f"it is in local memory, and {_kind_of(given)} was given", "pass weft.opencl.LocalMemory(nbytes)"
+        )
+    return given.nbytes
+
+
+def _buffer(argument: ArgumentInfo, given: Any) -> np.ndarray[Any, Any] | None:
+    """The array that a pointer to global or constant memory leads to; None for null."""
+    if given is None:
+        return None
+    if isinstance(given, LocalMemory):
+        raise _Misfit(
+            f"it is in {argument.address_space} memory, and local memory was given", "pass an array"
+        )
+    array = _as_array(given)
+    if not array.flags.c_contiguous:
+        raise _Misfit("the array is not C-contiguous", "pass np.ascontiguousarray(...)")
+    if (
+        not array.flags.writeable
+        and argument.address_space == "global"
+        and "const" not in argument.qualifiers
+    ):
+        raise _Misfit(
+            "the array is read-only, and the kernel may write to it", "pass a copy, or declare it const"
+        )
+    _require_elements(argument, array)
+    align = min(argument.align, MAX_ALIGN)
+    if array.size and data_pointer(array) % align:
+        raise _Misfit(f"the array begins at an address that is no multiple of {align}", "pass a copy")
+    return array
+
+
+def _as_array(given: Any) -> np.ndarray[Any, Any]:
+    if isinstance(given, np.ndarray):
+        return given
+    if hasattr(given, "__array_interface__") and not isinstance(given, np.generic):
+        return np.asarray(given)
+    try:
+        if isinstance(given, np.generic):
+            raise TypeError
+        view = memoryview(given)
+    except TypeError:
+        raise _Misfit(
+            f"an array is wanted, not {_kind_of(given)}", "pass a NumPy array, or None for null"
+        ) from None
+    return np.frombuffer(view, np.uint8) if view.nbytes else np.empty(0, np.uint8)
+
+
+def _require_elements(argument: ArgumentInfo, array: np.ndarray[Any, Any]) -> None:
+    """An array of numbers has those that the pointer leads to; bytes and records may be anything."""
+    dtype = array.dtype
+    if dtype.hasobject:
+        raise _Misfit("the array holds Python objects", "convert it to numbers")
+    if not argument.element or dtype.fields or dtype.kind == "V" or dtype.itemsize == 1:
+        return
+    wanted = np.dtype(argument.element)
+    integers = dtype.kind in "iub" and wanted.kind in "iub"
+    if dtype.itemsize != wanted.itemsize or not (integers or dtype.kind == wanted.kind):
+        raise _Misfit(
+            f"it is a pointer to {argument.type_name.rstrip('*').strip()}, and the array is of {dtype}",
+            f"pass an array of {wanted}, or its bytes: x.view(np.uint8)",
+        )
+
+
+def _numbers(argument: ArgumentInfo, given: Any) -> list[Any]:
+    wanted = np.dtype(argument.element)
+    if argument.lanes == 1:
+        return [_number(argument, wanted, given)]
+    array = _vector(argument, wanted, given)
+    if array.size != argument.lanes:
+        raise _Misfit(
+            f"it is a {argument.type_name}, and {array.size} numbers were given",
+            f"pass {argument.lanes} numbers",
+        )
+    return array.tolist()
+
+
+def _vector(argument: ArgumentInfo, wanted: np.dtype[Any], given: Any) -> np.ndarray[Any, Any]:
+    """The elements that were given for a vector, those of a record or of what numbers are made into an array of."""
+    if isinstance(given, np.void) or (isinstance(given, np.ndarray) and given.dtype.fields):
+        array = np.frombuffer(given.tobytes(), np.uint8)
+        if array.size not in (argument.size, wanted.itemsize * argument.lanes):
+            raise _Misfit(
+                f"it has {argument.size} bytes, and a record of {array.size} was given", "pass its elements"
+            )
+        return array[: wanted.itemsize * argument.lanes].view(wanted)
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        array = np.empty(0, object)
+    if array.ndim != 1 or array.dtype.kind not in "iufb":
+        raise _Misfit(
+            f"it is a {argument.type_name}, and {_kind_of(given)} was given",
+            f"pass an array of {argument.lanes}",
+        )
+    if isinstance(given, np.ndarray) and not _is_same_kind(array.dtype, wanted):
+        raise _Misfit(
+            f"it is a {argument.type_name}, and the array is of {array.dtype}", f"make it of {wanted}"
+        )
+    # A vector of three takes the room of four.
+    array = array[:3] if argument.lanes == 3 and array.size == 4 else array
+    return np.array([_number(argument, wanted, item) for item in array.tolist()], wanted)
+
+
+def _number(argument: ArgumentInfo, wanted: np.dtype[Any], given: Any) -> Any:
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given[()]
+    if isinstance(given, np.generic) and not _is_same_kind(given.dtype, wanted):
+        raise _Misfit(
+            f"it is a {argument.type_name}, and a NumPy number of type {given.dtype} was given",
+            f"pass np.{wanted.name}(...), or a number of Python",
+        )
+    if wanted.kind == "f":
+        if not isinstance(given, (int, float, np.floating, np.integer)):
+            raise _Misfit(f"it is a {argument.type_name}, and {_kind_of(given)} was given", "pass a number")
+        return float(wanted.type(given))
+    if not isinstance(given, (int, np.integer, np.bool_)):
+        raise _Misfit(f"it is a {argument.type_name}, and {_kind_of(given)} was given", "pass an integer")
+    bits = 8 * wanted.itemsize
+    low, high = (0, 1 << bits) if wanted.kind == "u" else (-(1 << bits - 1), 1 << bits - 1)
+    if isinstance(given, np.generic):
+        return given.astype(wanted).item()
+    if not low <= given < high:
+        raise _Misfit(
+            f"{given} does not fit the type, {argument.type_name}", f"it may be {low} to {high - 1}"
+        )
+    return int(given)
+
+
+def _is_same_kind(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether a NumPy number may stand for a C one: of the same size, integer for integer, float for float."""
+    return (
+        given.itemsize == wanted.itemsize
+        and (given.kind == "f") == (wanted.kind == "f")
+        and given.kind in "iufb"
+    )
+
+
+def _record(argument: ArgumentInfo, given: Any) -> np.ndarray[Any, Any]:
+    """A copy of a record's bytes, aligned as the kernel reads them."""
+    array = given if isinstance(given, np.ndarray) else np.asarray(given)
+    if (
+        array.size != 1
+        or array.dtype.hasobject
+        or (array.dtype.kind != "V" and array.dtype.itemsize != argument.size)
+    ):
+        raise _Misfit(
+            f"it is a {argument.type_name}, and {_kind_of(given)} was given",
+            "pass a scalar of a structured dtype",
+        )
+    dtype = array.dtype
+    if dtype.itemsize != argument.size:
+        raise _Misfit(
+            f"it is a {argument.type_name} of {argument.size} bytes, and a record of {dtype.itemsize} was given",
+            "make the dtype with align=True, and vectors of three with a fourth element",
+        )
+    misplaced = set(_leaves(dtype, 0)) - set(argument.fields) if dtype.fields and argument.fields else set()
+    if misplaced:
+        at, code = min(misplaced)
+        raise _Misfit(
+            f"the record has a {code} at byte {at}, where {argument.type_name} has none",
+            "make the dtype with align=True, and vectors of three with a fourth element",
+        )
+    memory = np.zeros(argument.size + 128, np.uint8)
+    start = -data_pointer(memory) % 128
+    memory[start : start + argument.size] = np.frombuffer(array.tobytes(), np.uint8)
+    return memory[start : start + argument.size]
+
+
+def _leaves(dtype: np.dtype[Any], at: int) -> Iterator[tuple[int, str]]:
+    """The numbers of a structured dtype: where each is, and its kind and size as `ArgumentInfo.fields` has them."""
+    if dtype.fields:
+        for field, offset, *_ in dtype.fields.values():
+            yield from _leaves(field, at + offset)
+    elif dtype.subdtype is not None:
+        element, shape = dtype.subdtype
+        for k in range(int(np.prod(shape))):
+            yield from _leaves(element, at + k * element.itemsize)
+    elif dtype.kind in "iufb":
+        yield at, f"{'f' if dtype.kind == 'f' else 'i'}{dtype.itemsize}"
+
+
+def _unsupported(argument: ArgumentInfo, given: Any) -> Any:
+    raise _Misfit("images and samplers are not run yet", "pass a buffer")
+
+
+_CONVERTERS = {
+    Passing.BUFFER: _buffer,
+    Passing.VALUE: _numbers,
+    Passing.RECORD: _record,
+    Passing.IMAGE: _unsupported,
+    Passing.SAMPLER: _unsupported,
+}
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}"
+    return f"{type(value).__name__} {value!r}"[:80]

@@ -1,0 +1,154 @@
+"""Programs in OpenCL C, from Python."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.diag.call_site import call_site, located
+from weft.diag.errors import ArgumentError, SignatureError
+from weft.frontend.opencl.memory import Scope
+from weft.opencl.kernel import Kernel, Loaded
+from weft.opencl.prepare import compile_options
+from weft.opencl.source import ProgramSource, build_source
+from weft.options import BOSCC_MODES, CompileOptions, polling
+from weft.runtime.array_memory import data_pointer
+from weft.switches import Switches
+from weft.target.once import made_once
+
+WIDTHS = (1, 2, 4, 8, 16, 32, 64)
+
+
+class Program:
+    """A program; its kernels are its attributes.
+
+    >>> program = Program("kernel void twice(global float *x) { x[get_global_id(0)] *= 2; }")
+    >>> x = np.ones(8, np.float32)
+    >>> program.twice(8, None, x)
+    >>> float(x.sum())
+    16.0
+
+    Parameters
+    ----------
+    source
+        Its text in OpenCL C, or the path of a file with it.
+    options
+        Build options as ``clBuildProgram`` takes them: ``"-cl-std=CL3.0 -DN=16 -cl-fast-relaxed-math"``.
+    debug
+        Run kernels on the checking interpreter: out-of-bounds accesses, races, barriers that part of a work-group
+        reaches, reads of what nobody wrote and more raise `weft.errors.SanitizerError` with the line.
+    width
+        Work-items in a lane group, a power of two; 1 runs one after the other. weft chooses by default.
+    boscc, uniform_values, uniform_control, scalar_counters
+        As for `weft.cuda.jit`.
+    headers
+        Texts that ``#include`` finds under these names.
+
+    Raises
+    ------
+    BuildError
+        The program does not compile; `log` of the error has clang's diagnostics.
+    SettingError
+        A build option is unknown.
+    """
+
+    @located
+    def __init__(
+        self,
+        source: str | Path,
+        options: str = "",
+        *,
+        debug: bool = False,
+        width: int | None = None,
+        boscc: str = "auto",
+        uniform_values: bool = True,
+        uniform_control: bool = True,
+        scalar_counters: bool = True,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        switches = Switches(uniform_values, uniform_control, scalar_counters)
+        asked = _compile_options(width, boscc, switches)
+        file = str(source) if isinstance(source, Path) else ""
+        text = source.read_text() if isinstance(source, Path) else source
+        built = build_source(text, options, file=file, headers=headers)
+        self._source = built
+        self._memory = scope_memory(built.scope)
+        self._asked = asked
+        self._debug = debug
+        self._kernels: dict[str, Kernel] = {}
+
+    @property
+    def source(self) -> ProgramSource:
+        """What the kernels are compiled from."""
+        return self._source
+
+    @property
+    def log(self) -> str:
+        """What clang said of the source."""
+        return self._source.log
+
+    @property
+    def kernel_names(self) -> tuple[str, ...]:
+        """Names of the kernels, in the order of the source."""
+        return tuple(self._source.kernels)
+
+    def kernel(self, name: str) -> Kernel:
+        """Return the kernel of a name.
+
+        Raises
+        ------
+        ArgumentError
+            There is none.
+        """
+        info = self._source.kernel(name)
+        return made_once(self._kernels, name, lambda: Kernel(self._loaded(name), info))
+
+    def __getattr__(self, name: str) -> Kernel:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return self.kernel(name)
+        except ArgumentError as error:
+            raise _MissingKernel(error.message, call_site(), error.hint) from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.kernel_names]
+
+    def _loaded(self, name: str) -> Loaded:
+        options = compile_options(self._source, self._source.kernels[name], self._asked)
+        return Loaded(self._source, options, self._memory, self._debug)
+
+    def __repr__(self) -> str:
+        return f"<weft OpenCL program {self._source.file}: {', '.join(self.kernel_names)}>"
+
+
+class _MissingKernel(ArgumentError, AttributeError):
+    """The program has no kernel of the name that was asked for as an attribute."""
+
+
+def _compile_options(width: int | None, boscc: str, switches: Switches) -> CompileOptions:
+    if width is not None and (type(width) is not int or width not in WIDTHS):
+        raise SignatureError(
+            f"a width of {width!r}", hint=f"it may be a power of two up to {WIDTHS[-1]}, or None"
+        )
+    if boscc not in BOSCC_MODES:
+        raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
+    return CompileOptions(width=width, boscc=boscc, whole_rows=True, polls=polling(), switches=switches)
+
+
+def scope_memory(scope: Scope) -> np.ndarray[Any, Any] | None:
+    """Memory of a program's variables with what they hold at first; None where there are none."""
+    if not scope.data:
+        return None
+    room = np.zeros(len(scope.data) + 128, np.uint8)
+    start = -data_pointer(room) % 128
+    memory = room[start : start + len(scope.data)]
+    memory[:] = np.frombuffer(scope.data, np.uint8)
+    base = data_pointer(memory)
+    for place, target in scope.pointers:
+        memory[place : place + 8] = np.frombuffer(struct.pack("@P", base + target), np.uint8)
+    return memory

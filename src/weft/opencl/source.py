@@ -1,0 +1,176 @@
+"""A program from its source to what kernels are compiled from: linked, in one address space, everything inlined."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from weft.diag.errors import ArgumentError
+from weft.frontend.opencl.arguments import kernel_infos
+from weft.frontend.opencl.clang import compile_source, note_source, preprocessed
+from weft.frontend.opencl.flatten import flatten
+from weft.frontend.opencl.library import LinkOptions, link
+from weft.frontend.opencl.memory import Scope, scope_of
+from weft.frontend.opencl.metadata import ArgumentInfo, KernelInfo, Passing
+from weft.frontend.opencl.options import BuildOptions, parse_options
+from weft.frontend.opencl.primitives import SUB_GROUP_SIZE
+from weft.ir.intrinsics import KERNEL_ATTRIBUTE
+from weft.ir.reader import read_module
+from weft.runtime.cache import CacheEntry, ObjectCache, cache_key, default_cache
+from weft.target.machine import TargetSpec
+from weft.target.passes import PassList, optimize
+
+INLINED = PassList("inlined", ("always-inline", "globaldce"))
+"""What is left of a program: kernels, and what they mention."""
+
+_KERNEL_IMPLEMENTATION = "__clang_ocl_kern_imp_"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSource:
+    """A program that was compiled to LLVM IR.
+
+    Parameters
+    ----------
+    text
+        Its kernels, with all that they call inlined, in one address space but for local memory.
+    log
+        clang's diagnostics.
+    file
+        What messages call the source.
+    options
+        How it was built.
+    kernels
+        What is known of each kernel, in the order of the source.
+    scope
+        Variables of program scope.
+    """
+
+    text: str
+    log: str
+    file: str
+    options: BuildOptions
+    kernels: Mapping[str, KernelInfo]
+    scope: Scope
+
+    @property
+    def digest(self) -> str:
+        """Tells programs apart."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def kernel(self, name: str) -> KernelInfo:
+        """The kernel of a name.
+
+        Raises
+        ------
+        ArgumentError
+            There is none.
+        """
+        found = self.kernels.get(name)
+        if found is None:
+            hint = f"it has {', '.join(self.kernels)}" if self.kernels else "it has none"
+            raise ArgumentError(f"the program has no kernel {name!r}", hint=hint)
+        return found
+
+
+def build_source(
+    source: str, options: str = "", *, file: str = "", headers: Mapping[str, str] | None = None
+) -> ProgramSource:
+    """Compile OpenCL C as far as no kernel and no launch matters; kept in the compile cache.
+
+    Parameters
+    ----------
+    source
+        The program.
+    options
+        Build options as ``clBuildProgram`` takes them.
+    file
+        What messages call the source; made up of its hash where nothing is said.
+    headers
+        Texts that ``#include`` finds under these names.
+
+    Raises
+    ------
+    BuildError
+        clang refuses the program; `log` has what it says.
+    SettingError
+        An option is unknown.
+    UnsupportedError
+        The program has what weft does not run, or there is no clang.
+    """
+    parsed = parse_options(options)
+    file = file or f"<opencl {hashlib.sha256(source.encode()).hexdigest()[:8]}>"
+    note_source(file, source)
+    cache = default_cache()
+    key = ""
+    if cache is not None:
+        known = source if "#" not in source else preprocessed(source, parsed, file, headers)
+        key = cache_key("opencl-source", known, repr(parsed), file, source if "__LINE__" in source else "")
+        entry = cache.get(key)
+        if entry is not None:
+            return _restored(entry, file, parsed)
+    built = _built(source, parsed, file, headers)
+    if cache is not None:
+        cache.put(key, CacheEntry(built.text.encode(), _facts(built)))
+    return built
+
+
+def _built(source: str, options: BuildOptions, file: str, headers: Mapping[str, str] | None) -> ProgramSource:
+    output = compile_source(source, options, file, headers)
+    relaxed = options.fastmath is True or (options.fastmath and "afn" in options.fastmath)
+    linked = link(output.text, LinkOptions(relaxed_math=bool(relaxed)), _store())
+    text = optimize(flatten(linked), INLINED, TargetSpec.chosen().machine)
+    module = read_module(text, filename=file)
+    kernels = [f for f in module.definitions() if f.attribute(KERNEL_ATTRIBUTE) is not None]
+    return ProgramSource(
+        text, output.log, file, options, kernel_infos(kernels, SUB_GROUP_SIZE), scope_of(module)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Keeps the library's compiled sources in the compile cache."""
+
+    cache: ObjectCache
+
+    def read(self, key: str) -> str | None:
+        entry = self.cache.get(cache_key(key))
+        return None if entry is None else entry.code.decode()
+
+    def write(self, key: str, text: str) -> None:
+        self.cache.put(cache_key(key), CacheEntry(text.encode()))
+
+
+def _store() -> _Texts | None:
+    cache = default_cache()
+    return None if cache is None else _Texts(cache)
+
+
+def _facts(built: ProgramSource) -> dict[str, Any]:
+    return {
+        "log": built.log,
+        "kernels": [asdict(kernel) for kernel in built.kernels.values()],
+        "scope": [dict(built.scope.offsets), built.scope.data.hex(), built.scope.pointers],
+    }
+
+
+def _restored(entry: CacheEntry, file: str, options: BuildOptions) -> ProgramSource:
+    facts = json.loads(json.dumps(entry.metadata))
+    offsets, data, pointers = facts["scope"]
+    kernels = {row["name"]: _kernel(row) for row in facts["kernels"]}
+    scope = Scope(offsets, bytes.fromhex(data), tuple((a, b) for a, b in pointers))
+    return ProgramSource(entry.code.decode(), facts["log"], file, options, kernels, scope)
+
+
+def _kernel(row: dict[str, Any]) -> KernelInfo:
+    three = {key: tuple(row[key]) if row[key] else None for key in ("required_size", "size_hint")}
+    return KernelInfo(**{**row, **three, "arguments": tuple(_argument(a) for a in row["arguments"])})
+
+
+def _argument(row: dict[str, Any]) -> ArgumentInfo:
+    fields = tuple((at, code) for at, code in row["fields"])
+    changed = {"passing": Passing(row["passing"]), "qualifiers": tuple(row["qualifiers"]), "fields": fields}
+    return ArgumentInfo(**{**row, **changed})
