@@ -26,6 +26,7 @@ _SCOPE = re.compile(r'syncscope\("[^"]*"\) ')
 _OPAQUE = re.compile(r'target\("spirv\.\w+"[^)]*\)')
 _INTRINSIC = re.compile(r"(@llvm\.[\w.]+)")
 _INTRINSIC_SPACE = re.compile(r"\.p[124](?=\.|$)")
+_NAME = re.compile(r'@(?:[\w.$]+|"[^"]*")(?=\()')
 _DEFINED = re.compile(r"^define [^@]*@([\w.$]+)\(")
 _BODY_PREFIX = "__clang_ocl_kern_imp_"
 _BODY = re.compile(rf"^define [^@\n]*@{_BODY_PREFIX}([\w.$]+)\(", re.M)
@@ -104,15 +105,24 @@ def _definition(line: str) -> str:
     """A function's header: kernels are marked and visible, everything else is internal and inlined."""
     if "spir_kernel " in line:
         return _with_attribute(line, f'"{KERNEL_ATTRIBUTE}"')
-    head, parenthesis, rest = line.partition("(")
-    head = _LINKAGE.sub("", head).replace("define ", "define internal ", 1)
+    at = _name_end(line)
+    head = _LINKAGE.sub("", line[:at]).replace("define ", "define internal ", 1)
     # Of an inlined function it would say of part of a kernel what holds for one work-item, and between barriers.
-    return _with_attribute(f"{head}{parenthesis}{rest.replace('noalias ', '')}", "alwaysinline")
+    return _with_attribute(head + line[at:].replace("noalias ", ""), "alwaysinline")
+
+
+def _name_end(line: str) -> int:
+    """Where the parameters of a function's header begin."""
+    found = _NAME.search(line)
+    if found is None:
+        raise UnsupportedError(f"a function's header cannot be read: {line.strip()}")
+    return found.end()
 
 
 def _with_attribute(line: str, attribute: str) -> str:
     """A function's header with an attribute more, which stands behind the parameters."""
-    at, depth = line.index("("), 0
+    at = _name_end(line)
+    depth = 0
     for k in range(at, len(line)):
         depth += (line[k] == "(") - (line[k] == ")")
         if not depth:

@@ -13,8 +13,8 @@ The library (`weft.frontend.opencl.library`) is OpenCL C. It declares a primitiv
 ``int __weft_work_group_any(int)``, ``_all``           with a barrier; 0 or 1
 ``local void *__weft_scratch(void)``                   16 KiB of local memory, 128-byte aligned, of the work-group; the
                                                        same at each call (work-group reductions, scans, broadcasts)
-``uint __weft_get_sub_group_local_id(void)``           and ``_sub_group_id _sub_group_size _num_sub_groups
-                                                       _enqueued_num_sub_groups``; ``_max_sub_group_size`` is a constant
+``uint __weft_sub_group_local_id(void)``               position in the sub-group
+``uint __weft_sub_group_max_size(void)``               work-items of a whole sub-group: a constant of the compilation
 ``int __weft_sub_group_shuffle_i32(int, uint lane)``   the value of a lane, the own one where that lane does not run;
                                                        ``long __weft_sub_group_shuffle_i64(long, uint)`` likewise
 ``ulong __weft_sub_group_ballot(int)``                 bit l: whether work-item l runs and its value is not 0
@@ -200,6 +200,8 @@ _PRIMITIVES: dict[str, Build] = {
     "work_group_any": _vote_of_group("weft.barrier.or"),
     "work_group_all": _vote_of_group("weft.barrier.and"),
     "scratch": _scratch,
+    "sub_group_local_id": _local_id,
+    "sub_group_max_size": _max_sub_group_size,
     "get_sub_group_local_id": _local_id,
     "get_sub_group_id": _sub_group_id,
     "get_sub_group_size": _sub_group_size,
