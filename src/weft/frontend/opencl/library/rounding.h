@@ -10,7 +10,11 @@
   HELPER S place(T x) { return as_##S(x) < 0 ? (S)(S##_SIGN - as_##S(x)) : as_##S(x); }                                \
   HELPER T at_place(S i) { return as_##T((S)(i < 0 ? S##_SIGN - i : i)); }                                             \
   HELPER T below(T x) { return at_place((S)(place(x) - 1)); }                                                          \
-  HELPER T above(T x) { return at_place((S)(place(x) + 1)); }                                                          \
+  /* Above the least negative number comes -0. */                                                                      \
+  HELPER T above(T x) {                                                                                                \
+    const T next = at_place((S)(place(x) + 1)), with_sign = __builtin_elementwise_copysign(next, x);                   \
+    return x < 0 ? with_sign : next;                                                                                   \
+  }                                                                                                                    \
   /* Of a number that is not 0. */                                                                                     \
   HELPER T nearer_to_zero(T x) { return as_##T((S)(as_##S(x) - 1)); }
 #define short_SIGN (-0x8000)

@@ -48,6 +48,34 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "isinf", "isnan", "isnormal", "isordered", "isunordered", "signbit", "any", "all", "bitselect", "select",
     ),
     "shuffle": ("shuffle", "shuffle2"),
+    "async": ("async_work_group_copy", "async_work_group_strided_copy", "wait_group_events", "prefetch"),
+    "atomics": tuple(
+        f"{prefix}_{name}"
+        for prefix in ("atomic", "atom")
+        for name in ("add", "sub", "xchg", "inc", "dec", "cmpxchg", "min", "max", "and", "or", "xor")
+    ),
+    "atomic_objects": (
+        "atomic_init",
+        *(
+            f"atomic_{name}{form}"
+            for name in (
+                "store", "load", "exchange", "compare_exchange_strong", "compare_exchange_weak", "fetch_add",
+                "fetch_sub", "fetch_or", "fetch_xor", "fetch_and", "fetch_min", "fetch_max", "flag_test_and_set",
+                "flag_clear",
+            )
+            for form in ("", "_explicit")
+        ),
+    ),
+    "groups": (
+        *(f"{kind}_group_{name}" for kind in ("work", "sub") for name in ("all", "any", "broadcast")),
+        *(
+            f"{kind}_group_{name}_{operation}"
+            for kind in ("work", "sub")
+            for name in ("reduce", "scan_inclusive", "scan_exclusive")
+            for operation in ("add", "min", "max")
+        ),
+        *(f"sub_group_shuffle{form}" for form in ("", "_xor", "_up", "_down")),
+    ),
     "synchronization": (
         "barrier", "work_group_barrier", "sub_group_barrier", "mem_fence", "read_mem_fence", "write_mem_fence",
         "atomic_work_item_fence",
@@ -55,7 +83,13 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Names of the builtins in each source, ``NAME.cl`` beside this file. A name may be in several, with other types."""
 
-_FAMILIES: tuple[tuple[re.Pattern[str], str], ...] = ((re.compile(r"v(load|store)(2|3|4|8|16)"), "memory"),)
+_FAMILIES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"v(load|store)(2|3|4|8|16)"), "memory"),
+    (re.compile(r"vloada?_half(2|3|4|8|16)?"), "halves"),
+    (re.compile(r"vstorea?_half(2|3|4|8|16)?(_rt[eznp])?"), "halves"),
+    (re.compile(r"convert_u?(char|short|int|long)(_sat)?(_rt[eznp])?"), "convert"),
+    (re.compile(r"convert_(half|float|double)(_rt[eznp])?"), "convert"),
+)
 """Sources of names that are made of parts."""
 
 

@@ -125,6 +125,6 @@ def _flags(options: LinkOptions) -> tuple[str, ...]:
 @functools.cache
 def _key(name: str, options: LinkOptions) -> str:
     digest = hashlib.sha256("\0".join(_flags(options)).encode())
-    for file in (*_HEADERS, "rounding.h", f"{name}.cl"):
-        digest.update((_FOLDER / file).read_bytes())
+    for file in (*sorted(_FOLDER.glob("*.h")), _FOLDER / f"{name}.cl"):
+        digest.update(file.read_bytes())
     return f"opencl-library-{digest.hexdigest()}"
