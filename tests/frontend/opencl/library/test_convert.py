@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+
 from frontend.opencl.library.running import FLOATS, INTEGERS, TYPES, Call, Program, load
 
 FUZZ = bool(os.environ.get("WEFT_FUZZ"))
@@ -22,9 +23,24 @@ def values(t: str) -> np.ndarray:
     """All of a type of up to 16 bits; edges of it and of the other types, and random numbers, of a larger one."""
     kind = np.dtype(TYPES[t])
     if kind.itemsize <= 2:
-        every = np.arange(1 << (8 * kind.itemsize), dtype=f"u{kind.itemsize}").view(kind)
-        return every
-    edges = [0, 1, 2, 3, 5, 65504, 65519, 65520, 65521, 65535, 70000, 2**24 + 1, 2**24 + 2, 2**24 + 3, 2**53 + 1]
+        return np.arange(1 << (8 * kind.itemsize), dtype=f"u{kind.itemsize}").view(kind)
+    edges = [
+        0,
+        1,
+        2,
+        3,
+        5,
+        65504,
+        65519,
+        65520,
+        65521,
+        65535,
+        70000,
+        2**24 + 1,
+        2**24 + 2,
+        2**24 + 3,
+        2**53 + 1,
+    ]
     edges += [2**k + d for k in (7, 8, 11, 12, 15, 16, 24, 25, 31, 32, 53, 54, 62, 63) for d in (-1, 0, 1)]
     edges += [-e for e in edges]
     draw = np.random.default_rng(kind.itemsize)
@@ -33,11 +49,28 @@ def values(t: str) -> np.ndarray:
         inside = [e for e in edges if info.min <= e <= info.max] + [int(info.max), int(info.min)]
         random = [int(x) >> int(draw.integers(60)) for x in draw.integers(-(2**63), 2**63 - 1, DRAWS)]
         return np.array(inside + [r for r in random if info.min <= r <= info.max], kind)
-    parts = [0.5, 1.5, 2.5, 126.5, 127.5, 128.5, 254.5, 255.5, 32767.5, 2**-24, 2**-25, 2**-25 * 1.5, 2**-15 * 1.001, 1e-30]
+    parts = [
+        0.5,
+        1.5,
+        2.5,
+        126.5,
+        127.5,
+        128.5,
+        254.5,
+        255.5,
+        32767.5,
+        2**-24,
+        2**-25,
+        2**-25 * 1.5,
+        2**-15 * 1.001,
+        1e-30,
+    ]
     parts += [-p for p in parts] + [-0.0, math.inf, -math.inf, math.nan]
     with np.errstate(over="ignore"):
         named = np.array(edges + parts, np.float64)
-        all_named = np.concatenate([named, np.nextafter(named, np.inf), np.nextafter(named, -np.inf)]).astype(kind)
+        all_named = np.concatenate([named, np.nextafter(named, np.inf), np.nextafter(named, -np.inf)]).astype(
+            kind
+        )
     random = draw.standard_normal(DRAWS) * 2.0 ** draw.integers(-30, 70, DRAWS)
     return np.concatenate([all_named, random.astype(kind)])
 
@@ -108,7 +141,12 @@ def test_to_integers(source: str) -> None:
             assert converted(program, f"k_{t}_sat{mode}", chosen, t).tolist() == wanted, (t, mode)
             info = np.iinfo(TYPES[t])
             with np.errstate(all="ignore"):
-                inside = np.array([math.isfinite(v) and info.min <= rounded_integer(Fraction(v), mode) <= info.max for v in chosen.tolist()])
+                inside = np.array(
+                    [
+                        math.isfinite(v) and info.min <= rounded_integer(Fraction(v), mode) <= info.max
+                        for v in chosen.tolist()
+                    ]
+                )
             plain = converted(program, f"k_{t}{mode}", chosen[inside], t).tolist()
             assert plain == [w for w, i in zip(wanted, inside, strict=True) if i], (t, mode)
 
@@ -127,7 +165,9 @@ def test_between_integers(source: str) -> None:
         assert (converted(program, f"k_{t}_sat_rtp", x, t) == wanted).all(), t
 
 
-@pytest.mark.parametrize("source", ["uchar", "short", "int", "uint", "long", "ulong", "half", "float", "double"])
+@pytest.mark.parametrize(
+    "source", ["uchar", "short", "int", "uint", "long", "ulong", "half", "float", "double"]
+)
 def test_to_floats(source: str) -> None:
     program = load("".join(
         Call(f"convert_{t}{mode}", t, (source,)).kernel(f"k_{t}{mode}") for t in FLOATS for mode in MODES
@@ -156,11 +196,14 @@ def test_halves_exhaustively() -> None:
             f"{{ for (long i = 0; i < n; i++) vstore_half{mode}(x[i], i, r); }}"
             for mode in MODES
         )
-        + "kernel void load(global const half *x, global float *r, long n) { for (long i = 0; i < n; i++) r[i] = vload_half(i, x); }"
+        + "kernel void load(global const half *x, global float *r, long n) "
+        "{ for (long i = 0; i < n; i++) r[i] = vload_half(i, x); }"
     )
     every = values("half")
     assert np.array_equal(converted(program, "up", every, "float"), every.astype(np.float32), equal_nan=True)
-    assert np.array_equal(converted(program, "load", every, "float"), every.astype(np.float32), equal_nan=True)
+    assert np.array_equal(
+        converted(program, "load", every, "float"), every.astype(np.float32), equal_nan=True
+    )
     finite = np.sort(every[np.isfinite(every)].astype(np.float32))
     low, high = finite[:-1], finite[1:]
     middle = ((low.astype(np.float64) + high) / 2).astype(np.float32)
@@ -183,7 +226,8 @@ def test_vectors() -> None:
         + Call("convert_double16", "double16", ("long16",)).kernel("sixteen")
         + """
         kernel void halves(global const float *x, global half *r, long n) {
-          vstore_half3_rtz(vload3(0, x), 1, r); vstorea_half3(vload3(0, x), 1, r + 8); vstore_half16(vload16(0, x), 1, r);
+          vstore_half3_rtz(vload3(0, x), 1, r); vstorea_half3(vload3(0, x), 1, r + 8);
+          vstore_half16(vload16(0, x), 1, r);
         }
         kernel void back(global const half *x, global float *r, long n) {
           vstore3(vloada_half3(1, x), 0, r); vstore3(vload_half3(1, x), 1, r); vstore8(vload_half8(1, x), 1, r);
@@ -201,7 +245,15 @@ def test_vectors() -> None:
     program("halves", floats, halves, 1)
     near = floats.astype(np.float16)
     toward_zero = np.where(near > floats, np.nextafter(near, np.float16(0)), near)
-    assert (halves[3:6] == toward_zero[:3]).all() and (halves[12:15] == near[:3]).all() and (halves[16:] == near).all()
+    assert (
+        (halves[3:6] == toward_zero[:3]).all()
+        and (halves[12:15] == near[:3]).all()
+        and (halves[16:] == near).all()
+    )
     back = np.zeros(16, np.float32)
     program("back", halves, back, 1)
-    assert (back[:3] == halves[4:7]).all() and (back[3:6] == halves[3:6]).all() and (back[8:] == halves[8:16]).all()
+    assert (
+        (back[:3] == halves[4:7]).all()
+        and (back[3:6] == halves[3:6]).all()
+        and (back[8:] == halves[8:16]).all()
+    )

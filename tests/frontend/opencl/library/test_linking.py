@@ -7,8 +7,8 @@ import re
 
 import llvmlite.binding as llvm
 import pytest
-from frontend.opencl.library.running import FLOATS, INTEGERS, WIDTHS, compile_program, vector
 
+from frontend.opencl.library.running import FLOATS, INTEGERS, WIDTHS, compile_program, vector
 from weft.frontend.opencl.library import LinkOptions, link
 from weft.frontend.opencl.library.mangling import demangle, mangle, parameter_type
 from weft.frontend.opencl.library.sections import SECTIONS
@@ -20,13 +20,13 @@ ALL = (*INTEGERS, *FLOATS)
 
 MATH = {
     1: (
-        "acos acosh acospi asin asinh asinpi atan atanh atanpi cbrt ceil cos cosh cospi erfc erf exp exp2 exp10 expm1 fabs "
-        "floor lgamma log log2 log10 log1p logb rint round rsqrt sin sinh sinpi sqrt tan tanh tanpi tgamma trunc degrees "
-        "radians sign ilogb isfinite isinf isnan isnormal signbit"
+        "acos acosh acospi asin asinh asinpi atan atanh atanpi cbrt ceil cos cosh cospi erfc erf exp exp2 exp10 expm1 "
+        "fabs floor lgamma log log2 log10 log1p logb rint round rsqrt sin sinh sinpi sqrt tan tanh tanpi tgamma trunc "
+        "degrees radians sign ilogb isfinite isinf isnan isnormal signbit"
     ),
     2: (
-        "atan2 atan2pi copysign fdim fmax fmin fmod hypot maxmag minmag nextafter pow powr remainder max min step isequal "
-        "isnotequal isgreater isgreaterequal isless islessequal islessgreater isordered isunordered"
+        "atan2 atan2pi copysign fdim fmax fmin fmod hypot maxmag minmag nextafter pow powr remainder max min step "
+        "isequal isnotequal isgreater isgreaterequal isless islessequal islessgreater isordered isunordered"
     ),
     3: "fma mad mix smoothstep clamp bitselect",
 }
@@ -54,17 +54,36 @@ def mathematics() -> list[str]:
         lines += calls(f"{v} x; {i} n;", *(f"{n}(x, n)" for n in ("ldexp", "pown", "rootn")))
         for space in ("global", "local", "private"):
             pointer = f"{space} {v} *p = 0; {space} {i} *q = 0; {v} x;"
-            lines += calls(pointer, "fract(x, p)", "modf(x, p)", "sincos(x, p)", "frexp(x, q)", "lgamma_r(x, q)")
+            lines += calls(
+                pointer, "fract(x, p)", "modf(x, p)", "sincos(x, p)", "frexp(x, q)", "lgamma_r(x, q)"
+            )
             lines += calls(pointer, "remquo(x, x, q)")
         if width > 1:
-            lines += calls(f"{v} x; {t} s; int n;", "fmax(x, s)", "fmin(x, s)", "max(x, s)", "clamp(x, s, s)", "ldexp(x, n)")
+            lines += calls(
+                f"{v} x; {t} s; int n;",
+                "fmax(x, s)",
+                "fmin(x, s)",
+                "max(x, s)",
+                "clamp(x, s, s)",
+                "ldexp(x, n)",
+            )
             lines += calls(f"{v} x; {t} s;", "mix(x, x, s)", "step(s, x)", "smoothstep(s, s, x)")
-        code, mask = {"half": "ushort", "float": "uint", "double": "ulong"}[t], {"half": "short", "float": "int", "double": "long"}[t]
-        lines += calls(f"{v} x; {vector(code, width)} u; {vector(mask, width)} s;", "nan(u)", "select(x, x, u)", "select(x, x, s)")
+        code, mask = (
+            {"half": "ushort", "float": "uint", "double": "ulong"}[t],
+            {"half": "short", "float": "int", "double": "long"}[t],
+        )
+        lines += calls(
+            f"{v} x; {vector(code, width)} u; {vector(mask, width)} s;",
+            "nan(u)",
+            "select(x, x, u)",
+            "select(x, x, s)",
+        )
         if t == "float":
             names = [f"{kind}_{n}" for kind in ("half", "native") for n in LOOSE.split()]
             lines += calls(f"{v} x;", *(f"{n}(x)" for n in names))
-            lines += calls(f"{v} x;", *(f"{k}_{n}(x, x)" for k in ("half", "native") for n in ("divide", "powr")))
+            lines += calls(
+                f"{v} x;", *(f"{k}_{n}(x, x)" for k in ("half", "native") for n in ("divide", "powr"))
+            )
         if width <= 4:
             lines += calls(f"{v} x;", "length(x)", "normalize(x)", "distance(x, x)", "dot(x, x)")
             if t == "float":
@@ -91,7 +110,13 @@ def integers() -> list[str]:
             lines += calls(f"{v} x;", "mul24(x, x)", "mad24(x, x, x)")
         if not t.endswith("long"):
             lines += calls(f"{v} x; {vector(t if t[0] == 'u' else f'u{t}', width)} y;", "upsample(x, y)")
-    lines += calls("uchar4 u; char4 c; uint n;", "dot(u, u)", "dot(c, u)", "dot_acc_sat(u, u, n)", "dot_4x8packed_su_int(n, n)")
+    lines += calls(
+        "uchar4 u; char4 c; uint n;",
+        "dot(u, u)",
+        "dot(c, u)",
+        "dot_acc_sat(u, u, n)",
+        "dot_4x8packed_su_int(n, n)",
+    )
     return lines
 
 
@@ -108,8 +133,17 @@ def memory() -> list[str]:
     for t, width in itertools.product(ALL, (1, *WIDTHS)):
         v = vector(t, width)
         pointers = f"event_t e; global {v} *g = 0; local {v} *l = 0;"
-        lines += calls(pointers, "async_work_group_copy(g, l, 1, e)", "async_work_group_copy(l, g, 1, e)", "prefetch(g, 2)")
-        lines += calls(pointers, "async_work_group_strided_copy(g, l, 1, 2, e)", "async_work_group_strided_copy(l, g, 1, 2, e)")
+        lines += calls(
+            pointers,
+            "async_work_group_copy(g, l, 1, e)",
+            "async_work_group_copy(l, g, 1, e)",
+            "prefetch(g, 2)",
+        )
+        lines += calls(
+            pointers,
+            "async_work_group_strided_copy(g, l, 1, 2, e)",
+            "async_work_group_strided_copy(l, g, 1, 2, e)",
+        )
         lines += calls("event_t e;", "wait_group_events(1, &e)")
     for t, n, m in itertools.product(ALL, (2, 4, 8, 16), (2, 4, 8, 16)):
         mask = MASKS.get(t, t)
@@ -135,32 +169,56 @@ def atomics() -> list[str]:
             lines += calls(pointer, f"{prefix}_inc(p)", f"{prefix}_dec(p)")
     order, scope = "memory_order_acquire", "memory_scope_device"
     forms = (("", ""), ("_explicit", f", {order}"), ("_explicit", f", {order}, {scope}"))
-    for t, space, (suffix, more) in itertools.product(("int", "ulong", "float", "double"), ("global", "local", "generic"), forms):
+    for t, space, (suffix, more) in itertools.product(
+        ("int", "ulong", "float", "double"), ("global", "local", "generic"), forms
+    ):
         pointer = f"volatile {space} atomic_{t} *p = 0; {t} x; {t} e;"
         lines += calls(pointer, f"atomic_store{suffix}(p, x{more})", f"atomic_load{suffix}(p{more})")
         lines += calls(pointer, f"atomic_exchange{suffix}(p, x{more})", "atomic_init(p, x)")
         twice = more.replace(order, f"{order}, {order}") if more else ""
-        lines += calls(pointer, *(f"atomic_compare_exchange_{s}{suffix}(p, &e, x{twice})" for s in ("weak", "strong")))
+        lines += calls(
+            pointer, *(f"atomic_compare_exchange_{s}{suffix}(p, &e, x{twice})" for s in ("weak", "strong"))
+        )
         names = ("add", "sub", "min", "max", "or", "xor", "and") if t in INTEGERS else ("add", "min", "max")
         lines += calls(pointer, *(f"atomic_fetch_{n}{suffix}(p, x{more})" for n in names))
         flag = f"volatile {space} atomic_flag *p = 0;"
-        lines += calls(flag, f"atomic_flag_test_and_set{suffix}(p{more})", f"atomic_flag_clear{suffix}(p{more})")
+        lines += calls(
+            flag, f"atomic_flag_test_and_set{suffix}(p{more})", f"atomic_flag_clear{suffix}(p{more})"
+        )
     return lines
 
 
 def groups() -> list[str]:
     ids = "global_size global_id local_size enqueued_local_size local_id num_groups group_id global_offset"
-    lines = calls("", *(f"get_{n}(0)" for n in ids.split()), "get_work_dim()", "get_global_linear_id()", "get_local_linear_id()")
-    lines += calls("", *(f"get_{n}()" for n in ("sub_group_size", "max_sub_group_size", "num_sub_groups", "sub_group_id")))
+    lines = calls(
+        "",
+        *(f"get_{n}(0)" for n in ids.split()),
+        "get_work_dim()",
+        "get_global_linear_id()",
+        "get_local_linear_id()",
+    )
+    lines += calls(
+        "",
+        *(f"get_{n}()" for n in ("sub_group_size", "max_sub_group_size", "num_sub_groups", "sub_group_id")),
+    )
     lines += calls("", "get_sub_group_local_id()", "get_enqueued_num_sub_groups()")
-    lines += calls("", "barrier(1)", "work_group_barrier(1)", "work_group_barrier(1, memory_scope_device)", "mem_fence(1)")
-    lines += calls("", "sub_group_barrier(1)", "atomic_work_item_fence(1, memory_order_release, memory_scope_device)")
+    lines += calls(
+        "",
+        "barrier(1)",
+        "work_group_barrier(1)",
+        "work_group_barrier(1, memory_scope_device)",
+        "mem_fence(1)",
+    )
+    lines += calls(
+        "", "sub_group_barrier(1)", "atomic_work_item_fence(1, memory_order_release, memory_scope_device)"
+    )
     lines += calls("int x;", *(f"{k}_group_{n}(x)" for k in ("work", "sub") for n in ("any", "all")))
     for t in ("int", "uint", "long", "ulong", "float", "double", "half"):
         for k in ("work", "sub"):
-            lines += calls(f"{t} x;", f"{k}_group_broadcast(x, 1)", *(
-                f"{k}_group_{n}_{o}(x)" for n in ("reduce", "scan_inclusive", "scan_exclusive") for o in ("add", "min", "max")
-            ))  # fmt: skip
+            folds = itertools.product(("reduce", "scan_inclusive", "scan_exclusive"), ("add", "min", "max"))
+            lines += calls(
+                f"{t} x;", f"{k}_group_broadcast(x, 1)", *(f"{k}_group_{n}_{o}(x)" for n, o in folds)
+            )
     return lines
 
 
@@ -226,7 +284,9 @@ class MemoryStore:
 
 
 def test_sources_are_kept_in_a_store() -> None:
-    text = compile_program("kernel void k(global int *a) { a[0] = rotate(a[1], a[2]) + (int)get_global_id(0); }")
+    text = compile_program(
+        "kernel void k(global int *a) { a[0] = rotate(a[1], a[2]) + (int)get_global_id(0); }"
+    )
     first, second = MemoryStore(), MemoryStore()
     linked = link(text, store=first)
     assert len(first.texts) == 2
@@ -236,11 +296,20 @@ def test_sources_are_kept_in_a_store() -> None:
 
 def test_names_are_read_and_written() -> None:
     long = demangle("_Z25atomic_fetch_add_explicitPU3AS1VU7_Atomicii12memory_order12memory_scope")
-    assert long is not None and long.parameters == ("PU3AS1VU7_Atomici", "i", "12memory_order", "12memory_scope")
+    assert long is not None and long.parameters == (
+        "PU3AS1VU7_Atomici",
+        "i",
+        "12memory_order",
+        "12memory_scope",
+    )
     three = demangle("_Z6remquoDv4_dS_PU3AS1Dv4_i")
     assert three is not None and three.parameters == ("Dv4_d", "Dv4_d", "PU3AS1Dv4_i")
     assert mangle("remquo", ("d", "d", "PU3AS1i")) == "_Z6remquoddPU3AS1i"
     vector3 = parameter_type("Dv3_Dh")
-    assert vector3 is not None and (vector3.llvm, vector3.width, vector3.scalar_code) == ("<3 x half>", 3, "Dh")
+    assert vector3 is not None and (vector3.llvm, vector3.width, vector3.scalar_code) == (
+        "<3 x half>",
+        3,
+        "Dh",
+    )
     assert demangle("printf") is None and parameter_type("12memory_order") is None
     assert all(name == name.strip() for names in SECTIONS.values() for name in names)

@@ -301,6 +301,34 @@ typedef atomic_int atomic_flag;
 int printf(__constant const char *format, ...) __attribute__((format(printf, 1, 2)));
 #endif
 
+/* Clang declares the forms of these functions for vectors only. */
+#define WEFT_ALIGNED_HALVES(T, SPACE)                                                                                  \
+  void __attribute__((overloadable)) vstorea_half(T x, size_t offset, SPACE half *p);                                  \
+  void __attribute__((overloadable)) vstorea_half_rte(T x, size_t offset, SPACE half *p);                              \
+  void __attribute__((overloadable)) vstorea_half_rtz(T x, size_t offset, SPACE half *p);                              \
+  void __attribute__((overloadable)) vstorea_half_rtp(T x, size_t offset, SPACE half *p);                              \
+  void __attribute__((overloadable)) vstorea_half_rtn(T x, size_t offset, SPACE half *p);
+#define WEFT_ALIGNED_HALF(SPACE)                                                                                       \
+  float __attribute__((overloadable)) vloada_half(size_t offset, const SPACE half *p);                                 \
+  WEFT_ALIGNED_HALVES(float, SPACE)
+WEFT_ALIGNED_HALF(__global)
+WEFT_ALIGNED_HALF(__local)
+WEFT_ALIGNED_HALF(__private)
+float __attribute__((overloadable)) vloada_half(size_t offset, const __constant half *p);
+#ifdef cl_khr_fp64
+WEFT_ALIGNED_HALVES(double, __global)
+WEFT_ALIGNED_HALVES(double, __local)
+WEFT_ALIGNED_HALVES(double, __private)
+#endif
+#ifdef __opencl_c_generic_address_space
+WEFT_ALIGNED_HALF(__generic)
+#ifdef cl_khr_fp64
+WEFT_ALIGNED_HALVES(double, __generic)
+#endif
+#endif
+#undef WEFT_ALIGNED_HALVES
+#undef WEFT_ALIGNED_HALF
+
 /* Clang declares this function for OpenCL C 2.0 and later only. */
 #if !defined(__opencl_c_generic_address_space)
 void __attribute__((overloadable)) wait_group_events(int count, event_t *events);

@@ -7,7 +7,7 @@ import re
 
 from weft.frontend.opencl.library.definitions import Definition, plain_types
 from weft.frontend.opencl.library.elementwise import scalar_form, vector_function
-from weft.frontend.opencl.library.mangling import demangle
+from weft.frontend.opencl.library.mangling import builtin_name, demangle
 from weft.frontend.opencl.library.sections import sections_of
 from weft.frontend.opencl.library.sources import Library, LinkOptions, TextStore
 
@@ -101,11 +101,12 @@ class _Linker:
             if own is not None and not own.text.startswith("declare"):
                 return own, section
             declared = own
-        overload = demangle(symbol)
-        for other in sections_of(overload.name) if overload else ():
+        plain = builtin_name(symbol)
+        for other in sections_of(plain) if plain else ():
             definition = self._library.section(other).get(symbol)
             if definition is not None and not definition.text.startswith("declare"):
                 return definition, other
+        overload = demangle(symbol)
         if overload is not None and (scalar := scalar_form(overload)) is not None:
             made = self._by_element(symbol, scalar)
             if made is not None:

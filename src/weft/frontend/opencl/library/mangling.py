@@ -64,6 +64,16 @@ class ParameterType:
         return self.code if self.qualifiers is None else f"P{self.qualifiers}{self.code}"
 
 
+def builtin_name(symbol: str) -> str | None:
+    """Return the name in a symbol, whatever its parameters are; None where it has none.
+
+    >>> builtin_name("_Z5fractDv4_fPU3AS1S_")
+    'fract'
+    """
+    found = _NAME.match(symbol)
+    return symbol[found.end() : found.end() + int(found[1])] if found is not None else None
+
+
 def demangle(symbol: str) -> Overload | None:
     """Return the overload that a symbol names; None where it is not the name of a builtin.
 
