@@ -97,7 +97,7 @@ def are_apart(a: Value, b: Value) -> bool:
 
 def alias(a: Location, a_bytes: int, b: Location, b_bytes: int) -> Alias:
     """How accesses of so many bytes at two locations are related."""
-    if a.base is not b.base and not _is_same_object(a.base, b.base):
+    if a.base is not b.base and not is_same_object(a.base, b.base):
         return Alias.NO if are_apart(a.base, b.base) else Alias.MAY
     if a.terms != b.terms:
         return _by_common_factor(a, a_bytes, b, b_bytes)
@@ -107,7 +107,7 @@ def alias(a: Location, a_bytes: int, b: Location, b_bytes: int) -> Alias:
     return Alias.NO if distance >= a_bytes or -distance >= b_bytes else Alias.MAY
 
 
-def _is_same_object(a: Value, b: Value) -> bool:
+def is_same_object(a: Value, b: Value) -> bool:
     """Shared objects are the same when their numbers are."""
     return (
         isinstance(a, Instruction)

@@ -1,0 +1,263 @@
+"""The graph of questions: where a value in memory is asked for, and who answers (paper 004, §4.2, rules 1 to 7).
+
+A *state* is a place at the beginning of a block. Its value comes from the predecessors of the block; at the end of each the
+place is converted, and the block is searched upwards. What is found is one of three: the value (rule 5), a statement that
+may have changed it, or an operand that is no sum (rules 1 and 4), or the beginning of that block, which is a state again
+(rules 6 and 7). The answer of a state depends on the state alone, so it is shared by all questions that come by.
+
+Termination. Around a loop the place may be another one each time. The paper lets questions visit a node twice, which is a
+distance of one iteration. Here the *trips* of a state are the least number of retreating edges from a load to it, and
+states of more than `max_distance` trips are not asked (rule 2). So there are at most loads · blocks · (distance + 1) states.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from weft.analysis.questions.kills import Kills
+from weft.analysis.questions.places import Place
+from weft.analysis.questions.regions import Regions
+from weft.graph.cfg import reverse_postorder
+from weft.ir import BasicBlock, Instruction, Value
+from weft.ir.effects import may_not_return, may_write
+from weft.ir.types import FloatType, IntType, PointerType
+
+MAX_DISTANCE = 8
+"""Iterations between two accesses of a place that are still seen."""
+
+MAX_STATES = 20_000
+"""States of a function; what lies behind is not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A place at the beginning of a block."""
+
+    block: BasicBlock
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The value is there: a load read it, or a store wrote it.
+
+    Parameters
+    ----------
+    value
+        What is there.
+    by
+        The access.
+    """
+
+    value: Value
+    by: Instruction
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The value is not there.
+
+    Parameters
+    ----------
+    at
+        What may have changed it, or computes its address; None at the beginning of the function.
+    place
+        The place at the end of the block that was searched; None if it has no form there.
+    """
+
+    at: Instruction | None
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The value is what it is at the beginning of a block.
+
+    Parameters
+    ----------
+    state
+        The place there.
+    """
+
+    state: State
+
+
+Source = Found | Lost | Asked
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """An instruction of a block that reads or changes memory, or may not come back.
+
+    Parameters
+    ----------
+    position
+        Where it stands in its block.
+    instruction
+        The instruction.
+    place
+        Of a plain load or store; None of everything else.
+    """
+
+    position: int
+    instruction: Instruction
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What becomes of a place from the beginning of a block on.
+
+    Parameters
+    ----------
+    load
+        The load in the block that reads it first; None if there is none.
+    passes
+        Whether the block neither reads nor changes it.
+    following
+        Where it passes the states at the successors; None where it has no name there, or nothing follows.
+    """
+
+    load: Instruction | None
+    passes: bool = False
+    following: tuple[State, ...] | None = None
+
+
+class QuestionGraph:
+    """The states of one function, as it is now.
+
+    Attributes
+    ----------
+    origins
+        Each load that may be replaced, with what answers it above.
+    sources
+        Per state its answers, in the order of the block's predecessors.
+    """
+
+    __slots__ = (
+        "_ahead", "_finite", "_order", "_touches", "kills", "origins", "places", "regions", "sources",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        kills: Kills,
+        regions: Regions,
+        max_distance: int = MAX_DISTANCE,
+        is_finite: frozenset[BasicBlock] = frozenset(),
+    ) -> None:
+        """`is_finite` has the headers of loops that are known to end."""
+        self.kills, self.regions, self.places = kills, regions, kills.places
+        view = regions.view
+        self._finite = is_finite
+        order = reverse_postorder(view.cfg.succs)
+        self._order = {view.blocks[b]: k for k, b in enumerate(order)}
+        self._touches = {block: list(self._touching(block)) for block in self._order}
+        self._ahead: dict[State, Ahead] = {}
+        self.sources: dict[State, list[tuple[BasicBlock, Source]]] = {}
+        self.origins: dict[Instruction, Source] = {}
+        for block in self._order:
+            for touch in self._touches[block]:
+                if is_candidate(touch.instruction):
+                    assert touch.place is not None
+                    self.origins[touch.instruction] = self.above(block, touch.position, touch.place)
+        self._explore(max_distance)
+
+    def _touching(self, block: BasicBlock) -> Iterator[Touch]:
+        for position, instruction in enumerate(block.instructions):
+            if instruction.is_plain_access:
+                yield Touch(position, instruction, self.places.of_access(instruction))
+            elif may_write(instruction) or may_not_return(instruction):
+                yield Touch(position, instruction, None)
+
+    def touches(self, block: BasicBlock) -> list[Touch]:
+        """What happens to memory in a block, in order."""
+        return self._touches[block]
+
+    def above(self, block: BasicBlock, position: int, place: Place) -> Source:
+        """Who answers for `place` at a position of a block: search it upwards."""
+        # Behind the last operand that the block computes, the address is not known.
+        computed = [v for v in place.values if isinstance(v, Instruction) and v.block is block and not v.is_phi]
+        last: tuple[int, Instruction | None] = (-1, None)
+        for value in computed:
+            last = max(last, (block.instructions.index(value), value), key=lambda found: found[0])
+        for touch in reversed(self._touches[block]):
+            if touch.position >= position:
+                continue
+            if touch.position < last[0]:
+                break
+            if touch.place == place:
+                instruction = touch.instruction
+                stores = instruction.op == "store"
+                return Found(instruction.stored_value if stores else instruction, instruction)
+            if self.kills.changes(touch.instruction, place):
+                return Lost(touch.instruction, place)
+        if last[1] is not None:
+            return Lost(last[1], place)
+        return Asked(State(block, place))
+
+    def at_end(self, block: BasicBlock, place: Place) -> Source:
+        """Who answers for `place` at the end of a block."""
+        return self.above(block, len(block.instructions), place)
+
+    def is_retreating(self, source: BasicBlock, target: BasicBlock) -> bool:
+        """Whether an edge goes back in reverse postorder, as every cycle does somewhere."""
+        return self._order.get(source, -1) >= self._order[target]
+
+    def _explore(self, max_distance: int) -> None:
+        """Find the states that loads lead to, those of few trips first."""
+        pending: deque[tuple[State, int]] = deque()
+        pending.extend((s.state, 0) for s in self.origins.values() if isinstance(s, Asked))
+        while pending:
+            state, trips = pending.popleft()
+            if state in self.sources or len(self.sources) >= MAX_STATES:
+                continue
+            found: list[tuple[BasicBlock, Source]] = []
+            for source in state.block.predecessors:
+                place = self.places.back(state.place, source, state.block)
+                answer = Lost(state.block.instructions[0], None) if place is None else self.at_end(source, place)
+                found.append((source, answer))
+                if not isinstance(answer, Asked):
+                    continue
+                if not self.is_retreating(source, state.block):
+                    pending.appendleft((answer.state, trips))
+                elif trips < max_distance:
+                    pending.append((answer.state, trips + 1))
+            self.sources[state] = found
+
+    def ahead(self, state: State) -> Ahead:
+        """What becomes of a place from the beginning of a block on."""
+        known = self._ahead.get(state)
+        if known is None:
+            known = self._ahead[state] = self._look_ahead(state)
+        return known
+
+    def _look_ahead(self, state: State) -> Ahead:
+        block, place = state.block, state.place
+        for touch in self._touches[block]:
+            if touch.place == place:
+                return Ahead(touch.instruction if touch.instruction.op == "load" else None)
+            if may_not_return(touch.instruction) or self.kills.changes(touch.instruction, place):
+                return Ahead(None)
+        return Ahead(None, True, self.behind(block, place))
+
+    def behind(self, block: BasicBlock, place: Place) -> tuple[State, ...] | None:
+        """The states at the successors of a block for a place at its end."""
+        following: list[State] = []
+        for target in block.successors:
+            if self.is_retreating(block, target) and target not in self._finite:
+                # A thread that goes round for ever reads nothing.
+                return None
+            there = self.places.ahead(place, block, target, self.regions.is_valid)
+            if there is None:
+                return None
+            following.append(State(target, there))
+        return tuple(following) or None
+
+
+def is_candidate(instruction: Instruction) -> bool:
+    """Whether it is a plain load of a number or a pointer."""
+    if instruction.op != "load" or not instruction.is_plain_access:
+        return False
+    return isinstance(instruction.type, (IntType, FloatType, PointerType))

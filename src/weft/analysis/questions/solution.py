@@ -1,0 +1,252 @@
+"""The answers: which loads have their value already, and where a load is missing for it (paper 004, §4.2 and §5.1).
+
+*Availability* has two parts, as the paper's tuple (isAvail, isReal). A state is available if each of its answers is: a value,
+or an available state. Where some are not, it can be made so by inserting loads on their edges, if one of the others is
+*real*, that is leads to an occurrence (else loads would wander through empty loops, Fig. 3), if the place is *anticipated*
+at the beginning of the block, and if the policy allows a load on each edge. isAvail is a greatest fixed point (rule 3: a
+question that comes back to itself is answered by true), isReal a least one.
+
+*Anticipation*, the test of down-safety, asks whether on each path the place is read before anything changes it. The paper
+lets a read of ``A[i]`` answer for ``A[i + 1]``; then Fig. 4 (f) reads ``A[N]``. Here the place itself must be read, and by a
+load that *will be replaced*, to which the value is available all the way: so each inserted load is paid for by one that
+goes, on each path, and no thread ever does more loads than before. Availability and anticipation so depend on each other;
+both only ever lose answers, and are repeated until neither does. With n states that is at most n rounds of O(n).
+
+Why not A.1 as printed. It keeps one answer a node, though several places are asked there, and counts visits of a node over
+all ways to it: in a loop with a branch in it the latch may be visited for the third time with a place whose first visit is
+still under way, and is told false although that visit ends in true. Here answers belong to (node, place), and there is no
+order of visits that they could depend on. ``tests/analysis/test_questions_paper.py`` shows both on one graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from weft.analysis.questions.graph import Asked, Found, QuestionGraph, Source, State
+from weft.analysis.questions.places import Place
+from weft.ir import BasicBlock, Instruction
+
+EdgeTest = Callable[[BasicBlock, BasicBlock], bool]
+"""Whether a load may be inserted on an edge."""
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRules:
+    """Where loads may be inserted.
+
+    Parameters
+    ----------
+    allows
+        Whether a load may stand on an edge, if the place is anticipated behind it.
+    entered
+        For an edge into a loop that tests before its body, the first block of the body, if a load on the edge can be
+        guarded by the test of the first iteration; None for other edges.
+    is_there
+        Whether the bytes of a place at the end of a block can be read by each thread that is there; None keeps loads
+        where they are anticipated.
+    """
+
+    allows: EdgeTest
+    entered: Callable[[BasicBlock, BasicBlock], BasicBlock | None] = lambda source, target: None
+    is_there: Callable[[Place, BasicBlock], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """A load that is missing.
+
+    Parameters
+    ----------
+    source, target
+        The edge it goes on.
+    place
+        What it reads, at the end of `source`.
+    guarded
+        Whether only threads that begin the loop's body read it.
+    """
+
+    source: BasicBlock
+    target: BasicBlock
+    place: Place
+    guarded: bool = False
+
+
+@dataclass(slots=True)
+class Solution:
+    """The answers of a function under some rules.
+
+    Parameters
+    ----------
+    graph
+        The states.
+    rules
+        Where loads may be inserted.
+    excluded
+        Loads that stay.
+
+    Attributes
+    ----------
+    available
+        The states that have, or are given, their value.
+    real
+        Those of them that lead to an occurrence.
+    anticipated
+        The states whose place is read behind them by loads that are replaced.
+    guarded
+        States at the head of a loop that only threads which begin the body have a value for, and the body's first block.
+    """
+
+    graph: QuestionGraph
+    rules: EdgeRules
+    excluded: set[Instruction] = field(default_factory=set)
+    available: set[State] = field(init=False)
+    real: set[State] = field(default_factory=set)
+    anticipated: set[State] = field(init=False)
+    guarded: dict[State, BasicBlock] = field(default_factory=dict)
+    _alike: dict[tuple[object, ...], list[State]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for state in self.graph.sources:
+            self._alike.setdefault(_family(state), []).append(state)
+        self.solve()
+
+    def solve(self) -> None:
+        """Find the answers anew; those of loads that are excluded meanwhile are no more."""
+        self.available = set(self.graph.sources)
+        self.anticipated = set(self.graph.sources)
+        self.guarded = {}
+        while True:
+            self._find_real()
+            changed = self._lose_anticipated()
+            changed |= self._lose_available()
+            if not changed:
+                return
+
+    def is_replaced(self, load: Instruction) -> bool:
+        """Whether the load's value is available above it."""
+        source = self.graph.origins.get(load)
+        if load in self.excluded or source is None:
+            return False
+        return isinstance(source, Found) or (isinstance(source, Asked) and source.state in self.real)
+
+    @property
+    def replaced(self) -> list[Instruction]:
+        """The loads whose values are available, in program order."""
+        return [load for load in self.graph.origins if self.is_replaced(load)]
+
+    def demanded(self, loads: Iterable[Instruction] | None = None) -> list[State]:
+        """The states that loads get their values from; by default all loads that are replaced."""
+        found: dict[State, None] = {}
+        pending = [self.graph.origins[load] for load in (self.replaced if loads is None else loads)]
+        pending.reverse()
+        while pending:
+            source = pending.pop()
+            if isinstance(source, Asked) and source.state not in found:
+                found[source.state] = None
+                state = source.state
+                pending.extend(s for _, s in reversed(self.graph.sources[state]) if self.has(state, s))
+        return list(found)
+
+    def insertions(self, state: State) -> dict[BasicBlock, Insertion]:
+        """The loads that are missing for an available state, by predecessor."""
+        found: dict[BasicBlock, Insertion] = {}
+        for source, answer in self.graph.sources[state]:
+            if not self.has(state, answer):
+                place = self.graph.places.back(state.place, source, state.block)
+                assert place is not None, "a load is inserted at a place without a form"
+                guarded = state in self.guarded and self.rules.entered(source, state.block) is not None
+                found[source] = Insertion(source, state.block, place, guarded)
+        return found
+
+    def has(self, state: State, source: Source) -> bool:
+        """Whether an answer of `state` gives it a value."""
+        if isinstance(source, Asked):
+            first = self.guarded.get(source.state)
+            return source.state in self.available and (first is None or first is state.block)
+        return isinstance(source, Found)
+
+    def _find_real(self) -> None:
+        """The least fixed point: available states from which an occurrence is reached through others."""
+        users: dict[State, list[State]] = {}
+        pending: list[State] = []
+        self.real = set()
+        for state, sources in self.graph.sources.items():
+            if state not in self.available:
+                continue
+            for _, source in sources:
+                if isinstance(source, Asked) and self.has(state, source):
+                    users.setdefault(source.state, []).append(state)
+            if any(isinstance(source, Found) for _, source in sources):
+                pending.append(state)
+        while pending:
+            state = pending.pop()
+            if state not in self.real:
+                self.real.add(state)
+                pending.extend(users.get(state, ()))
+
+    def _lose_anticipated(self) -> bool:
+        changed = False
+        again = True
+        while again:
+            again = False
+            for state in self.graph.sources:
+                if state in self.anticipated and not self._is_anticipated(state):
+                    self.anticipated.discard(state)
+                    again = changed = True
+        return changed
+
+    def _is_anticipated(self, state: State) -> bool:
+        ahead = self.graph.ahead(state)
+        if ahead.load is not None:
+            return self.is_replaced(ahead.load)
+        return ahead.following is not None and all(
+            s in self.available and s in self.anticipated for s in ahead.following
+        )
+
+    def _lose_available(self) -> bool:
+        before = len(self.guarded)
+        lost = [state for state in self.graph.sources if state in self.available and not self._is_available(state)]
+        self.available.difference_update(lost)
+        return bool(lost) or len(self.guarded) > before
+
+    def _is_available(self, state: State) -> bool:
+        sources = self.graph.sources[state]
+        missing = [source for source, answer in sources if not self.has(state, answer)]
+        if not missing:
+            return bool(sources)
+        return state in self.real and all(self._can_insert(state, source) for source in missing)
+
+    def _can_insert(self, state: State, source: BasicBlock) -> bool:
+        place = self.graph.places.back(state.place, source, state.block)
+        if place is None or not self.rules.allows(source, state.block):
+            return False
+        if state in self.anticipated:
+            return True
+        is_there = self.rules.is_there
+        if is_there is not None and self._has_neighbour(state) and is_there(place, source):
+            return True
+        first = self._begun(state, source)
+        if first is not None:
+            self.guarded[state] = first
+        return first is not None
+
+    def _has_neighbour(self, state: State) -> bool:
+        """The paper's wider test: a place that differs by a constant is read behind the state."""
+        return any(other in self.anticipated for other in self._alike[_family(state)])
+
+    def _begun(self, state: State, source: BasicBlock) -> BasicBlock | None:
+        """The first block of a loop's body, if threads that begin it read the place before anything changes it."""
+        first = self.rules.entered(source, state.block)
+        if first is None or not self.graph.ahead(state).passes:
+            return None
+        there = self.graph.places.ahead(state.place, state.block, first, self.graph.regions.is_valid)
+        if there is None:
+            return None
+        begun = State(first, there)
+        return first if begun in self.available and begun in self.anticipated else None
+
+
+def _family(state: State) -> tuple[object, ...]:
+    place = state.place
+    return state.block, place.base, place.type, place.terms

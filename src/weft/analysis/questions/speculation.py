@@ -1,0 +1,206 @@
+"""The question of speculation: may a load go up, out of the arms of divergent branches (paper 004, §5.2 and A.2)?
+
+The question ``(e, m, n)`` goes up from a load. It passes blocks in which nothing changes what `e` reads; `m` is the node
+nearest to the top that the load was found to depend on so far. At a divergent branch `n` on which `m` depends, the load may
+go to the end of `n`, and further if what is above allows it; a branch that does not diverge is passed where the load is
+anticipated at its end. The rules (1) to (6) are taken in their order, with lines 7 to 9 of A.2: where ways meet and some of
+them refuse, loads go to the ends of those, if these are in the CDRND and the place is anticipated at the meeting.
+
+What is different, and why:
+
+* Where a load is to stand it must be allowed to run: the place is read on all ways behind, or its bytes are there for each
+  thread (`weft.analysis.questions.presence`). The paper takes any address for readable.
+* A way on which the value is found already needs no load; the paper asks only of expressions that are nowhere available.
+* A.2 answers a question that comes back to itself by true, and keeps what it found on the way, though the assumption may
+  turn out false. Here the truth of all questions ``(state, m)`` is one greatest fixed point (rule 4 is monotone: it is true
+  if the load may stand at `n` or further up), and nodes are collected behind it. There are at most states · branches
+  questions, and each round that is not the last makes one of them false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from weft.analysis.questions.graph import Asked, Found, Lost, QuestionGraph, State
+from weft.analysis.questions.places import Place
+from weft.ir import BasicBlock, Instruction
+
+MAX_QUESTIONS = 400
+"""Questions that one load may lead to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hoist:
+    """A load at the end of a block, before its branch.
+
+    Parameters
+    ----------
+    block
+        The block.
+    place
+        What is read, as it is named there.
+    """
+
+    block: BasicBlock
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """May what is read at `state` be read further up, for the sake of `node`?"""
+
+    state: State
+    node: BasicBlock
+
+
+@dataclass(slots=True)
+class Speculation:
+    """Answers the questions of speculation of one function.
+
+    Parameters
+    ----------
+    graph
+        Its states and regions.
+    diverges
+        The branches that count as divergent; SSRQP_S takes all for such.
+    is_there
+        Whether each thread at the end of a block can read a place.
+    """
+
+    graph: QuestionGraph
+    diverges: Callable[[BasicBlock], bool]
+    is_there: Callable[[Place, BasicBlock], bool]
+    _read: dict[State, bool] = field(default_factory=dict)
+    _false: set[_Question] = field(default_factory=set)
+
+    def hoists(self, load: Instruction) -> list[Hoist] | None:
+        """Where the load goes, by the paper's (canHoist, Node); None where it stays."""
+        source = self.graph.origins[load]
+        if not isinstance(source, Asked):
+            return None
+        assert load.block is not None
+        first = _Question(source.state, load.block)
+        questions = self._reached(first)
+        if questions is None:
+            return None
+        self._false = set()
+        while wrong := [q for q in questions if q not in self._false and not self._holds(q)]:
+            self._false.update(wrong)
+        if first in self._false:
+            return None
+        return self._nodes(first)
+
+    def _ways(self, question: _Question) -> list[tuple[BasicBlock, Place | None, _Question | None]]:
+        """Per predecessor the place at its end, and what is asked above it where nothing changes it there."""
+        found: list[tuple[BasicBlock, Place | None, _Question | None]] = []
+        for source in question.state.block.predecessors:
+            place = self.graph.places.back(question.state.place, source, question.state.block)
+            answer = Lost(None, None) if place is None else self.graph.at_end(source, place)
+            above = None
+            if isinstance(answer, Asked):
+                above = _Question(answer.state, self._moved(question.node, source))
+            found.append((source, place, above))
+        return found
+
+    def _moved(self, node: BasicBlock, source: BasicBlock) -> BasicBlock:
+        """The node that the question is asked for above `source` (rules 4 and 5)."""
+        return source if len(source.successors) > 1 and self.graph.regions.depends(node, source) else node
+
+    def _reached(self, first: _Question) -> list[_Question] | None:
+        found = {first: None}
+        pending = [first]
+        while pending:
+            for _, _, above in self._ways(pending.pop()):
+                if above is not None and above not in found:
+                    if len(found) >= MAX_QUESTIONS:
+                        return None
+                    found[above] = None
+                    pending.append(above)
+        return list(found)
+
+    def _holds(self, question: _Question) -> bool:
+        ways = self._ways(question)
+        refusing = [way[0] for way in ways if not self._answer(question, *way)]
+        if not refusing:
+            return bool(ways)
+        return len(refusing) < len(ways) and self._completes(question.state, refusing)
+
+    def _completes(self, state: State, refusing: list[BasicBlock]) -> bool:
+        """Lines 7 to 9: whether loads may go to the ends of the predecessors that refuse."""
+        allowed = all(
+            len(source.successors) == 1
+            and self.graph.regions.in_region(source)
+            and self.graph.places.back(state.place, source, state.block) is not None
+            for source in refusing
+        )
+        return allowed and self._is_read(state)
+
+    def _answer(
+        self, question: _Question, source: BasicBlock, place: Place | None, above: _Question | None
+    ) -> bool:
+        """The rules, for one predecessor; which nodes it leads to is another matter."""
+        if place is None:
+            return False
+        if above is None and isinstance(self.graph.at_end(source, place), Found):
+            return True
+        goes_on = above is not None and above not in self._false
+        if len(source.successors) == 1:
+            return goes_on
+        if self.diverges(source):
+            return goes_on or self._may_stand(question, source, place)
+        return goes_on and self._is_read_behind(source, place)
+
+    def _may_stand(self, question: _Question, source: BasicBlock, place: Place) -> bool:
+        """Rules (3) (i) and (4) (i): whether the load may stand at the end of a divergent branch."""
+        if not self.graph.regions.depends(question.node, source):
+            return False
+        return self._is_read_behind(source, place) or self.is_there(place, source)
+
+    def _nodes(self, first: _Question) -> list[Hoist]:
+        found: dict[Hoist, None] = {}
+        seen = {first}
+        pending = [first]
+        while pending:
+            question = pending.pop()
+            for source, place, above in self._ways(question):
+                assert place is not None, "a load is hoisted to where its place has no form"
+                if above is None and isinstance(self.graph.at_end(source, place), Found):
+                    continue
+                goes_on = above is not None and above not in self._false
+                if goes_on and self._answer(question, source, place, above):
+                    assert above is not None
+                    if above not in seen:
+                        seen.add(above)
+                        pending.append(above)
+                else:
+                    found[Hoist(source, place)] = None
+        return list(found)
+
+    def _is_read_behind(self, block: BasicBlock, place: Place) -> bool:
+        """Whether the place is read on each way from the end of a block before anything changes it."""
+        following = self.graph.behind(block, place)
+        return following is not None and all(map(self._is_read, following))
+
+    def _is_read(self, state: State) -> bool:
+        """The same from the beginning of a block: a greatest fixed point over the states ahead."""
+        known = self._read.get(state)
+        if known is not None:
+            return known
+        ahead: dict[State, tuple[State, ...] | bool] = {}
+        pending = [state]
+        while pending:
+            here = pending.pop()
+            if here in ahead:
+                continue
+            if here in self._read or len(ahead) > MAX_QUESTIONS:
+                ahead[here] = self._read.get(here, False)
+                continue
+            found = self.graph.ahead(here)
+            ahead[here] = found.load is not None or (found.following or False)
+            pending.extend(found.following or ())
+        wrong = {s for s, following in ahead.items() if following is False}
+        while more := {s for s, f in ahead.items() if s not in wrong and isinstance(f, tuple) and wrong.intersection(f)}:
+            wrong |= more
+        self._read.update((s, s not in wrong) for s in ahead)
+        return self._read[state]

@@ -1,0 +1,144 @@
+"""What there is to say of each load: by what it is replaced, whereto it goes, or what stands in the way."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from weft.analysis.questions.graph import Asked, Found, Lost, State
+from weft.analysis.questions.solution import Solution
+from weft.analysis.questions.speculation import Hoist
+from weft.diag.source import SourceSpan
+from weft.diag.words import counted
+from weft.ir import Instruction
+from weft.ir.intrinsics import IntrinsicKind, kind_of
+from weft.ir.locations import span_of
+
+
+class Note(StrEnum):
+    """What became of a load."""
+
+    REMOVED = "removed"
+    HOISTED = "hoisted"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadNote:
+    """What became of one load.
+
+    Parameters
+    ----------
+    kind
+        What.
+    load
+        Its name.
+    message
+        One sentence without a full stop.
+    span
+        Where the load is.
+    """
+
+    kind: Note
+    load: str
+    message: str
+    span: SourceSpan | None
+
+
+def removed_note(load: Instruction, solution: Solution) -> LoadNote:
+    """By what a load is replaced, the nearest occurrence first."""
+    by, trips = _nearest(load, solution)
+    when = "" if not trips else f" {counted(trips, 'iteration', 'iterations')} before"
+    if by is None or by is load:
+        message = "this load reads the same in each iteration"
+    else:
+        done = "wrote" if by.op == "store" else "read"
+        message = f"this load reads what {_the(by)} {done}{when}"
+    states = solution.demanded((load,))
+    missing = [i for state in states for i in solution.insertions(state).values()]
+    if missing:
+        guarded = any(i.guarded for i in missing)
+        message += ", but for the first time, before the loop" if guarded else ", but where a load is inserted"
+    return LoadNote(Note.REMOVED, load.name, message, span_of(load))
+
+
+def hoisted_note(load: Instruction, hoists: Sequence[Hoist]) -> LoadNote:
+    """Whereto a load goes."""
+    span = span_of(hoists[0].block.terminator)
+    where = f" in line {span.line}" if span is not None else ""
+    return LoadNote(Note.HOISTED, load.name, f"this load is done before the divergent branch{where}", span_of(load))
+
+
+def refused_note(load: Instruction, solution: Solution) -> LoadNote | None:
+    """What stands in the way of a load, if something on some way has its value."""
+    source = solution.graph.origins[load]
+    if not isinstance(source, Asked) or not _leads_somewhere(load, source.state, solution):
+        return None
+    for state in _reached(source.state, solution):
+        for block, answer in solution.graph.sources[state]:
+            if isinstance(answer, Lost) and answer.at is not None and not answer.at.is_phi:
+                if answer.place is None or answer.at.op not in ("load", "store", "call", "atomicrmw", "cmpxchg", "fence"):
+                    continue
+                if not solution.graph.kills.changes(answer.at, answer.place):
+                    continue
+                message = f"this load stays: what it reads may be changed by {_the(answer.at)}"
+                return LoadNote(Note.REFUSED, load.name, message, span_of(load))
+            if not solution.has(state, answer) and not solution.rules.allows(block, state.block):
+                message = "this load stays: it would be done in an arm of a divergent branch as well"
+                return LoadNote(Note.REFUSED, load.name, message, span_of(load))
+    message = "this load stays: where its value is missing it is not sure to be read, and may not be readable"
+    return LoadNote(Note.REFUSED, load.name, message, span_of(load))
+
+
+def _leads_somewhere(load: Instruction, state: State, solution: Solution) -> bool:
+    return any(
+        isinstance(answer, Found) and answer.by is not load
+        for s in _reached(state, solution)
+        for _, answer in solution.graph.sources[s]
+    )
+
+
+def _reached(state: State, solution: Solution) -> list[State]:
+    found = {state: None}
+    for here in (pending := [state]):
+        for _, answer in solution.graph.sources.get(here, ()):
+            if isinstance(answer, Asked) and answer.state not in found and answer.state in solution.graph.sources:
+                found[answer.state] = None
+                pending.append(answer.state)
+    return list(found)
+
+
+def _nearest(load: Instruction, solution: Solution) -> tuple[Instruction | None, int]:
+    """The access of least distance that gives a load its value, and the iterations in between."""
+    source = solution.graph.origins[load]
+    if isinstance(source, Found):
+        return source.by, 0
+    assert isinstance(source, Asked)
+    best: Instruction | None = None
+    pending = deque([(source.state, 0)])
+    seen: set[State] = set()
+    while pending:
+        state, trips = pending.popleft()
+        if state in seen:
+            continue
+        seen.add(state)
+        for block, answer in solution.graph.sources[state]:
+            far = trips + solution.graph.is_retreating(block, state.block)
+            if isinstance(answer, Found):
+                if answer.by is not load:
+                    return answer.by, far
+                best = load
+            elif isinstance(answer, Asked) and solution.has(state, answer):
+                (pending.append if far > trips else pending.appendleft)((answer.state, far))
+    return best, 0
+
+
+def _the(instruction: Instruction) -> str:
+    """An instruction as remarks call it."""
+    name = {"atomicrmw": "atomic operation", "cmpxchg": "atomic operation"}.get(instruction.op, instruction.op)
+    if instruction.op == "call":
+        name = "barrier" if kind_of(instruction.callee_name) is IntrinsicKind.BARRIER else "call"
+    span = span_of(instruction)
+    return f"the {name} in line {span.line}" if span is not None else f"a {name}"

@@ -1,0 +1,54 @@
+"""The four policies of scalar replacement (paper 004, §4, §5 and §6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class PolicyName(StrEnum):
+    """How options call the policies."""
+
+    OFF = "off"
+    SRQP = "srqp"
+    ESRQP = "esrqp"
+    SSRQP = "ssrqp"
+    SSRQP_S = "ssrqp_s"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Where loads may be inserted.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    keeps_convergent
+        Whether nothing is inserted into what depends on a divergent branch (the paper's CDRND).
+    masks_first
+        Whether the loads of a loop's first iteration may stand before a loop that threads enter apart, for those that
+        enter it. They keep the mask they had.
+    speculates
+        Whether loads leave the arms of divergent branches.
+    any_branch
+        Whether all branches count as divergent for that (SSRQP_S).
+    wide
+        Whether a place is taken for anticipated where one a constant apart is, as in the paper, and its bytes are known to
+        be there. It may cost a load for each entry of a loop.
+    """
+
+    name: PolicyName
+    keeps_convergent: bool = True
+    masks_first: bool = False
+    speculates: bool = False
+    any_branch: bool = False
+    wide: bool = False
+
+
+POLICIES: dict[PolicyName, Policy] = {
+    PolicyName.SRQP: Policy(PolicyName.SRQP, keeps_convergent=False, masks_first=True),
+    PolicyName.ESRQP: Policy(PolicyName.ESRQP),
+    PolicyName.SSRQP: Policy(PolicyName.SSRQP, masks_first=True, speculates=True),
+    PolicyName.SSRQP_S: Policy(PolicyName.SSRQP_S, masks_first=True, speculates=True, any_branch=True),
+}

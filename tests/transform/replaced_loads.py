@@ -1,0 +1,144 @@
+"""Runs programs of `generators.array_loops` on the interpreter, before and behind scalar replacement, and counts loads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from generators.array_loops import REACH, THREADS, array_program
+from weft.analysis.divergence import analyze_divergence
+from weft.analysis.questions.regions import DivergentBranch
+from weft.interp import Memory, Program, launch
+from weft.interp.machine import Machine
+from weft.ir import Function, Instruction, Module
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.ir.writer import write_module
+from weft.transform.scalar_replacement.policy import POLICIES, Policy, PolicyName
+from weft.transform.scalar_replacement.replacement import ReplacementSummary, replace_loads
+
+NAMES = (PolicyName.SRQP, PolicyName.ESRQP, PolicyName.SSRQP, PolicyName.SSRQP_S)
+_SIZES = (2 * REACH + THREADS + 8, 2 * REACH * THREADS, 2 * REACH * THREADS)
+"""Elements of the three arrays."""
+
+Extent = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Loads:
+    """Counts what is accessed.
+
+    Attributes
+    ----------
+    threads
+        Loads of each thread.
+    issued
+        Times that a lane group does a load.
+    executed
+        The same, by the load's name.
+    extents
+        Per array the first byte that is accessed and the one behind the last.
+    """
+
+    starts: list[int]
+    threads: np.ndarray = field(default_factory=lambda: np.zeros(THREADS, np.int64))
+    issued: int = 0
+    executed: Counter[str] = field(default_factory=Counter)
+    extents: dict[int, Extent] = field(default_factory=dict)
+
+    def on_access(
+        self, machine: Machine, i: Instruction, addresses: np.ndarray, mask: np.ndarray, kind: str, size: int
+    ) -> None:
+        if not mask.any():
+            return
+        if i.op == "load":
+            self.threads += mask
+            self.issued += 1
+            self.executed[i.name] += 1
+        seen = np.broadcast_to(np.asarray(addresses), mask.shape)[mask].astype(np.int64)
+        low, high = int(seen.min()), int(seen.max()) + size
+        for k, start in enumerate(self.starts):
+            if start <= low < start + 4 * _SIZES[k]:
+                first, last = self.extents.get(k, (low - start, high - start))
+                self.extents[k] = min(first, low - start), max(last, high - start)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run left in memory, and what it loaded."""
+
+    memory: bytes
+    loads: Loads
+
+
+def run(module: Program, n: int, s: int, extents: dict[int, Extent] | None = None) -> Run:
+    """Run the kernel; with `extents` nothing of the arrays beside them can be accessed."""
+    rng = np.random.default_rng((n, s))
+    arrays = [rng.integers(0, 100, size).astype(np.int32) for size in _SIZES]
+    starts = [a.__array_interface__["data"][0] for a in arrays]
+    memory, loads = Memory(), Loads(starts)
+    for k, array in enumerate(arrays):
+        first, last = (extents or {}).get(k, (0, 4 * len(array) if extents is None else 0))
+        memory.map_array(array.view(np.uint8)[first:last])
+    launch(module, "kernel", [*starts, n, s], 1, THREADS, memory=memory, hooks=[loads], step_limit=2_000_000)
+    return Run(b"".join(a.tobytes() for a in arrays), loads)
+
+
+def divergence_of(function: Function) -> DivergentBranch:
+    """The divergent branches of a kernel in one lane group."""
+    return analyze_divergence(function, width=THREADS).is_divergent_branch
+
+
+def replaced(text: str, policy: Policy) -> tuple[Module, ReplacementSummary]:
+    """The program behind scalar replacement, which is valid."""
+    module = read_module(text)
+    function = next(module.definitions())
+    summary = replace_loads(function, policy, lambda: divergence_of(function))
+    verify(module)
+    return module, summary
+
+
+ARGUMENTS = ((0, 1), (1, 2), (4, 3), (6, 1), (2, 1), (5, 2))
+
+
+def check(seed: int, names: tuple[PolicyName, ...] = NAMES) -> Counter[str]:
+    """Compare a random program before and behind each policy; what was done, in numbers."""
+    text = array_program(seed)
+    module = read_module(text)
+    verify(module)
+    program = Program(module)
+    arguments = ARGUMENTS[seed % 3], ARGUMENTS[3 + seed % 2]
+    wanted = [run(program, n, s) for n, s in arguments]
+    done: Counter[str] = Counter()
+    same: dict[str, tuple[PolicyName, list[Run]]] = {}
+    for name in names:
+        new, summary = replaced(text, POLICIES[name])
+        done.update({f"{name} removed": summary.removed, f"{name} hoisted": summary.hoisted})
+        if not summary.changed:
+            continue
+        try:
+            written = write_module(new)
+            if written not in same:
+                behind = Program(new)
+                same[written] = name, [run(behind, *a, w.loads.extents) for a, w in zip(arguments, wanted, strict=True)]
+            for before, after in zip(wanted, same[written][1], strict=True):
+                assert after.memory == before.memory, "memory differs"
+                check_counts(name, summary, before.loads, after.loads)
+                done[f"{name} before"] += int(before.loads.threads.sum())
+                done[f"{name} after"] += int(after.loads.threads.sum())
+        except Exception as error:
+            raise AssertionError(f"seed {seed}, {name}: {error}\n{text}\n{write_module(new)}") from error
+    return done
+
+
+def check_counts(name: PolicyName, summary: ReplacementSummary, before: Loads, after: Loads) -> None:
+    """The promises about dynamic loads."""
+    if name in (PolicyName.SRQP, PolicyName.ESRQP):
+        more = after.threads - before.threads
+        assert (more <= 0).all(), f"threads do up to {more.max()} loads more"
+    if name is PolicyName.ESRQP:
+        assert after.issued <= before.issued, f"{after.issued} loads are issued, not {before.issued}"
+    if name is PolicyName.SSRQP and not summary.hoisted:
+        assert after.issued <= before.issued, f"{after.issued} loads are issued, not {before.issued}"
