@@ -1,10 +1,10 @@
 """Random kernels of loops over arrays: what scalar replacement looks for, and what it has to keep its hands off.
 
-Nested counted loops that test at the head or at the latch, up or down, by constants, by what is the same for all threads,
-or by what differs; branches on either; accesses ``a[i + c]``, ``a[i*s + j + c]``, ``a[(i + c)*T + t]``, with `s` a parameter.
-The arrays: one that is only read; one of which each thread has its own slice; one whose neighbouring elements belong to
-neighbouring threads; a stack object; shared memory, which threads write at their own places and read at others' between
-barriers. No program has a race. All numbers are small, so that nothing wraps.
+Nested counted loops that test at the head or at the latch, up or down, by constants, by what is the same for all
+threads, or by what differs; branches on either; accesses ``a[i + c]``, ``a[i*s + j + c]``, ``a[(i + c)*T + t]``, with
+`s` a parameter. The arrays: one that is only read; one of which each thread has its own slice; one whose neighbouring
+elements belong to neighbouring threads; a stack object; shared memory, which threads write at their own places and
+read at others' between barriers. No program has a race. All numbers are small, so that nothing wraps.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
 declare void @weft.barrier() convergent nounwind willreturn
 declare ptr addrspace(3) @weft.shared(i32) nounwind speculatable willreturn memory(none)
 declare void @unknown() nounwind willreturn
-define void @kernel(ptr {noalias}%given, ptr {noalias}%own, ptr {noalias}%woven, i32 noundef %n, i64 noundef %s) "weft.kernel" "weft.shared"="{shared}:8" {{
-entry:
-  %t = call i64 @weft.local.id(i32 0)
-  %t32 = trunc i64 %t to i32
-  %stack = alloca [{cells} x i32]
-"""  # noqa: E501
+define void @kernel(ptr {noalias}%given, ptr {noalias}%own, ptr {noalias}%woven, i32 noundef %n, i64 noundef %s)
+"weft.kernel" "weft.shared"="{shared}:8" {{ entry: %t = call i64 @weft.local.id(i32 0) %t32 = trunc i64 %t to i32
+%stack = alloca [{cells} x i32]
+"""
 
 
 @dataclass(slots=True)
@@ -129,7 +127,11 @@ class ArrayLoops:
             return self._emit(f"sext i32 {narrow} to i64")
         wide = self._emit(f"sext i32 {name} to i64")
         if form < 0.7 and low >= 0:
-            scaled = self._emit(f"mul nsw i64 {wide}, %s") if rng.random() < 0.6 else self._emit(f"shl nsw i64 {wide}, 1")
+            scaled = (
+                self._emit(f"mul nsw i64 {wide}, %s")
+                if rng.random() < 0.6
+                else self._emit(f"shl nsw i64 {wide}, 1")
+            )
             other, *_ = rng.choice(self.counters[-2:])
             if rng.random() < 0.5 and other != name:
                 inner = self._emit(f"sext i32 {other} to i64")
@@ -139,7 +141,11 @@ class ArrayLoops:
 
     def _place(self, writes: bool) -> str:
         index = self._index()
-        kind = self.rng.choice(("given", "given", "own", "own", "woven", "stack") if not writes else ("own", "own", "woven", "stack"))
+        kind = self.rng.choice(
+            ("given", "given", "own", "own", "woven", "stack")
+            if not writes
+            else ("own", "own", "woven", "stack")
+        )
         if kind == "given":
             base = self._emit(f"getelementptr i32, ptr %given, i64 {self.rng.choice(('%t', '0', '3'))}")
             middle = self._emit(f"getelementptr i32, ptr {base}, i64 {REACH}")
@@ -189,7 +195,9 @@ class ArrayLoops:
             return self._emit(f"icmp sgt i32 %n, {rng.randint(0, 5)}"), True
         if kind < 0.5 and self.counters and self.converged:
             return self._emit(f"icmp slt i32 {self.counters[-1][0]}, {rng.randint(0, 3)}"), False
-        bit = self._emit(f"and i32 {'%t32' if kind < 0.75 else rng.choice(self.values)}, {rng.choice((1, 2, 4))}")
+        bit = self._emit(
+            f"and i32 {'%t32' if kind < 0.75 else rng.choice(self.values)}, {rng.choice((1, 2, 4))}"
+        )
         return self._emit(f"icmp eq i32 {bit}, 0"), False
 
     def _branch(self, depth: int) -> None:
@@ -262,7 +270,11 @@ class ArrayLoops:
         self.counters.pop()
         del self.values[count:]
         self._start(out)
-        self.values.append(self._emit(f"phi i32 [ {kept if at_latch else f'%carried{number}'}, %{latch if at_latch else head} ]"))
+        self.values.append(
+            self._emit(
+                f"phi i32 [ {kept if at_latch else f'%carried{number}'}, %{latch if at_latch else head} ]"
+            )
+        )
         self.converged = converged
 
 

@@ -1,4 +1,4 @@
-"""Runs programs of `generators.array_loops` on the interpreter, before and behind scalar replacement, and counts loads."""
+"""Runs programs of `generators.array_loops` before and behind scalar replacement, and counts their loads."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import numpy as np
 
 from generators.array_loops import REACH, THREADS, array_program
 from weft.analysis.divergence import analyze_divergence
-from weft.analysis.questions.regions import DivergentBranch
+from weft.analysis.questions.regions import DivergentBranch, Regions
 from weft.interp import Memory, Program, launch
 from weft.interp.machine import Machine
 from weft.ir import Function, Instruction, Module
+from weft.ir.cfg_view import cfg_of
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
+from weft.transform.scalar_replacement.notes import Note
 from weft.transform.scalar_replacement.policy import POLICIES, Policy, PolicyName
 from weft.transform.scalar_replacement.replacement import ReplacementSummary, replace_loads
 
@@ -122,7 +124,10 @@ def check(seed: int, names: tuple[PolicyName, ...] = NAMES) -> Counter[str]:
             written = write_module(new)
             if written not in same:
                 behind = Program(new)
-                same[written] = name, [run(behind, *a, w.loads.extents) for a, w in zip(arguments, wanted, strict=True)]
+                same[written] = (
+                    name,
+                    [run(behind, *a, w.loads.extents) for a, w in zip(arguments, wanted, strict=True)],
+                )
             for before, after in zip(wanted, same[written][1], strict=True):
                 assert after.memory == before.memory, "memory differs"
                 check_counts(name, summary, before.loads, after.loads)
@@ -142,3 +147,24 @@ def check_counts(name: PolicyName, summary: ReplacementSummary, before: Loads, a
         assert after.issued <= before.issued, f"{after.issued} loads are issued, not {before.issued}"
     if name is PolicyName.SSRQP and not summary.hoisted:
         assert after.issued <= before.issued, f"{after.issued} loads are issued, not {before.issued}"
+
+
+def check_arms(seed: int) -> None:
+    """Behind the policies that look at divergence no load is new in what depends on a divergent branch.
+
+    But those of first iterations, which stand in blocks of their own, behind a copy of the loop's test.
+    """
+    text = array_program(seed)
+    for name in (PolicyName.ESRQP, PolicyName.SSRQP):
+        module, summary = replaced(text, POLICIES[name])
+        if not summary.changed:
+            continue
+        function = next(module.definitions())
+        regions = Regions(cfg_of(function), divergence_of(function))
+        for block in function.blocks:
+            new = [i for i in block if i.op == "load" and ".read" in i.name]
+            first = block.name.endswith(".first") and name is PolicyName.SSRQP
+            if new and not first and not any(n.kind is Note.HOISTED for n in summary.notes):
+                assert regions.in_region(block), (
+                    f"seed {seed}, {name}: {block.name}\n{text}\n{write_module(module)}"
+                )

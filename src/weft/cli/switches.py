@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from weft.options import BOSCC_MODES
-from weft.switches import Switches
+from weft.switches import SCALAR_REPLACEMENT, Switches
 
 
 def add_switches(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +26,16 @@ def add_switches(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-scalar-counters", dest="scalar_counters", action=off, help="loop counters are vectors"
     )
+    parser.add_argument(
+        "--scalar-replacement",
+        choices=SCALAR_REPLACEMENT,
+        default="off",
+        help="by which policy loads are replaced by values that are known",
+    )
 
 
 def switches_of(options: argparse.Namespace) -> Switches:
     """What the options ask for."""
-    return Switches(options.uniform_values, options.uniform_control, options.scalar_counters)
+    return Switches(
+        options.uniform_values, options.uniform_control, options.scalar_counters, options.scalar_replacement
+    )

@@ -8,12 +8,15 @@ parallel loops, functions of other compilers and whatever these call go through 
 from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.questions.regions import DivergentBranch
+from weft.analysis.questions.solution import Solution
 from weft.codegen.lane_unit import EveryBranch, LaneUnit
 from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.codegen.statistics import memory_statistics
 from weft.codegen.widen import widen_function
+from weft.costs.replaced_loads import ReplacedLoads
 from weft.graph.loops import loop_forest
-from weft.ir import Function
+from weft.ir import Function, Instruction
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.passes.declared import Fact, Meaning, Pass
@@ -26,6 +29,17 @@ from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_un
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.narrowing import narrow_varying
+from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
+from weft.transform.scalar_replacement.replacement import replace_loads
+
+
+def is_unmasked(function: Function) -> bool:
+    """Whether each thread that comes to an instruction does it: the program is plain LLVM IR."""
+    return not any(
+        block.predicate is not None
+        or any(i.total or i.guard is not None or i.shadow is not None for i in block)
+        for block in function.blocks
+    )
 
 
 def _has_uniform_loops(unit: LaneUnit) -> bool:
@@ -39,6 +53,11 @@ VECTORIZABLE = Fact(
     "vectorizable",
     "reducible control flow, one return, scalar values",
     lambda unit: why_not_vectorized(unit.function) is None,
+)
+UNMASKED = Fact(
+    "free of masks",
+    "no block predicates, shadows, guards or total instructions",
+    lambda unit: is_unmasked(unit.function),
 )
 UNIFORM_LOOPS = Fact(
     "free of divergent loops", "threads that enter a loop together leave it together", _has_uniform_loops
@@ -67,6 +86,26 @@ def _narrow(unit: LaneUnit) -> bool:
         return False
     unit.known = None
     return True
+
+
+def _replace_loads(unit: LaneUnit) -> bool:
+    return _replace_by(unit, PolicyName(unit.switches.scalar_replacement), weighed=True)
+
+
+def _replace_by(unit: LaneUnit, name: PolicyName, weighed: bool) -> bool:
+    """Replace loads by a policy; `weighed` leaves those that the cost model expects to lose by."""
+
+    def divergent_branches() -> DivergentBranch:
+        unit.known = None
+        return unit.divergence.is_divergent_branch
+
+    def stay(solution: Solution) -> set[Instruction]:
+        if not weighed:
+            return set()
+        return ReplacedLoads(unit.divergence, unit.isa, unit.lanes.width).not_worth_it(solution)
+
+    unit.summary.replacement = replace_loads(unit.function, POLICIES[name], divergent_branches, stay=stay)
+    return unit.summary.replacement.changed
 
 
 def _make_loops_uniform(unit: LaneUnit) -> bool:
@@ -142,6 +181,33 @@ NARROWING: Pass[LaneUnit] = Pass(
     _narrow,
     optional=True,
 )
+SCALAR_REPLACEMENT: Pass[LaneUnit] = Pass(
+    "scalar replacement",
+    "no load reads what is known from this iteration or some before, where keeping it pays",
+    _replace_loads,
+    requires=(UNMASKED,),
+    provides=(UNMASKED,),
+    optional=True,
+    applies=lambda unit: unit.switches.scalar_replacement != PolicyName.OFF,
+    source="Fukuhara and Takimoto, §4 and §5",
+)
+
+
+def _by_policy(name: PolicyName) -> Pass[LaneUnit]:
+    return Pass(
+        name.value,
+        "no load reads what is known from this iteration or some before",
+        lambda unit: _replace_by(unit, name, weighed=False),
+        requires=(UNMASKED,),
+        provides=(UNMASKED,),
+        optional=True,
+        source="Fukuhara and Takimoto, §4 and §5",
+    )
+
+
+BY_POLICY = tuple(_by_policy(name) for name in PolicyName if name is not PolicyName.OFF)
+"""Scalar replacement by one policy, whatever it costs: to be run by hand."""
+
 DIVERGENT_LOOPS: Pass[LaneUnit] = Pass(
     "divergent loops",
     "threads that enter a loop together leave it together",
@@ -193,7 +259,7 @@ WIDENING: Pass[LaneUnit] = Pass(
 BODIES = (KNOWN_NUMBERS, NARROW_PHIS, OBSTACLES)
 """On the body of a loop, before its lanes are planned; kernels have the same on their modules."""
 
-LINEAR_LANES = (DIVERGENT_LOOPS, BOSCC, LINEARIZATION, CONDITIONS)
+LINEAR_LANES = (SCALAR_REPLACEMENT, DIVERGENT_LOOPS, BOSCC, LINEARIZATION, CONDITIONS)
 """To control-uniform P-LLVM: what widening and the split at barriers need."""
 
 LANES = (*LINEAR_LANES, WIDENING)

@@ -11,6 +11,8 @@ from weft.ir import BasicBlock, Instruction
 from weft.ir.locations import span_of
 from weft.transform.groups.guard_splitting import GuardSplit
 from weft.transform.groups.merge_groups import GroupMerge
+from weft.transform.scalar_replacement.notes import Note
+from weft.transform.scalar_replacement.replacement import ReplacementSummary
 
 
 def remark_vectorization(
@@ -78,6 +80,7 @@ def remark_vectorization(
             span,
             pass_name="narrowing",
         )
+    remark_loads(log, summary.replacement)
     for gadget in summary.gadgets:
         what = (
             "what it guards has a copy without masks for lane groups all of whose lanes take it"
@@ -92,6 +95,13 @@ def remark_vectorization(
         )
     for instruction, what in summary.notes.notes:
         _remark_instruction(log, instruction, what)
+
+
+def remark_loads(log: RemarkLog, replacement: ReplacementSummary) -> None:
+    """Note each load that was replaced by a known value, hoisted, or left, and why."""
+    for note in dict.fromkeys(replacement.notes):
+        kind = RemarkKind.MISSED if note.kind is Note.REFUSED else RemarkKind.TRANSFORM
+        log.add(kind, note.message, note.span, pass_name="scalar replacement")
 
 
 def remark_rows(

@@ -9,6 +9,7 @@ from weft.codegen.widen.widener import WideningNotes
 from weft.transform.boscc.insertion import Gadget
 from weft.transform.linearization.linearize import LinearizationSummary
 from weft.transform.loops.loop_shape import LoopSummary
+from weft.transform.scalar_replacement.replacement import ReplacementSummary
 
 
 @dataclass(slots=True)
@@ -20,6 +21,7 @@ class VectorizationSummary:
 
     width: int = 0
     narrowed: int = 0
+    replacement: ReplacementSummary = field(default_factory=ReplacementSummary)
     loops: list[LoopSummary] = field(default_factory=list)
     gadgets: list[Gadget] = field(default_factory=list)
     branches: LinearizationSummary = field(default_factory=lambda: LinearizationSummary(0, 0, 0))

@@ -13,7 +13,7 @@ from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Signature
 from weft.options import BOSCC_MODES, CompileOptions
-from weft.switches import Switches
+from weft.switches import switches
 
 _IGNORED = frozenset(
     {"opt", "lineinfo", "max_registers", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"}
@@ -37,6 +37,7 @@ def jit(
     uniform_values: bool = True,
     uniform_control: bool = True,
     scalar_counters: bool = True,
+    scalar_replacement: str = "off",
     **options: Any,
 ) -> Any:
     """Make a kernel, or with ``device=True`` a function for kernels to call.
@@ -47,8 +48,8 @@ def jit(
     Parameters
     ----------
     func_or_sig
-        The function, or signatures (of a device function, whose arguments and results are converted to those of the one
-        that fits best): `weft.types` signatures, tuples of types, numba's notation as text.
+        The function, or signatures (of a device function, whose arguments and results are converted to those of the
+        one that fits best): `weft.types` signatures, tuples of types, numba's notation as text.
     argtypes
         Argument types, as an older spelling of a signature.
     device
@@ -62,10 +63,13 @@ def jit(
     width
         Threads in a lane group, a power of two; 1 runs thread after thread. weft chooses by default.
     boscc
-        Branches around code that no thread of a lane group takes: ``"off"``, ``"auto"`` where weft expects them to pay,
-        ``"on"`` wherever threads diverge.
+        Branches around code that no thread of a lane group takes: ``"off"``, ``"auto"`` where weft expects them to
+        pay, ``"on"`` wherever threads diverge.
     uniform_values, uniform_control, scalar_counters
         Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
+    scalar_replacement
+        Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
+        ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
     **options
         Options of numba.cuda that have no effect here (``opt``, ``lineinfo``, ``max_registers``, ``inline``, ...).
 
@@ -78,7 +82,8 @@ def jit(
     if unknown:
         raise SignatureError(
             f"cuda.jit has no option {', '.join(unknown)}",
-            hint="options are boscc, debug, device, fastmath, scalar_counters, uniform_control, uniform_values, width"
+            hint="options are boscc, debug, device, fastmath, scalar_counters, "
+            "scalar_replacement, uniform_control, uniform_values, width"
             + ("; link needs CUDA object code" if "link" in unknown else ""),
         )
     flags = fast_math(fastmath)
@@ -88,8 +93,8 @@ def jit(
         )
     if boscc not in BOSCC_MODES:
         raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
-    switches = Switches(uniform_values, uniform_control, scalar_counters)
-    asked = CompileOptions(flags, width, boscc=boscc, switches=switches)
+    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement)
+    asked = CompileOptions(flags, width, boscc=boscc, switches=chosen_switches)
     if isinstance(func_or_sig, FunctionType):
         return _make(func_or_sig, (), device, debug, asked)
     signatures = _signatures(func_or_sig if argtypes is None else argtypes)

@@ -19,7 +19,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops import elementwise_loops as loops
 from weft.loops.contiguous import ContiguousLoop, Kinds, contiguous
 from weft.loops.jit import JitFunction
-from weft.switches import SWITCHES, Switches
+from weft.switches import SWITCHES, switches
 
 SHORT_ROW = 64
 """Rows of fewer elements are not worth a loop of their own."""
@@ -38,6 +38,7 @@ def vectorize(
     uniform_values: bool = True,
     uniform_control: bool = True,
     scalar_counters: bool = True,
+    scalar_replacement: str = "off",
     **options: Any,
 ) -> Any:
     """Make an elementwise function; used as ``@weft.vectorize``, or with a list of signatures.
@@ -58,6 +59,9 @@ def vectorize(
         Check as the code runs, as for `weft.jit`.
     uniform_values, uniform_control, scalar_counters
         Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
+    scalar_replacement
+        Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
+        ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
     **options
         Options of numba's that have no effect here (``target``, ``cache``, ``nopython``, ``identity``).
 
@@ -76,8 +80,8 @@ def vectorize(
             f"weft.vectorize has no option {', '.join(unknown)}",
             hint=f"options are boscc, debug, fastmath, width, {SWITCHES}",
         )
-    switches = Switches(uniform_values, uniform_control, scalar_counters)
-    chosen = jit_options(fastmath, width, boscc, debug=debug, switches=switches)
+    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement)
+    chosen = jit_options(fastmath, width, boscc, debug=debug, switches=chosen_switches)
     if isinstance(signatures, FunctionType):
         return VectorizedFunction(signatures, (), chosen)
     given = [] if signatures is None else signatures if isinstance(signatures, list) else [signatures]
@@ -134,8 +138,8 @@ class VectorizedFunction(Portable):
         out
             The array that takes the results; it may overlap the arguments.
         where
-            Which elements are computed, an array of truth values broadcast with the arguments; the others of `out` keep
-            their values.
+            Which elements are computed, an array of truth values broadcast with the arguments; the others of `out`
+            keep their values.
         dtype
             The type that the result has.
         casting

@@ -23,7 +23,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
 from weft.loops.jit import JitFunction
-from weft.switches import SWITCHES, Switches
+from weft.switches import SWITCHES, switches
 
 
 @located
@@ -38,6 +38,7 @@ def guvectorize(
     uniform_values: bool = True,
     uniform_control: bool = True,
     scalar_counters: bool = True,
+    scalar_replacement: str = "off",
     **options: Any,
 ) -> Any:
     """Make a generalized elementwise function.
@@ -57,6 +58,9 @@ def guvectorize(
         Check as the code runs, as for `weft.jit`.
     uniform_values, uniform_control, scalar_counters
         Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
+    scalar_replacement
+        Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
+        ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
     **options
         Options of numba's that have no effect here (``target``, ``cache``, ``nopython``).
 
@@ -79,7 +83,7 @@ def guvectorize(
     parsed = tuple(map(parse_signature, given))
     dimensions = parse_core_signature(core)
 
-    switches = Switches(uniform_values, uniform_control, scalar_counters)
+    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement)
 
     @located
     def decorate(function: Any) -> GeneralizedFunction:
@@ -91,7 +95,7 @@ def guvectorize(
             function,
             parsed,
             dimensions,
-            jit_options(fastmath, width, boscc, debug=debug, switches=switches),
+            jit_options(fastmath, width, boscc, debug=debug, switches=chosen_switches),
         )
 
     return decorate

@@ -22,7 +22,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
-from weft.switches import SWITCHES, Switches
+from weft.switches import SWITCHES, switches
 from weft.target.once import made_once
 
 Types = tuple[KernelType, ...]
@@ -42,6 +42,7 @@ def jit(
     uniform_values: bool = True,
     uniform_control: bool = True,
     scalar_counters: bool = True,
+    scalar_replacement: str = "off",
     **options: Any,
 ) -> Any:
     """Compile a function; used as ``@weft.jit``, ``@weft.jit(option=...)`` or with a signature.
@@ -66,6 +67,9 @@ def jit(
         line in their notes. Without it ``assert`` is dropped.
     uniform_values, uniform_control, scalar_counters
         Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
+    scalar_replacement
+        Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
+        ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
     **options
         Options of numba's that have no effect here (``cache``, ``nogil``, ``nopython``).
 
@@ -82,8 +86,8 @@ def jit(
         )
     if parallel not in PARALLEL:
         raise SignatureError(f"parallel={parallel!r}", hint='it is True or "if-legal"')
-    switches = Switches(uniform_values, uniform_control, scalar_counters)
-    chosen = jit_options(fastmath, width, boscc, parallel == "if-legal", debug, switches)
+    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement)
+    chosen = jit_options(fastmath, width, boscc, parallel == "if-legal", debug, chosen_switches)
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)
     signatures = (

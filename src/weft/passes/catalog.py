@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from weft.codegen.lane_passes import LANES, NARROWING
+from weft.codegen.lane_passes import BY_POLICY, LANES, NARROWING
 from weft.diag.errors import PassError
 from weft.passes.declared import Pass, PassList
 from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS
@@ -45,7 +45,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
 )
 """Passes that run on a module by itself."""
 
-ON_LANES: tuple[Pass[Any], ...] = (NARROWING, *LANES)
+ON_LANES: tuple[Pass[Any], ...] = (NARROWING, *BY_POLICY, *LANES)
 """Passes that run on a function and the lanes that are to run it."""
 
 
@@ -90,5 +90,6 @@ def optional_named(names: Iterable[str]) -> list[str]:
 
 
 def known_names() -> set[str]:
-    """The names of all passes in any list, as they are written in commands."""
-    return {each.flag for passes in LISTS for _, each in passes.walk()}
+    """The names of all passes, in a list or by themselves, as they are written in commands."""
+    listed = {each.flag for passes in LISTS for _, each in passes.walk()}
+    return listed | {each.flag for each in (*ON_MODULES, *ON_LANES)}

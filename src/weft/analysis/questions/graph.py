@@ -1,13 +1,15 @@
 """The graph of questions: where a value in memory is asked for, and who answers (paper 004, §4.2, rules 1 to 7).
 
-A *state* is a place at the beginning of a block. Its value comes from the predecessors of the block; at the end of each the
-place is converted, and the block is searched upwards. What is found is one of three: the value (rule 5), a statement that
-may have changed it, or an operand that is no sum (rules 1 and 4), or the beginning of that block, which is a state again
-(rules 6 and 7). The answer of a state depends on the state alone, so it is shared by all questions that come by.
+A *state* is a place at the beginning of a block. Its value comes from the predecessors of the block; at the end of
+each the place is converted, and the block is searched upwards. What is found is one of three: the value (rule 5), a
+statement that may have changed it, or an operand that is no sum (rules 1 and 4), or the beginning of that block,
+which is a state again (rules 6 and 7). The answer of a state depends on the state alone, so it is shared by all
+questions that come by.
 
-Termination. Around a loop the place may be another one each time. The paper lets questions visit a node twice, which is a
-distance of one iteration. Here the *trips* of a state are the least number of retreating edges from a load to it, and
-states of more than `max_distance` trips are not asked (rule 2). So there are at most loads · blocks · (distance + 1) states.
+Termination. Around a loop the place may be another one each time. The paper lets questions visit a node twice, which
+is a distance of one iteration. Here the *trips* of a state are the least number of retreating edges from a load to
+it, and states of more than `max_distance` trips are not asked (rule 2). So there are at most loads · blocks ·
+(distance + 1) states.
 """
 
 from __future__ import annotations
@@ -178,7 +180,9 @@ class QuestionGraph:
     def above(self, block: BasicBlock, position: int, place: Place) -> Source:
         """Who answers for `place` at a position of a block: search it upwards."""
         # Behind the last operand that the block computes, the address is not known.
-        computed = [v for v in place.values if isinstance(v, Instruction) and v.block is block and not v.is_phi]
+        computed = [
+            v for v in place.values if isinstance(v, Instruction) and v.block is block and not v.is_phi
+        ]
         last: tuple[int, Instruction | None] = (-1, None)
         for value in computed:
             last = max(last, (block.instructions.index(value), value), key=lambda found: found[0])
@@ -216,13 +220,15 @@ class QuestionGraph:
             found: list[tuple[BasicBlock, Source]] = []
             for source in state.block.predecessors:
                 place = self.places.back(state.place, source, state.block)
-                answer = Lost(state.block.instructions[0], None) if place is None else self.at_end(source, place)
+                answer = (
+                    Lost(state.block.instructions[0], None) if place is None else self.at_end(source, place)
+                )
                 found.append((source, answer))
                 if not isinstance(answer, Asked):
                     continue
                 if not self.is_retreating(source, state.block):
                     pending.appendleft((answer.state, trips))
-                elif trips < max_distance:
+                elif trips + 1 < max_distance:
                     pending.append((answer.state, trips + 1))
             self.sources[state] = found
 

@@ -1,9 +1,10 @@
 """What may change a place in memory between two points of a thread's program (rule 4 of paper 004, §4.2).
 
-The rules follow `docs/memory_model.md`. Another thread's plain store is seen behind a barrier only, and what orders memory
-(barriers, fences, atomic operations stronger than monotonic, calls that may do any of this) changes all that other threads
-can reach. A thread's own store changes what it may overlap with: by object, by linear distance, by range. Private objects
-that do not escape are changed by the thread's own accesses alone; constant memory is not changed.
+The rules follow `docs/memory_model.md`. Another thread's plain store is seen behind a barrier only, and what orders
+memory (barriers, fences, atomic operations stronger than monotonic, calls that may do any of this) changes all that
+other threads can reach. A thread's own store changes what it may overlap with: by object, by linear distance, by
+range. Private objects that do not escape are changed by the thread's own accesses alone; constant memory is not
+changed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from weft.analysis.integers.intervals import Interval
 from weft.analysis.memory.alias import Alias, Location, alias, are_apart, is_same_object
 from weft.analysis.memory.stack_objects import StackObjects, is_block_write
 from weft.analysis.questions.places import Place, Places, difference
-from weft.ir import Function, GlobalVariable, Instruction, Value
+from weft.ir import Argument, Function, GlobalVariable, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import may_write
 from weft.ir.types import PointerType
@@ -84,7 +85,9 @@ class Kills:
         """Whether two bases lead to different objects."""
         if a is b or is_same_object(a, b):
             return False
-        if are_apart(a, b):
+        if are_apart(a, b) or (
+            isinstance(a, Argument) and isinstance(b, Argument) and (_owns(a) or _owns(b))
+        ):
             return True
         sites, others = self.objects.of(a), self.objects.of(b)
         if sites and others:
@@ -122,6 +125,11 @@ def is_constant(base: Value) -> bool:
     if isinstance(base, GlobalVariable) and base.is_constant:
         return True
     return isinstance(base.type, PointerType) and base.type.space == _CONSTANT_SPACE
+
+
+def _owns(argument: Argument) -> bool:
+    """Whether what it leads to is not reached, while the function runs, by other arguments."""
+    return "noalias" in argument.attributes or any(text.startswith("byval") for text in argument.attributes)
 
 
 def _location(place: Place) -> Location:

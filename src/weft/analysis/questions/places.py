@@ -1,17 +1,17 @@
 """Places in memory as polynomials, and how a question about one is converted from block to block (paper 004, §4.2).
 
-A place is ``base + offset + Σ coefficient · monomial`` in bytes, with the type that is read there. A monomial is one atom
-or the product of two, so ``a[i*s + j]`` with an `s` that does not change is a place whose next one along ``i`` differs by
-the monomial ``s``. An atom is a value that is no sum or product, extended to the width of an address by sign or by zeros.
-All arithmetic is modulo 2⁶⁴ and exact: sums in fewer bits are taken apart only where a flag says that they do not wrap.
-A thread in which such a flag makes the index poison does not access memory there.
+A place is ``base + offset + Σ coefficient · monomial`` in bytes, with the type that is read there. A monomial is one
+atom or the product of two, so ``a[i*s + j]`` with an `s` that does not change is a place whose next one along ``i``
+differs by the monomial ``s``. An atom is a value that is no sum or product, extended to the width of an address by
+sign or by zeros. All arithmetic is modulo 2⁶⁴ and exact: sums in fewer bits are taken apart only where a flag says
+that they do not wrap. A thread in which such a flag makes the index poison does not access memory there.
 
 The form of a place is canonical. Two accesses with equal places, in one execution of the definitions of their atoms,
 touch the same bytes.
 
-Conversion. Backwards over an edge, φs become what they take on it (rule 6 of the paper: ``i = i + 1`` makes ``A[i]`` an
-``A[i + 1]``). Forwards, an atom that is not valid behind the edge is expressed by a φ that takes it, plus or minus what is
-added, on that edge; where there is none, nothing is known of the place behind it.
+Conversion. Backwards over an edge, φs become what they take on it (rule 6 of the paper: ``i = i + 1`` makes ``A[i]``
+an ``A[i + 1]``). Forwards, an atom that is not valid behind the edge is expressed by a φ that takes it, plus or minus
+what is added, on that edge; where there is none, nothing is known of the place behind it.
 """
 
 from __future__ import annotations
@@ -238,7 +238,9 @@ class Places:
             return whole if found is None else found
         if op == "shl" and exact and isinstance(operands[1], ConstInt) and operands[1].value < ADDRESS_BITS:
             factor = 1 << operands[1].value
-            return {m: to_signed(c * factor, ADDRESS_BITS) for m, c in self.expand(operands[0], signed).items()}
+            return {
+                m: to_signed(c * factor, ADDRESS_BITS) for m, c in self.expand(operands[0], signed).items()
+            }
         return whole
 
     def _expand_cast(self, cast: Instruction, signed: bool) -> Polynomial | None:

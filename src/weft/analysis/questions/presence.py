@@ -1,9 +1,10 @@
 """Which bytes each thread may read, whether or not the program has it do so.
 
-A load that runs for threads that would not have done it must not fault. Its bytes are there if they lie in an object of
-known size, by the ranges of what the address is computed from; or if an access of the same place comes before on every way,
-and nothing is freed. In both cases the numbers in the address must not be poison, of which no range says anything: they are
-not where the thread has branched on them, or has accessed memory by them, and where nothing can make them so.
+A load that runs for threads that would not have done it must not fault. Its bytes are there if they lie in an object
+of known size, by the ranges of what the address is computed from; or if an access of the same place comes before on
+every way, and nothing is freed. In both cases the numbers in the address must not be poison, of which no range says
+anything: they are not where the thread has branched on them, or has accessed memory by them, and where nothing can
+make them so.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from weft.ir.constants import ConstInt, Poison, Undef
 from weft.ir.effects import may_write
 from weft.ir.intrinsics import is_lane_operation, kind_of
 
-_CERTAIN = frozenset(("and", "or", "xor", "add", "sub", "mul", "icmp", "sext", "zext", "trunc", "freeze", "phi"))
+_CERTAIN = frozenset(("and", "or", "xor", "add", "sub", "mul", "icmp", "sext", "zext", "trunc", "freeze"))
 _LARGE = 1 << 48
 
 
@@ -68,7 +69,7 @@ class Presence:
                     return None
                 ends = [a * b for a in ends for b in interval]
             low, high = low + min(ends), high + max(ends)
-        return Interval(low, high) if -_LARGE < low and high < _LARGE else None
+        return Interval(low, high) if low > -_LARGE and high < _LARGE else None
 
     def _was_accessed(self, place: Place, block: BasicBlock) -> bool:
         """Whether a block that is on every way here accesses the place; its address is the same since."""
@@ -84,9 +85,10 @@ class Presence:
 
     def is_certain(self, value: Value, block: BasicBlock) -> bool:
         """Whether a number is not poison for a thread at the end of the block."""
-        return self._is_certain(value, block, set())
+        return self._is_certain(value, block, set(), False)
 
-    def _is_certain(self, value: Value, block: BasicBlock, pending: set[Value]) -> bool:
+    def _is_certain(self, value: Value, block: BasicBlock, pending: set[Value], taken: bool) -> bool:
+        """The same for a thread that has taken the block's branch, if `taken`; what is `pending` is found elsewhere."""
         if isinstance(value, (Poison, Undef)):
             return False
         if isinstance(value, Constant) or value in pending:
@@ -95,18 +97,19 @@ class Presence:
             return "noundef" in value.attributes
         if not isinstance(value, Instruction):
             return False
-        if self._is_branched_on(value, block):
+        if value.op == "freeze" or self._is_branched_on(value, block, taken):
             return True
-        if value.op == "freeze":
-            return True
+        if value.is_phi:
+            known = {*pending, value}
+            return all(self._is_certain(v, source, known, True) for v, source in value.incoming())
         if value.op == "call":
             known = kind_of(value.callee_name) is not None and not is_lane_operation(value.callee_name)
-            return known and all(self._is_certain(v, block, pending) for v in value.args)
+            return known and all(self._is_certain(v, block, pending, taken) for v in value.args)
         if value.op not in _CERTAIN or value.flags:
             return False
-        return all(self._is_certain(v, block, {*pending, value}) for v in value.operands)
+        return all(self._is_certain(v, block, {*pending, value}, taken) for v in value.operands)
 
-    def _is_branched_on(self, value: Instruction, block: BasicBlock) -> bool:
+    def _is_branched_on(self, value: Instruction, block: BasicBlock, taken: bool) -> bool:
         """Whether a branch that each thread here has taken compares the number: poison would have been an error."""
         regions = self.graph.regions
         here = regions.view.index[block]
@@ -114,7 +117,7 @@ class Presence:
             if user.op != "icmp":
                 continue
             for branch in user.instruction_users():
-                if branch.op != "br" or branch.block is None or branch.block is block:
+                if branch.op != "br" or branch.block is None or (branch.block is block and not taken):
                     continue
                 if regions.dominators.dominates(regions.view.index[branch.block], here):
                     return True

@@ -1,10 +1,10 @@
 """The region of a function in which an inserted load adds no divergence (paper 004, §5.1).
 
 CDRND, the *control dependence region of non-divergence*, is in the paper the set of nodes that depend on non-divergent
-branches only, by control dependence on the graph augmented by ENTRY, a branch that does not diverge. A block that depends
-on a uniform branch inside of an arm of a divergent one is in it by that definition, and is run by a part of the threads.
-Here dependence is transitive: a block is in the region if no chain of control dependences leads from a divergent branch to
-it. The dependences on ENTRY, which is not divergent, need not be built.
+branches only, by control dependence on the graph augmented by ENTRY, a branch that does not diverge. A block that
+depends on a uniform branch inside of an arm of a divergent one is in it by that definition, and is run by a part of
+the threads. Here dependence is transitive: a block is in the region if no chain of control dependences leads from a
+divergent branch to it. The dependences on ENTRY, which is not divergent, need not be built.
 """
 
 from __future__ import annotations

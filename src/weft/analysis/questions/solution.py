@@ -1,21 +1,24 @@
 """The answers: which loads have their value already, and where a load is missing for it (paper 004, §4.2 and §5.1).
 
-*Availability* has two parts, as the paper's tuple (isAvail, isReal). A state is available if each of its answers is: a value,
-or an available state. Where some are not, it can be made so by inserting loads on their edges, if one of the others is
-*real*, that is leads to an occurrence (else loads would wander through empty loops, Fig. 3), if the place is *anticipated*
-at the beginning of the block, and if the policy allows a load on each edge. isAvail is a greatest fixed point (rule 3: a
-question that comes back to itself is answered by true), isReal a least one.
+*Availability* has two parts, as the paper's tuple (isAvail, isReal). A state is available if each of its answers is:
+a value, or an available state. Where some are not, it can be made so by inserting loads on their edges, if one of the
+others is
+*real*, that is leads to an occurrence (else loads would wander through empty loops, Fig. 3), if the place is
+*anticipated* at the beginning of the block, and if the policy allows a load on each edge. isAvail is a greatest fixed
+point (rule 3: a question that comes back to itself is answered by true), isReal a least one.
 
-*Anticipation*, the test of down-safety, asks whether on each path the place is read before anything changes it. The paper
-lets a read of ``A[i]`` answer for ``A[i + 1]``; then Fig. 4 (f) reads ``A[N]``. Here the place itself must be read, and by a
-load that *will be replaced*, to which the value is available all the way: so each inserted load is paid for by one that
-goes, on each path, and no thread ever does more loads than before. Availability and anticipation so depend on each other;
-both only ever lose answers, and are repeated until neither does. With n states that is at most n rounds of O(n).
+*Anticipation*, the test of down-safety, asks whether on each path the place is read before anything changes it. The
+paper lets a read of ``A[i]`` answer for ``A[i + 1]``; then Fig. 4 (f) reads ``A[N]``. Here the place itself must be
+read, and by a load that *will be replaced*, to which the value is available all the way: so each inserted load is
+paid for by one that goes, on each path, and no thread ever does more loads than before. Availability and anticipation
+so depend on each other; both only ever lose answers, and are repeated until neither does. With n states that is at
+most n rounds of O(n).
 
-Why not A.1 as printed. It keeps one answer a node, though several places are asked there, and counts visits of a node over
-all ways to it: in a loop with a branch in it the latch may be visited for the third time with a place whose first visit is
-still under way, and is told false although that visit ends in true. Here answers belong to (node, place), and there is no
-order of visits that they could depend on. ``tests/analysis/test_questions_paper.py`` shows both on one graph.
+Why not A.1 as printed. It keeps one answer a node, though several places are asked there: ``before ─▶ body ↺`` with a
+store to ``a[0]`` before and one to ``a[i + 2]`` in the body makes it say that ``a[i]`` is available, since the answer
+of `before` to the question for ``a[0]`` is taken for that for ``a[1]``. And it counts visits of a node, whatever was
+asked: over three iterations a value that is there is not found. Here answers belong to (node, place), and there is no
+order of visits that they could depend on. ``tests/analysis/test_questions_paper.py`` has the listing and both graphs.
 """
 
 from __future__ import annotations
@@ -94,7 +97,8 @@ class Solution:
     anticipated
         The states whose place is read behind them by loads that are replaced.
     guarded
-        States at the head of a loop that only threads which begin the body have a value for, and the body's first block.
+        States at the head of a loop that only threads which begin the body have a value for, and the body's first
+        block.
     """
 
     graph: QuestionGraph
@@ -206,7 +210,9 @@ class Solution:
 
     def _lose_available(self) -> bool:
         before = len(self.guarded)
-        lost = [state for state in self.graph.sources if state in self.available and not self._is_available(state)]
+        lost = [
+            state for state in self.graph.sources if state in self.available and not self._is_available(state)
+        ]
         self.available.difference_update(lost)
         return bool(lost) or len(self.guarded) > before
 

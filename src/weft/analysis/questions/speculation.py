@@ -1,20 +1,22 @@
-"""The question of speculation: may a load go up, out of the arms of divergent branches (paper 004, §5.2 and A.2)?
+"""The question of speculation: whether a load may leave the arms of divergent branches (paper 004, §5.2 and A.2).
 
-The question ``(e, m, n)`` goes up from a load. It passes blocks in which nothing changes what `e` reads; `m` is the node
-nearest to the top that the load was found to depend on so far. At a divergent branch `n` on which `m` depends, the load may
-go to the end of `n`, and further if what is above allows it; a branch that does not diverge is passed where the load is
-anticipated at its end. The rules (1) to (6) are taken in their order, with lines 7 to 9 of A.2: where ways meet and some of
-them refuse, loads go to the ends of those, if these are in the CDRND and the place is anticipated at the meeting.
+The question ``(e, m, n)`` goes up from a load. It passes blocks in which nothing changes what `e` reads; `m` is the
+node nearest to the top that the load was found to depend on so far. At a divergent branch `n` on which `m` depends,
+the load may go to the end of `n`, and further if what is above allows it; a branch that does not diverge is passed
+where the load is anticipated at its end. The rules (1) to (6) are taken in their order, with lines 7 to 9 of A.2:
+where ways meet and some of them refuse, loads go to the ends of those, if these are in the CDRND and the place is
+anticipated at the meeting.
 
 What is different, and why:
 
-* Where a load is to stand it must be allowed to run: the place is read on all ways behind, or its bytes are there for each
-  thread (`weft.analysis.questions.presence`). The paper takes any address for readable.
-* A way on which the value is found already needs no load; the paper asks only of expressions that are nowhere available.
-* A.2 answers a question that comes back to itself by true, and keeps what it found on the way, though the assumption may
-  turn out false. Here the truth of all questions ``(state, m)`` is one greatest fixed point (rule 4 is monotone: it is true
-  if the load may stand at `n` or further up), and nodes are collected behind it. There are at most states · branches
-  questions, and each round that is not the last makes one of them false.
+* Where a load is to stand it must be allowed to run: the place is read on all ways behind, or its bytes are there for
+  each thread (`weft.analysis.questions.presence`). The paper takes any address for readable.
+* A way on which the value is found already needs no load; the paper asks only of expressions that are nowhere
+  available.
+* A.2 answers a question that comes back to itself by true, and keeps what it found on the way, though the assumption
+  may turn out false. Here the truth of all questions ``(state, m)`` is one greatest fixed point (rule 4 is monotone:
+  it is true if the load may stand at `n` or further up), and nodes are collected behind it. There are at most states
+  · branches questions, and each round that is not the last makes one of them false.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class Hoist:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """May what is read at `state` be read further up, for the sake of `node`?"""
+    """Whether what is read at `state` may be read further up, for the sake of `node`."""
 
     state: State
     node: BasicBlock
@@ -96,6 +98,9 @@ class Speculation:
         found: list[tuple[BasicBlock, Place | None, _Question | None]] = []
         for source in question.state.block.predecessors:
             place = self.graph.places.back(question.state.place, source, question.state.block)
+            if place != question.state.place and self.graph.is_retreating(source, question.state.block):
+                # Rule (3): the iteration before is another statement's (and around the loop there would be no end).
+                place = None
             answer = Lost(None, None) if place is None else self.graph.at_end(source, place)
             above = None
             if isinstance(answer, Asked):
@@ -200,7 +205,9 @@ class Speculation:
             ahead[here] = found.load is not None or (found.following or False)
             pending.extend(found.following or ())
         wrong = {s for s, following in ahead.items() if following is False}
-        while more := {s for s, f in ahead.items() if s not in wrong and isinstance(f, tuple) and wrong.intersection(f)}:
+        while more := {
+            s for s, f in ahead.items() if s not in wrong and isinstance(f, tuple) and wrong.intersection(f)
+        }:
             wrong |= more
         self._read.update((s, s not in wrong) for s in ahead)
         return self._read[state]

@@ -1,6 +1,7 @@
 """Loads for the first iteration of a loop that tests before its body.
 
-Such a loop may run no iteration, so what its body reads is not anticipated before it. The load is guarded by the test of
+Such a loop may run no iteration, so what its body reads is not anticipated before it. The load is guarded by the test
+of
 the first iteration, whose computation is copied: the threads that do the load are those that begin the body::
 
     before ─▶ head        before ──first test──▶ load ─▶ join ─▶ head
@@ -43,7 +44,12 @@ def _computation(value: Value, head: BasicBlock) -> list[Instruction] | None:
     pending = [value]
     while pending:
         current = pending.pop()
-        if not isinstance(current, Instruction) or current.block is not head or current.is_phi or current in needed:
+        if (
+            not isinstance(current, Instruction)
+            or current.block is not head
+            or current.is_phi
+            or current in needed
+        ):
             continue
         if not is_speculatable(current) or len(needed) >= MAX_COPIED:
             return None

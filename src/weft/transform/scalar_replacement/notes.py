@@ -60,7 +60,9 @@ def removed_note(load: Instruction, solution: Solution) -> LoadNote:
     missing = [i for state in states for i in solution.insertions(state).values()]
     if missing:
         guarded = any(i.guarded for i in missing)
-        message += ", but for the first time, before the loop" if guarded else ", but where a load is inserted"
+        message += (
+            ", but for the first time, before the loop" if guarded else ", but where a load is inserted"
+        )
     return LoadNote(Note.REMOVED, load.name, message, span_of(load))
 
 
@@ -68,7 +70,9 @@ def hoisted_note(load: Instruction, hoists: Sequence[Hoist]) -> LoadNote:
     """Whereto a load goes."""
     span = span_of(hoists[0].block.terminator)
     where = f" in line {span.line}" if span is not None else ""
-    return LoadNote(Note.HOISTED, load.name, f"this load is done before the divergent branch{where}", span_of(load))
+    return LoadNote(
+        Note.HOISTED, load.name, f"this load is done before the divergent branch{where}", span_of(load)
+    )
 
 
 def refused_note(load: Instruction, solution: Solution) -> LoadNote | None:
@@ -79,7 +83,14 @@ def refused_note(load: Instruction, solution: Solution) -> LoadNote | None:
     for state in _reached(source.state, solution):
         for block, answer in solution.graph.sources[state]:
             if isinstance(answer, Lost) and answer.at is not None and not answer.at.is_phi:
-                if answer.place is None or answer.at.op not in ("load", "store", "call", "atomicrmw", "cmpxchg", "fence"):
+                if answer.place is None or answer.at.op not in (
+                    "load",
+                    "store",
+                    "call",
+                    "atomicrmw",
+                    "cmpxchg",
+                    "fence",
+                ):
                     continue
                 if not solution.graph.kills.changes(answer.at, answer.place):
                     continue
@@ -104,7 +115,11 @@ def _reached(state: State, solution: Solution) -> list[State]:
     found = {state: None}
     for here in (pending := [state]):
         for _, answer in solution.graph.sources.get(here, ()):
-            if isinstance(answer, Asked) and answer.state not in found and answer.state in solution.graph.sources:
+            if (
+                isinstance(answer, Asked)
+                and answer.state not in found
+                and answer.state in solution.graph.sources
+            ):
                 found[answer.state] = None
                 pending.append(answer.state)
     return list(found)
@@ -137,7 +152,9 @@ def _nearest(load: Instruction, solution: Solution) -> tuple[Instruction | None,
 
 def _the(instruction: Instruction) -> str:
     """An instruction as remarks call it."""
-    name = {"atomicrmw": "atomic operation", "cmpxchg": "atomic operation"}.get(instruction.op, instruction.op)
+    name = {"atomicrmw": "atomic operation", "cmpxchg": "atomic operation"}.get(
+        instruction.op, instruction.op
+    )
     if instruction.op == "call":
         name = "barrier" if kind_of(instruction.callee_name) is IntrinsicKind.BARRIER else "call"
     span = span_of(instruction)

@@ -34,8 +34,8 @@ class Policy:
     any_branch
         Whether all branches count as divergent for that (SSRQP_S).
     wide
-        Whether a place is taken for anticipated where one a constant apart is, as in the paper, and its bytes are known to
-        be there. It may cost a load for each entry of a loop.
+        Whether a place is taken for anticipated where one a constant apart is, as in the paper, and its bytes are
+        known to be there. It may cost a load for each entry of a loop.
     """
 
     name: PolicyName

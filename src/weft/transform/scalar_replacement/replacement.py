@@ -1,10 +1,11 @@
 """Scalar replacement of array accesses by question propagation: SRQP, ESRQP, SSRQP and SSRQP_S.
 
 Precondition: P-LLVM without predicates, shadows, guards and total instructions. Loops may have any form; those in
-simplified form with a preheader give most. Postcondition: loads whose value is known, from a load or a store on the way
-here, in this iteration or up to some before, are replaced by it, with φs that hand it on, and with loads on edges where
-only some ways have it. Under the policies that look at divergence no load is inserted into what depends on a divergent
-branch, other than loads of a first iteration for the threads that enter the loop. Preserves the program under FR.
+simplified form with a preheader give most. Postcondition: loads whose value is known, from a load or a store on the
+way here, in this iteration or up to some before, are replaced by it, with φs that hand it on, and with loads on edges
+where only some ways have it. Under the policies that look at divergence no load is inserted into what depends on a
+divergent branch, other than loads of a first iteration for the threads that enter the loop. Preserves the program
+under FR.
 
 Fukuhara and Takimoto (2021): §4.2 is SRQP, §5.1 ESRQP, §5.2 and A.2 SSRQP.
 """
@@ -25,15 +26,16 @@ from weft.analysis.questions.solution import EdgeRules, Solution
 from weft.analysis.questions.speculation import Hoist, Speculation
 from weft.graph.block_index import block_index
 from weft.graph.loops import loop_forest
-from weft.ir import BasicBlock, Function, Instruction
+from weft.ir import BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.types import Type
 from weft.transform.scalar_replacement.loop_entry import entered_bodies
 from weft.transform.scalar_replacement.notes import LoadNote, Note, hoisted_note, refused_note, removed_note
 from weft.transform.scalar_replacement.policy import Policy
 from weft.transform.scalar_replacement.rewriting import Rewriting, insert_load, known_alignment
 
-MAX_ROUNDS = 3
+MAX_ROUNDS = 4
 """How often loads are hoisted, and looked at again."""
 
 Choice = Callable[[Solution], set[Instruction]]
@@ -98,7 +100,9 @@ class _Facts:
 def finite_loops(view: CFGView) -> frozenset[BasicBlock]:
     """The headers of loops that count to a bound."""
     loops = loop_forest(view.cfg).loops
-    return frozenset(view.blocks[loop.header] for loop in loops if not isinstance(counted_loop(view, loop), str))
+    return frozenset(
+        view.blocks[loop.header] for loop in loops if not isinstance(counted_loop(view, loop), str)
+    )
 
 
 def replace_loads(
@@ -171,9 +175,13 @@ def _hoist(facts: _Facts, policy: Policy, stay: Choice, summary: ReplacementSumm
 
     speculation = Speculation(graph, diverges, presence.is_there)
     chosen: dict[Hoist, Instruction] = {}
+    objects: set[tuple[Value, Type]] = set()
     for load in graph.origins:
-        hoists = speculation.hoists(load)
+        # What one load's going up does for others of the same array shows in the next round.
+        place = graph.places.of_access(load)
+        hoists = None if (place.base, place.type) in objects else speculation.hoists(load)
         if hoists:
+            objects.add((place.base, place.type))
             summary.notes.append(hoisted_note(load, hoists))
             for hoist in hoists:
                 chosen.setdefault(hoist, load)

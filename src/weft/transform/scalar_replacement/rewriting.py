@@ -1,8 +1,9 @@
 """Putting the answers into the program: φs for states, loads where they are missing, values in the place of loads.
 
 A state that a replaced load needs becomes a φ at the beginning of its block, whose operands are the answers of the
-predecessors. Around a loop these φs rotate over the distance: the value of ``a[i + 2]`` becomes that of ``a[i + 1]`` and
-then of ``a[i]``. φs of one value go, but those that close a loop stay: the program is loop-closed before and behind.
+predecessors. Around a loop these φs rotate over the distance: the value of ``a[i + 2]`` becomes that of ``a[i + 1]``
+and then of ``a[i]``. φs of one value go, but those that close a loop stay: the program is loop-closed before and
+behind.
 """
 
 from __future__ import annotations

@@ -1,0 +1,148 @@
+"""Which loads are worth to be replaced by values that are kept (`weft.transform.scalar_replacement`).
+
+A load that goes saves its cycles; the φs that hand its value on cost a blend where threads come together, and a
+register through the loop. Loads that share φs are weighed together. A load of what is the same in all lanes stays
+where it would be handed on by way of a block in which threads come together: there it would become a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from weft.analysis.divergence import Divergence
+from weft.analysis.divergence.result import Form
+from weft.analysis.liveness import liveness
+from weft.analysis.questions.graph import State
+from weft.analysis.questions.solution import Solution
+from weft.costs.constants import LOOP_WEIGHT, SCALAR, SPARE_REGISTERS, TEST
+from weft.costs.instructions import instruction_cost, memory_cost
+from weft.graph.loops import LoopForest, loop_forest
+from weft.ir import BasicBlock, Instruction, Value
+from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.types import I1
+from weft.machine.targets import Isa
+
+_MASKED_LOAD = 1.0
+"""Cycles that a mask adds to a load, by register: a guess."""
+
+
+@dataclass(slots=True)
+class ReplacedLoads:
+    """Weighs the loads of one function as it is.
+
+    Parameters
+    ----------
+    divergence
+        Of the function, in its lanes.
+    isa, width
+        The machine, and the lanes.
+    """
+
+    divergence: Divergence
+    isa: Isa
+    width: int
+    view: CFGView = field(init=False)
+    loops: LoopForest = field(init=False)
+    _joins: frozenset[BasicBlock] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.view = cfg_of(self.divergence.function)
+        self.loops = loop_forest(self.view.cfg)
+        self._joins = frozenset(self.divergence.join_blocks)
+
+    def not_worth_it(self, solution: Solution) -> set[Instruction]:
+        """The loads that can be replaced and had better stay."""
+        stay: set[Instruction] = set()
+        groups = self._groups(solution)
+        for loads, states in groups:
+            if self._gain(loads) <= self._cost(loads, states, solution):
+                stay.update(loads)
+        return stay or self._without_room([g for g in groups if not stay.issuperset(g[0])])
+
+    def _groups(self, solution: Solution) -> list[tuple[list[Instruction], dict[State, None]]]:
+        """Loads with the states they need, those together that share some."""
+        groups: list[tuple[list[Instruction], dict[State, None]]] = []
+        for load in solution.replaced:
+            loads, states = [load], dict.fromkeys(solution.demanded((load,)))
+            rest: list[tuple[list[Instruction], dict[State, None]]] = []
+            for group in groups:
+                if states.keys() & group[1].keys():
+                    loads, states = [*group[0], *loads], {**group[1], **states}
+                else:
+                    rest.append(group)
+            groups = [*rest, (loads, states)]
+        return groups
+
+    def _weight(self, block: BasicBlock) -> float:
+        return LOOP_WEIGHT ** self.loops.depth(self.view.index[block])
+
+    def _is_uniform(self, load: Instruction) -> bool:
+        return self.divergence.access_form(load).form is Form.UNIFORM
+
+    def _cycles(self, load: Instruction) -> float:
+        """Cycles of a load, for all lanes."""
+        form = self.divergence.access_form(load).form
+        if form is Form.UNIFORM:
+            return SCALAR
+        bits = self._bits(load)
+        cycles = memory_cost("load", form.value, bits, self.width, self.isa).cycles
+        assert load.block is not None
+        if self.divergence.has_varying_predicate(load.block):
+            cycles += _MASKED_LOAD * self._registers(load)
+        return cycles
+
+    def _bits(self, load: Instruction) -> int:
+        return 8 * self.divergence.function.layout.size(load.type)
+
+    def _registers(self, load: Instruction) -> int:
+        return max(1, -(-self._bits(load) * self.width // self.isa.vector_bits))
+
+    def _gain(self, loads: list[Instruction]) -> float:
+        return sum(self._weight(load.block) * self._cycles(load) for load in loads if load.block is not None)
+
+    def _cost(self, loads: list[Instruction], states: dict[State, None], solution: Solution) -> float:
+        like = loads[0]
+        uniform = all(map(self._is_uniform, loads))
+        blend = instruction_cost("select", self._bits(like), self.width, self.isa).cycles
+        total = 0.0
+        for state in states:
+            if state.block in self._joins or self._is_left_apart(state.block):
+                if uniform:
+                    return float("inf")
+                total += self._weight(state.block) * blend
+            for source, insertion in solution.insertions(state).items():
+                total += self._weight(source) * (self._cycles(like) + TEST * insertion.guarded)
+        return total
+
+    def _is_left_apart(self, block: BasicBlock) -> bool:
+        """Whether it begins a loop that threads leave at different times: what it carries is kept by blends."""
+        loop = self.loops.headed_by[self.view.index[block]]
+        return loop is not None and self.divergence.is_divergent_loop(self.view.blocks[loop.header])
+
+    def _without_room(self, groups: list[tuple[list[Instruction], dict[State, None]]]) -> set[Instruction]:
+        """The loads with the least gain for a register, where a loop has no registers for all that it would carry."""
+        live = liveness(self.divergence.function)
+        for loop in self.loops.loops:
+            header = self.view.blocks[loop.header]
+            carried = [(loads, sum(s.block is header for s in states)) for loads, states in groups]
+            carried = [(loads, n) for loads, n in carried if n and not all(map(self._is_uniform, loads))]
+            needed = sum(n * self._registers(loads[0]) for loads, n in carried)
+            room = (
+                self.isa.vector_registers
+                - SPARE_REGISTERS
+                - self._live_registers(live.live_in[header], header)
+            )
+            if needed > max(room, 0):
+                worst = min(carried, key=lambda g: self._gain(g[0]) / g[1])
+                return set(worst[0])
+        return set()
+
+    def _live_registers(self, live_in: Iterable[Value], header: BasicBlock) -> float:
+        values: dict[Value, None] = {**dict.fromkeys(live_in), **dict.fromkeys(header.phis())}
+        vectors = [
+            v for v in values
+            if isinstance(v, Instruction) and v.type != I1 and not self.divergence.shape(v).is_strided
+        ]  # fmt: skip
+        size = self.divergence.function.layout.size
+        return sum(8 * size(v.type) for v in vectors) * self.width / self.isa.vector_bits
