@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from weft.frontend.opencl.flatten import MAX_ALIGN
 from weft.frontend.opencl.metadata import ArgumentInfo, KernelInfo, Passing
+from weft.frontend.opencl.primitives import PREFIX, SCRATCH_BYTES
 from weft.ir import FALSE, Argument, Builder, ConstInt, Function, Instruction, Module, Poison, Value
+from weft.ir.builder import address_space
+from weft.ir.global_addresses import mentions
 from weft.ir.intrinsics import SHARED_SPACE, declare
 from weft.ir.layout import DataLayout
 from weft.ir.metadata import MDNode, MDString, MDTuple, MDValue
@@ -78,12 +81,32 @@ def _kernel_info(kernel: Function, sub_group_size: int) -> KernelInfo:
         _three(metadata.get("work_group_size_hint")),
         _vector_hint(metadata.get("vec_type_hint")),
         asked[0] if asked else sub_group_size,
+        any((i.callee_name or "").startswith(f"{PREFIX}sub_group_") for i in kernel.instructions()),
+        _local_bytes(kernel, module),
+        _private_bytes(kernel),
         file=_file(subprogram),
         line=subprogram.number("line") if subprogram is not None else 0,
     )
 
 
 _ARGUMENT_KEYS = ("access_qual", "type", "base_type", "type_qual", "name")
+
+
+def _local_bytes(kernel: Function, module: Module) -> int:
+    """Local memory that a kernel declares, and what work-group functions need."""
+    total = 0
+    for variable in module.globals.values():
+        uses = (mentions(o, {variable}) for i in kernel.instructions() for o in i.operands)
+        if address_space(variable) == SHARED_SPACE and any(uses):
+            total += module.layout.size(variable.value_type)
+    scratch = any(i.callee_name == f"{PREFIX}scratch" for i in kernel.instructions())
+    return total + (SCRATCH_BYTES if scratch else 0)
+
+
+def _private_bytes(kernel: Function) -> int:
+    """Private memory of a work-item, as the source declares it."""
+    allocas = [i for i in kernel.instructions() if i.op == "alloca"]
+    return sum(kernel.layout.size(i.allocated_type) for i in allocas)
 
 
 def _argument(

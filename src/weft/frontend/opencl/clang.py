@@ -59,7 +59,7 @@ class ClangOutput:
 def language_options(options: BuildOptions) -> list[str]:
     """Options for clang that say in which language, and with which extensions, a program is written."""
     names = [f"+{name}" for name in (*EXTENSIONS, *(FEATURES if options.version >= 300 else ()))]
-    return [*LANGUAGE, f"-cl-std={options.standard}", f"-cl-ext=-all,{','.join(names)}"]
+    return [*LANGUAGE, f"-cl-std={options.standard}", "-Xclang", f"-cl-ext=-all,{','.join(names)}"]
 
 
 def compile_source(

@@ -19,6 +19,7 @@ from weft.ir import (
     Module,
     Value,
 )
+from weft.ir.builder import address_space
 from weft.ir.global_addresses import mentions, replace_globals
 from weft.ir.intrinsics import SHARED_ATTRIBUTE, SHARED_SPACE, declare
 from weft.ir.layout import DataLayout
@@ -55,7 +56,7 @@ def scope_of(module: Module) -> Scope:
     UnsupportedError
         One is defined elsewhere, or holds what is known only when the program runs.
     """
-    variables = [g for g in module.globals.values() if not g.is_constant and g.type.space != SHARED_SPACE]  # type: ignore[attr-defined]
+    variables = [g for g in module.globals.values() if not g.is_constant and address_space(g) != SHARED_SPACE]
     if not variables:
         return Scope({}, b"")
     layout, offsets, end = module.layout, dict[str, int](), 0
@@ -158,7 +159,7 @@ def adopt_local_memory(kernel: Function) -> int:
     """Make local variables of `kernel` shared objects of weft; return their bytes."""
     module = kernel.module
     assert module is not None
-    found = [g for g in module.globals.values() if g.type.space == SHARED_SPACE]  # type: ignore[attr-defined]
+    found = [g for g in module.globals.values() if address_space(g) == SHARED_SPACE]
     used = [g for g in found if any(mentions(o, {g}) for i in kernel.instructions() for o in i.operands)]
     if not used:
         return 0
