@@ -107,6 +107,10 @@ class CompiledKernelBase:
         """The code, linked into this process."""
         return self._stored.load()
 
+    def object_code(self) -> bytes:
+        """The code as an object file, for who links it elsewhere."""
+        return self._stored.object_code()
+
     def make_ready(self) -> None:
         """Make the code, if it can run here; otherwise it is made to be looked at."""
         if is_runnable():

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Sequence
 
 import weft
-from weft.cli import analyze, info, opt, passes, vectorize
+from weft.cli import analyze, info, opencl, opt, passes, vectorize
 from weft.diag.errors import WeftError
 
-COMMANDS = (analyze, vectorize, passes, opt, info)
+COMMANDS = (analyze, vectorize, passes, opt, opencl, info)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -93,8 +93,8 @@ class Built:
         """What is known of each kernel."""
         return self.source.kernels
 
-    def prepare(self, name: str, kind: LaunchKind) -> Prepared:
-        """Return code of a kernel for launches of one kind, loaded into this process.
+    def code(self, name: str, kind: LaunchKind) -> CompiledKernel:
+        """Return code of a kernel for launches of one kind.
 
         Raises
         ------
@@ -109,7 +109,19 @@ class Built:
             self._kernels[key] = CompiledKernel(origin, compile_options(self.source, info))
             self._specializations[key] = Specializations(_specialized)
         shape = LaunchShape((1, 1, 1), kind.local_size)
-        code = self._specializations[key].serving(self._kernels[key], shape, kind.large)
+        return self._specializations[key].serving(self._kernels[key], shape, kind.large)
+
+    def prepare(self, name: str, kind: LaunchKind) -> Prepared:
+        """Return code of a kernel for launches of one kind, loaded into this process.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such kernel.
+        WeftError
+            It cannot be compiled.
+        """
+        code = self.code(name, kind)
         loaded, facts = code.load(), code.facts
         return Prepared(
             loaded,

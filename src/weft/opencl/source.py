@@ -61,6 +61,25 @@ class ProgramSource:
         """Tells programs apart."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    def to_bytes(self) -> bytes:
+        """All of it, for `from_bytes`."""
+        facts = {**_facts(self), "file": self.file, "options": self.options.text}
+        return json.dumps(facts).encode() + b"\n" + self.text.encode()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> ProgramSource:
+        """What `to_bytes` has written.
+
+        Raises
+        ------
+        ValueError, KeyError, TypeError
+            The bytes are something else.
+        """
+        head, _, text = data.partition(b"\n")
+        facts = json.loads(head)
+        entry = CacheEntry(text, facts)
+        return _restored(entry, facts["file"], parse_options(facts["options"]))
+
     def kernel(self, name: str) -> KernelInfo:
         """The kernel of a name.
 
@@ -120,14 +139,25 @@ def build_source(
 
 def _built(source: str, options: BuildOptions, file: str, headers: Mapping[str, str] | None) -> ProgramSource:
     output = compile_source(source, options, file, headers)
+    return finish(output.text, output.log, options, file)
+
+
+def finish(text: str, log: str, options: BuildOptions, file: str) -> ProgramSource:
+    """Make a program of what clang has made: with builtins, in one address space, everything inlined.
+
+    Parameters
+    ----------
+    text, log
+        LLVM IR, and clang's diagnostics.
+    options, file
+        How it was compiled, and what messages call the source.
+    """
     relaxed = options.fastmath is True or (options.fastmath and "afn" in options.fastmath)
-    linked = link(output.text, LinkOptions(relaxed_math=bool(relaxed)), _store())
-    text = optimize(flatten(linked), INLINED, TargetSpec.chosen().machine)
-    module = read_module(text, filename=file)
+    linked = link(text, LinkOptions(relaxed_math=bool(relaxed)), _store())
+    inlined = optimize(flatten(linked), INLINED, TargetSpec.chosen().machine)
+    module = read_module(inlined, filename=file)
     kernels = [f for f in module.definitions() if f.attribute(KERNEL_ATTRIBUTE) is not None]
-    return ProgramSource(
-        text, output.log, file, options, kernel_infos(kernels, SUB_GROUP_SIZE), scope_of(module)
-    )
+    return ProgramSource(inlined, log, file, options, kernel_infos(kernels, SUB_GROUP_SIZE), scope_of(module))
 
 
 @dataclass(frozen=True, slots=True)

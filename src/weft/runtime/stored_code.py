@@ -91,6 +91,14 @@ class StoredCode:
 
             raise error.at(place_of(self._text(), error.symbols)) from None
 
+    def object_code(self) -> bytes:
+        """The code itself, made where it is not kept; not linked, so it may call what nobody defines."""
+        if self._entry is None or not self._entry.code:
+            self.from_cache = False
+            self._keep(CacheEntry(self._emit(), self._describe()))
+        assert self._entry is not None
+        return self._entry.code
+
     def _keep(self, entry: CacheEntry) -> None:
         self._entry = entry
         if self._cache is not None:

@@ -63,6 +63,8 @@ class BuildOptions:
         Whether the option of that name was given.
     linking
         Options of ``clLinkProgram`` that were given.
+    text
+        As it was written.
     """
 
     standard: str = DEFAULT_STANDARD
@@ -73,6 +75,7 @@ class BuildOptions:
     single_precision_constant: bool = False
     correctly_rounded: bool = False
     linking: tuple[str, ...] = ()
+    text: str = ""
 
     @property
     def version(self) -> int:
@@ -122,6 +125,7 @@ def parse_options(text: str) -> BuildOptions:
         "-cl-single-precision-constant" in given,
         "-cl-fp32-correctly-rounded-divide-sqrt" in given,
         tuple(sorted(given & _LINKING)),
+        text,
     )
 
 

@@ -1,0 +1,246 @@
+"""The compiler of the OpenCL driver: a process that a driver starts, asks over a socket, and leaves to end with it.
+
+The other side is ``driver/compiler.c``, which says what messages look like: lists of fields, numbers in eight bytes.
+Requests say all that is needed to answer them, so this process keeps nothing but what makes answers faster.
+
+========================================================== =============================================================
+``build``, options, source                                 a program of its own
+``compile``, options, source, number, (name, header)...    a part of a program
+``link``, options, number, part...                         a program, or a library, of parts
+``load``, options, program                                 what is known of a program that was made before
+``prepare``, program, kernel, x, y, z, large, placed       code for launches of one kind, as a shared library
+========================================================== =============================================================
+
+The first four are answered by status, log, type, program, bytes of program scope with their contents, and kernels; the
+last one by status, path or message, symbol and needs.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import socket
+import struct
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.codegen.arena import ArenaNeeds
+from weft.codegen.run_unit import RunUnit
+from weft.diag.errors import CompileError, SettingError, UnsupportedError, WeftError
+from weft.frontend.opencl.metadata import ArgumentInfo, KernelInfo, Passing
+from weft.opencl.parts import Part, compile_part, link_parts
+from weft.opencl.prepare import Built, LaunchKind
+from weft.opencl.shared_library import kernel_library
+from weft.opencl.source import ProgramSource, build_source
+
+_LENGTH = struct.Struct("<Q")
+_NUMBER = struct.Struct("<q")
+
+COMPILER_NOT_AVAILABLE, OUT_OF_RESOURCES, BUILD_FAILURE, LINK_FAILURE = -3, -5, -11, -17
+INVALID_BUILD_OPTIONS, INVALID_LINKER_OPTIONS, INVALID_BINARY = -43, -67, -42
+"""Errors of the standard that answers begin with."""
+
+COMPILED_OBJECT, LIBRARY, EXECUTABLE = 1, 2, 4
+"""Types of programs."""
+
+_PASSINGS = (Passing.BUFFER, Passing.LOCAL, Passing.VALUE, Passing.RECORD, Passing.IMAGE, Passing.SAMPLER)
+_SPACES = ("private", "global", "constant", "local")
+_ACCESSES = ("none", "read_only", "write_only", "read_write")
+_QUALIFIERS = ("const", "restrict", "volatile", "pipe")
+
+_KEPT_PROGRAMS = 64
+
+
+@dataclass(slots=True)
+class Answer:
+    """Fields of an answer, in order."""
+
+    fields: list[bytes] = field(default_factory=list)
+
+    def add(self, *values: int | str | bytes) -> Answer:
+        """Append fields."""
+        for value in values:
+            data = _NUMBER.pack(value) if isinstance(value, int) else value
+            self.fields.append(data.encode() if isinstance(data, str) else data)
+        return self
+
+    def packed(self) -> bytes:
+        """The message."""
+        body = b"".join(_LENGTH.pack(len(f)) + f for f in self.fields)
+        return _LENGTH.pack(len(body)) + body
+
+
+def read_fields(body: bytes) -> Iterator[bytes]:
+    """The fields of a message."""
+    at = 0
+    while at < len(body):
+        (length,) = _LENGTH.unpack_from(body, at)
+        yield body[at + 8 : at + 8 + length]
+        at += 8 + length
+
+
+def serve(connection: socket.socket) -> None:
+    """Answer requests until the other side is gone."""
+    while (body := _received(connection)) is not None:
+        connection.sendall(answer(list(read_fields(body))).packed())
+
+
+def answer(fields: Sequence[bytes]) -> Answer:
+    """The answer to a request."""
+    kind = fields[0].decode()
+    return _prepared(fields[1:]) if kind == "prepare" else _program(kind, fields[1:])
+
+
+def _program(kind: str, fields: Sequence[bytes]) -> Answer:
+    failure = LINK_FAILURE if kind == "link" else BUILD_FAILURE
+    options_failure = INVALID_LINKER_OPTIONS if kind == "link" else INVALID_BUILD_OPTIONS
+    try:
+        return _MAKERS[kind](fields)
+    except SettingError as error:
+        status, log = options_failure, str(error)
+    except UnsupportedError as error:
+        status, log = failure, str(error)
+    except CompileError as error:
+        status, log = failure, getattr(error, "log", "") or str(error)
+    except WeftError as error:
+        status, log = failure, str(error)
+    except Exception:
+        # The program is not at fault, and its host must go on.
+        status, log = OUT_OF_RESOURCES, f"weft: an error of its own\n{traceback.format_exc()}"
+    return Answer().add(status, log, 0, b"", 0, b"", b"", 0)
+
+
+def _build(fields: Sequence[bytes]) -> Answer:
+    options, source = (f.decode(errors="surrogateescape") for f in fields)
+    return _executable(build_source(source, options))
+
+
+def _compile(fields: Sequence[bytes]) -> Answer:
+    options, source, _, *headers = fields
+    texts = [h.decode(errors="surrogateescape") for h in headers]
+    named = dict(zip(texts[::2], texts[1::2], strict=True))
+    part = compile_part(source.decode(errors="surrogateescape"), options.decode(), named)
+    return Answer().add(0, part.log, COMPILED_OBJECT, part.to_bytes(), 0, b"", b"", 0)
+
+
+def _link(fields: Sequence[bytes]) -> Answer:
+    options, _, *parts = fields
+    made = link_parts([Part.from_bytes(part) for part in parts], options.decode())
+    if isinstance(made, Part):
+        return Answer().add(0, made.log, LIBRARY, made.to_bytes(), 0, b"", b"", 0)
+    return _executable(made)
+
+
+def _load(fields: Sequence[bytes]) -> Answer:
+    try:
+        return _executable(ProgramSource.from_bytes(fields[1]))
+    except (ValueError, KeyError, TypeError):
+        return Answer().add(INVALID_BINARY, "", 0, b"", 0, b"", b"", 0)
+
+
+_MAKERS: dict[str, Callable[[Sequence[bytes]], Answer]] = {
+    "build": _build,
+    "compile": _compile,
+    "link": _link,
+    "load": _load,
+}
+
+
+def _executable(program: ProgramSource) -> Answer:
+    scope = program.scope
+    pointers = b"".join(_NUMBER.pack(n) for pair in scope.pointers for n in pair)
+    made = Answer().add(0, program.log, EXECUTABLE, program.to_bytes(), len(scope.data), scope.data, pointers)
+    made.add(len(program.kernels))
+    uniform = program.options.version < 200 or "-cl-uniform-work-group-size" in program.options.clang
+    for kernel in program.kernels.values():
+        _add_kernel(made, kernel, uniform)
+    return made
+
+
+def _add_kernel(made: Answer, kernel: KernelInfo, uniform: bool) -> None:
+    required = kernel.required_size or (0, 0, 0)
+    made.add(kernel.name, attributes_text(kernel), *required, kernel.local_bytes, kernel.private_bytes)
+    made.add(kernel.sub_group_size, int(not uniform), len(kernel.arguments))
+    for argument in kernel.arguments:
+        _add_argument(made, argument)
+
+
+def _add_argument(made: Answer, argument: ArgumentInfo) -> None:
+    qualifiers = sum(1 << k for k, name in enumerate(_QUALIFIERS) if name in argument.qualifiers)
+    element = int(argument.element[1:]) if argument.element else argument.size
+    lanes = argument.lanes if argument.passing is Passing.VALUE else 1
+    made.add(
+        argument.name, argument.type_name, _SPACES.index(argument.address_space), _ACCESSES.index(argument.access),
+        qualifiers, _PASSINGS.index(argument.passing), argument.size, argument.align, element, lanes,
+    )  # fmt: skip
+
+
+def attributes_text(kernel: KernelInfo) -> str:
+    """``CL_KERNEL_ATTRIBUTES``: the attributes in the source, separated by spaces."""
+    texts = []
+    for name, sizes in (
+        ("reqd_work_group_size", kernel.required_size),
+        ("work_group_size_hint", kernel.size_hint),
+    ):
+        if sizes is not None:
+            texts.append(f"{name}({','.join(map(str, sizes))})")
+    if kernel.vector_hint:
+        texts.append(f"vec_type_hint({kernel.vector_hint})")
+    return " ".join(texts)
+
+
+@functools.lru_cache(_KEPT_PROGRAMS)
+def _built(program: bytes) -> Built:
+    return Built(ProgramSource.from_bytes(program))
+
+
+def _prepared(fields: Sequence[bytes]) -> Answer:
+    program, name, *numbers = fields
+    x, y, z, large, placed = (_NUMBER.unpack(n)[0] for n in numbers)
+    try:
+        code = _built(program).code(name.decode(), LaunchKind((x, y, z), bool(large), bool(placed)))
+        library = kernel_library(code.object_code())
+    except WeftError as error:
+        return _refused(str(error))
+    except Exception:
+        return _refused(f"an error of its own\n{traceback.format_exc()}")
+    facts: Any = code.facts
+    arena = ArenaNeeds(**facts["arena"])
+    lanes = (*arena.lanes, 1, 1, 1)[:3]
+    chunk = RunUnit(**facts["run_unit"]).groups((x, y, z))
+    return Answer().add(0, str(library), facts["entry"], arena.fixed, arena.per_lane_group, *lanes, chunk)
+
+
+def _refused(message: str) -> Answer:
+    return Answer().add(OUT_OF_RESOURCES, message, "", 0, 0, 1, 1, 1, 1)
+
+
+def _received(connection: socket.socket) -> bytes | None:
+    head = _exactly(connection, _LENGTH.size)
+    return None if head is None else _exactly(connection, _LENGTH.unpack(head)[0])
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < size:
+        part = connection.recv(min(size - len(data), 1 << 20))
+        if not part:
+            return None
+        data += part
+    return bytes(data)
+
+
+def main() -> None:
+    """Serve the driver whose socket is the standard input."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The host waits on nothing but the socket; what libraries print must not mix with what it prints.
+    with socket.socket(fileno=os.dup(0)) as connection:
+        serve(connection)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,396 @@
+/* Launches of kernels: what work-groups there are, code for them, and running it. */
+
+#include "compiler.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LARGE = 1u << 31, ERROR_WORDS = 8, PARTS = 8 };
+
+extern const size_t weft_group_limit, weft_local_bytes;
+
+/* The launch record (weft.codegen.launch_record). */
+struct record {
+    int64_t grid[3], block[3];
+    int64_t *slots;
+    char **arenas;
+    int64_t dynamic_bytes;
+    int64_t *error;
+};
+
+/* A box of work-groups that are all alike. */
+struct part {
+    const struct prepared *code;
+    size_t local[3], groups[3], first_group[3];
+};
+
+struct launch {
+    struct kernel *kernel;
+    size_t global[3], local[3], offset[3];
+    cl_uint dimensions, part_count;
+    struct part parts[PARTS];
+    size_t local_bytes, slot_count, argument_slots;
+    /* Held until the launch is done. */
+    cl_uint memory_count;
+    struct memory **memories;
+    int64_t slots[];
+};
+
+/* Code. It is made once for each kind of launch, and found again without the compiler. */
+
+static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
+
+static struct prepared *find_prepared(const struct kernel_facts *facts, const size_t *local, bool large, bool placed) {
+    struct prepared *code = facts->prepared;
+    while (code && !(code->large == large && code->placed == placed && !memcmp(code->local, local, sizeof code->local)))
+        code = code->next;
+    return code;
+}
+
+static cl_int load(struct prepared *code, const char *path, const char *entry) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        fprintf(stderr, "weft: %s\n", dlerror());
+        return CL_OUT_OF_RESOURCES;
+    }
+    void (**print)(const char *, const int64_t *) = dlsym(library, "weft_host_print");
+    if (print) *print = weft_print;
+    *(void **)&code->entry = dlsym(library, entry);
+    return code->entry ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
+}
+
+static cl_int ask_for_code(struct program *program, const struct kernel_facts *facts, struct prepared *code) {
+    struct message request = {0}, reply;
+    message_add_text(&request, "prepare");
+    message_add(&request, program->blob.data, program->blob.size);
+    message_add_text(&request, facts->name);
+    for (int d = 0; d < 3; d++) message_add_number(&request, (int64_t)code->local[d]);
+    message_add_number(&request, code->large);
+    message_add_number(&request, code->placed);
+    bool answered = compiler_ask(&request, &reply);
+    free(request.data);
+    if (!answered) return CL_COMPILER_NOT_AVAILABLE;
+    cl_int status = (cl_int)message_number(&reply);
+    char *text = message_text(&reply), *entry = message_text(&reply);
+    code->fixed = (size_t)message_number(&reply);
+    code->per_lane_group = (size_t)message_number(&reply);
+    for (int d = 0; d < 3; d++) code->lanes[d] = (size_t)message_number(&reply);
+    code->chunk = (size_t)message_number(&reply);
+    if (reply.failed) status = CL_OUT_OF_RESOURCES;
+    if (status && text) fprintf(stderr, "weft: %s: %s\n", facts->name, text);
+    if (!status) status = load(code, text, entry);
+    free(text);
+    free(entry);
+    free(reply.data);
+    return status;
+}
+
+static const struct prepared *prepare_code(struct kernel *kernel, const size_t *local, bool large, bool placed) {
+    struct kernel_facts *facts = kernel->facts;
+    pthread_mutex_lock(&preparing);
+    struct prepared *code = find_prepared(facts, local, large, placed);
+    if (!code && (code = calloc(1, sizeof *code))) {
+        memcpy(code->local, local, sizeof code->local);
+        code->large = large;
+        code->placed = placed;
+        code->error = ask_for_code(kernel->program, facts, code);
+        code->next = facts->prepared;
+        facts->prepared = code;
+    }
+    pthread_mutex_unlock(&preparing);
+    return code;
+}
+
+/* Scratch memory of workers, kept from launch to launch. */
+
+struct arenas {
+    struct arenas *next;
+    size_t bytes, count;
+    char *data;
+    char *table[];
+};
+
+static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct arenas *free_arenas;
+
+static struct arenas *take_arenas(size_t bytes, cl_uint threads) {
+    bytes = (bytes + 4095) / 4096 * 4096;
+    pthread_mutex_lock(&arena_lock);
+    struct arenas **at = &free_arenas;
+    while (*at && ((*at)->bytes < bytes || (*at)->count < threads)) at = &(*at)->next;
+    struct arenas *arenas = *at;
+    if (arenas) *at = arenas->next;
+    pthread_mutex_unlock(&arena_lock);
+    if (arenas) return arenas;
+    arenas = malloc(sizeof *arenas + threads * sizeof *arenas->table);
+    void *data = NULL;
+    if (!arenas || posix_memalign(&data, 4096, bytes * threads)) {
+        free(arenas);
+        return NULL;
+    }
+    *arenas = (struct arenas){.bytes = bytes, .count = threads, .data = data};
+    for (cl_uint i = 0; i < threads; i++) arenas->table[i] = arenas->data + i * bytes;
+    return arenas;
+}
+
+static void give_arenas(struct arenas *arenas) {
+    pthread_mutex_lock(&arena_lock);
+    arenas->next = free_arenas;
+    free_arenas = arenas;
+    pthread_mutex_unlock(&arena_lock);
+}
+
+static size_t arena_bytes(const struct prepared *code, const size_t *local, size_t dynamic) {
+    size_t lane_groups = 1;
+    for (int d = 0; d < 3; d++) lane_groups *= (local[d] + code->lanes[d] - 1) / code->lanes[d];
+    return code->fixed + (dynamic + 63) / 64 * 64 + code->per_lane_group * lane_groups + 64;
+}
+
+/* The slots behind the arguments: what the whole launch is, and where the part is in it (weft.opencl.prepare). */
+static void place(const struct launch *launch, const struct part *part, int64_t *slots) {
+    *slots++ = (int64_t)launch->kernel->program->scope;
+    *slots++ = launch->dimensions;
+    for (int d = 0; d < 3; d++) {
+        size_t groups = (launch->global[d] + launch->local[d] - 1) / launch->local[d];
+        slots[d] = (int64_t)launch->offset[d];
+        slots[3 + d] = (int64_t)launch->global[d];
+        slots[6 + d] = (int64_t)groups;
+        slots[9 + d] = (int64_t)launch->local[d];
+        slots[12 + d] = (int64_t)part->first_group[d];
+        slots[15 + d] = (int64_t)(part->first_group[d] * launch->local[d] + launch->offset[d]);
+    }
+}
+
+static cl_int run_part(struct launch *launch, const struct part *part) {
+    int64_t error[ERROR_WORDS] = {0};
+    int64_t groups = 1;
+    struct record record = {.slots = launch->slots, .dynamic_bytes = (int64_t)launch->local_bytes, .error = error};
+    for (int d = 0; d < 3; d++) {
+        record.grid[d] = (int64_t)part->groups[d];
+        record.block[d] = (int64_t)part->local[d];
+        groups *= record.grid[d];
+    }
+    place(launch, part, launch->slots + launch->argument_slots);
+    int64_t chunk = (int64_t)part->code->chunk, chunks = (groups + chunk - 1) / chunk;
+    cl_uint threads = pool_threads();
+    if (threads > chunks) threads = (cl_uint)chunks;
+    struct arenas *arenas = take_arenas(arena_bytes(part->code, part->local, launch->local_bytes), threads);
+    if (!arenas) return CL_OUT_OF_RESOURCES;
+    record.arenas = arenas->table;
+    int32_t status = pool_run(part->code->entry, &record, groups, chunk, threads);
+    give_arenas(arenas);
+    if (!status) return CL_COMPLETE;
+    fprintf(stderr, "weft: work-items of a group of %s wait at different barriers\n", launch->kernel->facts->name);
+    return CL_OUT_OF_RESOURCES;
+}
+
+static cl_int run_launch(struct command *command) {
+    struct launch *launch = command->payload;
+    cl_int status = CL_COMPLETE;
+    for (cl_uint i = 0; i < launch->part_count && status == CL_COMPLETE; i++)
+        status = run_part(launch, &launch->parts[i]);
+    return status;
+}
+
+static void drop_launch(struct command *command) {
+    struct launch *launch = command->payload;
+    for (cl_uint i = 0; i < launch->memory_count; i++) object_drop(launch->memories[i]);
+    free(launch->memories);
+}
+
+/* Arguments. */
+
+static size_t argument_slots(const struct argument_facts *facts) {
+    return facts->passing == PASS_VALUE ? facts->lanes : 1;
+}
+
+static size_t record_bytes(const struct argument_facts *facts) {
+    return facts->passing == PASS_RECORD ? (facts->size + 127) / 128 * 128 : 0;
+}
+
+/* Writes the slots of all arguments, and copies of those that are passed by address behind the slots. */
+static void pack(struct launch *launch, const struct kernel *kernel, char *records) {
+    const struct kernel_facts *facts = kernel->facts;
+    int64_t *slot = launch->slots;
+    size_t local_bytes = 0;
+    for (cl_uint i = 0; i < facts->argument_count; i++) {
+        const struct argument_facts *type = &facts->arguments[i];
+        const struct argument *argument = &kernel->arguments[i];
+        switch (type->passing) {
+        case PASS_LOCAL:
+            *slot = (int64_t)local_bytes;
+            local_bytes += (argument->bytes + 127) / 128 * 128;
+            break;
+        case PASS_BUFFER:
+        case PASS_IMAGE:
+            *slot = (int64_t)(argument->memory ? argument->memory->data : argument->pointer);
+            if (argument->memory) {
+                object_hold(argument->memory);
+                launch->memories[launch->memory_count++] = argument->memory;
+            }
+            break;
+        case PASS_SAMPLER: *slot = 0; break;
+        case PASS_VALUE:
+            for (size_t lane = 0; lane < type->lanes; lane++) {
+                slot[lane] = 0;
+                memcpy(&slot[lane], argument->value + lane * type->element, type->element);
+            }
+            break;
+        case PASS_RECORD:
+            memcpy(records, argument->value, type->size);
+            *slot = (int64_t)records;
+            records += record_bytes(type);
+            break;
+        }
+        slot += argument_slots(type);
+    }
+    launch->local_bytes = local_bytes;
+}
+
+static cl_int check_arguments(const struct kernel *kernel, bool *large) {
+    cl_ulong local = kernel->facts->local_bytes;
+    for (cl_uint i = 0; i < kernel->facts->argument_count; i++) {
+        const struct argument *argument = &kernel->arguments[i];
+        if (!argument->set) return CL_INVALID_KERNEL_ARGS;
+        switch (kernel->facts->arguments[i].passing) {
+        case PASS_LOCAL: local += argument->bytes; break;
+        case PASS_BUFFER:
+        case PASS_IMAGE:
+            if (argument->memory && !object_is(argument->memory, MEMORY)) return CL_INVALID_KERNEL_ARGS;
+            /* How far shared memory reaches is not known from an address. */
+            *large |= argument->pointer || (argument->memory && argument->memory->size >= LARGE);
+            break;
+        default: break;
+        }
+    }
+    return local > weft_local_bytes ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+}
+
+/* Work-groups. */
+
+static size_t largest_divisor(size_t number, size_t limit) {
+    for (size_t n = limit < number ? limit : number; n > 1; n--)
+        if (number % n == 0) return n;
+    return 1;
+}
+
+/* A size for who asks for none: rows as long as may be, up to 256 work-items. */
+static void choose_local(struct launch *launch, const struct kernel_facts *facts) {
+    size_t room = 256;
+    for (int d = 0; d < 3; d++) {
+        if (facts->required[0]) {
+            launch->local[d] = facts->required[d];
+            continue;
+        }
+        size_t global = launch->global[d];
+        size_t size = largest_divisor(global, room);
+        /* Better a last group that is smaller than many small ones. */
+        if (d == 0 && facts->non_uniform && size < 32 && global > room) size = room;
+        launch->local[d] = size;
+        room /= size;
+    }
+}
+
+static cl_int check_sizes(struct launch *launch, const struct kernel_facts *facts, const size_t *offset,
+                          const size_t *global, const size_t *local) {
+    size_t threads = 1;
+    for (int d = 0; d < 3; d++) {
+        bool used = (cl_uint)d < launch->dimensions;
+        launch->global[d] = used ? global[d] : 1;
+        launch->offset[d] = used && offset ? offset[d] : 0;
+        launch->local[d] = used && local ? local[d] : 1;
+        if (launch->offset[d] + launch->global[d] < launch->offset[d]) return CL_INVALID_GLOBAL_OFFSET;
+    }
+    if (!local && launch->global[0] && launch->global[1] && launch->global[2]) choose_local(launch, facts);
+    for (int d = 0; d < 3; d++) {
+        if (!launch->local[d]) return CL_INVALID_WORK_GROUP_SIZE;
+        if (launch->local[d] > weft_group_limit) return CL_INVALID_WORK_ITEM_SIZE;
+        threads *= launch->local[d];
+        if (facts->required[0] && launch->local[d] != facts->required[d]) return CL_INVALID_WORK_GROUP_SIZE;
+        if (launch->global[d] % launch->local[d] && (!facts->non_uniform || facts->required[0]))
+            return CL_INVALID_WORK_GROUP_SIZE;
+    }
+    return threads > weft_group_limit ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS;
+}
+
+/* Divides the launch into boxes of equal work-groups: whole ones, and those at the far ends. */
+static cl_int divide(struct launch *launch, struct kernel *kernel, bool large) {
+    bool placed = false;
+    for (int d = 0; d < 3; d++) placed |= launch->offset[d] || launch->global[d] % launch->local[d];
+    for (unsigned corner = 0; corner < PARTS; corner++) {
+        struct part part = {0};
+        bool any = true;
+        for (int d = 0; d < 3; d++) {
+            size_t whole = launch->global[d] / launch->local[d], rest = launch->global[d] % launch->local[d];
+            bool end = corner >> d & 1;
+            part.local[d] = end ? rest : launch->local[d];
+            part.groups[d] = end ? rest != 0 : whole;
+            part.first_group[d] = end ? whole : 0;
+            any &= part.groups[d] != 0;
+        }
+        if (!any) continue;
+        part.code = prepare_code(kernel, part.local, large, placed);
+        if (!part.code) return CL_OUT_OF_HOST_MEMORY;
+        if (part.code->error) return part.code->error;
+        launch->parts[launch->part_count++] = part;
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int enqueue(cl_command_queue queue, cl_uint type, cl_kernel kernel, cl_uint dimensions,
+                      const size_t *offset, const size_t *global, const size_t *local, cl_uint count,
+                      const cl_event *waits, cl_event *event) {
+    cl_int wrong = command_check(queue, 0, NULL);
+    if (wrong) return wrong;
+    if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
+    if (kernel->context != queue->context) return CL_INVALID_CONTEXT;
+    wrong = command_check(queue, count, waits);
+    if (wrong) return wrong;
+    const struct kernel_facts *facts = kernel->facts;
+    bool large = false;
+    wrong = check_arguments(kernel, &large);
+    if (wrong) return wrong;
+    if (dimensions < 1 || dimensions > 3) return CL_INVALID_WORK_DIMENSION;
+    if (!global) return CL_INVALID_GLOBAL_WORK_SIZE;
+    size_t slots = 0, records = 0;
+    for (cl_uint i = 0; i < facts->argument_count; i++) {
+        slots += argument_slots(&facts->arguments[i]);
+        records += record_bytes(&facts->arguments[i]);
+    }
+    enum { HIDDEN = 20 };
+    size_t bytes = sizeof(struct launch) + (slots + HIDDEN) * 8 + 128 + records;
+    struct command *command = command_make(queue, type, bytes, run_launch);
+    if (!command) return CL_OUT_OF_HOST_MEMORY;
+    struct launch *launch = command->payload;
+    launch->kernel = kernel;
+    launch->dimensions = dimensions;
+    launch->slot_count = slots;
+    launch->argument_slots = slots;
+    launch->memories = calloc(facts->argument_count + 1, sizeof *launch->memories);
+    command->drop = drop_launch;
+    command_use(command, kernel);
+    wrong = launch->memories ? check_sizes(launch, facts, offset, global, local) : CL_OUT_OF_HOST_MEMORY;
+    if (!wrong) wrong = divide(launch, kernel, large);
+    if (wrong) {
+        command_abandon(command);
+        return wrong;
+    }
+    char *copies = (char *)launch + sizeof *launch + (slots + HIDDEN) * 8;
+    copies += -(uintptr_t)copies % 128;
+    pack(launch, kernel, copies);
+    return command_submit(command, count, waits, false, event);
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+                              const size_t *global, const size_t *local, cl_uint count, const cl_event *waits,
+                              cl_event *event) {
+    return enqueue(queue, CL_COMMAND_NDRANGE_KERNEL, kernel, dimensions, offset, global, local, count, waits, event);
+}
+
+cl_int clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *waits,
+                     cl_event *event) {
+    const size_t one = 1;
+    return enqueue(queue, CL_COMMAND_TASK, kernel, 1, NULL, &one, &one, count, waits, event);
+}

@@ -1,0 +1,87 @@
+/* The thread pool that runs work-groups: the runtime's own (weft.runtime.pool_ir), whose code is linked to this. */
+
+#include "objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* As weft.runtime.pool_ir has it; the numbers come from there when the driver is built. */
+extern const size_t weft_pool_size, weft_pool_alignment, weft_pool_spin, weft_pool_threads;
+enum { SPIN = 30000 };
+
+struct job {
+    group_function function;
+    void *record;
+    int64_t groups, threads, chunk;
+};
+
+int32_t weft_pool_launch(void *pool, const struct job *job);
+void *weft_pool_worker(void *pool);
+
+static struct {
+    pthread_mutex_t lock;
+    void *memory;
+    cl_uint workers;
+    pid_t process;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+cl_uint pool_threads(void) {
+    static cl_uint threads;
+    if (!threads) {
+        const char *wish = getenv("WEFT_NUM_THREADS");
+        long number = wish ? atol(wish) : 0;
+        cl_uint count = number > 0 ? (cl_uint)number : processor_count();
+        threads = count < weft_pool_threads ? count : (cl_uint)weft_pool_threads;
+    }
+    return threads;
+}
+
+/* Workers for launches by so many threads; a forked process has none at first. */
+static void *prepared(cl_uint threads) {
+    pthread_mutex_lock(&pool.lock);
+    if (!pool.memory || pool.process != getpid()) {
+        if (posix_memalign(&pool.memory, weft_pool_alignment, weft_pool_size))
+            pool.memory = NULL;
+        else {
+            memset(pool.memory, 0, weft_pool_size);
+            pool.workers = 0;
+            pool.process = getpid();
+        }
+    }
+    if (pool.memory && pool.workers + 1 < threads) {
+        int64_t spin = threads - 1 < processor_count() ? SPIN : 0;
+        memcpy((char *)pool.memory + weft_pool_spin, &spin, sizeof spin);
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        pthread_t thread;
+        while (pool.workers + 1 < threads && !pthread_create(&thread, &attributes, weft_pool_worker, pool.memory))
+            pool.workers++;
+        pthread_attr_destroy(&attributes);
+    }
+    void *memory = pool.memory;
+    pthread_mutex_unlock(&pool.lock);
+    return memory;
+}
+
+int32_t pool_run(group_function function, void *record, int64_t groups, int64_t chunk, cl_uint threads) {
+    struct job job = {function, record, groups, threads, chunk};
+    void *memory = groups > chunk && threads > 1 ? prepared(threads) : NULL;
+    return memory ? weft_pool_launch(memory, &job) : function(record, 0, groups, 0);
+}
+
+/* What the pool's code asks about interrupts (weft.runtime.interrupts): in a host of any language there are none. */
+int32_t weft_interrupt;
+void *weft_context(void) { return NULL; }
+void weft_context_make(void *context, void *parent, void *stop) { (void)context, (void)parent, (void)stop; }
+int32_t weft_look(void *context) { return (void)context, 0; }
+_Noreturn void weft_unwind(void *context) {
+    (void)context;
+    abort();
+}
+__attribute__((preserve_all)) void weft_poll(void) {}
+int32_t weft_guard(void *context, int32_t (*function)(void *, void *, int32_t), void *a, void *b, int32_t c) {
+    (void)context;
+    return function(a, b, c);
+}

@@ -1,0 +1,118 @@
+/* printf of kernels: what compiled code calls with a letter and eight bytes for each value.
+
+   The letters are "%" and one for each slot: the first slot is the address of the format, the others are numbers, `f` for
+   doubles and `u` for the rest, as the front end has widened them (weft.frontend.opencl.printing). The formats are those
+   of the OpenCL C specification, §6.13.13: C's, with vectors (`%v4hlf`). Lines of several work-items never mix. */
+
+#include "objects.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct conversion {
+    char flags[8], letter;
+    int width, precision, lanes;
+    /* Bytes of an integer: the widened value is cut to them. */
+    int bytes;
+};
+
+static const char *read_number(const char *at, int *number) {
+    for (*number = 0; *at >= '0' && *at <= '9'; at++) *number = *number * 10 + (*at - '0');
+    return at;
+}
+
+/* Reads what follows a `%`; where it ends. */
+static const char *read_conversion(const char *at, struct conversion *found) {
+    *found = (struct conversion){.width = -1, .precision = -1, .lanes = 1, .bytes = 4};
+    size_t flags = 0;
+    while (*at && strchr("-+ #0", *at)) {
+        if (flags < sizeof found->flags - 1) found->flags[flags++] = *at;
+        at++;
+    }
+    if (*at >= '0' && *at <= '9') at = read_number(at, &found->width);
+    if (*at == '.') at = read_number(at + 1, &found->precision);
+    if (*at == 'v') at = read_number(at + 1, &found->lanes);
+    if (!strncmp(at, "hh", 2)) {
+        found->bytes = 1;
+        at += 2;
+    } else if (!strncmp(at, "hl", 2))
+        at += 2;
+    else if (*at == 'h') {
+        found->bytes = 2;
+        at++;
+    } else if (*at == 'l') {
+        found->bytes = 8;
+        at++;
+    }
+    found->letter = *at;
+    return *at ? at + 1 : at;
+}
+
+static int64_t cut(int64_t value, int bytes, bool has_sign) {
+    int shift = 64 - 8 * bytes;
+    uint64_t high = (uint64_t)value << shift;
+    return has_sign ? (int64_t)high >> shift : (int64_t)(high >> shift);
+}
+
+static void write_value(FILE *out, const struct conversion *conversion, int64_t slot) {
+    char form[48];
+    double number;
+    int at = snprintf(form, sizeof form, "%%%s", conversion->flags);
+    if (conversion->width >= 0) at += snprintf(form + at, sizeof form - (size_t)at, "%d", conversion->width);
+    if (conversion->precision >= 0) at += snprintf(form + at, sizeof form - (size_t)at, ".%d", conversion->precision);
+    switch (conversion->letter) {
+    case 'd':
+    case 'i':
+    case 'o':
+    case 'u':
+    case 'x':
+    case 'X': {
+        bool has_sign = conversion->letter == 'd' || conversion->letter == 'i';
+        snprintf(form + at, sizeof form - (size_t)at, "ll%c", conversion->letter);
+        fprintf(out, form, (long long)cut(slot, conversion->bytes, has_sign));
+        break;
+    }
+    case 'c':
+        strcpy(form + at, "c");
+        fprintf(out, form, (int)(unsigned char)slot);
+        break;
+    case 's': {
+        const char *text = (const char *)slot;
+        strcpy(form + at, "s");
+        fprintf(out, form, text ? text : "(null)");
+        break;
+    }
+    case 'p':
+        strcpy(form + at, "p");
+        fprintf(out, form, (void *)slot);
+        break;
+    default:
+        memcpy(&number, &slot, sizeof number);
+        snprintf(form + at, sizeof form - (size_t)at, "%c", conversion->letter);
+        fprintf(out, form, number);
+    }
+}
+
+void weft_print(const char *letters, const int64_t *slots) {
+    const int64_t *slot = slots + 1, *end = slots + strlen(letters) - 1;
+    flockfile(stdout);
+    for (const char *at = (const char *)slots[0]; *at;) {
+        if (*at != '%') {
+            putc(*at++, stdout);
+            continue;
+        }
+        struct conversion conversion;
+        at = read_conversion(at + 1, &conversion);
+        if (conversion.letter == '%') {
+            putc('%', stdout);
+            continue;
+        }
+        if (!strchr("dioxXufFeEgGaAcsp", conversion.letter) || !conversion.letter) continue;
+        for (int lane = 0; lane < conversion.lanes && slot < end; lane++) {
+            if (lane) putc(',', stdout);
+            write_value(stdout, &conversion, *slot++);
+        }
+    }
+    fflush(stdout);
+    funlockfile(stdout);
+}

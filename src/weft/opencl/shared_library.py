@@ -1,0 +1,112 @@
+"""A kernel's object code as a shared library, which hosts in any language can load.
+
+Hosts have no Python and no symbols of weft's. So the library defines itself what kernels call of the runtime: the word
+that they poll, which is never set, and printing, by a pointer that the driver sets. Functions of the C library and of
+vector math libraries are found by the loader, since the library names theirs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from weft.diag.errors import CompileError, UnsupportedError
+from weft.machine.vecmath_load import installed
+from weft.runtime.interrupts import keeping_vectors
+from weft.runtime.printing import PRINT_SYMBOL
+from weft.runtime.settings import cache_directory
+from weft.symbols import INTERRUPT_FLAG, POLL
+from weft.target.machine import TargetSpec, emit_object
+
+HOST_PRINT = "weft_host_print"
+"""The pointer that the driver sets."""
+
+_RUNTIME = f"""
+@{INTERRUPT_FLAG} = hidden global i32 0
+@{HOST_PRINT} = global ptr null
+define hidden preserve_allcc void @{POLL}() {{
+  ret void
+}}
+define hidden void @"{PRINT_SYMBOL}"(ptr %letters, ptr %slots) {{
+  %print = load ptr, ptr @{HOST_PRINT}
+  call void %print(ptr %letters, ptr %slots)
+  ret void
+}}
+"""
+
+
+def kernel_library(code: bytes) -> Path:
+    """Return the library of an object file, which is made if it is not kept yet.
+
+    Raises
+    ------
+    CompileError
+        It cannot be linked.
+    UnsupportedError
+        There is no linker (``pip install weft[clang]``).
+    """
+    folder = cache_directory() / "opencl"
+    path = folder / f"kernel-{hashlib.sha256(code + _RUNTIME.encode()).hexdigest()[:32]}.so"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        _link(code, path)
+    return path
+
+
+def _link(code: bytes, path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="weft-link-", dir=path.parent) as name:
+        kernel, runtime, made = (Path(name, file) for file in ("kernel.o", "runtime.o", "made.so"))
+        kernel.write_bytes(code)
+        runtime.write_bytes(_runtime())
+        link_shared((kernel, runtime), made)
+        os.replace(made, path)
+
+
+def link_shared(objects: Sequence[Path], path: Path) -> None:
+    """Make a shared library of object files, which uses its own functions before those of others.
+
+    Raises
+    ------
+    CompileError
+        It cannot be linked; a symbol that nobody defines is named.
+    UnsupportedError
+        There is no linker.
+    """
+    options = ("-shared", "-Bsymbolic", "-z", "now", "-z", "defs", "-o", str(path))
+    command = [*_linker(), *options, *map(str, objects), *_libraries()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CompileError(f"a library for OpenCL hosts cannot be linked: {done.stderr.strip()}")
+
+
+@cache
+def _runtime() -> bytes:
+    return emit_object(_RUNTIME, keeping_vectors(TargetSpec.chosen()))
+
+
+def _linker() -> list[str]:
+    wheel = importlib.util.find_spec("ziglang")
+    if wheel is not None and wheel.origin is not None:
+        return [str(Path(wheel.origin).with_name("zig")), "ld.lld"]
+    found = shutil.which("ld.lld") or shutil.which("ld")
+    if found is None:
+        raise UnsupportedError("there is no linker for the OpenCL driver", hint="pip install 'weft[clang]'")
+    return [found]
+
+
+@cache
+def _libraries() -> tuple[str, ...]:
+    """Files of the libraries that kernels may call, as they are loaded here."""
+    stems = [r"libm\.so", r"libc\.so", *(re.escape(Path(library.file).name) for library in installed())]
+    wanted = re.compile(rf"/(?:{'|'.join(stems)})")
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    files = {line.split(maxsplit=5)[5] for line in maps if wanted.search(line)}
+    return tuple(sorted(files))

@@ -1,0 +1,38 @@
+"""Hosts in other languages, and the command that tells loaders of the driver."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from weft.cli import main
+from weft.frontend.clang import find_clang
+from weft.opencl.shared_library import link_shared
+
+
+def test_a_host_in_c(vendors: Path, tmp_path: Path) -> None:
+    driver = (vendors / "weft.icd").read_text().strip()
+    source, library = Path(__file__).with_name("host.c"), tmp_path / "host.so"
+    command = [*find_clang("x86_64-linux-gnu"), "--target=x86_64-linux-gnu", "-std=c99", "-Wno-everything"]
+    subprocess.run([*command, "-fPIC", "-c", str(source), "-o", str(tmp_path / "host.o")], check=True)
+    link_shared([tmp_path / "host.o"], library)
+    # As a library whose `main` a process with another Python's environment calls.
+    start = f"import ctypes; a = (ctypes.c_char_p * 2)(b'host', {driver.encode()!r}); "
+    start += f"raise SystemExit(ctypes.CDLL({str(library)!r}).main(2, a))"
+    done = subprocess.run(["python3", "-c", start], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "0 0 -38 -36\n", done.stderr
+
+
+def test_the_vendor_file(vendors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["opencl", "vendors"]) == 0
+    assert capsys.readouterr().out.strip() == str(vendors)
+    assert main(["opencl", "install", "--folder", str(tmp_path / "vendors")]) == 0
+    assert (tmp_path / "vendors" / "weft.icd").read_text() == (vendors / "weft.icd").read_text()
+
+
+def test_a_folder_that_cannot_be_written(
+    vendors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main(["opencl", "install", "--folder", str(tmp_path / "file")]) == 1
+    assert "OCL_ICD_VENDORS" in capsys.readouterr().err
