@@ -21,6 +21,15 @@
 @known = internal global i32 0
 @missed = internal global i32 0
 
+; The signal that the watch sends, 0 for none; the main thread; where compiled code is, a list of { ptr next, i64 begin,
+; i64 end }; the workers.
+@signal = internal global i32 0
+@main = internal global i64 0
+@code = internal global ptr null
+@joined = internal global i32 0
+@workers = internal global [${MOST_WORKERS} x i64] zeroinitializer
+@press.tick = internal constant [2 x i64] [i64 0, i64 ${PRESS_NS}]
+
 declare i32 @_setjmp(ptr) returns_twice
 declare void @longjmp(ptr, i32) noreturn
 declare i32 @pthread_key_create(ptr, ptr)
@@ -28,6 +37,9 @@ declare ptr @pthread_getspecific(i32)
 declare i32 @pthread_setspecific(i32, ptr)
 declare i32 @sigaction(i32, ptr, ptr)
 declare i32 @kill(i32, i32)
+declare i64 @pthread_self()
+declare i32 @pthread_kill(i64, i32)
+declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare i32 @getpid()
 declare i32 @nanosleep(ptr, ptr)
 declare i64 @syscall(i64, ...)
@@ -38,6 +50,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 define internal void @on_signal(i32 %number, ptr %info, ptr %machine) {
 entry:
   %old = atomicrmw or ptr @weft_interrupt, i32 1 seq_cst
+  call void @weft_rouse()
   %known = load atomic i32, ptr @known acquire, align 4
   %some = icmp ne i32 %known, 0
   br i1 %some, label %pass, label %miss
@@ -48,6 +61,159 @@ pass:
   ret void
 miss:
   store atomic i32 1, ptr @missed release, align 4
+  ret void
+}
+
+; The handler of the watch's signal. Where it finds the thread in compiled code it is as if this polled there: the system
+; has saved all registers.
+define internal void @on_press(i32 %number, ptr %info, ptr %machine) {
+entry:
+  %mask = alloca [128 x i8], align 8
+  %counter.at = getelementptr i8, ptr %machine, i64 ${COUNTER}
+  %counter = load i64, ptr %counter.at, align 8
+  %first = load atomic ptr, ptr @code acquire, align 8
+  br label %look
+look:
+  %range = phi ptr [ %first, %entry ], [ %next, %miss ]
+  %last = icmp eq ptr %range, null
+  br i1 %last, label %done, label %test
+test:
+  %begin.at = getelementptr i64, ptr %range, i64 1
+  %end.at = getelementptr i64, ptr %range, i64 2
+  %begin = load atomic i64, ptr %begin.at acquire, align 8
+  %end = load atomic i64, ptr %end.at acquire, align 8
+  %behind = icmp uge i64 %counter, %begin
+  %before = icmp ult i64 %counter, %end
+  %inside = and i1 %behind, %before
+  br i1 %inside, label %poll, label %miss
+miss:
+  %next = load ptr, ptr %range, align 8
+  br label %look
+poll:
+  call preserve_allcc void @weft_poll()
+  ; What Python's handlers have changed of the signal mask stays so.
+  %asked = call i32 @pthread_sigmask(i32 0, ptr null, ptr %mask)
+  %mask.at = getelementptr i8, ptr %machine, i64 ${MASK}
+  %now = load i64, ptr %mask, align 8
+  store i64 %now, ptr %mask.at, align 8
+  br label %done
+done:
+  ret void
+}
+
+; Put that handler in for a signal that nobody handles, the last that there is; 0 if there is none.
+define internal i32 @take_signal() {
+entry:
+  %new = alloca [160 x i8], align 8
+  %old = alloca [160 x i8], align 8
+  call void @llvm.memset.p0.i64(ptr align 8 %new, i8 0, i64 160, i1 false)
+  store ptr @on_press, ptr %new, align 8
+  %flags = getelementptr i8, ptr %new, i64 136
+  store i32 ${PRESS_FLAGS}, ptr %flags, align 8
+  br label %try
+try:
+  %number = phi i32 [ ${LAST_SIGNAL}, %entry ], [ %lower, %another ]
+  %none = icmp slt i32 %number, ${FIRST_SIGNAL}
+  br i1 %none, label %no, label %ask
+ask:
+  store ptr @on_press, ptr %old, align 8
+  %failed = call i32 @sigaction(i32 %number, ptr null, ptr %old)
+  %handler = load ptr, ptr %old, align 8
+  %free = icmp eq ptr %handler, null
+  br i1 %free, label %put, label %another
+another:
+  %lower = sub i32 %number, 1
+  br label %try
+put:
+  %refused = call i32 @sigaction(i32 %number, ptr %new, ptr null)
+  %taken = icmp eq i32 %refused, 0
+  br i1 %taken, label %yes, label %another
+yes:
+  ret i32 %number
+no:
+  ret i32 0
+}
+
+; Say that a thread that runs compiled code for others is here, and stays.
+define void @weft_interrupt_join() {
+entry:
+  %at = atomicrmw add ptr @joined, i32 1 seq_cst
+  %room = icmp ult i32 %at, ${MOST_WORKERS}
+  br i1 %room, label %note, label %done
+note:
+  %self = call i64 @pthread_self()
+  %slot = getelementptr i64, ptr @workers, i32 %at
+  store atomic i64 %self, ptr %slot seq_cst, align 8
+  br label %done
+done:
+  ret void
+}
+
+; Send the signal to all who may be in compiled code, unless somebody else handles it now.
+define internal void @press(i1 %running) noinline {
+entry:
+  %seen = alloca [160 x i8], align 8
+  %signal = load i32, ptr @signal
+  store ptr null, ptr %seen, align 8
+  %failed = call i32 @sigaction(i32 %signal, ptr null, ptr %seen)
+  %handler = load ptr, ptr %seen, align 8
+  %mine = icmp eq ptr %handler, @on_press
+  br i1 %mine, label %first, label %done
+first:
+  br i1 %running, label %main, label %others
+main:
+  %thread = load i64, ptr @main
+  %told = call i32 @pthread_kill(i64 %thread, i32 %signal)
+  br label %others
+others:
+  %count = load atomic i32, ptr @joined seq_cst, align 4
+  br label %each
+each:
+  %k = phi i32 [ 0, %others ], [ %k.next, %next ]
+  %more = icmp ult i32 %k, %count
+  %inside = icmp ult i32 %k, ${MOST_WORKERS}
+  %on = and i1 %more, %inside
+  br i1 %on, label %take, label %done
+take:
+  %slot = getelementptr i64, ptr @workers, i32 %k
+  %worker = load atomic i64, ptr %slot seq_cst, align 8
+  %there = icmp ne i64 %worker, 0
+  br i1 %there, label %send, label %next
+send:
+  %sent = call i32 @pthread_kill(i64 %worker, i32 %signal)
+  br label %next
+next:
+  %k.next = add i32 %k, 1
+  br label %each
+done:
+  ret void
+}
+
+; Whether somebody is to look who has not; and whether that may be the main thread.
+define internal { i1, i1 } @waited_for() {
+  %word = load atomic i32, ptr @weft_interrupt seq_cst, align 4
+  %launch = load atomic i64, ptr @launch seq_cst, align 8
+  %running = icmp ne i64 %launch, 0
+  %stopping = icmp ugt i32 %word, 1
+  %asking = icmp eq i32 %word, 1
+  %asked = and i1 %asking, %running
+  %any = or i1 %stopping, %asked
+  %one = insertvalue { i1, i1 } poison, i1 %any, 0
+  %both = insertvalue { i1, i1 } %one, i1 %running, 1
+  ret { i1, i1 } %both
+}
+
+; Wake the watch: the word is no longer zero.
+define void @weft_rouse() noinline {
+entry:
+  %sleeps = load atomic i32, ptr @asleep seq_cst, align 4
+  %awake = icmp eq i32 %sleeps, 0
+  br i1 %awake, label %done, label %wake
+wake:
+  store atomic i32 0, ptr @asleep seq_cst, align 4
+  %r = call i64 (i64, ...) @syscall(i64 ${futex}, ptr @asleep, i32 129, i32 1, ptr null, ptr null, i32 0)
+  br label %done
+done:
   ret void
 }
 
@@ -115,7 +281,8 @@ done:
   ret void
 }
 
-define void @weft_interrupt_setup(ptr %check, ptr %save, ptr %restore) {
+; The number of the watch's signal, or 0; `code` becomes the list of where compiled code is.
+define i32 @weft_interrupt_setup(ptr %check, ptr %save, ptr %restore, ptr %code) {
 entry:
   %failed = call i32 @pthread_key_create(ptr @key, ptr null)
   %save.at = getelementptr ptr, ptr @python, i64 1
@@ -129,7 +296,10 @@ entry:
   %function = icmp ugt i64 %number, 1
   %known = zext i1 %function to i32
   store atomic i32 %known, ptr @known release, align 4
-  ret void
+  %signal = call i32 @take_signal()
+  store i32 %signal, ptr @signal
+  store ptr %code, ptr @code
+  ret i32 %signal
 }
 
 ; What frees frames of the heap.
@@ -144,6 +314,8 @@ define void @weft_interrupt_reset() {
   store atomic i64 0, ptr @launch seq_cst, align 8
   store atomic i32 0, ptr @watched seq_cst, align 4
   store atomic i32 0, ptr @asleep seq_cst, align 4
+  store atomic i32 0, ptr @joined seq_cst, align 4
+  call void @llvm.memset.p0.i64(ptr align 8 @workers, i8 0, i64 ${WORKER_BYTES}, i1 false)
   call void @disarm()
   ret void
 }
@@ -152,6 +324,7 @@ define void @weft_interrupt_reset() {
 define void @weft_interrupt_halt() {
   store i32 1, ptr @halted
   %old = atomicrmw or ptr @weft_interrupt, i32 1 seq_cst
+  call void @weft_rouse()
   ret void
 }
 
@@ -332,14 +505,7 @@ arm:
   store atomic i64 %marked, ptr @launch seq_cst, align 8
   ret i1 true
 look:
-  %sleeps = load atomic i32, ptr @asleep seq_cst, align 4
-  %awake = icmp eq i32 %sleeps, 0
-  br i1 %awake, label %done, label %wake
-wake:
-  store atomic i32 0, ptr @asleep seq_cst, align 4
-  %r = call i64 (i64, ...) @syscall(i64 ${futex}, ptr @asleep, i32 129, i32 1, ptr null, ptr null, i32 0)
-  br label %done
-done:
+  call void @weft_rouse()
   ret i1 true
 inside:
   ret i1 false
@@ -373,15 +539,18 @@ done:
   ret void
 }
 
-; The thread that puts the handler in for launches that last: short ones are spared the system calls.
-define ptr @weft_interrupt_watch(ptr %nothing) {
+; The watch. It puts the handler in for launches that last: short ones are spared the system calls. And it sends the
+; signal until all have looked who are to.
+define ptr @weft_interrupt_watch(i64 %main) {
 entry:
+  store i64 %main, ptr @main
   store atomic i32 1, ptr @watched seq_cst, align 4
   br label %look
 look:
-  %idle = phi i32 [ 0, %entry ], [ %idle.next, %rest ], [ 0, %awake ]
+  %idle = phi i32 [ 0, %entry ], [ %idle.next, %rest ], [ 0, %pressing ], [ 0, %awake ]
+  %pause = phi ptr [ @tick, %entry ], [ @tick, %rest ], [ @press.tick, %pressing ], [ @tick, %awake ]
   %seen = load atomic i64, ptr @number seq_cst, align 8
-  %slept = call i32 @nanosleep(ptr @tick, ptr null)
+  %slept = call i32 @nanosleep(ptr %pause, ptr null)
   %number = load atomic i64, ptr @number seq_cst, align 8
   %launch = load atomic i64, ptr @launch seq_cst, align 8
   %same = icmp eq i64 %number, %seen
@@ -400,8 +569,18 @@ arm:
   %old = atomicrmw or ptr @weft_interrupt, i32 1 seq_cst
   %armed = or i64 %launch, ${ARMED}
   store atomic i64 %armed, ptr @launch seq_cst, align 8
-  br label %count
+  br label %pressing
 count:
+  %state = call { i1, i1 } @waited_for()
+  %late = extractvalue { i1, i1 } %state, 0
+  br i1 %late, label %late.now, label %quiet
+late.now:
+  %in.main = extractvalue { i1, i1 } %state, 1
+  call void @press(i1 %in.main)
+  br label %pressing
+pressing:
+  br label %look
+quiet:
   %more = add i32 %idle, 1
   %idle.next = select i1 %same, i32 %more, i32 0
   %still = icmp ugt i32 %idle.next, ${IDLE_TICKS}
@@ -411,8 +590,12 @@ rest:
 doze:
   store atomic i32 1, ptr @asleep seq_cst, align 4
   %now = load atomic i64, ptr @number seq_cst, align 8
-  %quiet = icmp eq i64 %now, %number
-  br i1 %quiet, label %sleep, label %awake
+  %none = icmp eq i64 %now, %number
+  %last = call { i1, i1 } @waited_for()
+  %called = extractvalue { i1, i1 } %last, 0
+  %calm = xor i1 %called, true
+  %may = and i1 %none, %calm
+  br i1 %may, label %sleep, label %awake
 sleep:
   %r = call i64 (i64, ...) @syscall(i64 ${futex}, ptr @asleep, i32 128, i32 1, ptr null, ptr null, i32 0)
   %word = load atomic i32, ptr @asleep seq_cst, align 4

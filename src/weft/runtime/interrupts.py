@@ -3,7 +3,8 @@
 Python handles a signal in two steps: C code notes it, and the main thread calls the handler when it next runs
 Python code. Machine code is none, so it asks: it *polls* a word in memory, ``weft_interrupt``, between runs of
 groups (`weft.runtime.pool_ir`) and in loops whose number of iterations is not small and known
-(`weft.transform.loops.polls`). Only when the word is not zero does it call ``weft_poll``.
+(`weft.transform.loops.polls`). Only when the word is not zero does it call ``weft_poll``. Where that takes long, it is
+made to call it.
 
 **Who sets the word.** While the main thread runs machine code, a handler of ours precedes Python's for SIGINT: it
 sets bit 0 of the word and calls Python's, in that order. If SIGINT ends the process, or is ignored, it keeps
@@ -20,6 +21,14 @@ interrupted, as Python code in it would not be.
 came before is raised there. What comes until the handler is in, the launch asks for then; what comes later, the
 handler tells. What is left at the end of a launch is Python's, as the GIL is held when the handler is taken out.
 
+**Loops that do not poll** pay nothing. When the word is not zero for long, the watch sends a signal of its own to the
+main thread and the workers, every `PRESS_NS`: the last real-time signal that had no handler. Its handler looks where the
+thread is. In compiled code, which it knows by address (`Interrupts.cover`), it calls ``weft_poll``, as if the code
+polled between these two instructions: the system has saved all registers, and puts them back if the launch goes on.
+Elsewhere, in a library, in Python or in code of ours, the thread may hold a lock or be in the middle of something: it
+is let alone, and found in compiled code a moment later. Compiled code itself may be left at any instruction: it
+holds no locks, and blocks and slots are given and taken by code of ours.
+
 **Unwinding.** A *context* on the stack of each participant has a ``jmp_buf``, taken where machine code is
 called, and a thread-specific pointer leads to it. The compiled code in between has nothing to clean up but arrays that
 it has allocated: their frames are chained to the context (`weft.ir.heap`).
@@ -33,6 +42,7 @@ import os
 import signal
 import string
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +52,7 @@ from weft.diag.errors import LaunchError
 from weft.runtime.own_code import own_code
 from weft.runtime.threads import start_thread
 from weft.symbols import INTERRUPT_FLAG, POLL
+from weft.target.jit import LoadedCode
 from weft.target.machine import TargetSpec
 from weft.target.once import once
 
@@ -53,6 +64,8 @@ _SHARED = (
     "weft_guard",
     "weft_look",
     "weft_unwind",
+    "weft_rouse",
+    "weft_interrupt_join",
 )
 _ENTER, _SETUP, _WATCH, _HEAP, _RESET, _HALT = (
     f"weft_interrupt_{name}" for name in ("enter", "setup", "watch", "heap", "reset", "halt")
@@ -68,6 +81,15 @@ CONTEXT = 560
 _HANDLER_FLAGS = 0x08000004
 """``SA_SIGINFO`` and ``SA_ONSTACK``; no ``SA_RESTART``, as Python's own handler."""
 
+_PRESS_FLAGS = 0x50000004
+"""``SA_SIGINFO``, ``SA_RESTART`` and ``SA_NODEFER``: the handler may be left by a jump."""
+
+_MACHINE = {"x86_64": (168, 296), "aarch64": (440, 40)}
+"""Where the program counter and the signal mask are in what Linux gives a handler."""
+
+PRESS_NS = 1_000_000
+
+MOST_WORKERS = 4096
 
 TICK_NS = 50_000_000
 """How often the watch looks: a launch is interruptible when it has lasted twice as long."""
@@ -78,6 +100,8 @@ IDLE_TICKS = 20
 
 def interrupts_module(triple: str) -> str:
     """The text of the module."""
+    arch = triple.split("-")[0]
+    counter, mask = _MACHINE[arch]
     template = string.Template(Path(__file__).with_name("interrupts.ll").read_text())
     return template.substitute(
         PARENT=PARENT,
@@ -90,9 +114,17 @@ def interrupts_module(triple: str) -> str:
         HANDLER_FLAGS=_HANDLER_FLAGS,
         TICK_NS=TICK_NS,
         IDLE_TICKS=IDLE_TICKS,
+        PRESS_FLAGS=_PRESS_FLAGS,
+        PRESS_NS=PRESS_NS,
+        FIRST_SIGNAL=int(signal.SIGRTMIN),
+        LAST_SIGNAL=int(signal.SIGRTMAX),
+        COUNTER=counter,
+        MASK=mask,
+        MOST_WORKERS=MOST_WORKERS,
+        WORKER_BYTES=8 * MOST_WORKERS,
         ARMED=1 << 62,
         ARMING=-(1 << 63),
-        futex=FUTEX_SYSCALL[triple.split("-")[0]],
+        futex=FUTEX_SYSCALL[arch],
     )
 
 
@@ -105,6 +137,12 @@ def keeping_vectors(spec: TargetSpec) -> TargetSpec:
     if not spec.triple.startswith("x86_64"):
         return spec
     return replace(spec, features=",".join(filter(None, (spec.features, "-vzeroupper"))))
+
+
+class _Range(ctypes.Structure):
+    """A place of compiled code, in a list; empty when `end` is 0."""
+
+    _fields_ = (("next", ctypes.c_void_p), ("begin", ctypes.c_uint64), ("end", ctypes.c_uint64))
 
 
 class Interrupts:
@@ -122,6 +160,8 @@ class Interrupts:
         Lets the launch that is running there end.
     reset
         For a forked child.
+    signal
+        What the watch sends; 0 where all signals are taken, and loops that do not poll run to their end.
     """
 
     def __init__(self) -> None:
@@ -140,7 +180,29 @@ class Interrupts:
             ctypes.cast(getattr(ctypes.pythonapi, name), pointer)
             for name in ("PyErr_CheckSignals", "PyEval_SaveThread", "PyEval_RestoreThread")
         ]
-        ctypes.PYFUNCTYPE(None, pointer, pointer, pointer)(code.address(_SETUP))(*python)
+        setup = ctypes.PYFUNCTYPE(ctypes.c_int, pointer, pointer, pointer, pointer)(code.address(_SETUP))
+        self._ranges = [_Range()]
+        self._unused: list[_Range] = []
+        self.signal: int = setup(*python, ctypes.addressof(self._ranges[0]))
+
+    def cover(self, code: LoadedCode) -> None:
+        """Let compiled code be interrupted anywhere, for as long as it is there."""
+        begin, end = code.text
+        if self._unused:
+            range = self._unused.pop()
+        else:
+            range = _Range()
+            self._ranges.append(range)
+            # Behind the first, which is empty and stays. Handlers may be walking along the list.
+            range.next = self._ranges[0].next
+            self._ranges[0].next = ctypes.addressof(range)
+        range.begin = begin
+        range.end = end
+        weakref.finalize(code, self._uncover, range).atexit = False
+
+    def _uncover(self, range: _Range) -> None:
+        range.end = 0
+        self._unused.append(range)
 
 
 @once
@@ -185,7 +247,7 @@ def _watch() -> None:
     global _watched
     # Without a watch each launch puts the handler in.
     with contextlib.suppress(LaunchError):
-        start_thread(interrupts().watch, 0, "weft-watch")
+        start_thread(interrupts().watch, threading.get_ident(), "weft-watch")
     _watched = threading.get_ident()
 
 

@@ -14,6 +14,8 @@ declare void @weft_context_make(ptr, ptr, ptr)
 declare i32 @weft_guard(ptr, ptr, ptr, ptr, i32)
 declare i32 @weft_look(ptr)
 declare void @weft_unwind(ptr) noreturn
+declare void @weft_rouse()
+declare void @weft_interrupt_join()
 
 ${declare_pause}
 
@@ -207,6 +209,7 @@ define internal void @halt(ptr %slot) noinline {
   store atomic i64 ${NO_GROUPS}, ptr %next monotonic, align 8
   store atomic i32 1, ptr %stop release, align 4
   %old = atomicrmw add ptr @weft_interrupt, i32 2 seq_cst
+  call void @weft_rouse()
   ret void
 }
 
@@ -339,6 +342,7 @@ entry:
   %epoch = getelementptr i8, ptr %pool, i64 ${EPOCH}
   %sleepers = getelementptr i8, ptr %pool, i64 ${SLEEPERS}
   %spin.at = getelementptr i8, ptr %pool, i64 ${SPIN_NS}
+  call void @weft_interrupt_join()
   br label %idle
 idle:
   %seen = load atomic i32, ptr %epoch seq_cst, align 4

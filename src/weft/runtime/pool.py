@@ -88,7 +88,8 @@ class Pool:
             spin = SPIN if wanted < core_count() else 0
             ctypes.c_int64.from_address(self._memory + SPIN_NS).value = spin
             while self._workers < wanted:
-                start_thread(self._worker, self._memory, f"weft-{self._workers + 1}")
+                name = f"weft-{self._workers + 1}"
+                start_thread(self._worker, self._memory, name, interrupts().signal)
                 self._workers += 1
 
     def _reset(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from weft.diag.errors import CompileError, UnresolvedError
 from weft.runtime.cache import CacheEntry, ObjectCache
+from weft.runtime.interrupts import interrupts
 from weft.target.jit import LoadedCode, load_object
 
 Facts = dict[str, Any]
@@ -108,4 +109,6 @@ class StoredCode:
         symbols = self._symbols(entry.metadata)
         if symbols is None:
             raise CompileError("a vector math library that the code calls is not installed")
-        return load_object(entry.code, [entry.metadata["entry"]], symbols)
+        code = load_object(entry.code, [entry.metadata["entry"]], symbols)
+        interrupts().cover(code)
+        return code

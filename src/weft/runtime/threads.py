@@ -9,14 +9,14 @@ import signal
 from weft.diag.errors import LaunchError
 
 
-def start_thread(function: int, argument: int, name: str) -> None:
-    """Start a detached thread that takes no signals, so that they reach Python's threads."""
+def start_thread(function: int, argument: int, name: str, taken: int = 0) -> None:
+    """Start a detached thread that takes no signals but one, if any, so that they reach Python's threads."""
     libc = ctypes.CDLL(None)
     thread = ctypes.c_void_p()
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
         # Raises what has been pending, with the signals blocked.
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - {taken})
         error = libc.pthread_create(
             ctypes.byref(thread), None, ctypes.c_void_p(function), ctypes.c_void_p(argument)
         )

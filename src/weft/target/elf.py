@@ -1,4 +1,4 @@
-"""What an object file of Linux needs from elsewhere: its undefined symbols, and the functions that refer to them."""
+"""What is in an object file of Linux: undefined symbols, the functions that refer to them, where a symbol is."""
 
 from __future__ import annotations
 
@@ -60,11 +60,16 @@ def needed_symbols(data: bytes) -> tuple[Needed, ...]:
         raise CompileError("object code cannot be linked, it is not an object file of 64-bit ELF") from None
 
 
+def place_in_section(data: bytes, name: str) -> tuple[int, int]:
+    """Return where in its section a symbol of an object file is, and the size of that section."""
+    sections = _sections(data)
+    symbol = next(s for s in _all_symbols(data, sections) if s.name == name and s.section)
+    return symbol.value, sections[symbol.section][5]
+
+
 def _needed(data: bytes) -> Iterator[Needed]:
     sections = _sections(data)
-    symbols = [
-        s for section in sections if section[1] == _SYMBOL_TABLE for s in _symbols(data, sections, section)
-    ]
+    symbols = _all_symbols(data, sections)
     for symbol in symbols:
         if symbol.kind == _THREAD_LOCAL:
             raise CompileError(
@@ -82,6 +87,12 @@ def _sections(data: bytes) -> list[tuple[int, ...]]:
     if magic != b"\x7fELF" or (bits, order) != (2, 1):
         raise ValueError(magic)
     return [_SECTION.unpack_from(data, table + size * n) for n in range(count)]
+
+
+def _all_symbols(data: bytes, sections: list[tuple[int, ...]]) -> list[_Symbol]:
+    return [
+        s for section in sections if section[1] == _SYMBOL_TABLE for s in _symbols(data, sections, section)
+    ]
 
 
 def _symbols(data: bytes, sections: list[tuple[int, ...]], table: tuple[int, ...]) -> Iterator[_Symbol]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from weft.diag.errors import UnresolvedError
 from weft.machine.host import demand_runnable
-from weft.target.elf import Needed, needed_symbols
+from weft.target.elf import Needed, needed_symbols, place_in_section
 from weft.target.llvm import LinkedLibrary, Linker
 from weft.target.machine import TargetSpec, emit_object
 
@@ -41,12 +41,15 @@ class LoadedCode:
     ----------
     library
         The linked object.
+    text
+        The first and the last address, exclusive, of the section with the first symbol named when loading.
     """
 
-    __slots__ = ("_library",)
+    __slots__ = ("__weakref__", "_library", "text")
 
-    def __init__(self, library: LinkedLibrary) -> None:
+    def __init__(self, library: LinkedLibrary, text: tuple[int, int] = (0, 0)) -> None:
         self._library = library
+        self.text = text
 
     def address(self, symbol: str) -> int:
         """Return the address of a symbol named when loading.
@@ -87,7 +90,15 @@ def load_object(data: bytes, exports: Iterable[str], symbols: Mapping[str, int] 
     demand_runnable()
     linker = _linker()
     imports = _resolved(needed_symbols(data), symbols or {})
-    return LoadedCode(linker.link(f"weft.{next(_names)}", data, exports, imports))
+    library = linker.link(f"weft.{next(_names)}", data, exports, imports)
+    return LoadedCode(library, _text(data, library.address))
+
+
+def _text(data: bytes, addresses: Mapping[str, int]) -> tuple[int, int]:
+    """From where to where the section is that has the first of some symbols."""
+    symbol, address = next(iter(addresses.items()))
+    offset, size = place_in_section(data, symbol)
+    return address - offset, address - offset + size
 
 
 def _resolved(needed: Iterable[Needed], given: Mapping[str, int]) -> dict[str, int]:
