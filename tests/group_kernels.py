@@ -167,7 +167,10 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 @functools.cache
 def loaded(text: str, *symbols: str) -> LoadedCode:
-    return load_object(emit_object(text, TargetSpec.chosen()), symbols)
+    code = load_object(emit_object(text, TargetSpec.chosen()), symbols)
+    # Threads that ask at the same time get one each, and the cache keeps the last.
+    code.keep_forever()
+    return code
 
 
 class Account(ctypes.Structure):

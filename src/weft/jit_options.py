@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from weft.diag.errors import SignatureError
 from weft.fast_math import FastMath, fast_math
-from weft.options import BOSCC_MODES, polling
+from weft.options import BOSCC_MODES
 from weft.switches import ALL_ON, Switches
 
 
@@ -27,8 +27,6 @@ class JitOptions:
         Whether a loop over `prange` that is not parallel runs in order, with a remark, instead of being refused.
     debug
         Whether division by zero, indices, assertions and variables without a value are checked.
-    polls
-        Whether loops look for interrupts (`weft.transform.loops.polls`).
     switches
         What vectorization makes use of.
     """
@@ -38,7 +36,6 @@ class JitOptions:
     boscc: str = "auto"
     if_legal: bool = False
     debug: bool = False
-    polls: bool = False
     switches: Switches = ALL_ON
 
 
@@ -61,4 +58,4 @@ def jit_options(
         raise SignatureError(f"a width of {width!r}", hint="it may be a power of two up to 64, or None")
     if boscc not in BOSCC_MODES:
         raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
-    return JitOptions(fast_math(fastmath), width, boscc, if_legal, bool(debug), polling(), switches)
+    return JitOptions(fast_math(fastmath), width, boscc, if_legal, bool(debug), switches)

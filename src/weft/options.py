@@ -42,8 +42,6 @@ class CompileOptions:
     block
         How many threads each work-group has along x, y and z, where lane groups may be boxes of them; the launcher sees
         to that. None for work-groups of any size.
-    polls
-        Whether loops look for interrupts (`weft.transform.loops.polls`).
     switches
         What vectorization makes use of.
     """
@@ -56,7 +54,6 @@ class CompileOptions:
     lock_step: bool = False
     whole_rows: bool = False
     block: tuple[int, int, int] | None = None
-    polls: bool = False
     switches: Switches = ALL_ON
 
 
@@ -89,8 +86,3 @@ class Timings:
 def checking() -> bool:
     """Whether ``WEFT_CHECK`` asks for every stage to be verified, kept and run."""
     return os.environ.get("WEFT_CHECK", "0") not in ("", "0")
-
-
-def polling() -> bool:
-    """Whether compiled loops look for interrupts, which ``WEFT_INTERRUPT=0`` switches off."""
-    return os.environ.get("WEFT_INTERRUPT", "1") not in ("", "0")

@@ -1,5 +1,6 @@
 """Ctrl-C while compiled code runs: in every door, at every moment, with every kind of handler."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -9,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from weft.machine.targets import isa_named
-from weft.runtime.interrupts import interrupts_module, keeping_vectors
-from weft.target.machine import TargetSpec, emit_assembly, emit_object
+import weft
+from weft.runtime.interrupts import interrupts, interrupts_module
+from weft.target.machine import TargetSpec, emit_object
 from weft.target.signals import raising_behind_finalizers
 
 
@@ -130,6 +131,70 @@ def arrays(x, n):
         total += a[0]
     return total
 
+@cuda.jit
+def parts(x, n):
+    i = cuda.grid(1)
+    v = x[i]
+    for k in range(n - i):
+        v = v * 31 + k
+        if v == 5:
+            v += i
+    x[i] = v
+
+@cuda.jit
+def between(x, n):
+    i, s = cuda.grid(1), cuda.shared.array(16, np.int64)
+    s[cuda.threadIdx.x] = x[i]
+    cuda.syncthreads()
+    v = 0
+    for k in range(n):
+        v = v * 3 + s[15 - cuda.threadIdx.x]
+    cuda.syncthreads()
+    x[i] = v
+
+@weft.jit
+def hashed(n):
+    h = 7
+    for k in range(n):
+        h = h * 31 + k
+    return h
+
+@weft.jit
+def sines(n):
+    s = 0.0
+    for k in range(n):
+        s += np.sin(s + k)
+    return s
+
+@weft.jit
+def lanes(x, n):
+    for i in prange(x.size):
+        h = x[i]
+        for k in range(n):
+            h = h * 31 + k
+        x[i] = h
+
+@weft.jit
+def one_by_one(x, n):
+    for i in prange(x.size):
+        h = hashed(n) ^ i
+        for k in range(n):
+            h = h * 31 + x[h & 7]
+        x[i] = h
+
+@weft.jit
+def makes(n):
+    total = 0.0
+    for k in range(n):
+        total += np.ones(1_000_000)[k % 10]
+    return total
+
+@weft.vectorize
+def long_each(x, n):
+    for k in range(n):
+        x = x * 31 + k
+    return x
+
 @weft.vectorize
 def each(n):
     while n > 0:
@@ -194,6 +259,35 @@ with open(os.devnull, "w") as sys.stdout:
         assert ended(lambda: door(np.ones(256, np.int64)))
         assert right()
 sys.stdout = output
+""",
+        tmp_path,
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_ends_innermost_loops_that_count(threads: int, tmp_path: Path) -> None:
+    script(
+        f"""
+weft.set_num_threads({threads})
+x = np.arange(1, 257)
+doors = {{
+    "one thread": lambda n: add[1, 1](x, n),
+    "lanes": lambda n: add[16, 16](x, n),
+    "parts of lanes": lambda n: parts[16, 16](x, n),
+    "boxes": lambda n: add[16, (2, 8)](x, n),
+    "barriers": lambda n: between[16, 16](x, n),
+    "serial": hashed,
+    "a library": sines,
+    "prange": lambda n: lanes(x, n),
+    "prange, one by one": lambda n: one_by_one(x, n),
+    "arrays": makes,
+    "vectorize": lambda n: long_each(x, n),
+}}
+for name, door in doors.items():
+    door(3)
+    for _ in range(2):
+        assert ended(lambda: door(2**62)), name
+        assert right(), name
 """,
         tmp_path,
     )
@@ -279,6 +373,75 @@ assert signal.getsignal(signal.SIGINT).__name__ == "<lambda>"
 """,
         tmp_path,
     )
+
+
+def test_registers_and_the_signal_mask_are_kept(tmp_path: Path) -> None:
+    """Interrupts find the threads at any instruction of code that has masks, vectors and sums in registers."""
+    script(
+        """
+@cuda.jit
+def mixes(x, n):
+    i = cuda.grid(1)
+    a, b, s = x[i], np.float64(i), 0
+    for k in range(n):
+        if a % 7 < 4:
+            b = b * 0.999 + a
+            s += k
+        a = a * 48271 % 2147483647 + (1 if b > 1e6 else 2)
+    x[i] = a + s + int(b)
+
+@weft.jit
+def adds(n):
+    total, other = 0.0, 1.0
+    for k in range(n):
+        total += other * 0.5
+        other = 1.0 - other * 0.25
+    return total
+
+def handle(number, frame):
+    calls.append(number)
+    assert right()
+    signal.pthread_sigmask(signal.SIG_BLOCK if len(calls) % 2 else signal.SIG_UNBLOCK, [signal.SIGUSR2])
+
+weft.set_num_threads(2)
+x = np.arange(64)
+mixes[4, 16](x, 3), adds(3), right()
+for door in (lambda: (mixes[4, 16](y := x.copy(), 2_000_000), y.tolist())[1], lambda: adds(100_000_000)):
+    expected = door()
+    calls = []
+    signal.signal(signal.SIGINT, handle)
+    over = threading.Event()
+    def press():
+        while not over.wait(0.003):
+            send()
+    pressing = threading.Thread(target=press)
+    pressing.start()
+    assert door() == expected
+    over.set()
+    pressing.join()
+    assert len(calls) > 5, calls
+    blocked = signal.SIGUSR2 in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert blocked == len(calls) % 2
+""",
+        tmp_path,
+    )
+
+
+def test_code_that_is_unloaded_is_covered_no_more() -> None:
+    @weft.jit
+    def function(n: int) -> int:
+        return n + 1
+
+    def covered() -> int:
+        return sum(place.end > 0 for place in interrupts()._ranges)
+
+    gc.collect()
+    before = covered()
+    function(1)
+    assert covered() == before + 1
+    del function
+    gc.collect()
+    assert covered() == before
 
 
 def test_interrupts_reach_the_main_thread_only_and_children_too(tmp_path: Path) -> None:
@@ -411,11 +574,3 @@ def test_an_interrupt_in_a_finalizer_is_raised_behind_the_compilation() -> None:
 @pytest.mark.parametrize("triple", ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"])
 def test_interrupts_compile_for_every_machine_that_has_a_pool(triple: str) -> None:
     assert emit_object(interrupts_module(triple), TargetSpec(triple)).startswith(b"\x7fELF")
-
-
-@pytest.mark.parametrize("isa", ["avx2", "avx512"])
-def test_a_poll_puts_back_whole_vector_registers(isa: str) -> None:
-    spec = keeping_vectors(TargetSpec.of_isa(isa_named(isa)))
-    assembly = emit_assembly(interrupts_module(spec.triple), spec)
-    poll = assembly[assembly.index("weft_poll:") : assembly.index("weft_interrupt_watch:")]
-    assert "%ymm15" in poll and "vzeroupper" not in poll

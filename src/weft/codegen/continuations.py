@@ -103,14 +103,6 @@ class GroupContinuations(GroupProgram):
         return self.width
 
     @property
-    def comes_back(self) -> bool:
-        left = {k: c.ends - {FINISHED} for k, c in enumerate(self.split.continuations)}
-        while last := [k for k, ends in left.items() if not ends & left.keys()]:
-            for k in last:
-                del left[k]
-        return bool(left)
-
-    @property
     def parameters(self) -> int:
         return AT_BARRIERS
 

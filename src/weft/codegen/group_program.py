@@ -87,11 +87,6 @@ class GroupProgram(Protocol):
         """Threads of a lane group if it has barriers, so that smaller work-groups may have versions; else 0."""
         return 0
 
-    @property
-    def comes_back(self) -> bool:
-        """Whether a work-group may come to the same barrier again, any number of times."""
-        return False
-
     def arena(self, fixed: int) -> ArenaNeeds:
         """The scratch memory of a worker, `fixed` bytes included."""
         return ArenaNeeds(fixed)

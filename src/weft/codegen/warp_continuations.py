@@ -34,10 +34,6 @@ class WarpContinuations(GroupProgram):
         return [*self.along_rows.functions, *self.by_number.functions]
 
     @property
-    def comes_back(self) -> bool:
-        return self.along_rows.comes_back
-
-    @property
     def parameters(self) -> int:
         return AT_BARRIERS
 

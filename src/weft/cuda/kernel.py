@@ -16,7 +16,7 @@ from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
-from weft.options import CompileOptions, polling
+from weft.options import CompileOptions
 from weft.runtime.array_memory import has_large_array
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape, launch_shape, tasks_shape
@@ -63,9 +63,7 @@ class Kernel(Portable):
         self.py_func = function
         self.debug = debug
         # Rows of most launches are whole lane groups, and code for these alone is made in half the time.
-        self._source = KernelSource(
-            function, replace(options or CompileOptions(), whole_rows=True, polls=polling())
-        )
+        self._source = KernelSource(function, replace(options or CompileOptions(), whole_rows=True))
         self.overloads: dict[Types, CompiledKernel] = {}
         self._specializations = Specializations(self._specialized)
         self._fixed = bool(signatures)

@@ -32,7 +32,6 @@ from weft.transform.groups.guard_splitting import split_guards
 from weft.transform.groups.known_block import know_block
 from weft.transform.groups.merge_groups import merge_groups
 from weft.transform.groups.work_items import lower_work_items
-from weft.transform.loops.polls import insert_polls, insert_polls_in_rounds
 from weft.transform.splitting.barriers import barriers_of, cut_behind, split_at_barriers
 from weft.transform.splitting.lock_step import run_in_lock_step
 
@@ -156,15 +155,6 @@ def _build_entry(unit: KernelUnit) -> None:
     unit.entry, unit.runnables, unit.changed = entry.name, [Runnable(entry.name, Form.ENTRY)], 0
 
 
-def _insert_polls(unit: KernelUnit) -> bool:
-    entry = unit.module.functions[unit.entry]
-    insert_polls(unit.module, [f for f in unit.module.definitions() if f is not entry])
-    if unit.done.comes_back:
-        insert_polls_in_rounds(unit.module, entry)
-    # The interpreter, which Python interrupts, runs the program before.
-    return False
-
-
 WORK_ITEMS: Pass[KernelUnit] = Pass(
     "work items",
     "ids, sizes and shared memory are parameters",
@@ -241,13 +231,6 @@ GROUP_LOOPS: Pass[KernelUnit] = Pass(
     Meaning.SCALAR,
     source="Karrenberg and Hack, §2.2, Fig. 4",
 )
-KERNEL_POLLS: Pass[KernelUnit] = Pass(
-    "polls",
-    "loops that may run long look for interrupts",
-    _insert_polls,
-    Meaning.SCALAR,
-    applies=lambda unit: unit.options.polls,
-)
 
 KERNELS = PassList(
     "kernels",
@@ -273,6 +256,5 @@ KERNELS = PassList(
         SINGLE_LANE,
         GROUP_ATOMICS,
         GROUP_LOOPS,
-        KERNEL_POLLS,
     ),
 )

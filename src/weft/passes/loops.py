@@ -24,7 +24,6 @@ from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.scalar import CANONICAL, INVARIANTS
 from weft.passes.stages import Form
 from weft.transform.loops.heap_lifetimes import settle_heap
-from weft.transform.loops.polls import insert_polls
 from weft.transform.loops.private_frames import privatize_frames
 
 
@@ -38,13 +37,10 @@ class JitUnit(LoopUnit):
         What its last parameters are.
     if_legal
         Whether a loop over `prange` that is not parallel runs in order, with a remark, instead of being refused.
-    polls
-        Whether loops look for interrupts.
     """
 
     interface: SlotInterface
     if_legal: bool = False
-    polls: bool = False
 
 
 def _refuse_threads(unit: JitUnit) -> bool:
@@ -110,18 +106,6 @@ def _build_entry(unit: JitUnit) -> None:
     unit.name, unit.form = entry.name, Form.SLOTS
 
 
-def _insert_polls(unit: JitUnit) -> bool:
-    # Between grains the pool polls. In the loops that run them LLVM's unrolling would suffer.
-    chunks = {found.mined.chunk.name for found in unit.loops}
-    functions = list(unit.module.definitions())
-    jobs = {
-        f for f in functions if f.name in chunks or any(i.callee_name in chunks for i in f.instructions())
-    }
-    insert_polls(unit.module, [f for f in functions if f not in jobs])
-    # The interpreter, which Python interrupts, runs the program before.
-    return False
-
-
 NO_THREADS: Pass[JitUnit] = Pass(
     "no threads", "nothing asks for thread ids or other threads", _refuse_threads
 )
@@ -141,16 +125,9 @@ PARALLEL_LOOPS: Pass[JitUnit] = Pass(
 ENTRY: Pass[JitUnit] = Pass(
     "entry", "void entry(ptr slots, ptr results), which the runtime calls", _build_entry, Meaning.SCALAR
 )
-POLLS: Pass[JitUnit] = Pass(
-    "polls",
-    "loops that may run long look for interrupts",
-    _insert_polls,
-    Meaning.SCALAR,
-    applies=lambda unit: unit.polls,
-)
 
 LOOPS = PassList(
     "loops",
     "Python functions with parallel loops, elementwise functions; LLVM's whole pipeline follows",
-    (NO_THREADS, CANONICAL, HEAP, INVARIANTS, PARALLEL_LOOPS, IN_LANES, ENTRY, POLLS),
+    (NO_THREADS, CANONICAL, HEAP, INVARIANTS, PARALLEL_LOOPS, IN_LANES, ENTRY),
 )

@@ -79,7 +79,7 @@ def lower_function(
     boscc = Boscc(BosccMode(options.boscc), spec.isa)
     unit = JitUnit(
         module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
-        interface=interface, if_legal=options.if_legal, polls=options.polls,
+        interface=interface, if_legal=options.if_legal,
     )  # fmt: skip
     log = log_of(unit, runner)
     with timings.measure("passes"):

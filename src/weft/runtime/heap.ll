@@ -6,6 +6,8 @@ declare ptr @malloc(i64)
 declare ptr @calloc(i64, i64)
 declare void @free(ptr)
 declare ptr @weft_context()
+@weft_interrupt = external global i32
+declare void @weft_poll() cold
 declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 
 define i64 @weft_heap_bytes(i64 %a, i64 %b) {
@@ -55,6 +57,14 @@ define void @weft_heap_fail(ptr %frame, i64 %error) {
 
 define ptr @weft_heap_allocate(ptr %frame, i64 %size, i64 %zero) {
 entry:
+  ; A loop that makes arrays is mostly here.
+  %flag = load atomic i32, ptr @weft_interrupt monotonic, align 4
+  %quiet = icmp eq i32 %flag, 0
+  br i1 %quiet, label %begin, label %look
+look:
+  call void @weft_poll()
+  br label %begin
+begin:
   %possible = icmp ult i64 %size, 4611686018427387904
   br i1 %possible, label %get, label %none
 get:

@@ -28,6 +28,7 @@
 @code = internal global ptr null
 @joined = internal global i32 0
 @workers = internal global [${MOST_WORKERS} x i64] zeroinitializer
+@printer = internal global ptr null
 @press.tick = internal constant [2 x i64] [i64 0, i64 ${PRESS_NS}]
 
 declare i32 @_setjmp(ptr) returns_twice
@@ -64,8 +65,7 @@ miss:
   ret void
 }
 
-; The handler of the watch's signal. Where it finds the thread in compiled code it is as if this polled there: the system
-; has saved all registers.
+; The handler of the watch's signal.
 define internal void @on_press(i32 %number, ptr %info, ptr %machine) {
 entry:
   %mask = alloca [128 x i8], align 8
@@ -90,7 +90,7 @@ miss:
   %next = load ptr, ptr %range, align 8
   br label %look
 poll:
-  call preserve_allcc void @weft_poll()
+  call void @weft_poll()
   ; What Python's handlers have changed of the signal mask stays so.
   %asked = call i32 @pthread_sigmask(i32 0, ptr null, ptr %mask)
   %mask.at = getelementptr i8, ptr %machine, i64 ${MASK}
@@ -281,8 +281,8 @@ done:
   ret void
 }
 
-; The number of the watch's signal, or 0; `code` becomes the list of where compiled code is.
-define i32 @weft_interrupt_setup(ptr %check, ptr %save, ptr %restore, ptr %code) {
+; The number of the watch's signal, or 0.
+define i32 @weft_interrupt_setup(ptr %check, ptr %save, ptr %restore) {
 entry:
   %failed = call i32 @pthread_key_create(ptr @key, ptr null)
   %save.at = getelementptr ptr, ptr @python, i64 1
@@ -298,8 +298,23 @@ entry:
   store atomic i32 %known, ptr @known release, align 4
   %signal = call i32 @take_signal()
   store i32 %signal, ptr @signal
-  store ptr %code, ptr @code
   ret i32 %signal
+}
+
+; Put another place into the list of where compiled code is; handlers may be walking along it.
+define void @weft_interrupt_cover(ptr %range) {
+entry:
+  %first = load atomic ptr, ptr @code acquire, align 8
+  br label %try
+try:
+  %head = phi ptr [ %first, %entry ], [ %other, %try ]
+  store ptr %head, ptr %range, align 8
+  %pair = cmpxchg ptr @code, ptr %head, ptr %range acq_rel acquire, align 8
+  %other = extractvalue { ptr, i1 } %pair, 0
+  %in = extractvalue { ptr, i1 } %pair, 1
+  br i1 %in, label %done, label %try
+done:
+  ret void
 }
 
 ; What frees frames of the heap.
@@ -468,8 +483,8 @@ no:
   ret i32 0
 }
 
-; What compiled code calls when `weft_interrupt` is not zero. All registers are kept: the loops around it have them all.
-define preserve_allcc void @weft_poll() noinline cold {
+; What is called when `weft_interrupt` is not zero.
+define void @weft_poll() noinline cold {
 entry:
   %context = call ptr @weft_context()
   %none = icmp eq ptr %context, null
@@ -481,6 +496,27 @@ look:
 end:
   call void @weft_unwind(ptr %context)
   unreachable
+on:
+  ret void
+}
+
+; Whom `weft_interrupt_print` calls.
+define void @weft_interrupt_printer(ptr %printer) {
+  store ptr %printer, ptr @printer
+  ret void
+}
+
+; What compiled code calls to print: a loop that does is mostly in Python.
+define void @weft_interrupt_print(ptr %letters, ptr %values) {
+entry:
+  %printer = load ptr, ptr @printer
+  call void %printer(ptr %letters, ptr %values)
+  %flag = load atomic i32, ptr @weft_interrupt monotonic, align 4
+  %quiet = icmp eq i32 %flag, 0
+  br i1 %quiet, label %on, label %look
+look:
+  call void @weft_poll()
+  br label %on
 on:
   ret void
 }

@@ -1,15 +1,23 @@
 """Interrupts of machine code: how Ctrl-C ends a launch, wherever it is.
 
 Python handles a signal in two steps: C code notes it, and the main thread calls the handler when it next runs
-Python code. Machine code is none, so it asks: it *polls* a word in memory, ``weft_interrupt``, between runs of
-groups (`weft.runtime.pool_ir`) and in loops whose number of iterations is not small and known
-(`weft.transform.loops.polls`). Only when the word is not zero does it call ``weft_poll``. Where that takes long, it is
-made to call it.
+Python code. Machine code is none. What is compiled from a user's program knows nothing of interrupts, and pays nothing
+for them: a thread in it is made to *look* by a signal. Code of ours looks by itself, between runs of groups
+(`weft.runtime.pool_ir`), where arrays are made (`weft.ir.heap`) and behind `print`, at a word in memory,
+``weft_interrupt``. Only when that is not zero does it call ``weft_poll``.
 
 **Who sets the word.** While the main thread runs machine code, a handler of ours precedes Python's for SIGINT: it
 sets bit 0 of the word and calls Python's, in that order. If SIGINT ends the process, or is ignored, it keeps
 doing so. System calls would make short launches longer, so a thread, the *watch*, puts the handler in for a launch
 that lasts some `TICK_NS`, and then sets the bit once, for what came before.
+
+**Who looks.** While the word is not zero, the watch sends a signal to the main thread and to the workers, every
+`PRESS_NS`: the last real-time signal that nobody handled when the runtime was set up. Its handler looks where the
+thread is. In compiled code, which it knows by address (`Interrupts.cover`), it calls ``weft_poll``, between two
+instructions of that code: the system has saved all registers, and puts them back if the launch goes on. Anywhere
+else, in a library, in Python or in code of ours, the thread may hold a lock or be in the middle of something; it is
+let alone, and is in compiled code, or looks by itself, a moment later. Compiled code may be left at any instruction: it
+holds no locks, and blocks of the heap and slots of the pool are taken and given back by code of ours.
 
 **What a poll does.** In the main thread it takes the GIL and lets Python call its handlers. If none raises, the
 launch goes on as if nothing had happened. If one does, the exception stays set, and the launch is unwound. Other
@@ -20,14 +28,6 @@ interrupted, as Python code in it would not be.
 **No interrupt is lost.** The machine code is entered with the GIL, and first lets Python call its handlers: what
 came before is raised there. What comes until the handler is in, the launch asks for then; what comes later, the
 handler tells. What is left at the end of a launch is Python's, as the GIL is held when the handler is taken out.
-
-**Loops that do not poll** pay nothing. When the word is not zero for long, the watch sends a signal of its own to the
-main thread and the workers, every `PRESS_NS`: the last real-time signal that had no handler. Its handler looks where the
-thread is. In compiled code, which it knows by address (`Interrupts.cover`), it calls ``weft_poll``, as if the code
-polled between these two instructions: the system has saved all registers, and puts them back if the launch goes on.
-Elsewhere, in a library, in Python or in code of ours, the thread may hold a lock or be in the middle of something: it
-is let alone, and found in compiled code a moment later. Compiled code itself may be left at any instruction: it
-holds no locks, and blocks and slots are given and taken by code of ours.
 
 **Unwinding.** A *context* on the stack of each participant has a ``jmp_buf``, taken where machine code is
 called, and a thread-specific pointer leads to it. The compiled code in between has nothing to clean up but arrays that
@@ -44,21 +44,19 @@ import string
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from weft.diag.errors import LaunchError
 from weft.runtime.own_code import own_code
 from weft.runtime.threads import start_thread
-from weft.symbols import INTERRUPT_FLAG, POLL
 from weft.target.jit import LoadedCode
 from weft.target.machine import TargetSpec
 from weft.target.once import once
 
 _SHARED = (
-    INTERRUPT_FLAG,
-    POLL,
+    "weft_interrupt",
+    "weft_poll",
     "weft_context",
     "weft_context_make",
     "weft_guard",
@@ -67,8 +65,9 @@ _SHARED = (
     "weft_rouse",
     "weft_interrupt_join",
 )
-_ENTER, _SETUP, _WATCH, _HEAP, _RESET, _HALT = (
-    f"weft_interrupt_{name}" for name in ("enter", "setup", "watch", "heap", "reset", "halt")
+_ENTER, _SETUP, _COVER, _WATCH, _HEAP, _RESET, _HALT, _PRINTER, _PRINT = _OWN = tuple(
+    f"weft_interrupt_{name}"
+    for name in ("enter", "setup", "cover", "watch", "heap", "reset", "halt", "printer", "print")
 )
 
 FUTEX_SYSCALL = {"x86_64": 202, "aarch64": 98}
@@ -128,17 +127,6 @@ def interrupts_module(triple: str) -> str:
     )
 
 
-def keeping_vectors(spec: TargetSpec) -> TargetSpec:
-    """The machine, without ``vzeroupper`` on x86.
-
-    LLVM ends functions that use AVX by it, also ``weft_poll``, which has just put back all registers: its callers would
-    find the upper halves of their vectors zero.
-    """
-    if not spec.triple.startswith("x86_64"):
-        return spec
-    return replace(spec, features=",".join(filter(None, (spec.features, "-vzeroupper"))))
-
-
 class _Range(ctypes.Structure):
     """A place of compiled code, in a list; empty when `end` is 0."""
 
@@ -156,53 +144,54 @@ class Interrupts:
         Calls a function of two pointers in the main thread.
     watch
         Address of what the watch runs.
+    print
+        Address of what compiled code calls to print; `print_with` takes the address of what does it.
     halt
         Lets the launch that is running there end.
     reset
         For a forked child.
     signal
-        What the watch sends; 0 where all signals are taken, and loops that do not poll run to their end.
+        What the watch sends; 0 where all signals are taken, and compiled code runs until it calls code of ours.
     """
 
     def __init__(self) -> None:
-        names = (*_SHARED, _ENTER, _SETUP, _WATCH, _HEAP, _RESET, _HALT)
-        spec = keeping_vectors(TargetSpec.chosen())
-        code = own_code("interrupts", interrupts_module(spec.triple), names, spec)
+        spec = TargetSpec.chosen()
+        code = own_code("interrupts", interrupts_module(spec.triple), (*_SHARED, *_OWN), spec)
         self.shared = {name: code.address(name) for name in _SHARED}
         pointer = ctypes.c_void_p
         # With the GIL, and with a look at Python's error indicator behind the call.
         self.enter = ctypes.PYFUNCTYPE(ctypes.c_int, pointer, pointer, pointer)(code.address(_ENTER))
         self.free_frames_with = ctypes.PYFUNCTYPE(None, pointer)(code.address(_HEAP))
         self.reset = ctypes.PYFUNCTYPE(None)(code.address(_RESET))
+        self.print_with = ctypes.PYFUNCTYPE(None, pointer)(code.address(_PRINTER))
+        self.print = code.address(_PRINT)
         self.watch = code.address(_WATCH)
         self.halt = ctypes.PYFUNCTYPE(None)(code.address(_HALT))
         python = [
             ctypes.cast(getattr(ctypes.pythonapi, name), pointer)
             for name in ("PyErr_CheckSignals", "PyEval_SaveThread", "PyEval_RestoreThread")
         ]
-        setup = ctypes.PYFUNCTYPE(ctypes.c_int, pointer, pointer, pointer, pointer)(code.address(_SETUP))
-        self._ranges = [_Range()]
+        setup = ctypes.PYFUNCTYPE(ctypes.c_int, pointer, pointer, pointer)(code.address(_SETUP))
+        self.signal: int = setup(*python)
+        self._put_in = ctypes.PYFUNCTYPE(None, pointer)(code.address(_COVER))
+        # They stay in the list, and are used again.
+        self._ranges: list[_Range] = []
         self._unused: list[_Range] = []
-        self.signal: int = setup(*python, ctypes.addressof(self._ranges[0]))
 
     def cover(self, code: LoadedCode) -> None:
         """Let compiled code be interrupted anywhere, for as long as it is there."""
-        begin, end = code.text
-        if self._unused:
-            range = self._unused.pop()
-        else:
-            range = _Range()
-            self._ranges.append(range)
-            # Behind the first, which is empty and stays. Handlers may be walking along the list.
-            range.next = self._ranges[0].next
-            self._ranges[0].next = ctypes.addressof(range)
-        range.begin = begin
-        range.end = end
-        weakref.finalize(code, self._uncover, range).atexit = False
+        try:
+            place = self._unused.pop()
+        except IndexError:
+            place = _Range()
+            self._ranges.append(place)
+            self._put_in(ctypes.addressof(place))
+        place.begin, place.end = code.text
+        weakref.finalize(code, self._uncover, place).atexit = False
 
-    def _uncover(self, range: _Range) -> None:
-        range.end = 0
-        self._unused.append(range)
+    def _uncover(self, place: _Range) -> None:
+        place.end = 0
+        self._unused.append(place)
 
 
 @once
@@ -214,11 +203,6 @@ def interrupts() -> Interrupts:
 
 
 _made: list[Interrupts] = []
-
-
-def interrupt_symbols() -> dict[str, int]:
-    """The addresses of what compiled code polls, and calls then."""
-    return {name: interrupts().shared[name] for name in (INTERRUPT_FLAG, POLL)}
 
 
 def interruptible(address: int, kind: Any) -> Callable[[Any, Any], Any]:

@@ -8,7 +8,7 @@ declare i64 @llvm.smin.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 @weft_interrupt = external global i32
-declare preserve_allcc void @weft_poll() cold
+declare void @weft_poll() cold
 declare ptr @weft_context()
 declare void @weft_context_make(ptr, ptr, ptr)
 declare i32 @weft_guard(ptr, ptr, ptr, ptr, i32)
@@ -100,7 +100,7 @@ entry:
   %quiet = icmp eq i32 %flag, 0
   br i1 %quiet, label %on, label %look
 look:
-  call preserve_allcc void @weft_poll()
+  call void @weft_poll()
   br label %on
 on:
   ret void
@@ -217,6 +217,7 @@ define i32 @weft_pool_launch(ptr %pool, ptr %job) {
 entry:
   %spec = alloca [2 x i64], align 8
   %own = alloca [${CONTEXT} x i8], align 16
+  call void @poll()
   %ctx.at = getelementptr ptr, ptr %job, i64 1
   %groups.at = getelementptr i64, ptr %job, i64 2
   %threads.at = getelementptr i64, ptr %job, i64 3

@@ -82,4 +82,5 @@ def _printer() -> ctypes._CFunctionType:
 @once
 def print_address() -> int:
     """The address compiled code calls to print; taking it keeps the function alive."""
-    return ctypes.cast(_printer(), ctypes.c_void_p).value or 0
+    interrupts().print_with(ctypes.cast(_printer(), ctypes.c_void_p))
+    return interrupts().print

@@ -1,1 +1,1 @@
-"""Loops: uniform exits, bodies as functions, invariants, polls."""
+"""Loops: uniform exits, bodies as functions, invariants."""
