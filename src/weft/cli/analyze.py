@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ from weft.analysis.shapes import DOMAINS, Signature, parse_args
 from weft.cli.programs import compile_kernels, import_file, kernels_of
 from weft.diag.errors import WeftError
 from weft.frontend.clang import SUFFIXES
+from weft.opencl.program import Program
+from weft.opencl.report import report_under
 from weft.report.build import ReportOptions, build_report
 from weft.report.c_programs import c_program
 from weft.report.kernels import report_on_kernels
@@ -35,7 +38,9 @@ def add_parser(subparsers: Any) -> None:
         description=__doc__,
     )
     parser.add_argument(
-        "file", metavar="FILE", help="a .py file with kernels, LLVM text (.ll), bitcode (.bc), C or C++"
+        "file",
+        metavar="FILE",
+        help="a .py file with kernels, OpenCL C (.cl), LLVM text (.ll), bitcode (.bc), C or C++",
     )
     parser.add_argument(
         "--function", metavar="NAME", action="append", default=[], help="only this function (repeatable)"
@@ -74,7 +79,11 @@ def add_parser(subparsers: Any) -> None:
         help="a function without a body that gives all lanes the same result for the same arguments (repeatable)",
     )
     parser.add_argument(
-        "--clang", metavar="OPTION", action="append", default=[], help="for C: an option for clang"
+        "--clang",
+        metavar="OPTION",
+        action="append",
+        default=[],
+        help="for C: an option for clang; for OpenCL C: a build option",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--html", metavar="OUT", help="write an HTML page")
@@ -128,12 +137,23 @@ def _report(options: argparse.Namespace) -> Report:
     if file.suffix in SUFFIXES:
         program = c_program(file, options.function, options.args, options.clang, options.uniform)
         return build_report(program, settings)
+    if file.suffix == ".cl":
+        return _opencl_report(file, settings, options)
     raise UsageError(f"{options.file}: {_unsupported(file.suffix)}")
 
 
+def _opencl_report(file: Path, settings: ReportOptions, options: argparse.Namespace) -> Report:
+    """A report on kernels in OpenCL C."""
+    program = Program(file, shlex.join(options.clang))
+    names = options.function or program.kernel_names
+    if not names:
+        raise UsageError(f"{file} defines no kernel")
+    return report_under([program.kernel(name).origin() for name in names], settings, options.args)
+
+
 def _unsupported(suffix: str) -> str:
-    known = "weft analyze reads .py, .ll, .bc, C and C++ files"
-    if suffix in (".cu", ".cl"):
+    known = "weft analyze reads .py, .ll, .bc, OpenCL C (.cl), C and C++ files"
+    if suffix == ".cu":
         return f"{known}; make LLVM IR of this one: clang -S -emit-llvm -O1 -g -fno-vectorize"
     return known
 
