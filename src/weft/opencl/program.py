@@ -15,7 +15,7 @@ from weft.frontend.opencl.memory import Scope
 from weft.opencl.kernel import Kernel, Loaded
 from weft.opencl.prepare import compile_options
 from weft.opencl.source import ProgramSource, build_source
-from weft.options import BOSCC_MODES, CompileOptions, polling
+from weft.options import BOSCC_MODES, CompileOptions
 from weft.runtime.array_memory import data_pointer
 from weft.switches import Switches
 from weft.target.once import made_once
@@ -137,7 +137,7 @@ def _compile_options(width: int | None, boscc: str, switches: Switches) -> Compi
         )
     if boscc not in BOSCC_MODES:
         raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
-    return CompileOptions(width=width, boscc=boscc, whole_rows=True, polls=polling(), switches=switches)
+    return CompileOptions(width=width, boscc=boscc, whole_rows=True, switches=switches)
 
 
 def scope_memory(scope: Scope) -> np.ndarray[Any, Any] | None:
