@@ -231,7 +231,8 @@ def test_bits_and_dots() -> None:
           r[2] = bitfield_extract_unsigned(0xf0, 4, 4); r[3] = bitfield_insert(7u, 9u, 0, 0);
           r[4] = bitfield_extract_signed(-1, 0, 32);
           r[5] = dot((uchar4)(255), (uchar4)(255)); r[6] = dot((char4)(-128), (uchar4)(255));
-          r[7] = dot_acc_sat((char4)(127), (char4)(127), INT_MAX - 5); r[8] = dot_4x8packed_ss_int(0xff01ff01u, 0x01010101u);
+          r[7] = dot_acc_sat((char4)(127), (char4)(127), INT_MAX - 5);
+          r[8] = dot_4x8packed_ss_int(0xff01ff01u, 0x01010101u);
         }
         """
     )
@@ -259,7 +260,8 @@ def test_atomics_and_groups_of_one() -> None:
           a[14] += 2 * atomic_flag_test_and_set((global atomic_flag *)(a + 15));
         }
         kernel void groups(global int *r, global float *f) {
-          r[0] = work_group_reduce_add(7); r[1] = work_group_scan_exclusive_max(7); r[2] = work_group_scan_inclusive_min(7);
+          r[0] = work_group_reduce_add(7); r[1] = work_group_scan_exclusive_max(7);
+          r[2] = work_group_scan_inclusive_min(7);
           r[3] = work_group_broadcast(7, 0); r[4] = sub_group_reduce_add(7); r[5] = sub_group_scan_exclusive_add(7);
           r[6] = work_group_any(0) + 2 * sub_group_all(3); r[7] = get_num_sub_groups() + get_sub_group_size();
           f[0] = work_group_scan_exclusive_min(1.5f); f[1] = sub_group_broadcast(2.5f, 0);

@@ -7,6 +7,7 @@ import re
 
 from weft.frontend.opencl.library.definitions import Definition, plain_types
 from weft.frontend.opencl.library.elementwise import scalar_form, vector_function
+from weft.frontend.opencl.library.handles import handle_function
 from weft.frontend.opencl.library.mangling import builtin_name, demangle
 from weft.frontend.opencl.library.sections import sections_of
 from weft.frontend.opencl.library.sources import Library, LinkOptions, TextStore
@@ -95,6 +96,8 @@ class _Linker:
 
     def _find(self, symbol: str, section: str | None) -> tuple[Definition, str] | None:
         """The definition of a symbol and its source: of the source that needs it, of another, or made by element."""
+        if (handle := handle_function(symbol)) is not None:
+            return handle, section or ""
         declared = None
         if section is not None:
             own = self._library.section(section).get(symbol)

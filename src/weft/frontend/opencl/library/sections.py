@@ -66,6 +66,11 @@ SECTIONS: dict[str, tuple[str, ...]] = {
             for form in ("", "_explicit")
         ),
     ),
+    "images": (
+        *(f"{access}_image{kind}" for access in ("read", "write") for kind in ("f", "i", "ui", "h")),
+        "get_image_width", "get_image_height", "get_image_depth", "get_image_dim", "get_image_array_size",
+        "get_image_channel_data_type", "get_image_channel_order",
+    ),
     "groups": (
         *(f"{kind}_group_{name}" for kind in ("work", "sub") for name in ("all", "any", "broadcast")),
         *(
