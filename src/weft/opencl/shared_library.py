@@ -1,8 +1,8 @@
 """A kernel's object code as a shared library, which hosts in any language can load.
 
-Hosts have no Python and no symbols of weft's. So the library defines itself what kernels call of the runtime: the word
-that they poll, which is never set, and printing, by a pointer that the driver sets. Functions of the C library and of
-vector math libraries are found by the loader, since the library names theirs.
+Hosts have no Python and no symbols of weft's. So the library defines itself what kernels call of the runtime, which
+is printing, by a pointer that the driver sets. Functions of the C library and of vector math libraries are found by the
+loader, since the library names theirs.
 """
 
 from __future__ import annotations
@@ -20,21 +20,15 @@ from pathlib import Path
 
 from weft.diag.errors import CompileError, UnsupportedError
 from weft.machine.vecmath_load import installed
-from weft.runtime.interrupts import keeping_vectors
 from weft.runtime.printing import PRINT_SYMBOL
 from weft.runtime.settings import cache_directory
-from weft.symbols import INTERRUPT_FLAG, POLL
 from weft.target.machine import TargetSpec, emit_object
 
 HOST_PRINT = "weft_host_print"
 """The pointer that the driver sets."""
 
 _RUNTIME = f"""
-@{INTERRUPT_FLAG} = hidden global i32 0
 @{HOST_PRINT} = global ptr null
-define hidden preserve_allcc void @{POLL}() {{
-  ret void
-}}
 define hidden void @"{PRINT_SYMBOL}"(ptr %letters, ptr %slots) {{
   %print = load ptr, ptr @{HOST_PRINT}
   call void %print(ptr %letters, ptr %slots)
@@ -89,7 +83,7 @@ def link_shared(objects: Sequence[Path], path: Path) -> None:
 
 @cache
 def _runtime() -> bytes:
-    return emit_object(_RUNTIME, keeping_vectors(TargetSpec.chosen()))
+    return emit_object(_RUNTIME, TargetSpec.chosen())
 
 
 def _linker() -> list[str]:

@@ -80,7 +80,9 @@ _Noreturn void weft_unwind(void *context) {
     (void)context;
     abort();
 }
-__attribute__((preserve_all)) void weft_poll(void) {}
+void weft_poll(void) {}
+void weft_rouse(void) {}
+void weft_interrupt_join(void) {}
 int32_t weft_guard(void *context, int32_t (*function)(void *, void *, int32_t), void *a, void *b, int32_t c) {
     (void)context;
     return function(a, b, c);
