@@ -27,6 +27,8 @@ from weft.runtime.settings import cache_directory
 from weft.target.machine import TargetSpec, emit_object
 
 SOURCES = Path(__file__).with_name("driver")
+SHARED_HEADER = Path(__file__).parents[1] / "frontend" / "opencl" / "library" / "image_descriptor.h"
+"""What the driver and the builtin library both read."""
 
 TARGET = "x86_64-linux-gnu"
 
@@ -75,7 +77,7 @@ def vendor_folder() -> Path:
 
 
 def _sources() -> list[Path]:
-    return sorted(p for p in SOURCES.iterdir() if p.suffix in (".c", ".h"))
+    return [*sorted(p for p in SOURCES.iterdir() if p.suffix in (".c", ".h")), SHARED_HEADER]
 
 
 def _build(path: Path) -> None:
@@ -87,7 +89,13 @@ def _build(path: Path) -> None:
         spec = TargetSpec.of_isa(SSE2)
         pool.write_bytes(emit_object(pool_module(spec.triple), spec))
         sources = [str(p) for p in (*_sources(), settings) if p.suffix == ".c"]
-        command = [*find_clang(TARGET), f"--target={TARGET}", *_OPTIONS, *sources]
+        command = [
+            *find_clang(TARGET),
+            f"--target={TARGET}",
+            *_OPTIONS,
+            f"-I{SHARED_HEADER.parent}",
+            *sources,
+        ]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise CompileError(f"the OpenCL driver cannot be compiled: {done.stderr.strip()}")

@@ -1,4 +1,4 @@
-/* Images: pixels in rows and slices, and what can be asked of them. What kernels see is in image_descriptor.h. */
+/* Images: pixels in rows and slices, and what can be asked of them. What kernels see of them, `describe` fills in. */
 
 #include "transfers.h"
 
@@ -181,6 +181,21 @@ static cl_int image_fill_in(struct memory *image, const cl_image_desc *wish, cl_
     return wrong;
 }
 
+static void describe(struct memory *image) {
+    image->image = (struct weft_image){
+        .pixels = image->data,
+        .row_pitch = (long long)image->row_pitch,
+        .slice_pitch = (long long)image->slice_pitch,
+        .width = (int)image->width,
+        .height = (int)image->height,
+        .depth = (int)image->depth,
+        .layers = is_array(image->type) ? (int)image->layers : 0,
+        .channel_order = image->format.channel_order,
+        .channel_type = image->format.channel_type,
+        .pixel_bytes = (int)image->element,
+    };
+}
+
 cl_mem clCreateImageWithProperties(cl_context context, const cl_properties64 *properties, cl_bitfield flags,
                                    const cl_image_format *format, const cl_image_desc *wish, void *host,
                                    cl_int *error) {
@@ -199,6 +214,7 @@ cl_mem clCreateImageWithProperties(cl_context context, const cl_properties64 *pr
     if (!image) FAIL(CL_OUT_OF_HOST_MEMORY);
     image->format = *format;
     wrong = image_fill_in(image, wish, flags, host);
+    describe(image);
     if (!wrong) wrong = properties_copy(properties, &image->property_list, &image->property_bytes);
     if (wrong) {
         object_release(image, MEMORY, 0);

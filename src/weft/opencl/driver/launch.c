@@ -210,6 +210,12 @@ static size_t record_bytes(const struct argument_facts *facts) {
     return facts->passing == PASS_RECORD ? (facts->size + 127) / 128 * 128 : 0;
 }
 
+static int64_t sampler_bits(const struct sampler *sampler) {
+    static const int modes[] = {0, 2, 4, 6, 8};
+    return (sampler->normalized ? WEFT_SAMPLER_NORMALIZED : 0) | modes[sampler->addressing - CL_ADDRESS_NONE] |
+           (sampler->filter == CL_FILTER_LINEAR ? WEFT_SAMPLER_LINEAR : WEFT_SAMPLER_NEAREST);
+}
+
 /* Writes the slots of all arguments, and copies of those that are passed by address behind the slots. */
 static void pack(struct launch *launch, const struct kernel *kernel, char *records) {
     const struct kernel_facts *facts = kernel->facts;
@@ -226,12 +232,13 @@ static void pack(struct launch *launch, const struct kernel *kernel, char *recor
         case PASS_BUFFER:
         case PASS_IMAGE:
             *slot = (int64_t)(argument->memory ? argument->memory->data : argument->pointer);
+            if (type->passing == PASS_IMAGE) *slot = (int64_t)&argument->memory->image;
             if (argument->memory) {
                 object_hold(argument->memory);
                 launch->memories[launch->memory_count++] = argument->memory;
             }
             break;
-        case PASS_SAMPLER: *slot = 0; break;
+        case PASS_SAMPLER: *slot = sampler_bits(argument->sampler); break;
         case PASS_VALUE:
             for (size_t lane = 0; lane < type->lanes; lane++) {
                 slot[lane] = 0;

@@ -9,6 +9,7 @@
 #define WEFT_OPENCL_OBJECTS_H
 
 #include "api.h"
+#include "image_descriptor.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -140,6 +141,8 @@ struct memory {
     size_t property_bytes;
     cl_image_format format;
     size_t width, height, depth, layers, element, row_pitch, slice_pitch;
+    /* What kernels see of an image. */
+    struct weft_image image;
 };
 
 struct sampler {

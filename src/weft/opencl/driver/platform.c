@@ -203,6 +203,12 @@ static cl_int answer_size(cl_uint name, size_t size, void *value, size_t *bytes_
     }
 }
 
+static bool has_feature(const char *name) {
+    for (size_t i = 0; i < weft_feature_count; i++)
+        if (!strcmp(weft_features[i], name)) return true;
+    return false;
+}
+
 static bool has_extension(const char *name) {
     for (size_t i = 0; i < weft_extension_count; i++)
         if (!strcmp(weft_extensions[i], name)) return true;
@@ -263,7 +269,7 @@ static cl_int answer_number(const struct device *id, cl_uint name, size_t size, 
     case CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT:
     case CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT:
     case CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT: ANSWER(cl_uint, 0);
-    case CL_DEVICE_IMAGE_SUPPORT:
+    case CL_DEVICE_IMAGE_SUPPORT: ANSWER(cl_bool, has_feature("__opencl_c_images"));
     case CL_DEVICE_ERROR_CORRECTION_SUPPORT:
     case CL_DEVICE_PIPE_SUPPORT: ANSWER(cl_bool, CL_FALSE);
     case CL_DEVICE_HOST_UNIFIED_MEMORY:
