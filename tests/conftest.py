@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -13,6 +14,10 @@ import pytest
 # Every launch checks every pass, and tests leave nothing in the user's cache.
 os.environ.setdefault("WEFT_CHECK", "1")
 os.environ.setdefault("WEFT_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"weft-tests-{os.getuid()}"))
+
+# Byte code is kept, wherever the tests run: else each process that they begin compiles all of weft.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 hypothesis.settings.register_profile("fast", deadline=None, max_examples=60)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)

@@ -17,9 +17,9 @@ from weft.interp.memory.memory import Memory
 from weft.interp.program import Program
 from weft.ir.writer import write_module
 
-PROGRAMS = 1000
-TRANSFORMED = 50
-GROUPS = 150
+PROGRAMS = 600
+TRANSFORMED = 30
+GROUPS = 100
 PARTS = 8
 RUNS = 2
 WIDTHS = (4, 8)

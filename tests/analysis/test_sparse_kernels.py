@@ -20,7 +20,7 @@ from weft.report.kernels import kernel_program
 
 pytestmark = pytest.mark.slow
 
-EVERY = 1 if os.environ.get("WEFT_FUZZ") else 3
+EVERY = 1 if os.environ.get("WEFT_FUZZ") else 6
 """Of so many kernels one is looked at."""
 
 

@@ -44,6 +44,8 @@ class Case:
         The sanitizer would object (division by zero, say), although the dialect defines the result.
     dynamic_bytes
         Dynamic shared memory of the launch.
+    number
+        Which of the cases of its kernel it is: others differ in the types of arguments for the most part.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Case:
     any_block: bool = True
     undefined: bool = False
     dynamic_bytes: int = 0
+    number: int = 0
 
     def __str__(self) -> str:
         return self.name
@@ -86,7 +89,8 @@ class Cases(list[Case]):
             details["threads"] = 48
         if "grid" in details:
             details.setdefault("any_block", False)
-        case = Case(name or kernel.__name__, kernel, make_args, **details)
+        number = sum(other.kernel is kernel for other in self)
+        case = Case(name or kernel.__name__, kernel, make_args, number=number, **details)
         assert all(case.name != other.name for other in self), case.name
         self.append(case)
 

@@ -54,7 +54,7 @@ LEFT_OUT = ("random.", "warp.")
 no operations among the threads of a warp."""
 
 
-SHARE = 1 if os.environ.get("WEFT_FUZZ") else 3
+SHARE = 1 if os.environ.get("WEFT_FUZZ") else 6
 
 
 def install() -> ModuleType:

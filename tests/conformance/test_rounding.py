@@ -1,12 +1,19 @@
-"""``round(x, n)`` as Python has it and ``np.round(x, n)`` as NumPy has it, of every type, for any number of digits."""
+"""``round(x, n)`` as Python has it and ``np.round(x, n)`` as NumPy has it, of every type, for any number of digits.
+
+For some types, passes are checked, too; for all with ``WEFT_FUZZ``.
+"""
 
 import math
+import os
 
 import numpy as np
 import pytest
 
 import weft
+from conformance.runner import passes_checked
 from weft import cuda
+
+EVERY = bool(os.environ.get("WEFT_FUZZ"))
 
 
 def python_rounds(out, x, n):
@@ -48,7 +55,8 @@ def _numbers(rng, count):
 def test_float64_as_python(options):
     x, n = _numbers(np.random.default_rng(3), 400)
     out = np.zeros((6, x.size))
-    cuda.jit(**options)(python_rounds).forall(x.size)(out, x, n)
+    with passes_checked(EVERY or not options):
+        cuda.jit(**options)(python_rounds).forall(x.size)(out, x, n)
     counts = (n, *(np.full(x.size, d) for d in (2, -1, 0, 25, -400)))
     wanted = np.array([[_python(*pair) for pair in zip(x, count, strict=True)] for count in counts])
     same = (out == wanted) & (np.signbit(out) == np.signbit(wanted)) | np.isnan(out) & np.isnan(wanted)
@@ -65,7 +73,8 @@ def test_short_floats_round_their_value(dtype):
     with np.errstate(over="ignore"):
         x = x.astype(dtype)
         wanted = np.array([_python(*pair) for pair in zip(x, n, strict=True)]).astype(dtype)
-    got = rounded(x, n)
+    with passes_checked(EVERY or dtype is np.float32):
+        got = rounded(x, n)
     assert got.dtype == dtype
     np.testing.assert_array_equal(got, wanted)
 
@@ -83,9 +92,18 @@ def test_integers(dtype):
     n = rng.integers(-21, 3, x.size)
     # What does not fit wraps.
     wanted = [round(int(v), int(d)) % 2 ** (8 * x.itemsize) for v, d in zip(x, n, strict=True)]
-    np.testing.assert_array_equal(rounded(x, n), np.array(wanted, np.uint64).astype(dtype))
+    with passes_checked(EVERY or dtype in (np.int8, np.uint64)):
+        got = rounded(x, n)
+    np.testing.assert_array_equal(got, np.array(wanted, np.uint64).astype(dtype))
 
 
+@pytest.fixture
+def _checked_for_some(dtype):
+    with passes_checked(EVERY or dtype in (np.float16, np.int32)):
+        yield
+
+
+@pytest.mark.usefixtures("_checked_for_some")
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32])
 def test_numpys_round_is_numpys(dtype):
     @weft.vectorize

@@ -10,7 +10,7 @@ import pytest
 
 from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import vectorize_ir
-from weft.target.jit import load_object
+from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec, emit_object
 
 SOURCE = r"""
@@ -64,38 +64,48 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compile_c(file, TargetSpec.chosen().triple)
 
 
-def result(object_code: bytes, name: str, n: int) -> float:
+@pytest.fixture(scope="module")
+def originals(text: str) -> LoadedCode:
+    """All functions as LLVM compiles them."""
+    return load_object(emit_object(text, TargetSpec.chosen()), [*NAMES, "declared"])
+
+
+def only(text: str, name: str) -> str:
+    """The module without the definitions of the other functions."""
+    return re.sub(rf"(?ms)^define (?!.*? @{name}\().*?^}}\n", "", text)
+
+
+def result(code: LoadedCode, name: str, n: int) -> float:
     rng = np.random.default_rng(n)
     a, b = (rng.standard_normal(n + 4).astype(np.float32) for _ in range(2))
     c = rng.integers(-50, 50, n + 2).astype(np.int32)
-    code = load_object(object_code, [name])
     function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int, *[ctypes.c_void_p] * 3)(code.address(name))
     return function(n, a.ctypes.data, b.ctypes.data, c.ctypes.data) + float(c[n]) + float(c[n + 1])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_reductions_in_lanes_give_what_the_loop_gives(name: str, text: str) -> None:
+def test_reductions_in_lanes_give_what_the_loop_gives(name: str, text: str, originals: LoadedCode) -> None:
     width = (4, 8, 16)[NAMES.index(name) % 3]
-    found = vectorize_ir(text, name, loop="outermost", width=width, fastmath=True)
+    found = vectorize_ir(only(text, name), name, loop="outermost", width=width, fastmath=True)
     assert found.loops, str(found.remarks)
-    original = emit_object(text, TargetSpec.chosen())
+    code = load_object(found.object_code, [name])
     for n in (1, 15, 64, 203):
-        assert np.isclose(result(found.object_code, name, n), result(original, name, n), rtol=2e-4, atol=1e-5)
+        assert np.isclose(result(code, name, n), result(originals, name, n), rtol=2e-4, atol=1e-5)
 
 
 def test_float_sums_of_products_are_left_without_permission(text: str) -> None:
-    found = vectorize_ir(text, "product_sum", loop="outermost")
+    found = vectorize_ir(only(text, "product_sum"), "product_sum", loop="outermost")
     assert not found.loops and "would be formed in another order" in str(found.remarks)
 
 
-def test_a_declared_reduction_is_permission(text: str) -> None:
-    made = vectorize_ir(text, "declared", loop="annotated", width=8)
+def test_a_declared_reduction_is_permission(text: str, originals: LoadedCode) -> None:
+    made = vectorize_ir(only(text, "declared"), "declared", loop="annotated", width=8)
     assert made.loops == 1, str(made.remarks)
     assert re.search(r"@llvm.fmuladd.v8f32|fmul <8 x float>", made.llvm)
-    original = emit_object(text, TargetSpec.chosen())
-    assert np.isclose(result(made.object_code, "declared", 99), result(original, "declared", 99), rtol=1e-4)
+    code = load_object(made.object_code, ["declared"])
+    assert np.isclose(result(code, "declared", 99), result(originals, "declared", 99), rtol=1e-4)
 
 
 def test_parts_of_a_sum_may_wrap_around(text: str) -> None:
-    found = vectorize_ir(text, "differences", loop="outermost", width=8)
+    found = vectorize_ir(only(text, "differences"), "differences", loop="outermost", width=8)
     assert re.search(r"sub <8 x i32>", found.llvm) and not re.search(r"(sub|add) nsw <8 x i32>", found.llvm)

@@ -1,18 +1,23 @@
-"""Semantics of LLVM's masked memory intrinsics: element by element, each for the lanes whose mask has it."""
+"""Semantics of LLVM's masked memory intrinsics: element by element, each for the lanes whose mask has it.
+
+Accesses without fault that stay in one object, nearly all, are made at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from weft.interp.code import Compute
 from weft.interp.faults import FaultKind
-from weft.interp.lanes import Lanes, LaneValue, is_poison
+from weft.interp.lanes import Array, Lanes, LaneValue, is_poison
 from weft.interp.memory import access
+from weft.interp.memory.memory import MemoryObject
 from weft.interp.memory.ops_memory import read_leaf, write_leaf
-from weft.interp.numbers.codec import leaf
+from weft.interp.numbers.codec import Leaf, leaf
+from weft.interp.numbers.ops_aggregate import column
 from weft.interp.threads.active import ActiveSet
 from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
@@ -50,38 +55,79 @@ def _element_align(i: Instruction, position: int, size: int) -> int:
     return 1
 
 
-def _column(value: Lanes, column: int) -> Lanes:
-    """One element of a vector, as a scalar."""
-    flags = value.flags
-    if flags is not None:
-        flags = flags[:, column] if flags.shape[1] > 1 else flags[:, 0]
-    return Lanes(value.data[:, column], flags)
-
-
-def _selected(frame: Frame, i: Instruction, mask: Lanes, column: int) -> ActiveSet:
+def _selected(frame: Frame, i: Instruction, mask: Lanes, number: int) -> ActiveSet:
     """The active lanes whose mask has the element set."""
-    element = _column(mask, column)
+    element = column(mask, number)
     poison = is_poison(element.flags)
     if poison is not None:
         culprits = frame.active.split(poison)[0]
         if culprits.count:
             lanes = frame.machine.lanes
             where = np.broadcast_to(culprits.mask(lanes), (lanes,))
-            frame.machine.fault(FaultKind.POISON, i, where, f"element {column} of the mask is poison")
+            frame.machine.fault(FaultKind.POISON, i, where, f"element {number} of the mask is poison")
     return frame.active.split(element.data)[0]
 
 
-def _element_pointer(pointer: Lanes, mask: Lanes, column: int, size: int, packed: bool) -> Lanes:
+def _element_pointer(pointer: Lanes, mask: Lanes, number: int, size: int, packed: bool) -> Lanes:
     """The address of an element: of a vector of pointers, or `size` bytes apart behind one.
 
     For packed access, elements that the mask leaves out take no room.
     """
     if pointer.data.ndim == 2:
-        return _column(pointer, column)
+        return column(pointer, number)
     if not packed:
-        return Lanes(pointer.data + np.uint64(column * size), pointer.flags)
-    taken = mask.data[:, :column].sum(axis=1).astype(np.uint64)
+        return Lanes(pointer.data + np.uint64(number * size), pointer.flags)
+    taken = mask.data[:, :number].sum(axis=1).astype(np.uint64)
     return Lanes(pointer.data + taken * np.uint64(size), pointer.flags)
+
+
+class _Whole(NamedTuple):
+    """An access that is made at once.
+
+    `elements` are those accessed, and `offsets` where, in the order of single accesses: element by element, and of each
+    lane by lane.
+    """
+
+    target: MemoryObject
+    elements: Array
+    offsets: Array
+
+
+_NOTHING = MemoryObject(0, np.zeros(0, np.uint8), "nothing")
+
+
+def _whole(
+    frame: Frame, pointer: Lanes, mask: Lanes, count: int, size: int, align: int, kind: str
+) -> _Whole | None:
+    """The whole access; None where something is at fault, is watched, or several objects are reached."""
+    machine, active = frame.machine, frame.active
+    if machine.hooks.on_access:
+        return None
+    shape = (count, machine.lanes)
+    unknown = is_poison(mask.flags)
+    if unknown is not None and (unknown.T & active.mask(machine.lanes)).any():
+        return None
+    elements = np.broadcast_to(mask.data.T, shape)
+    if active.bits is not None:
+        elements = elements & active.bits
+    addresses = pointer.data.T
+    if addresses.ndim == 1:
+        addresses = addresses + (np.arange(count, dtype=np.uint64) * np.uint64(size))[:, None]
+    addresses = np.broadcast_to(addresses, shape)[elements]
+    if not addresses.size:
+        return _Whole(_NOTHING, elements, addresses)
+    poison = is_poison(pointer.flags)
+    if poison is not None and np.broadcast_to(poison.T, shape)[elements].any():
+        return None
+    if align > 1 and np.bitwise_or.reduce(addresses) & np.uint64(align - 1):
+        return None
+    target = machine.image.memory.find(int(addresses.min()))
+    if target is None or int(addresses.max()) + size > target.end:
+        return None
+    offsets = addresses - np.uint64(target.base)
+    if target.inside_part(offsets, size) is not None or (kind == "store" and not target.writable):
+        return None
+    return _Whole(target, elements, offsets)
 
 
 def _read(packed: bool) -> Decode:
@@ -98,16 +144,23 @@ def _read(packed: bool) -> Decode:
             data = np.broadcast_to(other.data, (lanes, count)).copy()
             flags = np.zeros((lanes, count), np.uint8)
             flags |= np.uint8(0) if other.flags is None else other.flags
-            for column in range(count):
-                chosen = _selected(frame, i, mask, column)
-                place = _element_pointer(pointer, mask, column, part.size, packed)
+            whole = None if packed else _whole(frame, pointer, mask, count, part.size, align, "load")
+            if whole is not None:
+                if whole.offsets.size:
+                    values, state = part.read(whole.target, whole.offsets)
+                    data.T[whole.elements] = values
+                    flags.T[whole.elements] = 0 if state is None else state
+                return Lanes(data, flags if flags.any() else None)
+            for number in range(count):
+                chosen = _selected(frame, i, mask, number)
+                place = _element_pointer(pointer, mask, number, part.size, packed)
                 reached = access.reach(frame, i, place, part.size, align, "load", chosen)
                 if reached is None:
                     continue
                 found = read_leaf(part, 0, reached)
                 here = np.broadcast_to(chosen.mask(lanes), (lanes,))
-                data[here, column] = np.broadcast_to(found.data, (lanes,))[here]
-                flags[here, column] = (
+                data[here, number] = np.broadcast_to(found.data, (lanes,))[here]
+                flags[here, number] = (
                     0 if found.flags is None else np.broadcast_to(found.flags, (lanes,))[here]
                 )
             return Lanes(data, flags if flags.any() else None)
@@ -129,21 +182,41 @@ def _write(packed: bool) -> Decode:
         def compute(frame: Frame) -> None:
             value, pointer, mask = frame.env[value_slot], frame.env[pointer_slot], frame.env[mask_slot]
             before = frame.active
-            for column in range(count):
-                chosen = _selected(frame, i, mask, column)
-                place = _element_pointer(pointer, mask, column, part.size, packed)
+            whole = None if packed else _whole(frame, pointer, mask, count, part.size, align, "store")
+            if whole is not None:
+                _write_whole(frame, part, whole, value, count)
+                return
+            for number in range(count):
+                chosen = _selected(frame, i, mask, number)
+                place = _element_pointer(pointer, mask, number, part.size, packed)
                 reached = access.reach(frame, i, place, part.size, align, "store", chosen)
                 if reached is None:
                     continue
                 frame.active = chosen
                 try:
-                    write_leaf(frame, part, 0, reached, _column(value, column))
+                    write_leaf(frame, part, 0, reached, column(value, number))
                 finally:
                     frame.active = before
 
         return compute
 
     return decode
+
+
+def _write_whole(frame: Frame, part: Leaf, whole: _Whole, value: Lanes, count: int) -> None:
+    if not whole.offsets.size:
+        return
+    shape = (count, frame.machine.lanes)
+    data = np.broadcast_to(value.data.T, shape)[whole.elements]
+    memory = frame.machine.image.memory
+    flags = None
+    if value.flags is not None:
+        flags = np.broadcast_to(value.flags.T, shape)[whole.elements]
+        flags = flags if flags.any() else None
+    if memory.compares_stores and np.array_equal(part.read(whole.target, whole.offsets)[0], data):
+        return
+    memory.version += 1
+    part.write(whole.target, whole.offsets, data, flags)
 
 
 TABLE: dict[str, Decode] = {

@@ -8,8 +8,10 @@ import numpy as np
 
 from weft.interp.code import Compute
 from weft.interp.lanes import POISON, Array, Bundle, Flags, Lanes, LaneValue
+from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
 from weft.ir.types import VectorType
+from weft.ir.values import Value
 
 if TYPE_CHECKING:
     from weft.interp.decode import Decoder
@@ -57,6 +59,9 @@ def decode_extractelement(decoder: Decoder, i: Instruction) -> Compute:
     assert isinstance(vector_type, VectorType)
     count = vector_type.count
     vector_slot, index_slot = map(decoder.slot, i.operands)
+    fixed = _fixed(i.operands[1], count)
+    if fixed is not None:
+        return lambda frame: column(frame.env[vector_slot], fixed)
 
     def compute(frame: Frame) -> LaneValue:
         vector, index = frame.env[vector_slot], frame.env[index_slot]
@@ -70,6 +75,19 @@ def decode_extractelement(decoder: Decoder, i: Instruction) -> Compute:
         return Lanes(data, _index_flags(flags, index.flags, outside))
 
     return compute
+
+
+def column(value: Lanes, number: int) -> Lanes:
+    """One element of a vector, as a scalar."""
+    flags = value.flags
+    if flags is not None:
+        flags = flags[:, number] if flags.shape[1] > 1 else flags[:, 0]
+    return Lanes(value.data[:, number], flags)
+
+
+def _fixed(index: Value, count: int) -> int | None:
+    """The number of an element that is a constant in range."""
+    return index.value if isinstance(index, ConstInt) and index.value < count else None
 
 
 def _clamped(index: Array, count: int) -> tuple[Array, Array]:
@@ -96,20 +114,28 @@ def decode_insertelement(decoder: Decoder, i: Instruction) -> Compute:
     count = vector_type.count
     vector_slot, value_slot, index_slot = map(decoder.slot, i.operands)
 
-    def compute(frame: Frame) -> LaneValue:
-        vector, value, index = frame.env[vector_slot], frame.env[value_slot], frame.env[index_slot]
-        position, outside = _clamped(index.data, count)
-        here = np.arange(count) == position[:, None]
-        data = np.where(here, value.data[:, None], vector.data)
+    def replaced(vector: Lanes, value: Lanes, here: Array) -> Lanes:
         flags: Flags = None
         if vector.flags is not None or value.flags is not None:
             old = np.uint8(0) if vector.flags is None else vector.flags
             new = np.uint8(0) if value.flags is None else value.flags[:, None]
             flags = np.where(here, new, old)
+        return Lanes(np.where(here, value.data[:, None], vector.data), flags)
+
+    fixed = _fixed(i.operands[2], count)
+    if fixed is not None:
+        there = np.arange(count)[None, :] == fixed
+        return lambda frame: replaced(frame.env[vector_slot], frame.env[value_slot], there)
+
+    def compute(frame: Frame) -> LaneValue:
+        vector, value, index = frame.env[vector_slot], frame.env[value_slot], frame.env[index_slot]
+        position, outside = _clamped(index.data, count)
+        made = replaced(vector, value, np.arange(count) == position[:, None])
+        flags = made.flags
         lane = _index_flags(None, index.flags, outside)
         if lane is not None:
             flags = lane[:, None] if flags is None else flags | lane[:, None]
-        return Lanes(data, flags)
+        return Lanes(made.data, flags)
 
     return compute
 
