@@ -215,7 +215,7 @@ def _write_whole(frame: Frame, part: Leaf, whole: _Whole, value: Lanes, count: i
         flags = flags if flags.any() else None
     if memory.compares_stores and np.array_equal(part.read(whole.target, whole.offsets)[0], data):
         return
-    memory.version += 1
+    memory.changes += 1
     part.write(whole.target, whole.offsets, data, flags)
 
 
