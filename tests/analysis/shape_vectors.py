@@ -55,17 +55,21 @@ def _some_base(
 ) -> np.ndarray:
     found = ~active.any(axis=1)
     unit = 1 << shape.known_bits
-    first = active.argmax(axis=1)
-    rows = np.arange(len(values))
+    left = np.flatnonzero(~found)
+    values, passive, first = values[left], ~active[left], active[left].argmax(axis=1)
     for sigma in linear:
         rest = values - sigma
         if modulus is not None:
             rest = rest % modulus
-        base = rest[rows, first]
-        fits = ((rest == base[:, None]) | ~active).all(axis=1) & (base % unit == shape.residue)
+        base = rest[np.arange(left.size), first]
+        fits = ((rest == base[:, None]) | passive).all(axis=1) & (base % unit == shape.residue)
         if limits is not None:
             fits &= (limits[0] <= base) & (base <= limits[1])
-        found |= fits
+        if fits.any():
+            found[left[fits]] = True
+            left, values, passive, first = (rows[~fits] for rows in (left, values, passive, first))
+            if not left.size:
+                break
     return found
 
 

@@ -23,7 +23,7 @@ from weft.analysis.shapes import SYMBOLIC, Affine, Fact, Product, Shape, ShapeDo
 from weft.analysis.shapes.lattice import make
 
 FUZZ = "WEFT_FUZZ" in os.environ
-SAMPLES = 40_000 if FUZZ else 1_500
+SAMPLES = 40_000 if FUZZ else 800
 COMBINATIONS = 256
 
 

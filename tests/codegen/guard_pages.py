@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from codegen.kernels import guarded, kernel_text
+from codegen.kernels import guarded, kernel_text, level_for
 from codegen.machine_code import compile_kernel
 from codegen.structures import member
 from weft.machine.targets import isa_named
@@ -128,9 +128,9 @@ def run_structures(isa_name: str, width: int, middle: np.ndarray, page: int) -> 
     for name, (fields, members, index) in STRUCTURES.items():
         for masked in (False, True):
             print(isa_name, width, name, "masked" * masked, flush=True)
-            code = compile_kernel(
-                structure_kernel(fields, members, index, masked=masked), width, isa_named(isa_name)
-            )
+            isa = isa_named(isa_name)
+            text = structure_kernel(fields, members, index, masked=masked)
+            code = compile_kernel(text, width, isa, level=level_for(width, isa))
             for n in (width - 1, width, width + 1) if masked else (width,):
                 threads = 2 * width if masked else width
                 for first in (page - 4 * members[0], page + PAGE - 4 * ((n - 1) * fields + members[-1] + 1)):
@@ -147,7 +147,7 @@ def run(isa_name: str, widths: list[int]) -> None:
     for width in widths:
         for name, (type, body) in (ENDING | STARTING).items():
             print(isa_name, width, name, flush=True)
-            code = compile_kernel(kernel_text(body, DECLARED), width, isa)
+            code = compile_kernel(kernel_text(body, DECLARED), width, isa, level=level_for(width, isa))
             dtype = np.dtype(f"u{int(type[1:]) // 8}")
             for threads, n in (
                 (width, 1),
@@ -168,7 +168,7 @@ def run(isa_name: str, widths: list[int]) -> None:
             run_structures(isa_name, width, middle, page)
         for name, body in EMPTY.items():
             print(isa_name, width, name, flush=True)
-            code = compile_kernel(kernel_text(body, DECLARED), width, isa)
+            code = compile_kernel(kernel_text(body, DECLARED), width, isa, level=level_for(width, isa))
             for threads in (width, 64, width - 1):
                 code((0, page + PAGE, 0, 3), threads)
 

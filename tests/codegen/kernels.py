@@ -93,9 +93,17 @@ LAUNCHES = (Launch(), Launch(45, 64), Launch(64, 0, 0))
 """Full and partial lane groups; masks that hold for some, all and no thread. With none `u` may be zero."""
 
 
+MOST_REGISTERS = 8
+
+
+def level_for(width: int, isa: Isa | None) -> int:
+    """How hard LLVM's code generator tries: its time is nearly all that vectors of many registers cost."""
+    return 0 if isa is not None and 32 * width > MOST_REGISTERS * isa.vector_bits else 3
+
+
 def agree(text: str, width: int, isa: Isa | None, launches: Sequence[Launch] = LAUNCHES) -> None:
     """Assert that machine code at `width` does what the interpreter does."""
-    code = compile_kernel(text, width, isa)
+    code = compile_kernel(text, width, isa, level=level_for(width, isa))
     vector_function(code.lowered)
     program = Program(read_module(text))
     for launch in launches:

@@ -27,6 +27,17 @@ SIZES = {
 }
 
 
+# Sequences of which the interpreter takes whole and partial lane groups.
+SMALLER = {"smith_waterman": {"LENGTH": 40}}
+
+
+@pytest.fixture
+def small(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make constants of an example smaller for the interpreter."""
+    for constant, value in SMALLER.get(name, {}).items():
+        monkeypatch.setattr(importlib.import_module(f"examples.workgroups.{name}"), constant, value)
+
+
 @pytest.fixture
 def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[cuda.Kernel]:
     """Return the kernels of an example, as if none had been compiled before."""
@@ -54,6 +65,7 @@ def test_agrees_with_numpy(
 MANY_LAUNCHES = {"radix_sort", "floyd_warshall", "scan"}
 
 
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", sorted(TINY.keys() - MANY_LAUNCHES))
 def test_no_pass_changes_what_it_computes(
     name: str, kernels: list[cuda.Kernel], monkeypatch: pytest.MonkeyPatch
@@ -62,6 +74,7 @@ def test_no_pass_changes_what_it_computes(
     importlib.import_module(f"examples.workgroups.{name}").main(TINY[name])
 
 
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", TINY)
 def test_has_no_race_nor_other_undefined_step(
     name: str, kernels: list[cuda.Kernel], monkeypatch: pytest.MonkeyPatch

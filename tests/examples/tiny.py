@@ -15,7 +15,7 @@ WORKGROUPS = {
     "bfs": 200,
     "kmeans": 300,
     "smith_waterman": 2,
-    "walsh": 1024,
+    "walsh": 512,
     "floyd_warshall": 20,
 }
 IRREGULAR = {

@@ -126,7 +126,7 @@ def join_flags(a: Flags, b: Flags) -> Flags:
 
 def add_poison(flags: Flags, where: Array) -> Flags:
     """`flags`, with the elements that are true in `where` made poison."""
-    if not where.any():
+    if not np.count_nonzero(where):
         return flags
     poison = where * POISON
     return poison if flags is None else flags | poison
@@ -154,7 +154,7 @@ def choose(mask: Array, yes: LaneValue, no: LaneValue) -> LaneValue:
         condition, zero if yes.flags is None else yes.flags, zero if no.flags is None else no.flags
     )
     # Often the undefined lanes of both sides are the ones that were not chosen.
-    return Lanes(data, flags if flags.any() else None)
+    return Lanes(data, flags if np.count_nonzero(flags) else None)
 
 
 def poison_outside(mask: Array, value: LaneValue) -> LaneValue:
@@ -179,4 +179,4 @@ def is_poison(flags: Flags) -> Array | None:
     if flags is None:
         return None
     poison = (flags & POISON) != 0
-    return poison if poison.any() else None
+    return poison if np.count_nonzero(poison) else None

@@ -70,15 +70,16 @@ def reach(
             addresses = addresses[lanes]
     if machine.hooks.on_access:
         _tell(frame, i, pointer, active, kind, size)
-    if align > 1 and np.bitwise_or.reduce(addresses) & np.uint64(align - 1):
+    if is_shared:
+        low = high = bits = int(addresses[0])
+    else:
+        low, high = int(np.minimum.reduce(addresses)), int(np.maximum.reduce(addresses))
+        bits = int(np.bitwise_or.reduce(addresses))
+    if align > 1 and bits & (align - 1):
         _misaligned(frame, i, addresses, lanes, active, align, kind)
     if size == 0:
         return Access(addresses, lanes, [])
     memory = machine.image.memory
-    if is_shared:
-        low = high = int(addresses[0])
-    else:
-        low, high = int(addresses.min()), int(addresses.max())
     target = memory.find(low)
     if target is not None and high + size <= target.end:
         offsets = addresses - np.uint64(target.base)

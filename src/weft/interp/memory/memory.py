@@ -77,7 +77,7 @@ class MemoryObject:
         if not self.stride:
             return None
         inside = offsets % np.uint64(self.stride) + np.uint64(size) <= np.uint64(self.part_size)
-        return None if inside.all() else inside
+        return None if np.count_nonzero(inside) == inside.size else inside
 
 
 @dataclass(slots=True)

@@ -62,7 +62,7 @@ class Leaf:
         word = np.dtype(f"u{self.unit.itemsize}")
         whole = state.size - state.size % word.itemsize
         found = _gather(state[:whole].view(word), state, offsets, word, self.count)
-        if not found.any():
+        if not np.count_nonzero(found):
             return None
         ones = int.from_bytes(b"\x01" * word.itemsize, "little")
         poison = (found & word.type(2 * ones)) != 0
@@ -73,7 +73,7 @@ class Leaf:
         if source.state is None:
             return None
         found = np.bitwise_or.reduce(source.state[_byte_index(offsets, self.size)], axis=1)
-        if not found.any():
+        if not np.count_nonzero(found):
             return None
         flags = np.where(found & POISON, POISON, found).astype(np.uint8)
         return np.repeat(flags[:, None], self.count, 1) if self.count else flags

@@ -25,13 +25,16 @@ class Width:
         The greatest unsigned value.
     """
 
-    __slots__ = ("bits", "container", "is_exact", "max")
+    __slots__ = ("_all_ones", "_sign", "_signed", "bits", "container", "is_exact", "max")
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
         self.container = next((c for c in (8, 16, 32, 64) if bits <= c), 0)
         self.is_exact = bits == self.container
         self.max = (1 << bits) - 1
+        # Arrays and dtypes of each operation, made once.
+        self._all_ones, self._sign = self.constant(self.max), self.constant(1 << (bits - 1))
+        self._signed = np.dtype(f"i{self.container // 8}") if self.container else np.dtype(object)
 
     def raw(self, a: Array) -> Array:
         """The data as unsigned integers (``i1`` is kept as bool)."""
@@ -41,7 +44,7 @@ class Width:
         """Unsigned integers of the container reduced to the width, in the representation of lane data."""
         if self.bits == 1:
             return (a & np.uint8(1)).view(np.bool_)
-        return a if self.is_exact else a & self.constant(self.max)
+        return a if self.is_exact else a & self._all_ones
 
     def constant(self, value: int) -> Array:
         """One value, as an array that combines with data of this width."""
@@ -55,7 +58,7 @@ class Width:
         if self.container == 0:
             half = 1 << (self.bits - 1)
             return np.where(a >= half, a - (1 << self.bits), a)
-        signed = a.view(f"i{a.dtype.itemsize}")
+        signed = a.view(self._signed)
         if self.is_exact:
             return signed
         shift = signed.dtype.type(self.container - self.bits)
@@ -69,7 +72,7 @@ class Width:
 
     def sign_bit(self, a: Array) -> Array:
         """Per element, whether the sign bit is set."""
-        return (self.raw(a) & self.constant(1 << (self.bits - 1))) != 0
+        return a.view(self._signed) < 0 if self.is_exact else (self.raw(a) & self._sign) != 0
 
 
 @cache

@@ -158,7 +158,8 @@ def decode_icmp(decoder: Decoder, i: Instruction) -> Compute:
     def compute(frame: Frame) -> LaneValue:
         env = frame.env
         a, b = env[a_slot], env[b_slot]
-        flags = join_flags(a.flags, b.flags)
+        fa, fb = a.flags, b.flags
+        flags = fa if fb is None else fb if fa is None else fa | fb
         if same_sign:
             flags = add_poison(flags, w.sign_bit(a.data) != w.sign_bit(b.data))
         return Lanes(kernel(a.data, b.data), flags)
