@@ -148,7 +148,7 @@ class CheckedLauncher:
         workspace = Workspace(inputs)
         findings = find(
             source.program, source.stage.full.function, workspace.slots, shape.grid, shape.block,
-            memory=workspace.memory, dynamic_shared=shape.dynamic_bytes,
+            memory=workspace.memory, dynamic_shared=shape.dynamic_bytes, width=source.stage.width or None,
         )  # fmt: skip
         if findings:
             _log.info("%s is not checked: %s", self._packer.kernel, findings[0].message)

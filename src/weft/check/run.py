@@ -91,6 +91,7 @@ class StageProgram:
         launch(
             self.program, self.stage.full.function, workspace.slots, shape.grid, shape.block,
             memory=workspace.memory, dynamic_shared=shape.dynamic_bytes, hooks=[Budget()],
+            width=self.stage.width or None,
         )  # fmt: skip
         return True
 

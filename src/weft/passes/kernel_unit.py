@@ -14,6 +14,7 @@ from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.remarks import RemarkLog
 from weft.ir import Function, Module
+from weft.ir.intrinsics import asks_for_lanes
 from weft.options import CompileOptions
 from weft.passes.lane_plan import LaneOrder, LanePlan, Planner, Premises
 from weft.passes.runner import Runner
@@ -159,7 +160,7 @@ class KernelUnit:
         changed = self.runnables[self.changed].function
         linear = self.order.linear if self.plan is not None else self.premises.linear
         if self.plan is None or full.form is Form.ENTRY:
-            width = (self.premises.warp or 0) if full.form is Form.THREADS else 0
+            width = self._width_asked_for(full.form)
             box = self.premises.box if width else None
             return Stage(name, text, full, changed, None, width, linear, None, box)
         if self.changed:
@@ -168,3 +169,10 @@ class KernelUnit:
             # Lane groups of consecutive numbers are along rows in some work-groups only.
             return None
         return Stage(name, text, full, changed, partial, self.plan.width, linear, self.rows, self.order.box)
+
+    def _width_asked_for(self, form: Form) -> int:
+        """Threads of a lane group where the program asks for its lanes; 0 where they do not matter."""
+        if form is Form.GRID:
+            # The premises are settled behind this form.
+            return (self.options.warp or 0) if asks_for_lanes(self.module) else 0
+        return (self.premises.warp or 0) if form is Form.THREADS else 0
