@@ -1,7 +1,8 @@
 """Whole-function vectorization of C and C++: SIMD functions against their scalar originals, called from C.
 
 Each function of ``functions.c`` and ``functions.cpp`` is vectorized at some width for some instruction set; those of
-one width and instruction set are linked with a C program that calls both and compares results and memory.
+one width and instruction set are linked with a C program that calls both and compares results and memory. The passes
+of every other one are checked, too, those of all at all widths with ``WEFT_FUZZ``.
 """
 
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from codegen.machine_code import ISAS, spec_to_run
+from conformance.runner import passes_checked
 from weft.cli import main
 from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import vectorize_ir
@@ -162,12 +164,17 @@ def compiler_for(isa) -> list[str]:
 def test_lanes_give_what_the_function_gives(width: int, isa, tmp_path: Path) -> None:
     number = GROUPS.index((width, isa))
     names = NAMES if EVERY else NAMES[number :: len(GROUPS)]
-    call_from_c(tmp_path, {name: object_of(name, width, isa) for name in names}, width, isa)
+    objects = {}
+    for number, name in enumerate(names):
+        with passes_checked(EVERY or number % 2 == 0):
+            objects[name] = object_of(name, width, isa)
+    call_from_c(tmp_path, objects, width, isa)
 
 
 @pytest.mark.parametrize("width", WIDTHS if EVERY else (4,))
 def test_the_same_for_another_architecture(width: int, tmp_path: Path) -> None:
-    objects = {name: object_of(name, width, NEON) for name in (NAMES if EVERY else NAMES[::12])}
+    with passes_checked(EVERY):
+        objects = {name: object_of(name, width, NEON) for name in (NAMES if EVERY else NAMES[::12])}
     for code in objects.values():
         assert code[:4] == b"\x7fELF" and code[18] == 183  # EM_AARCH64
     if EMULATOR and CROSS_COMPILER:

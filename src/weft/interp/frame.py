@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from weft.interp.memory.memory import MemoryObject
 
 
+# A step asks for its mode each time that it runs, and members of an enumeration are found slowly.
+TOTAL, LOCAL, MERGE = Mode.TOTAL, Mode.LOCAL, Mode.MERGE
+
+
 class Frame:
     """The execution state of one function call (Moll, Def. 3), shared memory aside.
 
@@ -193,11 +197,11 @@ class Frame:
             return
         env = self.env
         for compute, slot, mode, _, guard in steps:
-            if guard >= 0 or mode == Mode.TOTAL:
+            if guard >= 0 or mode is TOTAL:
                 self._run_special(compute, slot, mode, guard)
-            elif mode == Mode.LOCAL:
+            elif mode is LOCAL:
                 env[slot] = compute(self)
-            elif mode == Mode.MERGE:
+            elif mode is MERGE:
                 value = compute(self)
                 env[slot] = value if active.bits is None else self.merged(slot, value, active)
             else:
@@ -206,7 +210,7 @@ class Frame:
     def _run_steps_carefully(self, steps: list[Step]) -> None:
         """As `_run_steps`, for a block without active threads or under observation of values."""
         for step in steps:
-            if step.mode == Mode.TOTAL or step.guard >= 0:
+            if step.mode is TOTAL or step.guard >= 0:
                 self._run_special(step.compute, step.slot, step.mode, step.guard)
             elif self.active.count:
                 value = step.compute(self)
@@ -221,13 +225,13 @@ class Frame:
     def _run_special(self, compute: Compute, slot: int, mode: Mode, guard: int) -> None:
         """Execute a total or a guarded instruction."""
         active = self.active
-        if mode == Mode.TOTAL:
+        if mode is TOTAL:
             self.active = self.present
         if guard >= 0:
             condition = self.env[guard]
             self.active = self.active.split(condition.data)[0]
         try:
-            if self.active.count or mode == Mode.TOTAL:
+            if self.active.count or mode is TOTAL:
                 value = compute(self)
                 if slot >= 0:
                     self.env[slot] = self.merged(slot, value, self.active)
@@ -262,7 +266,7 @@ class Frame:
                 assert threads.bits is not None
                 value = choose(threads.bits, self._source(phi, source), value)
         control = self.control
-        if control.bits is None or (phi.mode == Mode.LOCAL and phi.shadow < 0):
+        if control.bits is None or (phi.mode is LOCAL and phi.shadow < 0):
             return value
         if phi.shadow < 0:
             return self.merged(phi.slot, value, control)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from weft.ir.block import BasicBlock
 from weft.ir.constants import Constant
@@ -60,8 +60,10 @@ def _check_block(function: Function, block: BasicBlock, blocks: set[BasicBlock])
 
 
 def _check_definitions(function: Function) -> Iterator[Problem]:
-    counts = Counter(function.instructions())
-    for instruction, count in counts.items():
+    instructions = list(function.instructions())
+    if len(set(instructions)) == len(instructions):
+        return
+    for instruction, count in Counter(instructions).items():
         if count > 1:
             yield Problem(f"the instruction stands at {count} places", function.name, instruction)
 
@@ -100,16 +102,14 @@ def _check_phis(function: Function) -> Iterator[Problem]:
 def _check_uses(function: Function) -> Iterator[Problem]:
     """Operands belong to the function, and each value's users are those that use it."""
     name = function.name
-    counted: dict[Value, Counter[Value]] = {}
     local: list[Value] = [*function.args, *function.blocks, *function.instructions()]
-    for value in local:
-        counted[value] = Counter()
+    counted: dict[Value, dict[Value, int]] = {value: {} for value in local}
     for block in function.blocks:
         if block.predicate is not None and not isinstance(block.predicate, Constant):
             if block.predicate not in counted:
                 yield Problem("the predicate is not defined in the function", name, block=block)
             else:
-                counted[block.predicate][block] += 1
+                _count(counted[block.predicate], block)
         for instruction in block.instructions:
             for used in (*instruction.used_values(), *instruction.blocks):
                 if isinstance(used, Constant):
@@ -117,16 +117,20 @@ def _check_uses(function: Function) -> Iterator[Problem]:
                 if used not in counted:
                     yield Problem("an operand is not defined in the function", name, instruction)
                 else:
-                    counted[used][instruction] += 1
+                    _count(counted[used], instruction)
             yield from _check_records(function, instruction, counted)
     for value, users in counted.items():
-        if dict(users) != value.users:
+        if users != value.users:
             message = f"the use list of {value!r} is wrong"
             yield Problem(message, name, value if isinstance(value, Instruction) else None)
 
 
+def _count(users: dict[Value, int], user: Value) -> None:
+    users[user] = users.get(user, 0) + 1
+
+
 def _check_records(
-    function: Function, instruction: Instruction, local: dict[Value, Counter[Value]]
+    function: Function, instruction: Instruction, local: Mapping[Value, object]
 ) -> Iterator[Problem]:
     for record in instruction.debug_records:
         for value in record.values:
