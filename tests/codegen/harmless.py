@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from codegen.kernels import guarded, kernel_text, stored
+from codegen.kernels import guarded, kernel_text, level_for, stored
 from codegen.machine_code import compile_kernel
 from weft.machine.host import chosen
 from weft.machine.targets import isa_named
@@ -49,7 +49,10 @@ def run_divisions(isa_name: str, widths: list[int]) -> None:
                 kind = np.dtype(f"{'u' if op[0] == 'u' else 'i'}{bits // 8}")
                 for uniform in (False, True)[: 1 + (bits == 32)]:
                     print(isa_name, width, op, bits, uniform, flush=True)
-                    code = compile_kernel(division(op, bits, uniform), width, isa_named(isa_name))
+                    isa = isa_named(isa_name)
+                    code = compile_kernel(
+                        division(op, bits, uniform), width, isa, level=level_for(width, isa)
+                    )
                     for threads, n in CASES:
                         _divide(code, op, kind, threads, n, uniform)
 
