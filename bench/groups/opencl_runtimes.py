@@ -120,10 +120,11 @@ def _enqueuer(
         else:
             passed.append(np.int32(argument) if isinstance(argument, int) else argument)
     kernel.set_args(*passed)
-    grid, block = _extents(launch.grid), _extents(launch.block)
+    grid, block = extents_of(launch.grid), extents_of(launch.block)
     threads = [groups * size for groups, size in zip(grid, block, strict=True)]
     return lambda: cl.enqueue_nd_range_kernel(queue, kernel, threads, block)
 
 
-def _extents(given: int | tuple[int, ...]) -> Sequence[int]:
+def extents_of(given: int | tuple[int, ...]) -> Sequence[int]:
+    """The extents of a launch, x first."""
     return (given,) if isinstance(given, int) else given

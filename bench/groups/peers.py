@@ -9,6 +9,7 @@ from typing import Any
 
 from bench.groups import opencl_runtimes
 from bench.groups.rows import GroupRow
+from bench.groups.weft_opencl import weft_opencl
 from bench.harness import Prepared
 from bench.speed.c_compilers import build, caller, clang, gcc
 from bench.speed.peers import Run, Task, by_numba
@@ -70,6 +71,7 @@ def _numba(task: Task, threads: int, folder: Path) -> Prepared:
 
 PEERS: dict[str, Callable[[Task, int, Path], Prepared]] = {
     "weft": by_weft,
+    "weft, OpenCL C": weft_opencl,
     "PoCL": opencl_runtimes.pocl,
     "Intel": opencl_runtimes.intel,
     "numba": _numba,

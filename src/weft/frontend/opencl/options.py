@@ -27,9 +27,7 @@ _MATH = {
 _FOR_CLANG = frozenset(
     {
         "-cl-single-precision-constant",
-        "-cl-denorms-are-zero",
         "-cl-fp32-correctly-rounded-divide-sqrt",
-        "-cl-strict-aliasing",
         "-cl-uniform-work-group-size",
         "-cl-kernel-arg-info",
         "-w",
@@ -38,7 +36,15 @@ _FOR_CLANG = frozenset(
     }
 )
 _FOR_WEFT = frozenset(
-    {"-cl-opt-disable", "-cl-no-subgroup-ifp", "-cl-intel-greater-than-4GB-buffer-required", "-g"}
+    {
+        "-cl-opt-disable",
+        "-cl-no-subgroup-ifp",
+        "-cl-intel-greater-than-4GB-buffer-required",
+        "-g",
+        # Denormals are kept, which the option allows, and pointers of any types may lead to the same memory.
+        "-cl-denorms-are-zero",
+        "-cl-strict-aliasing",
+    }
 )
 _TAKES_VALUE = ("-D", "-I")
 _STANDARD = re.compile(r"-cl-std=(.*)")
