@@ -63,13 +63,13 @@ def compared(monkeypatch):
 def test_loops_are_checked_with_arguments_that_are_made_up(source, compared):
     weft.vectorize_ir(source, "add", loop="outermost", width=4, boscc="off")
     partial = [f"{name} (partial lane groups)" for name in ("linearization", "widening")]
-    stages = ["canonical", "invariants", "loops", "linearization", "widening", *partial]
+    stages = ["front end", "canonical", "invariants", "loops", "linearization", "widening", *partial]
     assert compared == [(True, stages)] * 4
 
 
 def test_functions_are_checked_lane_by_lane(source, compared):
     weft.vectorize_ir(source, "plus", width=4, args="T_U_U")
-    assert compared == [(True, ["canonical", "linearization", "widening", "function"])] * 4
+    assert compared == [(True, ["front end", "canonical", "linearization", "widening", "function"])] * 4
 
 
 @pytest.mark.usefixtures("_wrong_linearization")

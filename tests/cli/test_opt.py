@@ -77,6 +77,40 @@ def test_text_between_passes_is_read_back(file, capsys, tmp_path):
     assert current.read_text() == whole
 
 
+C = """
+struct pair { float a, b, c, d, e; };
+float shade(struct pair p, const float *t, int i) { return i > 0 ? p.a * t[i] : p.b; }
+void add(long n, const float *restrict x, float *restrict y) { for (long i = 0; i < n; i++) y[i] += x[i]; }
+"""
+
+
+@pytest.fixture
+def c_file(tmp_path):
+    path = tmp_path / "functions.c"
+    path.write_text(C)
+    return path
+
+
+def test_c_goes_through_the_lists_for_foreign_code(c_file, capsys):
+    shapes = ("--args", "C_U_T", "--width", "4")
+    text = opt(capsys, c_file, "--passes", "foreign-functions", "--function", "shade", *shapes)
+    assert "<4 x float>" in text and "@_ZGV" in text
+    text = opt(capsys, c_file, "--passes", "foreign-loops", "--function", "add", "--width", "4")
+    assert "<4 x float>" in text
+
+
+def test_canonical_form_of_c_is_seen_pass_by_pass(c_file, capsys):
+    seen = opt(
+        capsys, c_file, "--passes", "foreign-functions", "--function", "shade", "--print-after", "signatures",
+        "--print-after", "canonical",
+    )  # fmt: skip
+    behind = seen.split("; behind ")
+    assert [text.split(" of ")[0] for text in behind[1:]] == ["'signatures'", "'canonical'"]
+    assert "shade.parts(ptr" in behind[1] and "alloca" in behind[1] and "alloca" not in behind[2]
+    alone = opt(capsys, c_file, "--passes", "signatures,inlining,canonical", "--function", "shade")
+    assert "shade.parts(ptr" in alone and "alloca" not in alone
+
+
 def test_linear_text_runs_on_the_interpreter_as_the_source_does(file, capsys, tmp_path):
     linear = tmp_path / "linear.ll"
     opt(capsys, file, "--passes", f"canonical,{LINEAR}", "--args", "U_U_C", "--width", "4", "-o", linear)
@@ -112,7 +146,7 @@ def test_passes_in_a_wrong_order_are_refused(file, capsys):
         (["--passes", "canonical", "--print-after", "unroll"], "there is no pass 'unroll'"),
         (["--passes", "canonical", "--width", "6"], "6 lanes: the number of lanes is a power of two"),
         (["--passes", "canonical", "--function", "stops"], "defines no function 'stops'"),
-        (["--passes", "foreign-loops"], "needs more than a file"),
+        (["--passes", "foreign-loops", "--loop", "nowhere"], "has no loop with header 'nowhere'"),
         (["--passes", "kernels", "--without", "linearization"], "no optional pass 'linearization'"),
         (["--passes", "linearization", "--args", "U_U_U_U"], "steps has 3 arguments"),
     ],

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from codegen.machine_code import ISAS, spec_to_run
+from foreign_ir import canonical_module
 from weft.errors import TypingError, UnsupportedError
 from weft.frontend.clang import compile_c
 from weft.interp import Memory, run_function
 from weft.loops.llvm_ir import vectorize_ir
 from weft.machine.targets import Isa
-from weft.passes.adopt import canonical_module
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec, emit_object
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
+from foreign_ir import canonical_module
 from weft.diag.errors import CompileError, IRSyntaxError, WeftError
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.loops.llvm_ir import vectorize_ir
-from weft.passes.adopt import canonical_module
 from weft.report.llvm_programs import text_program
 from weft.target.machine import TargetSpec
 from weft.target.reading import decode_text, read_foreign

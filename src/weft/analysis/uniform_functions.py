@@ -26,15 +26,14 @@ def is_vouched(call: Instruction) -> bool:
     return VOUCHED in own or (isinstance(callee, Function) and VOUCHED in callee.attributes)
 
 
-def vouch_for(module: Module, names: Iterable[str]) -> bool:
-    """Mark functions of a module as such that nothing but their arguments decides; whether there were names.
+def vouch_for(module: Module, names: Iterable[str]) -> None:
+    """Mark functions of a module as such that nothing but their arguments decides.
 
     Raises
     ------
     ArgumentError
         The module has no such function.
     """
-    some = False
     for name in names:
         function = module.functions.get(name)
         if function is None:
@@ -42,8 +41,6 @@ def vouch_for(module: Module, names: Iterable[str]) -> bool:
             raise ArgumentError(f"there is no function {name!r} to vouch for", hint=f"declared are: {known}")
         if VOUCHED not in function.attributes:
             function.attributes = (*function.attributes, VOUCHED)
-        some = True
-    return some
 
 
 def depends_on_operands_alone(call: Instruction) -> bool:

@@ -16,23 +16,23 @@ from weft.cli.switches import add_switches, switches_of
 from weft.codegen.slots import SlotInterface
 from weft.codegen.width import MAX_WIDTH, one_register
 from weft.diag.errors import ArgumentError, PassError
-from weft.frontend.clang import SUFFIXES
 from weft.ir import Module
 from weft.ir.writer import write_module
 from weft.jit_options import JitOptions
 from weft.loops.llvm_ir import read_source, target_named
 from weft.options import CompileOptions
-from weft.passes.adopt import chosen_function
+from weft.passes.adopt import adopt, chosen_function
 from weft.passes.catalog import known_names, list_named, optional_named, passes_named
 from weft.passes.declared import PassList
 from weft.passes.file_unit import FileUnit
+from weft.passes.foreign import FOREIGN_LOOPS
+from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
 from weft.passes.kernels import KERNELS
 from weft.passes.loops import LOOPS
 from weft.passes.lower_function import lower_function
 from weft.passes.lower_kernel import lower_kernel
 from weft.passes.runner import Printer, Runner
 from weft.target.machine import TargetSpec
-from weft.target.reading import read_foreign
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
 
@@ -46,7 +46,7 @@ def add_parser(subparsers: Any) -> None:
         "--passes",
         metavar="A,B,...",
         required=True,
-        help="passes by name ('weft passes' lists them), or a whole list: kernels, loops",
+        help="passes by name, or a whole list ('weft passes' shows both)",
     )
     parser.add_argument("--function", metavar="F", help="the function; by default the only one of the file")
     parser.add_argument(
@@ -54,6 +54,12 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--args", metavar="SHAPES", default="", help="shapes of the parameters, as for 'weft vectorize'"
+    )
+    parser.add_argument(
+        "--loop",
+        metavar="LOOP",
+        default="outermost",
+        help="for the list foreign-loops: which loops, as for 'weft vectorize'",
     )
     parser.add_argument("--target", metavar="CPU", default="host", help="host, or an instruction set")
     add_switches(parser)
@@ -116,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _read(file: Path, function: str | None, spec: TargetSpec) -> tuple[Module, str]:
     text, name = read_source(file, spec, ())
-    module, _ = read_foreign(text, name)
+    module = adopt(text, name)
     defined = [f.name for f in module.definitions()]
     if function is None and len(defined) != 1:
         raise ArgumentError(
@@ -147,7 +153,28 @@ def _run_list(
         results = SlotInterface(int(not module.functions[name].fn_type.result.is_void))
         jit_options = JitOptions(width=options.width, boscc=options.boscc, switches=switches_of(options))
         return lower_function(module, name, results, jit_options, spec, runner=runner).text
-    raise PassError(
-        f"the list '{passes.name}' needs more than a file",
-        hint=f"'weft vectorize' runs it; here C files ({', '.join(SUFFIXES)}) and LLVM text go through single passes",
-    )
+    unit = _foreign_unit(passes, module, name, options, spec, runner)
+    runner.run(passes, unit)
+    return write_module(unit.module, plain=True)
+
+
+def _foreign_unit(
+    passes: PassList, module: Module, name: str, options: argparse.Namespace, spec: TargetSpec, runner: Runner
+) -> ForeignUnit:
+    boscc = Boscc(BosccMode(options.boscc), spec.isa)
+    if passes is FOREIGN_LOOPS:
+        return ForeignLoopUnit(
+            module,
+            name,
+            spec,
+            spec.isa,
+            options.width,
+            boscc,
+            runner,
+            switches_of(options),
+            which=options.loop,
+        )
+    return ForeignFunctionUnit(
+        module, name, spec, spec.isa, options.width or one_register(spec.isa), boscc, runner, switches_of(options),
+        wanted=name, subject=name, signature=parse_args(options.args),
+    )  # fmt: skip

@@ -16,7 +16,8 @@ from weft.ir.verifier import verify
 from weft.machine.targets import Isa
 from weft.machine.vector_abi import Variant
 from weft.options import checking
-from weft.passes.foreign import WHOLE_FUNCTION, ForeignFunctionUnit
+from weft.passes.foreign import WHOLE_FUNCTION
+from weft.passes.foreign_unit import ForeignFunctionUnit
 from weft.passes.runner import Runner
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol

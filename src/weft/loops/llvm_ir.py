@@ -11,35 +11,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.analysis.shapes import Signature, domain_named, parse_args
-from weft.codegen.width import MAX_WIDTH, WidthChoice, one_register
+from weft.analysis.shapes import parse_args
+from weft.codegen.width import MAX_WIDTH, one_register
 from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
 from weft.frontend.clang import SUFFIXES, compile_c
-from weft.ir import Function, Module
-from weft.ir.reader import read_module
+from weft.ir import Module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.loops.c_header import c_declaration
 from weft.loops.declared_variants import add_declared_variants
-from weft.loops.parameters import global_strides, simd_parameters
 from weft.machine.host import chosen
 from weft.machine.targets import ISAS, Isa
-from weft.machine.vector_abi import vector_name
 from weft.options import checking
-from weft.passes.adopt import canonical_module, chosen_function
+from weft.passes.adopt import adopt, chosen_function
 from weft.passes.declared import PassList
-from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS, ForeignFunctionUnit, ForeignLoopUnit
-from weft.passes.loop_unit import LoopUnit
+from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS, FORM
+from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
 from weft.passes.runner import Runner
-from weft.passes.stages import StageLog
+from weft.passes.stages import StageLog, log_of
 from weft.switches import ALL_ON, Switches
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
 from weft.target.passes import WHOLE, optimize
 from weft.target.reading import decode_text
 from weft.transform.boscc.insertion import Boscc, BosccMode
-from weft.transform.foreign.scalar_signatures import Origin, scalar_form_of
 
 MASKS = ("none", "last")
 
@@ -180,64 +176,43 @@ def vectorize_ir(
     """
     spec, isa = target_named(target)
     text, file = read_source(source, spec, clang_options)
+    gadgets = Boscc(BosccMode(boscc), isa)
     if function is None:
         if loop is not None or args or width is not None or name is not None or mask != "none" or shapes:
             raise ArgumentError("loops, shapes, widths, masks and names are those of one function: name it")
-        return _declared(canonical_module(text, spec, file, uniform=uniform), spec, isa, file)
+        return _declared(adopt(text, file, uniform=uniform), spec, isa, gadgets, file)
     if shapes and loop is not None:
         raise ArgumentError("shapes of global variables are for whole functions, not for loops")
-    module = canonical_module(
-        text,
-        spec,
-        file,
-        None if loop is not None else function,
-        lambda m: global_strides(m, shapes or {}),
-        uniform,
-    )
-    scalar = chosen_function(module, function)
+    module = adopt(text, file, shapes or {}, uniform)
+    chosen_function(module, function)
     if width is not None and (not 1 <= width <= MAX_WIDTH or width & (width - 1)):
         raise ArgumentError(f"{width} lanes: the number of lanes is a power of two, at most {MAX_WIDTH}")
-    gadgets = Boscc(BosccMode(boscc), isa)
     if loop is not None:
         unit = ForeignLoopUnit(
             module, function, spec, isa, width, gadgets, Runner(),
             switches=switches, which=loop, fastmath=fastmath,
         )  # fmt: skip
-        log, original = _run(FOREIGN_LOOPS, unit, check_with is not None)
-        if log is not None:
-            from weft.check.foreign import check_loops
-
-            check_loops(function, original, log.stages, unit.math, check_with)
-        return VectorizedIR(
-            function, sum(found.mined.width > 1 for found in unit.loops), unit.remarks, tuple(unit.math),
-            write_module(unit.module, plain=True), spec, "",
-        )  # fmt: skip
+        return _with_loops(unit, check_with)
     if mask not in MASKS:
         raise ArgumentError(f"mask={mask!r}: it is one of {', '.join(MASKS)}")
-    choice = WidthChoice(one_register(isa), "a register of 32-bit values")
-    if width is not None:
-        choice = WidthChoice(width, "as asked for")
-    made = _whole_function(
-        module,
-        scalar,
-        parse_args(args),
-        choice,
-        mask == "last",
-        name,
-        spec,
-        isa,
-        gadgets,
-        switches,
-        check_with,
+    lanes, reason = (
+        (one_register(isa), "a register of 32-bit values") if width is None else (width, "as asked for")
     )
-    return VectorizedIR(
-        made.simd_name, 0, made.remarks, tuple(made.math), write_module(made.module, plain=True), spec,
-        c_declaration(made.simd),
+    signature = parse_args(args)
+    wanted = signature.result.kind if signature.result is not None else None
+    unit = ForeignFunctionUnit(
+        module, function, spec, isa, lanes, gadgets, Runner(),
+        switches=switches, wanted=function, signature=signature, simd_name=name or "", masked=mask == "last",
+        scalar_result=wanted != "T", subject=function, reason=reason,
     )  # fmt: skip
+    return _whole_function(unit, check_with)
 
 
-def _declared(module: Module, spec: TargetSpec, isa: Isa, file: str) -> VectorizedIR:
+def _declared(module: Module, spec: TargetSpec, isa: Isa, boscc: Boscc, file: str) -> VectorizedIR:
     """The versions that the program asks for."""
+    unit = ForeignUnit(module, "", spec, isa, None, boscc, Runner(strict=checking()))
+    unit.runner.run(FORM, unit)
+    module = unit.module
     found = add_declared_variants(module, spec, isa)
     if not found.made and not found.remarks:
         raise ArgumentError(
@@ -251,63 +226,48 @@ def _declared(module: Module, spec: TargetSpec, isa: Isa, file: str) -> Vectoriz
     return VectorizedIR(names, 0, found.remarks, tuple(found.math), text, spec, header)
 
 
-def _whole_function(
-    module: Module,
-    function: Function,
-    signature: Signature,
-    choice: WidthChoice,
-    masked: bool,
-    name: str | None,
-    spec: TargetSpec,
-    isa: Isa,
-    boscc: Boscc,
-    switches: Switches,
-    check_with: Sequence[Any] | None,
-) -> ForeignFunctionUnit:
-    form, origins = scalar_form_of(module, function.name) or (
-        function,
-        [Origin(i) for i in range(len(function.args))],
-    )
-    width, layout = choice.width, module.layout
-    domain = domain_named("product", (width,))
-    parameters = simd_parameters(function, form, origins, signature, domain, layout)
-    if name is None:
-        name = vector_name(isa, masked, width, parameters.named, function.name)
-    if name in module.functions:
-        raise ArgumentError(f"the module has a function {name} already", hint="give another name")
-    wanted = signature.result.kind if signature.result is not None else None
-    unit = ForeignFunctionUnit(
-        module, form.name, spec, isa, width, boscc, Runner(), switches=switches, shapes=parameters.shapes,
-        simd_name=name, masked=masked, scalar_result=wanted != "T", subject=function.name, reason=choice.reason,
+def _with_loops(unit: ForeignLoopUnit, check_with: Sequence[Any] | None) -> VectorizedIR:
+    """The function, with its loops in lanes."""
+    log = _run(FOREIGN_LOOPS, unit, check_with is not None)
+    if log.stages:
+        from weft.check.foreign import check_loops
+
+        check_loops(unit.name, log.stages, unit.math, check_with)
+    return VectorizedIR(
+        unit.name, sum(found.mined.width > 1 for found in unit.loops), unit.remarks, tuple(unit.math),
+        write_module(unit.module, plain=True), unit.spec, "",
     )  # fmt: skip
-    log, _ = _run(FOREIGN_FUNCTIONS, unit, check_with is not None)
-    if log is not None:
+
+
+def _whole_function(unit: ForeignFunctionUnit, check_with: Sequence[Any] | None) -> VectorizedIR:
+    """The function for W lanes, beside the one for one."""
+    log = _run(FOREIGN_FUNCTIONS, unit, check_with is not None)
+    scalar = unit.function
+    if log.stages:
         from weft.check.foreign import LaneCalls, check_lanes
 
-        calls = LaneCalls(parameters.shapes, width, masked)
-        check_lanes(function.name, form, log.stages, unit.math, calls, check_with)
-    if wanted == "U" and unit.simd.fn_type.result.is_vector:
-        raise ArgumentError(f"the result of {function.name} differs from lane to lane, and is not uniform")
-    if form is not function:
-        form.linkage.linkage = "internal"
-    verify(module)
-    return unit
+        assert unit.width is not None
+        calls = LaneCalls(unit.shapes, unit.width, unit.masked)
+        check_lanes(unit.subject, scalar, log.stages, unit.math, calls, check_with)
+    result = unit.signature.result
+    if result is not None and result.kind == "U" and unit.simd.fn_type.result.is_vector:
+        raise ArgumentError(f"the result of {unit.subject} differs from lane to lane, and is not uniform")
+    if unit.name != unit.wanted:
+        scalar.linkage.linkage = "internal"
+    return VectorizedIR(
+        unit.simd_name, 0, unit.remarks, tuple(unit.math), write_module(unit.module, plain=True), unit.spec,
+        c_declaration(unit.simd),
+    )  # fmt: skip
 
 
-def _run(passes: PassList, unit: LoopUnit, check: bool) -> tuple[StageLog | None, Function]:
-    """Run a list of passes, and verify what it leaves; the programs between them, if they are to be checked.
-
-    With them comes the function as it was.
-    """
-    log, source = None, unit.function
-    if check or checking():
-        log = StageLog(unit)
-        log.keep("canonical")
-        source = read_module(log.stages[0].text).functions[unit.name]
-        unit.runner.strict, unit.runner.watchers = True, (log,)
+def _run(passes: PassList, unit: ForeignUnit, check: bool) -> StageLog:
+    """Run a list of passes, and verify what it leaves; the programs between them, if they are to be checked."""
+    check = check or checking()
+    unit.runner.strict = check
+    log = log_of(unit, unit.runner, check=check)
     unit.runner.run(passes, unit)
     verify(unit.module)
-    return log, source
+    return log
 
 
 def target_named(name: str) -> tuple[TargetSpec, Isa]:

@@ -8,7 +8,7 @@ from typing import Any
 from weft.codegen.lane_passes import BY_POLICY, LANES, NARROWING
 from weft.diag.errors import PassError
 from weft.passes.declared import Pass, PassList
-from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS
+from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS, INLINING, SIGNATURES
 from weft.passes.kernels import KERNELS, WORK_ITEMS
 from weft.passes.loops import LOOPS
 from weft.passes.scalar import (
@@ -33,6 +33,8 @@ def _lower_work_items(unit: ScalarUnit) -> None:
 
 
 ON_MODULES: tuple[Pass[Any], ...] = (
+    SIGNATURES,
+    INLINING,
     CANONICAL,
     AGGREGATES,
     Pass(WORK_ITEMS.name, WORK_ITEMS.promise, _lower_work_items, source=WORK_ITEMS.source),

@@ -11,6 +11,7 @@ from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Function, Module, Value
+from weft.ir.function import Linkage
 from weft.ir.verifier import verify
 from weft.passes.catalog import ON_LANES
 from weft.passes.declared import Pass
@@ -43,6 +44,8 @@ class FileUnit:
         What is made use of.
     math
         Vector math functions the code calls, by symbol.
+    linkage
+        The linkage that the function had before a pass changed it.
     """
 
     module: Module
@@ -53,11 +56,17 @@ class FileUnit:
     boscc: Boscc
     switches: Switches = ALL_ON
     math: dict[str, MathSymbol] = field(default_factory=dict)
+    linkage: Linkage | None = None
 
     @property
     def function(self) -> Function:
         """The function at hand."""
         return self.module.functions[self.name]
+
+    @property
+    def wanted(self) -> str:
+        """The function that is not to be dropped."""
+        return self.name
 
     def run(self, passes: Sequence[Pass[Any]], runner: Runner) -> None:
         """Run the passes, and verify what each leaves.

@@ -5,11 +5,11 @@ The result is plain LLVM IR, ready for LLVM's own pipeline.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from weft.analysis.shapes import Shape
+from weft.analysis.shapes import domain_named
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_passes import BODIES, LANES, NARROWING, vectorize
 from weft.codegen.lane_unit import LaneUnit
@@ -20,77 +20,57 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import ArgumentError
 from weft.diag.words import counted
 from weft.graph.loops import loop_forest
-from weft.ir import Function, Value
 from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.function import Linkage
 from weft.ir.locations import span_of
+from weft.machine.vector_abi import vector_name
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
+from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
+from weft.passes.lane_parameters import every_parameter, simd_parameters
 from weft.passes.loop_lanes import IN_LANES
-from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.passes.loop_unit import FoundLoop
 from weft.passes.runner import Runner
-from weft.passes.scalar import INVARIANTS, SINGLE_LANE
-from weft.passes.stages import Form, Runnable, Stage, StageLog, heard_through
+from weft.passes.scalar import CANONICAL, INVARIANTS, PLAIN, SINGLE_LANE
+from weft.passes.stages import Form, Runnable, StageLog, heard_through
 from weft.target.vector_math import math_finder
+from weft.transform.foreign.inline_marks import LOCAL, mark_for_inlining
+from weft.transform.foreign.scalar_signatures import give_scalar_signatures, scalar_form_of
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.stack_addresses import sink_stack_addresses
 
 
-@dataclass(slots=True, kw_only=True)
-class ForeignLoopUnit(LoopUnit):
-    """A function whose parallel loops become SIMD code.
-
-    Parameters
-    ----------
-    which
-        ``outermost``: all outermost loops; ``annotated``: those that metadata asks vector code for; otherwise the name
-        of one loop's header, which is a promise that its iterations are independent.
-    fastmath
-        Whether float sums may be formed in another order.
-    """
-
-    which: str
-    fastmath: bool = False
+def _give_signatures(unit: ForeignUnit) -> bool:
+    changed = give_scalar_signatures(unit.module, unit.wanted or None)
+    if unit.wanted:
+        form = scalar_form_of(unit.module, unit.wanted)
+        unit.name = form[0].name if form else unit.wanted
+        function = unit.module.functions[unit.wanted]
+        if function.linkage.linkage in LOCAL:
+            # Otherwise LLVM may drop it, as nothing calls it.
+            unit.linkage, function.linkage = function.linkage, Linkage()
+    return changed
 
 
-@dataclass(slots=True, kw_only=True)
-class ForeignFunctionUnit(LoopUnit):
-    """A function for one lane that gets one for W lanes beside it.
+def _mark_for_inlining(unit: ForeignUnit) -> bool:
+    return mark_for_inlining(unit.module) > 0
 
-    Parameters
-    ----------
-    shapes
-        The shapes of the parameters.
-    simd_name
-        The SIMD function's name.
-    masked
-        Whether it takes a mask as last parameter.
-    scalar_result
-        Whether a uniform result is returned as one value, not as a vector.
-    subject
-        How remarks call the function.
-    reason
-        Why so many lanes, as remarks say it.
-    runnable
-        What is to become the SIMD function, once there is such a thing, and how it is run.
-    """
 
-    shapes: Mapping[Value, Shape]
-    simd_name: str
-    masked: bool = False
-    scalar_result: bool = True
-    subject: str = ""
-    reason: str = "as asked for"
-    runnable: Runnable | None = None
-
-    def stage(self, name: str, text: str) -> Stage | None:
-        """How the program is run as it is now: the function that is to become the SIMD function, once there is one."""
-        runnable = self.runnable or Runnable(self.name, Form.THREADS)
-        return Stage(name, text, runnable, runnable.function, width=self.width or 0)
-
-    @property
-    def simd(self) -> Function:
-        """The SIMD function."""
-        return self.module.functions[self.simd_name]
+def _settle_parameters(unit: ForeignFunctionUnit) -> bool:
+    module, function = unit.module, unit.module.functions[unit.wanted]
+    assert unit.width is not None
+    if unit.linkage is not None:
+        function.linkage = unit.linkage
+    form, origins = scalar_form_of(module, unit.wanted) or (function, every_parameter(function))
+    domain = domain_named("product", (unit.width,))
+    parameters = simd_parameters(function, form, origins, unit.signature, domain, module.layout)
+    unit.shapes = parameters.shapes
+    unit.simd_name = unit.simd_name or vector_name(
+        unit.isa, unit.masked, unit.width, parameters.named, unit.wanted
+    )
+    if unit.simd_name in module.functions:
+        raise ArgumentError(f"the module has a function {unit.simd_name} already", hint="give another name")
+    return False
 
 
 def _settle_invariants(unit: ForeignLoopUnit) -> None:
@@ -176,6 +156,20 @@ class _PartLog:
         self.log.keep(done.name)
 
 
+SIGNATURES: Pass[ForeignUnit] = Pass(
+    "signatures",
+    "functions that are called directly, and the one that is wanted, take and return scalars",
+    _give_signatures,
+    requires=(PLAIN,),
+)
+INLINING: Pass[ForeignUnit] = Pass(
+    "inlining",
+    "functions that only the module itself calls, and that are not recursive, are marked to be inlined",
+    _mark_for_inlining,
+)
+PARAMETERS: Pass[ForeignFunctionUnit] = Pass(
+    "parameters", "the shape of each parameter is known, and the SIMD function's name", _settle_parameters
+)
 FUNCTION_INVARIANTS: Pass[ForeignLoopUnit] = Pass(
     INVARIANTS.name, INVARIANTS.promise, _settle_invariants, requires=INVARIANTS.requires
 )
@@ -195,13 +189,16 @@ WHOLE_FUNCTION: Pass[ForeignFunctionUnit] = Pass(
     source="Moll, §3.3",
 )
 
+FORM: tuple[Pass[Any], ...] = (SIGNATURES, INLINING, CANONICAL)
+"""What brings a program of any compiler into the form that analysis starts from."""
+
 FOREIGN_LOOPS = PassList(
     "foreign loops",
-    "parallel loops of C, C++ and LLVM IR, in canonical form; LLVM's whole pipeline follows",
-    (FUNCTION_INVARIANTS, LOOPS_IN_PLACE, IN_LANES, SINGLE_LANE),
+    "parallel loops of C, C++ and LLVM IR; LLVM's whole pipeline follows",
+    (*FORM, FUNCTION_INVARIANTS, LOOPS_IN_PLACE, IN_LANES, SINGLE_LANE),
 )
 FOREIGN_FUNCTIONS = PassList(
     "foreign functions",
-    "functions of C, C++ and LLVM IR, in canonical form; LLVM's whole pipeline follows",
-    (WHOLE_FUNCTION, SINGLE_LANE),
+    "functions of C, C++ and LLVM IR; LLVM's whole pipeline follows",
+    (*FORM, PARAMETERS, WHOLE_FUNCTION, SINGLE_LANE),
 )

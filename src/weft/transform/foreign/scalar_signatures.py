@@ -140,15 +140,22 @@ def is_hidden(attributes: Sequence[str]) -> bool:
     return any(a.startswith("sret(") for a in attributes)
 
 
+def needs_scalar_form(function: Function) -> bool:
+    """Whether a function takes or returns composite values, or objects in memory that are its own."""
+    fn_type = function.fn_type
+    if function.name.startswith("llvm.") or fn_type.vararg:
+        return False
+    if any(map(is_composite, (*fn_type.params, fn_type.result))):
+        return True
+    assert function.module is not None
+    return bool(function.blocks) and any(_pointee(function.module, a) for a in function.args)
+
+
 def _scalar_form(module: Module, function: Function, layout: DataLayout) -> Function | None:
     """The scalar form of a function; None where it needs none, or cannot have one."""
+    if not needs_scalar_form(function):
+        return None
     fn_type = function.fn_type
-    types = [*fn_type.params, fn_type.result]
-    in_memory = [_pointee(module, a) for a in function.args] if function.blocks else []
-    if function.name.startswith("llvm.") or fn_type.vararg:
-        return None
-    if not any(map(is_composite, types)) and not any(in_memory):
-        return None
     parts = [components_of(t) for t in fn_type.params]
     result = () if fn_type.result.is_void else components_of(fn_type.result)
     if result is None or any(p is None for p in parts):

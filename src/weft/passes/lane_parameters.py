@@ -61,6 +61,11 @@ def simd_parameters(
     return SimdParameters(shapes, named)
 
 
+def every_parameter(function: Function) -> tuple[Origin, ...]:
+    """Where the parameters of a function come from that is its own scalar form."""
+    return tuple(Origin(i) for i in range(len(function.args)))
+
+
 def global_strides(module: Module, shapes: Mapping[str, str]) -> dict[GlobalVariable, int]:
     """By how many bytes lanes' own instances of global variables are apart; alignments are noted in the variables.
 
