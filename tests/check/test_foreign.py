@@ -7,10 +7,13 @@ import pytest
 
 import weft
 import weft.check.foreign as foreign
+import weft.check.machine_code as machine_code
 import weft.codegen.lane_passes as lane_passes
 from check.test_findings import after, subtract_instead
 from weft.cli import main
 from weft.errors import ArgumentError, MiscompilationError
+from weft.frontend.clang import compile_c
+from weft.target.machine import TargetSpec
 
 SOURCE = """
 void add(long n, const double *restrict x, double *restrict y) {
@@ -28,6 +31,8 @@ double plus(double a, double b, const int *at) {
   return at[0];
 }
 void far(double *x) { for (long i = 0; i < 8; i++) x[i + 100000] = 1; }
+signed char small(signed char a, short b) { return a < 0 ? a - b : a / 3; }
+double *behind(long n, double *x) { for (long i = 0; i < n; i++) x[i] *= 2; return x + n; }
 double unknown(double);
 void outside(long n, double *x) { for (long i = 0; i < n; i++) x[i] = unknown(x[i]); }
 """
@@ -53,8 +58,9 @@ def compared(monkeypatch):
     original = foreign._compare
 
     def compare(name, programs, inputs, call):
-        seen.append((original(name, programs, inputs, call), [stage.name for stage, _ in programs]))
-        return seen[-1][0]
+        outcome = original(name, programs, inputs, call)
+        seen.append((outcome[0], [stage.name for stage, _ in programs]))
+        return outcome
 
     monkeypatch.setattr(foreign, "_compare", compare)
     return seen
@@ -148,3 +154,51 @@ def test_functions_that_cannot_be_called_are_logged(source, function, reason, ca
     with caplog.at_level(logging.INFO, "weft.check"):
         weft.vectorize_ir(source, function, loop="for.cond", width=4)
     assert reason in caplog.text
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """What machine code returned."""
+    seen = []
+    original = machine_code.MachineCode.call
+
+    def call(code, values):
+        seen.append(original(code, values))
+        return seen[-1]
+
+    monkeypatch.setattr(machine_code.MachineCode, "call", call)
+    return seen
+
+
+def test_machine_code_is_called_with_the_same_arguments(source, called):
+    weft.vectorize_ir(source, "add", loop="outermost", width=4)
+    assert called == [None] * 4
+    called.clear()
+    weft.vectorize_ir(source, "plus", width=4, args="T_U_U", mask="last")
+    assert [value.data.shape for value in called] == [(1, 4)] * 8
+    called.clear()
+    weft.vectorize_ir(source, "small", width=8, args="T_U")
+    assert [value.data.dtype for value in called] == [np.uint8] * 4
+
+
+@pytest.mark.parametrize("loop", ["outermost", None])
+def test_wrong_machine_code_is_named(source, monkeypatch, loop):
+    emit = machine_code.emit_object
+    monkeypatch.setattr(
+        machine_code, "emit_object", lambda text, *others: emit(text.replace(" fadd ", " fsub "), *others)
+    )
+    name, args = ("add", "") if loop else ("plus", "T_U_U")
+    with pytest.raises(MiscompilationError, match=f"'machine code' changed what {name} computes"):
+        weft.vectorize_ir(source, name, loop=loop, width=4, args=args)
+
+
+def test_results_that_lead_into_memory_count_by_where(source, called):
+    weft.vectorize_ir(source, "behind", loop="outermost", width=4)
+    assert len(called) == 4
+
+
+def test_fast_math_is_left_to_llvm(source, called, caplog):
+    text = compile_c(source, TargetSpec.chosen().triple).replace(" fadd ", " fadd fast ")
+    with caplog.at_level(logging.INFO, "weft.check"):
+        weft.vectorize_ir(text, "plus", width=4, args="T_U_U")
+    assert not called and "not checked as machine code: its flags let LLVM" in caplog.text

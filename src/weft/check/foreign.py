@@ -6,28 +6,31 @@ that the user gives. A version for W lanes is compared with the function itself,
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analysis.shapes import Shape
 from weft.check.budget import MAX_ENTRY_STEPS, Budget, TooLong
 from weft.check.compare import first_difference, slack_of
 from weft.check.generate import Arguments
 from weft.check.inputs import Content, LaunchInputs, Workspace
 from weft.check.iterations import IterationRaces
+from weft.check.machine_code import MachineCode
 from weft.check.prepare import prepared
-from weft.check.results import Result, first_result_difference
+from weft.check.results import Place, Result, first_result_difference
 from weft.diag.errors import MiscompilationError, UnsupportedError, WeftError
 from weft.interp import Program, run_function
 from weft.interp.lanes import POISON, Bundle, Lanes, LaneValue, dtype_of
-from weft.ir import Function, Value
+from weft.ir import Function
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.reader import read_module
+from weft.ir.types import PointerType
+from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
 from weft.passes.stages import Form, Stage
 from weft.target.vector_math import MathSymbol
 
@@ -36,40 +39,17 @@ _log = logging.getLogger("weft.check")
 Outcome = tuple[list[Content], list[Result]]
 
 
-@dataclass(frozen=True, slots=True)
-class LaneCalls:
-    """How a function for one lane is called in several.
-
-    Parameters
-    ----------
-    shapes
-        How its parameters differ from lane to lane.
-    lanes
-        How many there are.
-    masked
-        Whether the version for all of them takes a mask.
-    """
-
-    shapes: Mapping[Value, Shape]
-    lanes: int
-    masked: bool
-
-    @property
-    def masks(self) -> list[NDArray[np.bool_]]:
-        """The lanes that call."""
-        every = np.ones(self.lanes, np.bool_)
-        return [every, np.arange(self.lanes) % 3 != 1] if self.masked else [every]
-
-
 def check_loops(
-    name: str, stages: Sequence[Stage], math: Mapping[str, MathSymbol], given: Sequence[Any] | None
+    unit: ForeignLoopUnit, text: str, stages: Sequence[Stage], given: Sequence[Any] | None
 ) -> None:
-    """Compare what a function does behind each pass on its loops.
+    """Compare what a function does behind each pass on its loops, and as machine code.
 
     Parameters
     ----------
+    unit, text
+        The function, and the program as the passes leave it.
     stages
-        The programs.
+        The programs between them.
     given
         Arguments of the user.
 
@@ -81,46 +61,65 @@ def check_loops(
 
     def call(stage: Stage, program: Program, inputs: LaunchInputs, hooks: Sequence[object]) -> Outcome:
         workspace = Workspace(inputs)
+        function = program.function(stage.full.function)
         outcome = run_function(
-            program, stage.full.function, workspace.slots, 1, memory=workspace.memory, hooks=hooks
+            program, function.name, workspace.slots, 1, memory=workspace.memory, hooks=hooks
         )
-        return workspace.contents(), _results(outcome.value)
+        results = _results(outcome.value)
+        return workspace.contents(), _placed(results, function, workspace.place)
+
+    def call_code(code: MachineCode, inputs: LaunchInputs) -> Outcome:
+        value = code.call([np.array([slot]) for slot in inputs.slots])
+        results = [] if value is None else _results(Lanes(value.data.reshape(-1)))
+        return inputs.contents(), _placed(results, code.function, inputs.place)
 
     # Where its pointers lead shows once it is canonical.
     canonical = next(stage for stage in stages if stage.name == "canonical")
-    function = read_module(canonical.text).functions[name]
-    _check(name, Arguments(function, given=given), stages, math, call)
+    function = read_module(canonical.text).functions[unit.name]
+    code = _Code(unit, text, unit.name, unit.name)
+    _check(unit.name, Arguments(function, given=given), stages, unit.math, call, code, call_code)
 
 
 def check_lanes(
-    name: str,
+    unit: ForeignFunctionUnit,
     function: Function,
+    text: str,
     stages: Sequence[Stage],
-    math: Mapping[str, MathSymbol],
-    calls: LaneCalls,
-    given: Sequence[Any] | None,
+    given: Sequence[Any] | None = None,
 ) -> None:
-    """Compare the version of a function for W lanes behind each pass with the function itself, lane by lane.
+    """Compare a function for W lanes behind each pass, and as machine code, with that for one, lane by lane.
+
+    Parameters
+    ----------
+    unit
+        The function for W lanes.
+    function
+        The one for one lane, of which `unit` has the shapes of the parameters.
+    text, stages, given
+        As of `check_loops`.
 
     Raises
     ------
     MiscompilationError
         A pass changed what it does.
     """
-    lanes = calls.lanes
-    for mask in calls.masks:
+    assert unit.width is not None
+    lanes, code = unit.width, _Code(unit, text, unit.subject, unit.simd_name)
+    every = np.ones(lanes, np.bool_)
+    for mask in [every, np.arange(lanes) % 3 != 1] if unit.masked else [every]:
+
+        def values_of(slots: Sequence[Any], called: Function, mask: Any = mask) -> list[Any]:
+            values: list[Any] = [_column(column) for column in np.array(slots, object).reshape(-1, lanes)]
+            return [*values, mask] if len(called.args) > len(values) else values
 
         def call(
             stage: Stage, program: Program, inputs: LaunchInputs, hooks: Sequence[object], mask: Any = mask
         ) -> Outcome:
             workspace = Workspace(inputs)
             called = program.function(stage.full.function)
-            columns = np.array(workspace.slots, object).reshape(-1, lanes)
-            values: list[Any] = [_column(column) for column in columns]
+            values = values_of(workspace.slots, called)
             wide = stage.full.form is Form.LANES
-            if len(called.args) > len(values):
-                values.append(mask)
-            active = mask if len(columns) == len(values) else None
+            active = None if wide or len(values) > len(workspace.slots) // lanes else mask
             if wide:
                 values = [
                     Lanes(np.asarray(v)[None, :].astype(dtype_of(p.type))) if p.type.is_vector else v[0]
@@ -128,19 +127,69 @@ def check_lanes(
                 ]
             outcome = run_function(
                 program, called.name, values, 1 if wide else lanes, memory=workspace.memory, hooks=hooks,
-                active=None if wide or active is None else active, semantics="OBL" if stage.full.oblivious else "FR",
+                active=active, semantics="OBL" if stage.full.oblivious else "FR",
             )  # fmt: skip
-            return workspace.contents(), _by_lane(outcome.value, wide, mask)
+            results = _by_lane(outcome.value, wide, mask)
+            return workspace.contents(), _placed(results, called, workspace.place)
 
-        arguments = Arguments(function, dict(calls.shapes), lanes, given)
-        _check(name, arguments, stages, math, call)
+        def call_code(code: MachineCode, inputs: LaunchInputs, mask: Any = mask) -> Outcome:
+            called = code.function
+            columns = zip(values_of(inputs.slots, called), called.args, strict=True)
+            value = code.call([v if p.type.is_vector else v[:1] for v, p in columns])
+            return inputs.contents(), _placed(_by_lane(value, True, mask), called, inputs.place)
+
+        arguments = Arguments(function, dict(unit.shapes), lanes, given)
+        _check(unit.subject, arguments, stages, unit.math, call, code, call_code)
 
 
 Call = Callable[[Stage, Program, LaunchInputs, Sequence[object]], Outcome]
 
 
+class _Code:
+    """The machine code of a unit's function, made once it is wanted; none where it cannot be called.
+
+    Parameters
+    ----------
+    unit, text
+        What the code is made for, and the program.
+    subject
+        How messages call the function.
+    symbol
+        What is called.
+    """
+
+    def __init__(self, unit: ForeignUnit, text: str, subject: str, symbol: str) -> None:
+        self.unit = unit
+        self.text = text
+        self.subject = subject
+        self.symbol = symbol
+        self._refused = False
+
+    @functools.cached_property
+    def _made(self) -> MachineCode:
+        unit = self.unit
+        return MachineCode(self.text, self.symbol, unit.spec, unit.isa, unit.math)
+
+    def run(self, call: Callable[[MachineCode], Outcome]) -> tuple[Outcome, bool] | None:
+        """What a call of it does, and whether it may round otherwise than the interpreter."""
+        if self._refused:
+            return None
+        try:
+            return call(self._made), self._made.rounds
+        except UnsupportedError as error:
+            self._refused = True
+            _log.info("%s is not checked as machine code: %s", self.subject, error.message)
+            return None
+
+
 def _check(
-    name: str, arguments: Arguments, stages: Sequence[Stage], math: Mapping[str, MathSymbol], call: Call
+    name: str,
+    arguments: Arguments,
+    stages: Sequence[Stage],
+    math: Mapping[str, MathSymbol],
+    call: Call,
+    code: _Code,
+    call_code: Callable[[MachineCode, LaunchInputs], Outcome],
 ) -> None:
     programs = [(stage, prepared(stage, math)) for stage in stages]
     if asks_for_lanes(programs[0][1].module) and stages[0].full.form is Form.CALL:
@@ -151,7 +200,13 @@ def _check(
     done = False
     try:
         for inputs, _kept in arguments.attempts():
-            done |= _compare(name, programs, inputs, call)
+            defined, wanted = _compare(name, programs, inputs, call)
+            done |= defined
+            got = None if wanted is None else code.run(lambda code, inputs=inputs: call_code(code, inputs))
+            if wanted is not None and got is not None:
+                found = _difference(inputs, wanted, got[0], got[1])
+                if found is not None:
+                    _raise(name, "machine code", found, programs, inputs, call)
     except UnsupportedError as error:
         _log.info("%s is not checked: %s", name, error.message)
         return
@@ -159,8 +214,10 @@ def _check(
         _log.info("%s is not checked: no arguments are known with which it has a defined result", name)
 
 
-def _compare(name: str, programs: Sequence[tuple[Stage, Program]], inputs: LaunchInputs, call: Call) -> bool:
-    """Whether the program does something defined for these inputs, and each stage the same."""
+def _compare(
+    name: str, programs: Sequence[tuple[Stage, Program]], inputs: LaunchInputs, call: Call
+) -> tuple[bool, Outcome | None]:
+    """Whether the program does something defined for these inputs; what all stages do, if they do the same."""
     wanted: Outcome | None = None
     reorders = False
     for stage, program in programs:
@@ -175,22 +232,26 @@ def _compare(name: str, programs: Sequence[tuple[Stage, Program]], inputs: Launc
                 continue
             if wanted is None:
                 _log.info("%s is not checked with some arguments: %s", name, error.message)
-                return False
+                return False, None
             _raise(name, stage.name, error.message, programs, inputs, call)
-            return True
+            return True, None
+        first = stage.reorders and not reorders
         if wanted is not None:
-            first = stage.reorders and not reorders
-            slack = slack_of(inputs, wanted[0], [r.data for r in wanted[1]]) if first else None
-            got = _without_frozen(got)
-            found = first_difference(inputs, wanted[0], got[0], slack)
-            found = found or first_result_difference(wanted[1], got[1], slack)
+            found = _difference(inputs, wanted, _without_frozen(got), first)
             if found is not None:
                 _raise(name, stage.name, found, programs, inputs, call)
-                return True
-        if wanted is None or (stage.reorders and not reorders):
+                return True, None
+        if wanted is None or first:
             wanted = got
         reorders = stage.reorders
-    return wanted is not None
+    return wanted is not None, wanted
+
+
+def _difference(inputs: LaunchInputs, wanted: Outcome, got: Outcome, loosely: bool) -> str | None:
+    slack = slack_of(inputs, wanted[0], [r.data for r in wanted[1]]) if loosely else None
+    return first_difference(inputs, wanted[0], got[0], slack) or first_result_difference(
+        wanted[1], got[1], slack
+    )
 
 
 def _raise(
@@ -226,6 +287,23 @@ def _without_frozen(outcome: Outcome) -> Outcome:
     contents = [Content(c.data, None if c.state is None else c.state & POISON) for c in outcome[0]]
     results = [Result(r.name, r.data, None if r.state is None else r.state & POISON) for r in outcome[1]]
     return contents, results
+
+
+def _placed(results: list[Result], function: Function, place: Place) -> list[Result]:
+    """The results, where pointers into the arguments' memory count by where they lead."""
+    if not isinstance(function.fn_type.result.scalar, PointerType):
+        return results
+
+    def moved(address: int) -> int:
+        # One behind the last element is a place, too.
+        found, behind = place(address), place(address - 1)
+        region, offset = found or behind or (-1, address)
+        return (region + 1 << 48) + offset + (found is None and behind is not None)
+
+    return [
+        replace(r, data=np.array([moved(int(a)) for a in r.data.flat], np.uint64).reshape(r.data.shape))
+        for r in results
+    ]
 
 
 def _column(values: NDArray[Any]) -> NDArray[Any]:

@@ -13,12 +13,14 @@ from weft.ir import Builder, Function, Module, Value
 from weft.ir.constants import ConstZero
 from weft.ir.types import I1, IntType, VectorType
 from weft.ir.verifier import verify
+from weft.ir.writer import write_module
 from weft.machine.targets import Isa
 from weft.machine.vector_abi import Variant
 from weft.options import checking
 from weft.passes.foreign import WHOLE_FUNCTION
 from weft.passes.foreign_unit import ForeignFunctionUnit
 from weft.passes.runner import Runner
+from weft.passes.stages import StageLog, log_of
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol
 from weft.transform.boscc.insertion import Boscc, BosccMode
@@ -38,32 +40,43 @@ class DeclaredVariants:
 def add_declared_variants(module: Module, spec: TargetSpec, isa: Isa) -> DeclaredVariants:
     """Add to a module the versions that its functions' attributes name; what cannot be made leaves a remark."""
     found = DeclaredVariants()
+    checks: list[tuple[ForeignFunctionUnit, StageLog]] = []
     for function in list(module.definitions()):
         if function.linkage.linkage in LOCAL:
             continue
         for variant in declared_variants(function, isa):
             try:
-                found.made.append(_add(module, function, variant, spec, isa, found))
+                unit = _unit(module, function, variant, spec, isa, found)
+                log = log_of(unit, unit.runner)
+                unit.runner.run((WHOLE_FUNCTION,), unit)
+                made = unit.simd
+                found.made.append(
+                    _behind_mask(module, function, variant, made, isa) if variant.masked else made
+                )
+                checks.append((unit, log))
             except UnsupportedError as error:
                 message = f"{variant.symbol} is not made: {error.message}"
                 found.remarks.add(RemarkKind.MISSED, message, error.span, error.hint, "declare simd")
     for function in module.definitions():
         run_single_lane(function)
     verify(module)
+    text = write_module(module, plain=True) if checking() else ""
+    for unit, log in checks if checking() else ():
+        from weft.check.foreign import check_lanes
+
+        check_lanes(unit, unit.function, text, log.stages)
     return found
 
 
-def _add(
+def _unit(
     module: Module, function: Function, variant: Variant, spec: TargetSpec, isa: Isa, found: DeclaredVariants
-) -> Function:
-    unit = ForeignFunctionUnit(
+) -> ForeignFunctionUnit:
+    return ForeignFunctionUnit(
         module, function.name, spec, isa, variant.lanes, Boscc(BosccMode.AUTO, isa), Runner(strict=checking()),
         remarks=found.remarks, math=found.math, shapes=_shapes(module, function, variant),
         simd_name=f"{variant.symbol}.lanes" if variant.masked else variant.symbol, masked=variant.masked,
         scalar_result=False, subject=variant.symbol,
     )  # fmt: skip
-    unit.runner.run((WHOLE_FUNCTION,), unit)
-    return _behind_mask(module, function, variant, unit.simd, isa) if variant.masked else unit.simd
 
 
 def _shapes(module: Module, function: Function, variant: Variant) -> dict[Value, Shape]:

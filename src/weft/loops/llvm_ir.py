@@ -229,35 +229,35 @@ def _declared(module: Module, spec: TargetSpec, isa: Isa, boscc: Boscc, file: st
 def _with_loops(unit: ForeignLoopUnit, check_with: Sequence[Any] | None) -> VectorizedIR:
     """The function, with its loops in lanes."""
     log = _run(FOREIGN_LOOPS, unit, check_with is not None)
-    if log.stages:
-        from weft.check.foreign import check_loops
-
-        check_loops(unit.name, log.stages, unit.math, check_with)
-    return VectorizedIR(
+    made = VectorizedIR(
         unit.name, sum(found.mined.width > 1 for found in unit.loops), unit.remarks, tuple(unit.math),
         write_module(unit.module, plain=True), unit.spec, "",
     )  # fmt: skip
+    if log.stages:
+        from weft.check.foreign import check_loops
+
+        check_loops(unit, made._text, log.stages, check_with)
+    return made
 
 
 def _whole_function(unit: ForeignFunctionUnit, check_with: Sequence[Any] | None) -> VectorizedIR:
     """The function for W lanes, beside the one for one."""
     log = _run(FOREIGN_FUNCTIONS, unit, check_with is not None)
     scalar = unit.function
-    if log.stages:
-        from weft.check.foreign import LaneCalls, check_lanes
-
-        assert unit.width is not None
-        calls = LaneCalls(unit.shapes, unit.width, unit.masked)
-        check_lanes(unit.subject, scalar, log.stages, unit.math, calls, check_with)
     result = unit.signature.result
     if result is not None and result.kind == "U" and unit.simd.fn_type.result.is_vector:
         raise ArgumentError(f"the result of {unit.subject} differs from lane to lane, and is not uniform")
     if unit.name != unit.wanted:
         scalar.linkage.linkage = "internal"
-    return VectorizedIR(
+    made = VectorizedIR(
         unit.simd_name, 0, unit.remarks, tuple(unit.math), write_module(unit.module, plain=True), unit.spec,
         c_declaration(unit.simd),
     )  # fmt: skip
+    if log.stages:
+        from weft.check.foreign import check_lanes
+
+        check_lanes(unit, scalar, made._text, log.stages, check_with)
+    return made
 
 
 def _run(passes: PassList, unit: ForeignUnit, check: bool) -> StageLog:
