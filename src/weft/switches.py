@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from weft.diag.errors import SignatureError
+from weft.diag.errors import PassError, SignatureError
+
+OPTIONAL_PASSES = {
+    name.replace(" ", "-").replace("φ", "phi"): name
+    for name in (
+        *("boscc", "conditions", "known numbers", "narrow φs", "narrowing"),
+        *("scalar replacement", "wide comparisons"),
+    )
+}
+"""The passes that may be left out, as options write them, with their names. The lists of passes are the truth
+(`weft.passes.declared.Pass.optional`); a test compares, as importing them takes longer than a decorator should."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +35,47 @@ class Switches:
         Counters of loops stay scalar. Without, they are vectors, but where addresses are computed from them.
     scalar_replacement
         By which policy loads are replaced by values that are known, one of `SCALAR_REPLACEMENT`.
+    without
+        Optional passes that do not run, by name.
+
+    Raises
+    ------
+    PassError
+        There is no optional pass of a name.
     """
 
     uniform_values: bool = True
     uniform_control: bool = True
     scalar_counters: bool = True
     scalar_replacement: str = "off"
+    without: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "without", left_out(self.without))
+
+
+def left_out(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of optional passes, in one order, of names as options write them.
+
+    Raises
+    ------
+    PassError
+        There is no optional pass of a name.
+    """
+    found: set[str] = set()
+    for name in (names,) if isinstance(names, str) else names:
+        flag = str(name).replace(" ", "-").replace("φ", "phi")
+        if flag not in OPTIONAL_PASSES:
+            raise PassError(
+                f"there is no optional pass {name!r}", hint=f"there are {', '.join(OPTIONAL_PASSES)}"
+            )
+        found.add(OPTIONAL_PASSES[flag])
+    return tuple(sorted(found))
 
 
 ALL_ON = Switches()
 
-SWITCHES = "uniform_values, uniform_control, scalar_counters, scalar_replacement"
+SWITCHES = "uniform_values, uniform_control, scalar_counters, scalar_replacement, without"
 """How options call them."""
 
 SCALAR_REPLACEMENT = ("off", "srqp", "esrqp", "ssrqp", "ssrqp_s")
@@ -42,7 +83,11 @@ SCALAR_REPLACEMENT = ("off", "srqp", "esrqp", "ssrqp", "ssrqp_s")
 
 
 def switches(
-    uniform_values: bool, uniform_control: bool, scalar_counters: bool, scalar_replacement: str
+    uniform_values: bool,
+    uniform_control: bool,
+    scalar_counters: bool,
+    scalar_replacement: str,
+    without: Sequence[str],
 ) -> Switches:
     """The switches that options of a decorator ask for.
 
@@ -50,10 +95,12 @@ def switches(
     ------
     SignatureError
         There is no such policy of scalar replacement.
+    PassError
+        There is no optional pass of a name in `without`.
     """
     if scalar_replacement not in SCALAR_REPLACEMENT:
         raise SignatureError(
             f"scalar_replacement={scalar_replacement!r}",
             hint=f"it may be {', '.join(map(repr, SCALAR_REPLACEMENT))}",
         )
-    return Switches(uniform_values, uniform_control, scalar_counters, scalar_replacement)
+    return Switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, tuple(without))

@@ -10,6 +10,7 @@ from weft.errors import PassError
 from weft.passes.catalog import LISTS, ON_LANES, ON_MODULES, known_names, list_named, passes_named
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.passes.runner import Runner
+from weft.switches import OPTIONAL_PASSES
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "passes.md"
 
@@ -51,6 +52,11 @@ def test_passes_are_found_as_commands_write_them():
     assert list_named("foreign-loops") is LISTS[2] and list_named("lanes") is None
     with pytest.raises(PassError, match="no pass 'inline'"):
         passes_named(["inline"])
+
+
+def test_options_know_the_optional_passes():
+    optional = {each.name for passes in LISTS for _, each in passes.walk() if each.optional}
+    assert set(OPTIONAL_PASSES.values()) == optional
 
 
 def noted(name, into, **fields):

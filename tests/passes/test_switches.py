@@ -8,11 +8,13 @@ import pytest
 
 import weft
 from weft import cuda, prange
+from weft.errors import PassError
 from weft.jit_options import JitOptions
 from weft.loops.llvm_ir import vectorize_ir
 from weft.options import CompileOptions
+from weft.passes.runner import Runner
 from weft.runtime.code_key import code_key
-from weft.switches import Switches
+from weft.switches import OPTIONAL_PASSES, Switches
 from weft.target.machine import TargetSpec
 
 COLUMNS = {
@@ -158,3 +160,68 @@ def test_code_of_each_column_is_kept_apart(options):
     switches = {Switches(*parts) for parts in itertools.product((True, False), repeat=3)}
     keys = {code_key("door", steps, (), options(switches=s), TargetSpec.chosen()) for s in switches}
     assert len(keys) == 8 and None not in keys
+
+
+WITHOUT = ("boscc", "narrowing", "conditions", "known-numbers", "narrow-phis")
+
+
+def doors():
+    """What a user has to write in each door; a function of `without` that gives the LLVM text before the last passes."""
+    types = "(int64[:], int64[:], int64, int64[:])"
+
+    def of_kernel(**options):
+        return cuda.jit(width=8, **options)(kernel).compile(f"void{types}").lowered().text
+
+    def of_loop(**options):
+        made = weft.jit(f"void{types}", width=8, **options)(loop)
+        return next(iter(made.overloads.values())).lowered().text
+
+    def of_elementwise(**options):
+        def halves(n):
+            return n // 2 if n % 3 == 0 else n // 5 + n // 7
+
+        made = weft.vectorize(["int64(int64)"], width=8, **options)(halves)
+        return next(iter(made.overloads.values())).lowered().text
+
+    def of_function(**options):
+        return vectorize_ir(SUMS, "sums", width=8, args="U_U_U_C", boscc="on", **options)._text
+
+    return of_kernel, of_loop, of_elementwise, of_function
+
+
+@pytest.mark.parametrize("door", doors(), ids=["kernel", "loop", "elementwise", "function"])
+def test_optional_passes_are_left_out_by_name(door, monkeypatch):
+    ran: list[str] = []
+    run = Runner.run
+
+    def spy(self, passes, unit):
+        passes = tuple(passes)
+        ran.extend(p.name for p in passes if p.optional and p.name not in self.left_out and p.applies(unit))
+        run(self, passes, unit)
+
+    monkeypatch.setattr(Runner, "run", spy)
+    door()
+    assert ran
+    ran.clear()
+    door(without=WITHOUT)
+    assert not set(ran) & {OPTIONAL_PASSES[name] for name in WITHOUT}
+    with pytest.raises(PassError, match="no optional pass 'widening'") as refused:
+        door(without=("widening",))
+    assert "narrow-phis" in (refused.value.hint or "")
+
+
+def test_what_is_left_out_counts_in_the_key_of_code():
+    spec = TargetSpec.chosen()
+    first, again, other = (
+        code_key("kernel", kernel, (), CompileOptions(switches=Switches(without=names)), spec)
+        for names in (("boscc", "narrow-phis"), ("narrow φs", "boscc"), ("boscc",))
+    )
+    assert first == again != other
+
+
+def test_kernels_and_loops_compute_the_same_without_optional_passes():
+    wanted = [steps(n, 5, TABLE) for n in NUMBERS.tolist()]
+    for run in (cuda.jit(without=WITHOUT)(kernel)[2, 20], weft.jit(without=WITHOUT)(loop)):
+        out = np.zeros(37, np.int64)
+        run(NUMBERS, TABLE, 5, out)
+        assert out.tolist() == wanted

@@ -22,7 +22,7 @@ from weft.jit_options import JitOptions
 from weft.loops.llvm_ir import read_source, target_named
 from weft.options import CompileOptions
 from weft.passes.adopt import adopt, chosen_function
-from weft.passes.catalog import known_names, list_named, optional_named, passes_named
+from weft.passes.catalog import known_names, list_named, passes_named
 from weft.passes.declared import PassList
 from weft.passes.file_unit import FileUnit
 from weft.passes.foreign import FOREIGN_LOOPS
@@ -64,13 +64,6 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--target", metavar="CPU", default="host", help="host, or an instruction set")
     add_switches(parser)
     parser.add_argument(
-        "--without",
-        metavar="P",
-        action="append",
-        default=[],
-        help="leave out an optional pass of a list (repeatable)",
-    )
-    parser.add_argument(
         "--print-after",
         metavar="P",
         action="append",
@@ -94,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     if not 1 <= width <= MAX_WIDTH or width & (width - 1):
         raise ArgumentError(f"{width} lanes: the number of lanes is a power of two, at most {MAX_WIDTH}")
     module, name = _read(options.file, options.function, spec)
-    left_out = frozenset(optional_named(options.without))
+    left_out = frozenset(switches_of(options).without)
     runner = Runner((Printer(options.print_after, sys.stdout),), left_out, strict=True)
     whole = list_named(options.passes)
     if whole is not None:

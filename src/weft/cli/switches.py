@@ -32,10 +32,17 @@ def add_switches(parser: argparse.ArgumentParser) -> None:
         default="off",
         help="by which policy loads are replaced by values that are known",
     )
+    parser.add_argument(
+        "--without", metavar="P", action="append", default=[], help="leave out an optional pass (repeatable)"
+    )
 
 
 def switches_of(options: argparse.Namespace) -> Switches:
     """What the options ask for."""
     return Switches(
-        options.uniform_values, options.uniform_control, options.scalar_counters, options.scalar_replacement
+        options.uniform_values,
+        options.uniform_control,
+        options.scalar_counters,
+        options.scalar_replacement,
+        tuple(options.without),
     )

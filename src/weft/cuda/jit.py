@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import Any
 
@@ -13,7 +13,7 @@ from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Signature
 from weft.options import BOSCC_MODES, CompileOptions
-from weft.switches import switches
+from weft.switches import SWITCHES, switches
 
 _IGNORED = frozenset(
     {"opt", "lineinfo", "max_registers", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"}
@@ -38,6 +38,7 @@ def jit(
     uniform_control: bool = True,
     scalar_counters: bool = True,
     scalar_replacement: str = "off",
+    without: Sequence[str] = (),
     **options: Any,
 ) -> Any:
     """Make a kernel, or with ``device=True`` a function for kernels to call.
@@ -70,6 +71,8 @@ def jit(
     scalar_replacement
         Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
         ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
+    without
+        Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
     **options
         Options of numba.cuda that have no effect here (``opt``, ``lineinfo``, ``max_registers``, ``inline``, ...).
 
@@ -77,13 +80,14 @@ def jit(
     ------
     SignatureError
         An option is unknown, or a signature is none.
+    PassError
+        There is no optional pass of a name in `without`.
     """
     unknown = sorted(set(options) - _IGNORED)
     if unknown:
         raise SignatureError(
             f"cuda.jit has no option {', '.join(unknown)}",
-            hint="options are boscc, debug, device, fastmath, scalar_counters, "
-            "scalar_replacement, uniform_control, uniform_values, width"
+            hint=f"options are boscc, debug, device, fastmath, width, {SWITCHES}"
             + ("; link needs CUDA object code" if "link" in unknown else ""),
         )
     flags = fast_math(fastmath)
@@ -93,7 +97,7 @@ def jit(
         )
     if boscc not in BOSCC_MODES:
         raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
-    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement)
+    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     asked = CompileOptions(flags, width, boscc=boscc, switches=chosen_switches)
     if isinstance(func_or_sig, FunctionType):
         return _make(func_or_sig, (), device, debug, asked)

@@ -18,12 +18,10 @@ from weft.machine.targets import Isa
 from weft.machine.vector_abi import Variant
 from weft.options import checking
 from weft.passes.foreign import WHOLE_FUNCTION
-from weft.passes.foreign_unit import ForeignFunctionUnit
+from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import StageLog, log_of
-from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol
-from weft.transform.boscc.insertion import Boscc, BosccMode
 from weft.transform.foreign.inline_marks import LOCAL
 from weft.transform.groups.single_lane import run_single_lane
 
@@ -37,21 +35,27 @@ class DeclaredVariants:
     math: dict[str, MathSymbol] = field(default_factory=dict)
 
 
-def add_declared_variants(module: Module, spec: TargetSpec, isa: Isa) -> DeclaredVariants:
-    """Add to a module the versions that its functions' attributes name; what cannot be made leaves a remark."""
-    found = DeclaredVariants()
+def add_declared_variants(program: ForeignUnit) -> DeclaredVariants:
+    """Add to a module the versions that its functions' attributes name; what cannot be made leaves a remark.
+
+    Parameters
+    ----------
+    program
+        The module, in canonical form, and how it is compiled.
+    """
+    module, found = program.module, DeclaredVariants()
     checks: list[tuple[ForeignFunctionUnit, StageLog]] = []
     for function in list(module.definitions()):
         if function.linkage.linkage in LOCAL:
             continue
-        for variant in declared_variants(function, isa):
+        for variant in declared_variants(function, program.isa):
             try:
-                unit = _unit(module, function, variant, spec, isa, found)
+                unit = _unit(program, function, variant, found)
                 log = log_of(unit, unit.runner)
                 unit.runner.run((WHOLE_FUNCTION,), unit)
                 made = unit.simd
                 found.made.append(
-                    _behind_mask(module, function, variant, made, isa) if variant.masked else made
+                    _behind_mask(module, function, variant, made, program.isa) if variant.masked else made
                 )
                 checks.append((unit, log))
             except UnsupportedError as error:
@@ -69,10 +73,11 @@ def add_declared_variants(module: Module, spec: TargetSpec, isa: Isa) -> Declare
 
 
 def _unit(
-    module: Module, function: Function, variant: Variant, spec: TargetSpec, isa: Isa, found: DeclaredVariants
+    program: ForeignUnit, function: Function, variant: Variant, found: DeclaredVariants
 ) -> ForeignFunctionUnit:
+    module, runner = program.module, Runner(left_out=program.runner.left_out, strict=program.runner.strict)
     return ForeignFunctionUnit(
-        module, function.name, spec, isa, variant.lanes, Boscc(BosccMode.AUTO, isa), Runner(strict=checking()),
+        module, function.name, program.spec, program.isa, variant.lanes, program.boscc, runner, program.switches,
         remarks=found.remarks, math=found.math, shapes=_shapes(module, function, variant),
         simd_name=f"{variant.symbol}.lanes" if variant.masked else variant.symbol, masked=variant.masked,
         scalar_result=False, subject=variant.symbol,

@@ -39,6 +39,7 @@ def vectorize(
     uniform_control: bool = True,
     scalar_counters: bool = True,
     scalar_replacement: str = "off",
+    without: Sequence[str] = (),
     **options: Any,
 ) -> Any:
     """Make an elementwise function; used as ``@weft.vectorize``, or with a list of signatures.
@@ -62,6 +63,8 @@ def vectorize(
     scalar_replacement
         Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
         ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
+    without
+        Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
     **options
         Options of numba's that have no effect here (``target``, ``cache``, ``nopython``, ``identity``).
 
@@ -73,6 +76,8 @@ def vectorize(
     ------
     SignatureError
         An option is unknown, or a signature is none.
+    PassError
+        There is no optional pass of a name in `without`.
     """
     unknown = sorted(set(options) - {"target", "cache", "nopython", "identity"})
     if unknown:
@@ -80,7 +85,7 @@ def vectorize(
             f"weft.vectorize has no option {', '.join(unknown)}",
             hint=f"options are boscc, debug, fastmath, width, {SWITCHES}",
         )
-    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement)
+    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     chosen = jit_options(fastmath, width, boscc, debug=debug, switches=chosen_switches)
     if isinstance(signatures, FunctionType):
         return VectorizedFunction(signatures, (), chosen)

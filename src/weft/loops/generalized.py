@@ -39,6 +39,7 @@ def guvectorize(
     uniform_control: bool = True,
     scalar_counters: bool = True,
     scalar_replacement: str = "off",
+    without: Sequence[str] = (),
     **options: Any,
 ) -> Any:
     """Make a generalized elementwise function.
@@ -61,6 +62,8 @@ def guvectorize(
     scalar_replacement
         Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
         ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
+    without
+        Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
     **options
         Options of numba's that have no effect here (``target``, ``cache``, ``nopython``).
 
@@ -72,6 +75,8 @@ def guvectorize(
     ------
     SignatureError
         An option is unknown, or a signature is none, or the two do not fit each other.
+    PassError
+        There is no optional pass of a name in `without`.
     """
     unknown = sorted(set(options) - {"target", "cache", "nopython"})
     if unknown:
@@ -83,7 +88,7 @@ def guvectorize(
     parsed = tuple(map(parse_signature, given))
     dimensions = parse_core_signature(core)
 
-    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement)
+    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
 
     @located
     def decorate(function: Any) -> GeneralizedFunction:

@@ -43,6 +43,7 @@ def jit(
     uniform_control: bool = True,
     scalar_counters: bool = True,
     scalar_replacement: str = "off",
+    without: Sequence[str] = (),
     **options: Any,
 ) -> Any:
     """Compile a function; used as ``@weft.jit``, ``@weft.jit(option=...)`` or with a signature.
@@ -70,6 +71,8 @@ def jit(
     scalar_replacement
         Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
         ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
+    without
+        Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
     **options
         Options of numba's that have no effect here (``cache``, ``nogil``, ``nopython``).
 
@@ -77,6 +80,8 @@ def jit(
     ------
     SignatureError
         An option is unknown, or a signature is none.
+    PassError
+        There is no optional pass of a name in `without`.
     """
     unknown = sorted(set(options) - {"cache", "nogil", "nopython", "inline", "boundscheck", "error_model"})
     if unknown:
@@ -86,7 +91,7 @@ def jit(
         )
     if parallel not in PARALLEL:
         raise SignatureError(f"parallel={parallel!r}", hint='it is True or "if-legal"')
-    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement)
+    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     chosen = jit_options(fastmath, width, boscc, parallel == "if-legal", debug, chosen_switches)
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)

@@ -7,7 +7,7 @@ function into SIMD code in place (Moll, §3.1 and 3.3).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from weft.codegen.width import MAX_WIDTH, one_register
 from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
 from weft.frontend.clang import SUFFIXES, compile_c
-from weft.ir import Module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.loops.c_header import c_declaration
@@ -117,6 +116,7 @@ def vectorize_ir(
     uniform: Sequence[str] = (),
     boscc: str = "auto",
     switches: Switches = ALL_ON,
+    without: Sequence[str] = (),
     check_with: Sequence[Any] | None = None,
 ) -> VectorizedIR:
     """Make SIMD code of a function, or of the parallel loops in it.
@@ -156,6 +156,8 @@ def vectorize_ir(
         Branches around code that no lane takes: ``"off"``, ``"auto"`` (where it is expected to pay) or ``"on"``.
     switches
         Parts of vectorization that are left out, to see what each is worth.
+    without
+        Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
     check_with
         Arguments to check the passes with, one for each parameter of the function as LLVM has it: an array for a
         pointer, a number for a number, or an array with one for each lane. The check also takes place under
@@ -171,16 +173,21 @@ def vectorize_ir(
         There is no such function, loop or target, or shapes that do not fit.
     UnsupportedError
         The function cannot be vectorized.
+    PassError
+        There is no optional pass of a name in `without`.
     CompileError, IRSyntaxError
         LLVM or clang refuses the source.
     """
     spec, isa = target_named(target)
     text, file = read_source(source, spec, clang_options)
     gadgets = Boscc(BosccMode(boscc), isa)
+    switches = replace(switches, without=(*switches.without, *without))
+    runner = Runner(left_out=frozenset(switches.without), strict=checking())
     if function is None:
         if loop is not None or args or width is not None or name is not None or mask != "none" or shapes:
             raise ArgumentError("loops, shapes, widths, masks and names are those of one function: name it")
-        return _declared(adopt(text, file, uniform=uniform), spec, isa, gadgets, file)
+        module = adopt(text, file, uniform=uniform)
+        return _declared(ForeignUnit(module, "", spec, isa, None, gadgets, runner, switches), file)
     if shapes and loop is not None:
         raise ArgumentError("shapes of global variables are for whole functions, not for loops")
     module = adopt(text, file, shapes or {}, uniform)
@@ -189,7 +196,7 @@ def vectorize_ir(
         raise ArgumentError(f"{width} lanes: the number of lanes is a power of two, at most {MAX_WIDTH}")
     if loop is not None:
         unit = ForeignLoopUnit(
-            module, function, spec, isa, width, gadgets, Runner(),
+            module, function, spec, isa, width, gadgets, runner,
             switches=switches, which=loop, fastmath=fastmath,
         )  # fmt: skip
         return _with_loops(unit, check_with)
@@ -201,29 +208,27 @@ def vectorize_ir(
     signature = parse_args(args)
     wanted = signature.result.kind if signature.result is not None else None
     unit = ForeignFunctionUnit(
-        module, function, spec, isa, lanes, gadgets, Runner(),
+        module, function, spec, isa, lanes, gadgets, runner,
         switches=switches, wanted=function, signature=signature, simd_name=name or "", masked=mask == "last",
         scalar_result=wanted != "T", subject=function, reason=reason,
     )  # fmt: skip
     return _whole_function(unit, check_with)
 
 
-def _declared(module: Module, spec: TargetSpec, isa: Isa, boscc: Boscc, file: str) -> VectorizedIR:
+def _declared(unit: ForeignUnit, file: str) -> VectorizedIR:
     """The versions that the program asks for."""
-    unit = ForeignUnit(module, "", spec, isa, None, boscc, Runner(strict=checking()))
     unit.runner.run(FORM, unit)
-    module = unit.module
-    found = add_declared_variants(module, spec, isa)
+    found, module = add_declared_variants(unit), unit.module
     if not found.made and not found.remarks:
         raise ArgumentError(
-            f"no function of {file} is marked to be vectorized for {isa.name}",
+            f"no function of {file} is marked to be vectorized for {unit.isa.name}",
             hint="name one with --function, or put #pragma omp declare simd before it",
         )
     declarations = [c_declaration(function) for function in found.made]
     header = None if None in declarations else "\n".join(d for d in declarations if d is not None)
     names = ", ".join(function.name for function in found.made)
     text = write_module(module, plain=True)
-    return VectorizedIR(names, 0, found.remarks, tuple(found.math), text, spec, header)
+    return VectorizedIR(names, 0, found.remarks, tuple(found.math), text, unit.spec, header)
 
 
 def _with_loops(unit: ForeignLoopUnit, check_with: Sequence[Any] | None) -> VectorizedIR:

@@ -76,21 +76,6 @@ def list_named(name: str) -> PassList | None:
     return next((each for each in LISTS if each.name.replace(" ", "-") == name), None)
 
 
-def optional_named(names: Iterable[str]) -> list[str]:
-    """The names of optional passes of any list that are written so in commands.
-
-    Raises
-    ------
-    PassError
-        There is no optional pass of a name.
-    """
-    known = {each.flag: each.name for passes in LISTS for _, each in passes.walk() if each.optional}
-    for name in names:
-        if name.replace("phis", "φs") not in known:
-            raise PassError(f"there is no optional pass {name!r}", hint=f"there are {', '.join(known)}")
-    return [known[name.replace("phis", "φs")] for name in names]
-
-
 def known_names() -> set[str]:
     """The names of all passes, in a list or by themselves, as they are written in commands."""
     listed = {each.flag for passes in LISTS for _, each in passes.walk()}

@@ -59,7 +59,12 @@ def widen_rounds(
         return (replace(program, multiple=lanes.width) if order.linear else program), summary
     number_linearly(by_number)
     other, _ = vectorize_at_barriers(
-        module, by_number, position_shapes(unit, lanes, by_number), called, linear=True
+        module,
+        by_number,
+        position_shapes(unit, lanes, by_number),
+        called,
+        unit.runner.watched_by(),
+        linear=True,
     )
     return WarpContinuations(program, other), summary
 

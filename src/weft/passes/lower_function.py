@@ -75,7 +75,7 @@ def lower_function(
         A pass produced an invalid program, which is an error in weft.
     """
     timings = timings or Timings()
-    runner = runner or Runner(strict=checking())
+    runner = runner or Runner(left_out=frozenset(options.switches.without), strict=checking())
     boscc = Boscc(BosccMode(options.boscc), spec.isa)
     unit = JitUnit(
         module, name, spec, spec.isa, options.width, boscc, runner, options.switches,

@@ -82,7 +82,7 @@ def lower_kernel(
         A pass produced an invalid program, which is an error in weft.
     """
     timings = timings or Timings()
-    runner = runner or Runner(strict=checking())
+    runner = runner or Runner(left_out=frozenset(options.switches.without), strict=checking())
     unit = KernelUnit(module, kernel_name, options, spec, runner)
     unit.runnables = [Runnable(kernel_name, Form.GRID)]
     log = log_of(unit, runner)
