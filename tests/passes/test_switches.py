@@ -166,25 +166,24 @@ WITHOUT = ("boscc", "narrowing", "conditions", "known-numbers", "narrow-phis")
 
 
 def doors():
-    """What a user has to write in each door; a function of `without` that gives the LLVM text before the last passes."""
+    """What a user writes in each door, as functions of `without`."""
     types = "(int64[:], int64[:], int64, int64[:])"
 
     def of_kernel(**options):
-        return cuda.jit(width=8, **options)(kernel).compile(f"void{types}").lowered().text
+        cuda.jit(width=8, **options)(kernel).compile(f"void{types}").lowered()
 
     def of_loop(**options):
         made = weft.jit(f"void{types}", width=8, **options)(loop)
-        return next(iter(made.overloads.values())).lowered().text
+        next(iter(made.overloads.values())).lowered()
 
     def of_elementwise(**options):
         def halves(n):
             return n // 2 if n % 3 == 0 else n // 5 + n // 7
 
-        made = weft.vectorize(["int64(int64)"], width=8, **options)(halves)
-        return next(iter(made.overloads.values())).lowered().text
+        weft.vectorize(width=8, **options)(halves)(NUMBERS)
 
     def of_function(**options):
-        return vectorize_ir(SUMS, "sums", width=8, args="U_U_U_C", boscc="on", **options)._text
+        vectorize_ir(SUMS, "sums", width=8, args="U_U_U_C", boscc="on", **options)
 
     return of_kernel, of_loop, of_elementwise, of_function
 
