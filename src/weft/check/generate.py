@@ -1,19 +1,29 @@
-"""Arguments for functions that nobody calls: numbers, and arrays of what is read through their pointers."""
+"""Arguments for functions that nobody calls: numbers, and arrays of what is read through their pointers.
+
+They keep what the parameters promise: no pointer is null, each leads to an array that begins at a multiple of 64 bytes
+and has as many as the parameter says (``dereferenceable``), numbers are in their ranges, and nothing may be written
+through what is ``readonly``.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analysis.integers.declared_ranges import attributed
+from weft.analysis.integers.intervals import Interval
 from weft.analysis.shapes import Shape
+from weft.check.accesses import Field, Record, record_at
 from weft.check.inputs import LaunchInputs, Operand, region_of
 from weft.diag.errors import ArgumentError, UnsupportedError
 from weft.interp.lanes import dtype_of
-from weft.ir import Argument, Function, Instruction, Value
-from weft.ir.types import FloatType, IntType, PointerType, Type
+from weft.ir import Argument, Function, Value
+from weft.ir.types import FloatType, IntType, PointerType
 from weft.runtime.arguments import POINTER
 
 Array = NDArray[Any]
@@ -21,10 +31,13 @@ Array = NDArray[Any]
 ELEMENTS = 1 << 9
 """Elements of an array that is made up."""
 
-NUMBERS = ((19, 17), (5, 7), (2, 3), (1, 1))
-"""What integers are, one after the other: large numbers first, smaller ones where these lead out of arrays."""
+NUMBERS = ((19, 17), (5, 7), (-4, 3), (1, 1))
+"""What integers are, one after the other: large numbers first, others where these lead out of arrays."""
 
 _ALIGNMENT = 64
+
+_READ_ONLY = frozenset({"readonly", "readnone"})
+_BYTES = re.compile(r"dereferenceable(?:_or_null)?\((\d+)\)")
 
 
 class Arguments:
@@ -56,6 +69,7 @@ class Arguments:
         given: Sequence[Any] | None = None,
     ) -> None:
         self._args = function.args
+        self._layout = function.layout
         self._shapes = shapes or {}
         self._lanes = lanes
         self._given = given
@@ -92,7 +106,7 @@ class Arguments:
             operands.append(
                 Operand(
                     argument.name or f"parameter {argument.index}", address, value.shape, value.strides, value.dtype,
-                    address, address + value.nbytes, True,
+                    address, address + value.nbytes, _READ_ONLY.isdisjoint(argument.attributes),
                 )
             )  # fmt: skip
             slots += [address + self._offset(argument, value, lane) for lane in range(self._lanes)]
@@ -108,7 +122,8 @@ class Arguments:
             return int(shape.stride) * lane  # type: ignore[arg-type]
         if self._given is not None and array.ndim > 1:
             return array.strides[0] * lane
-        return array.nbytes // self._lanes // _ALIGNMENT * _ALIGNMENT * lane
+        unit = math.lcm(_ALIGNMENT, array.itemsize)
+        return array.nbytes // self._lanes // unit * unit * lane
 
     def _from_user(self, argument: Argument, value: Any) -> Array:
         if isinstance(argument.type, PointerType):
@@ -123,12 +138,33 @@ class Arguments:
         type = argument.type
         random = np.random.default_rng(argument.index + 1)
         if isinstance(type, PointerType):
-            element = accessed_type(argument) or IntType(64)
-            return _aligned(_elements(element, ELEMENTS, number, random))
+            return _aligned(self._records(argument, number, random))
         shape = self._shapes.get(argument)
         count = self._lanes if shape is not None and shape.is_varying else 1
-        values = _elements(type, count, number, random) if count > 1 else _one(type, number)
+        promised = attributed(argument.attributes, type.bits) if isinstance(type, IntType) else None
+        field = Field(type, promised)
+        values = _elements(field, count, number, random) if count > 1 else _one(field, number)
         return self._by_lane(argument, values)
+
+    def _records(self, argument: Argument, number: int, random: np.random.Generator) -> Array:
+        """What a pointer leads to: as many bytes as it is said to, at least."""
+        record = record_at(argument, self._layout)
+        if not record.fields:
+            record = Record({0: Field(IntType(64))}, record.stride if record.stride % 8 == 0 else 0)
+        record = record.folded(self._layout)
+        size = record.stride
+        count = max(ELEMENTS, -(-_dereferenceable(argument) // size))
+        columns = {at: _elements(field, count, number, random) for at, field in record.fields.items()}
+        if len(columns) == 1 and next(iter(columns.values())).itemsize == size:
+            return next(iter(columns.values()))
+        dtype = np.dtype({
+            "names": [f"byte{at}" for at in columns], "formats": [c.dtype for c in columns.values()],
+            "offsets": list(columns), "itemsize": size,
+        })  # fmt: skip
+        rows = np.zeros(count, dtype)
+        for at, values in columns.items():
+            rows[f"byte{at}"] = values
+        return rows
 
     def _by_lane(self, argument: Argument, values: Array) -> Array:
         shape = self._shapes.get(argument)
@@ -142,44 +178,37 @@ class Arguments:
         return np.broadcast_to(values[:1], (self._lanes,)) if values.size < self._lanes else values
 
 
-def accessed_type(pointer: Value) -> Type | None:
-    """The type of what is read or written through a pointer; None where that is not seen."""
-    seen, left = {pointer}, [pointer]
-    while left:
-        value = left.pop(0)
-        for user in value.instruction_users():
-            if user.op == "load":
-                return user.type
-            if user.op == "store" and user.operands[1] is value:
-                return user.operands[0].type
-            if _leads_on(user, value) and user not in seen:
-                seen.add(user)
-                left.append(user)
-    return None
+def _dereferenceable(argument: Argument) -> int:
+    """How many bytes a pointer is said to lead to."""
+    return max((int(m[1]) for a in argument.attributes if (m := _BYTES.fullmatch(a))), default=0)
 
 
-def _leads_on(user: Instruction, value: Value) -> bool:
-    return user.op in ("phi", "select", "freeze") or (
-        user.op == "getelementptr" and user.operands[0] is value
-    )
-
-
-def _one(type: Type, number: int) -> Array:
+def _one(field: Field, number: int) -> Array:
+    type = field.type
     if isinstance(type, FloatType):
         return np.array([number / 4], dtype_of(type))
     if isinstance(type, IntType) and type.bits <= 64:
-        return np.array([number & ((1 << type.bits) - 1)])
+        return np.array([_within(field.promised, number) & ((1 << type.bits) - 1)])
     raise UnsupportedError(f"arguments of type {type} are not made up: give some to check with")
 
 
-def _elements(type: Type, count: int, number: int, random: np.random.Generator) -> Array:
+def _elements(field: Field, count: int, number: int, random: np.random.Generator) -> Array:
     """Elements of an array: floats around 0, and integers that are places in short arrays."""
-    if isinstance(type.scalar, FloatType):
-        return random.normal(scale=3.0, size=count).astype(dtype_of(type.scalar))
-    if isinstance(type.scalar, IntType) and type.scalar.bits <= 64:
+    type = field.type
+    if isinstance(type, FloatType):
+        return random.normal(scale=3.0, size=count).astype(dtype_of(type))
+    if isinstance(type, IntType) and type.bits <= 64:
         # As many in a row as there are iterations are different places.
-        return np.resize(random.permutation(number + 1), count).astype(dtype_of(type.scalar))
+        places = [_within(field.promised, int(place)) for place in random.permutation(abs(number) + 1)]
+        return np.resize(np.array(places), count).astype(dtype_of(type))
     raise UnsupportedError(f"arrays of {type} are not made up: give some to check with")
+
+
+def _within(promised: Interval | None, number: int) -> int:
+    """A number of the range."""
+    if promised is None or promised.holds(number):
+        return number
+    return promised.lo + number % (promised.hi - promised.lo + 1)
 
 
 def _aligned(array: Array) -> Array:
