@@ -43,6 +43,8 @@ class Operand:
         Its elements.
     low, high
         The bytes it spans.
+    writable
+        Whether it may be written.
     """
 
     name: str
@@ -66,7 +68,19 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A run of bytes that operands cover, which may overlap; `data` is what it held before the launch."""
+    """A run of bytes that operands cover.
+
+    Parameters
+    ----------
+    base
+        The address of the first byte.
+    data
+        What it held before the launch.
+    operands
+        The arrays in it, which may overlap.
+    writable
+        Whether one of them may be written.
+    """
 
     base: int
     data: Bytes
@@ -76,7 +90,15 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a region holds after a run; `state` marks bytes that are poison or undefined, None when none is."""
+    """What a region holds after a run.
+
+    Parameters
+    ----------
+    data
+        The bytes.
+    state
+        Which of them are poison or undefined; None when none is.
+    """
 
     data: Bytes
     state: Bytes | None = None
@@ -84,7 +106,17 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class LaunchInputs:
-    """The arguments of a launch: slots as the packer gives them, and the regions they point into."""
+    """The arguments of a launch.
+
+    Parameters
+    ----------
+    slots
+        The values, as the packer gives them.
+    formats
+        A `struct` code for each.
+    regions
+        The memory that they point into.
+    """
 
     slots: tuple[Any, ...]
     formats: tuple[str, ...]

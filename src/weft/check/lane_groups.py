@@ -26,9 +26,11 @@ class LaneGroups:
     extents
         Threads of a lane group along x, y and z; of one that is `linear`, how many there are.
     groups
-        Work-groups they belong to; `group` numbers them from 0 for each lane group.
+        How many work-groups they belong to.
     linear
         Whether they may go beyond a row of threads.
+    group
+        The number of each lane group's work-group among these, from 0.
     first
         Linear number of each lane group's first thread in its work-group.
     block

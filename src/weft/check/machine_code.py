@@ -50,7 +50,7 @@ class MachineCode:
         The program as the passes leave it.
     name
         The function.
-    spec
+    spec, isa
         What it is compiled for.
     math
         Vector math functions that it calls, by symbol.

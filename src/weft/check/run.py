@@ -28,7 +28,17 @@ from weft.transform.splitting.barriers import barriers_of
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """What running a stage needs to know beside its program."""
+    """What running a stage needs to know beside its program.
+
+    Parameters
+    ----------
+    arena
+        Scratch memory of the entry point.
+    math
+        Vector math functions that the code calls, by symbol.
+    shared_bytes
+        Bytes of static shared memory.
+    """
 
     arena: ArenaNeeds
     math: dict[str, MathSymbol]

@@ -16,8 +16,16 @@ from weft.ir import Function
 class BoxKernel(GroupProgram):
     """A kernel widened for boxes of threads.
 
-    `full` runs all lanes; `partial` has a parameter more, a bit for each lane that runs, and is None where all always
-    do. `summary` says what became of the full version.
+    Parameters
+    ----------
+    lanes
+        The box.
+    full
+        Runs all lanes.
+    partial
+        Has a parameter more, a bit for each lane that runs; None where all always do.
+    summary
+        What became of `full`.
     """
 
     lanes: LaneSpace

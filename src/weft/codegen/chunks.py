@@ -28,9 +28,14 @@ INLINED = ("nounwind", "alwaysinline")
 
 @dataclass(frozen=True, slots=True)
 class LoopBodies:
-    """The SIMD functions of a loop's body; `partial` has a parameter more, how many lanes run.
+    """The SIMD functions of a loop's body.
 
-    With a width of 1 there is only `full`, the body itself with lane 0.
+    Parameters
+    ----------
+    width
+        Lanes; with one there is only `full`, the body itself with lane 0.
+    full, partial
+        For whole lane groups, and for others, with a parameter more: how many lanes run.
     """
 
     width: int

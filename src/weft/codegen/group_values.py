@@ -10,10 +10,18 @@ from weft.ir import Builder, Function, Value
 
 @dataclass(slots=True)
 class GroupValues:
-    """What code for one work-group is built from: where it goes, the kernel's arguments, and ids and sizes.
+    """What code for one work-group is built from.
 
-    Attributes
+    Parameters
     ----------
+    builder, function
+        Where the code goes.
+    kernel_args
+        The kernel's arguments, those for work-items apart.
+    group
+        Index of the work-group along x, y and z.
+    local_size, groups
+        Threads of a work-group, and work-groups of the grid, along each.
     shared, dynamic
         The group's shared memory, static and dynamic.
     """

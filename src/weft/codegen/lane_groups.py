@@ -34,9 +34,17 @@ class ThreadKernel(GroupProgram):
 class LaneKernel(GroupProgram):
     """A kernel widened for lane groups of consecutive linear numbers.
 
-    `full` runs `width` threads of a row that begin at ``tid.x``; `partial` takes the linear number of the first as
-    ``tid.x`` (`weft.transform.groups.linear_ids`), and has a parameter more, how many of them run. `summary` says what
-    became of the full version.
+    Parameters
+    ----------
+    width
+        Threads of a lane group.
+    full
+        Runs threads of a row that begin at ``tid.x``.
+    partial
+        Takes the linear number of the first as ``tid.x`` (`weft.transform.groups.linear_ids`), and has a parameter
+        more, how many of them run.
+    summary
+        What became of `full`.
     """
 
     width: int

@@ -14,9 +14,26 @@ from weft.transform.scalar_replacement.replacement import ReplacementSummary
 
 @dataclass(slots=True)
 class VectorizationSummary:
-    """What the passes did to a function that runs `width` lanes at a time.
+    """What the passes did to a function.
 
-    `narrowed` is how many of its numbers have 32 bits instead of 64.
+    Parameters
+    ----------
+    width
+        Lanes it runs at a time.
+    narrowed
+        How many of its numbers have 32 bits instead of 64.
+    replacement
+        Which loads were replaced by values.
+    loops
+        What became of its loops.
+    gadgets
+        Uniform branches that were inserted.
+    branches
+        What became of its branches.
+    notes
+        What widening kept scalar, and did lane by lane.
+    memory
+        How its accesses were widened.
     """
 
     width: int = 0

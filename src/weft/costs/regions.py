@@ -32,7 +32,19 @@ class Chances:
 
 @dataclass(slots=True)
 class RegionCosts:
-    """Costs of the blocks of one function, for lane groups of `width` threads on `isa`."""
+    """Costs of the blocks of one function.
+
+    Parameters
+    ----------
+    divergence
+        What is known of the function.
+    probability
+        How often its blocks run.
+    width, isa
+        Threads of a lane group, and the instruction set.
+    leaving
+        Blocks that threads run on leaving a loop.
+    """
 
     divergence: Divergence
     probability: BranchProbability

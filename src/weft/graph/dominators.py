@@ -30,6 +30,13 @@ NONE = -1
 class DominatorTree:
     """A dominator tree with constant-time queries.
 
+    Parameters
+    ----------
+    root, idom
+        As below.
+    order
+        The nodes that the root reaches, dominators first.
+
     Attributes
     ----------
     root
@@ -43,7 +50,6 @@ class DominatorTree:
     __slots__ = ("_enter", "_leave", "children", "idom", "root")
 
     def __init__(self, root: int, idom: Sequence[int], order: Sequence[int]) -> None:
-        """Build the tree from immediate dominators; `order` lists the reached nodes, dominators first."""
         self.root = root
         self.idom: tuple[int, ...] = tuple(idom)
         children: list[list[int]] = [[] for _ in idom]

@@ -35,6 +35,8 @@ class Loop:
         Edges ``(exiting block, exit block)`` that leave the loop, each once.
     depth
         1 for an outermost loop.
+    parent, children
+        The loop around it, None for none, and those directly in it.
     """
 
     __slots__ = ("blocks", "children", "depth", "entries", "exit_edges", "header", "latches", "parent")
@@ -95,6 +97,11 @@ class Loop:
 
 class LoopForest:
     """All loops of a graph.
+
+    Parameters
+    ----------
+    size
+        How many blocks the graph has.
 
     Attributes
     ----------

@@ -47,18 +47,45 @@ class Mode(IntEnum):
 
 
 class Step(NamedTuple):
-    """One instruction that is neither φ nor terminator."""
+    """One instruction that is neither φ nor terminator.
+
+    Parameters
+    ----------
+    compute
+        Gives its value.
+    slot
+        Where that goes in the frame.
+    mode
+        For which threads.
+    instruction
+        The instruction.
+    guard
+        Slot of the guard, -1 without one.
+    """
 
     compute: Compute
     slot: int
     mode: Mode
     instruction: Instruction
     guard: int
-    """Slot of the guard, -1 without one."""
 
 
 class Phi(NamedTuple):
-    """A φ: the source slot per incoming block (by block number), and the shadow's slot or -1."""
+    """A φ.
+
+    Parameters
+    ----------
+    slot
+        Where its value goes in the frame.
+    sources
+        The slot of each incoming value, by the number of the block.
+    shadow
+        The slot of its shadow, -1 without one.
+    mode
+        For which threads it is assigned.
+    instruction
+        The φ.
+    """
 
     slot: int
     sources: dict[int, int]
@@ -79,6 +106,29 @@ class BlockCode:
     """A block: φs, steps that run before its predicate is known, steps in segments, terminator.
 
     Segments end at barriers, where threads may have to wait in the middle of the block.
+
+    Parameters
+    ----------
+    block, number
+        The block, and its number in the function.
+    phis, before_predicate, segments
+        The instructions, in the order in which they run.
+    predicate
+        Slot of the block's predicate, -1 without one.
+    barriers
+        The barriers between segments.
+    terminate
+        Runs the terminator.
+    edges
+        The waiting place behind each successor, by its number.
+    needs_present
+        Whether something in the block is assigned on passive threads under either semantics.
+    per_thread
+        In an irreducible loop each thread runs on its own.
+    is_header
+        Whether a loop begins here.
+    nearest_exit
+        The successor closest to a return, which threads take that accept any.
     """
 
     block: BasicBlock
@@ -90,14 +140,10 @@ class BlockCode:
     barriers: list[Step] = field(default_factory=list)
     terminate: Callable[[Frame, BlockCode], None] | None = None
     edges: dict[int, EdgeKey] = field(default_factory=dict)
-    """The waiting place behind each successor, by its number."""
     needs_present: bool = False
-    """Whether something in the block is assigned on passive threads under either semantics."""
     per_thread: bool = False
-    """In an irreducible loop each thread runs on its own."""
     is_header: bool = False
     nearest_exit: int = -1
-    """The successor closest to a return, which threads take that accept any."""
 
 
 @dataclass(slots=True)

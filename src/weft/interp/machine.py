@@ -28,6 +28,19 @@ DEFAULT_STEP_LIMIT = 50_000_000
 class Machine:
     """W lanes (or several lane groups of W) that run one program in lock step.
 
+    Parameters
+    ----------
+    image
+        The program, and its memory.
+    geometry
+        Which threads the lanes are.
+    hooks
+        Who is told of what happens.
+    faults
+        Who is told of undefined behaviour; by default it is raised.
+    step_limit
+        After how many steps a run ends with an error.
+
     Attributes
     ----------
     lanes

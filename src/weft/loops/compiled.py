@@ -40,6 +40,8 @@ class CompiledFunction:
 
     Attributes
     ----------
+    function, options
+        What it is made of, and how it is compiled.
     types
         The argument types.
     declared

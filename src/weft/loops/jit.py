@@ -117,6 +117,8 @@ class JitFunction(Portable):
     ----------
     py_func
         That function.
+    options
+        How it is compiled.
     signatures
         What it was declared with, and is compiled for at once: arguments are converted to those of the one that fits
         best. Without signatures it is compiled for the types that come.

@@ -25,6 +25,11 @@ from weft.ir.types import VOID
 class DependenceGraph:
     """Variables by number, and what they depend on.
 
+    Parameters
+    ----------
+    calls
+        What calls give; None where they are looked up.
+
     Attributes
     ----------
     gated

@@ -32,6 +32,21 @@ if TYPE_CHECKING:
 class Widening:
     """Maps values of `source` to those of `target` and builds at the current point.
 
+    Parameters
+    ----------
+    module
+        Holds both functions.
+    source, target
+        The function for one lane, and the one for all of them.
+    lanes
+        The lane group.
+    divergence
+        What is known of the values of `source`.
+    kept
+        Values that are needed as scalars.
+    remark
+        Notes something of an instruction.
+
     Attributes
     ----------
     scalars, vectors

@@ -40,6 +40,8 @@ class MemoryObject:
         Per byte the flags of `weft.interp.lanes` (uninitialized, poison); None while all are well defined.
     stride, part_size
         The layout of the parts; a stride of 0 means that there is one part.
+    writable
+        Whether it may be written.
     is_private
         Whether each part belongs to one thread.
     """

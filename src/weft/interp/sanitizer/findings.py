@@ -33,7 +33,9 @@ class Finding:
     span
         The source position.
     threads
-        The first few threads at fault, and `count` how often it happened (threads times executions).
+        The first few threads at fault.
+    count
+        How often it happened: threads times executions.
     other
         For a race, the position of the other access.
     """

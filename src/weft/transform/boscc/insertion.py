@@ -40,7 +40,15 @@ class BosccMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Boscc:
-    """Where gadgets go: everywhere, nowhere, or where it pays on `isa`."""
+    """Where gadgets go.
+
+    Parameters
+    ----------
+    mode
+        Everywhere, nowhere, or where it pays.
+    isa
+        The instruction set for which that is asked.
+    """
 
     mode: BosccMode
     isa: Isa
@@ -75,6 +83,8 @@ class BosccResult:
         The branches of the function as it was.
     uniform
         Blocks whose branches are uniform although `branches` does not know them, or does not say so.
+    gadgets
+        What was inserted.
     copied_from
         What the blocks of twins are copies of.
     """

@@ -29,9 +29,16 @@ _WHOLE_MASK_CALLS = ("weft.any", "weft.all")
 
 @dataclass(frozen=True, slots=True)
 class LinearizationSummary:
-    """Counts for remarks: divergent branches folded, uniform branches kept, uniform branches lost.
+    """Counts for remarks.
 
-    `places` are those of the folded ones in the source, as far as they are known.
+    Parameters
+    ----------
+    folded
+        Divergent branches that are gone.
+    kept, lost
+        Uniform branches that stayed, and that did not.
+    places
+        Where the folded ones are in the source, as far as that is known.
     """
 
     folded: int

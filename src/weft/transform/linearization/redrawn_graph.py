@@ -53,6 +53,8 @@ class RedrawnGraph:
 
     Parameters
     ----------
+    function, blocks
+        The function, and its blocks by number.
     number
         The number of each block.
     index, loops, dominators, post_dominators

@@ -20,6 +20,8 @@ class Tracker:
 
     Parameters
     ----------
+    name, type
+        Of the value.
     at_exit
         The value on each exit edge.
     is_mask

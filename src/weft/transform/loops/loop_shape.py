@@ -14,7 +14,20 @@ Edge = tuple[BasicBlock, BasicBlock]
 class LoopSummary:
     """What happened to a loop, for remarks and statistics.
 
-    `leaving` are the blocks on what were divergent exits.
+    Parameters
+    ----------
+    header
+        Where it begins.
+    divergent
+        Whether threads left it at different times.
+    guarded
+        Whether it is entered only if a thread is live.
+    kept_exits, rebound_exits
+        Exits that stayed, and that lead to the latch now.
+    trackers
+        Values that are kept for threads that have left.
+    leaving
+        The blocks on what were divergent exits.
     """
 
     header: BasicBlock
@@ -30,8 +43,16 @@ class LoopSummary:
 class LoopShape:
     """A loop in terms of blocks, kept up to date while inner loops change.
 
-    `uniform_exits` are edges that all live threads take together, `divergent_exits` the others;
-    `may_be_empty` tells that the loop may be reached without a live thread.
+    Parameters
+    ----------
+    header, blocks
+        Where it begins, and all its blocks.
+    parent
+        The loop around it; None for none.
+    uniform_exits, divergent_exits
+        Edges out of it that all live threads take together, and the others.
+    may_be_empty
+        Whether it may be reached without a live thread.
     """
 
     header: BasicBlock

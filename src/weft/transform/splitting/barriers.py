@@ -52,10 +52,20 @@ __all__ = [
 class BarrierProgram:
     """The kernel as continuations.
 
-    `frame_bytes` is the frame of one lane group, `slots` what is kept where, `kept[k - 1]` the values kept across
-    barrier k, and `spans` where each barrier stands in the source. `common` are the slots of values that are
-    kept once for the work-group, in `common_bytes`. Unless `arrives_whole`, a part of a lane group may arrive at a
-    barrier.
+    Parameters
+    ----------
+    continuations
+        The parts between barriers; the first begins the kernel.
+    frame_bytes, slots
+        Bytes of the frame of one lane group, and what is kept where in it.
+    kept
+        The values kept across each barrier.
+    spans
+        Where each barrier stands in the source.
+    common, common_bytes
+        The slots of values that are kept once for the work-group, and the bytes that they take.
+    arrives_whole
+        Whether all lanes of a lane group arrive at a barrier together.
     """
 
     continuations: tuple[Continuation, ...]

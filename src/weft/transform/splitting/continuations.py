@@ -40,8 +40,14 @@ barrier just passed, i64 the lanes that arrived at the barrier."""
 class Continuation:
     """A barrier-free function ``i32 f(kernel parameters..., frame parameters...)``.
 
-    `ends` are the numbers it may return, and `origins` tells of its values which one of the kernel they are, but for
-    those that come out of slots with a value for each lane.
+    Parameters
+    ----------
+    function
+        The function.
+    ends
+        The numbers it may return.
+    origins
+        Which value of the kernel each of its values is, but for those that come out of slots with one for each lane.
     """
 
     function: Function
@@ -53,14 +59,20 @@ class Continuation:
 class ContinuationBuilder:
     """Builds continuations as copies of the parts of `kernel` between barriers.
 
-    Attributes
+    Parameters
     ----------
+    module, kernel
+        The program, and the kernel, which stays as it is.
     numbers
         The number of each barrier, from 1.
     kept, slots
         For each barrier the values kept, and where in the frame.
     common
         Where values are kept that one thread of the work-group keeps for all.
+    remat
+        Computes again what is cheaper so than kept.
+    lanes
+        Threads of a lane group.
     notes_arrivals
         Whether continuations write down which lanes arrive at a barrier.
     """

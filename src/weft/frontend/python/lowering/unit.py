@@ -54,6 +54,10 @@ class Unit:
         exception), message, place.
     features
         What the program uses: ``barrier``, ``horizontal``, ``dynamic_shared``, ``print``, ``atomic``.
+    sources
+        The text of each function, once it is read.
+    debug_info
+        Makes the program's debug information.
     """
 
     options: Options

@@ -137,6 +137,8 @@ class LoopFrame:
 
     Parameters
     ----------
+    low
+        Lowers the loop.
     before
         The block that goes to the loop.
     """
