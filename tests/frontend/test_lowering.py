@@ -213,7 +213,7 @@ def test_features_tell_what_a_kernel_needs() -> None:
 
     assert not compiled(plain, VECTOR).features
     result = compiled(barrier, VECTOR)
-    assert result.uses_barrier and result.uses_dynamic_shared and not result.uses_horizontal
+    assert result.features == {"barrier", "dynamic_shared"} and not result.uses_horizontal
     assert compiled(warp, VECTOR).uses_horizontal
 
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from weft.ir import Builder, Function, Module
+from weft.ir import Function
 from weft.ir.cfg_edit import (
-    fold_single_value_phis,
-    merge_into_predecessor,
-    merge_straight_lines,
-    redirect_edge,
     remove_dead_instructions,
     remove_unreachable_blocks,
     replace_and_erase,
@@ -125,71 +121,11 @@ def test_split_edge_takes_all_parallel_edges() -> None:
     assert "phi i32 [ 5, %mid ], [ %n, %a ]" in write_function(function)
 
 
-def test_redirect_edge_moves_phi_entries() -> None:
-    # entry ─▶ a ─▶ join, entry ═▶ join   to   entry ≡▶ join
-    function = function_of(SWITCH)
-    entry, a, join = function.blocks
-    redirect_edge(entry, a, join)
-    assert remove_unreachable_blocks(function) == 1
-    assert graph(function) == "CFG(entry -> join join join)"
-
-
-def test_redirect_edge_takes_given_phi_values() -> None:
-    function = function_of(SWITCH)
-    entry, a, join = function.blocks
-    redirect_edge(entry, join, a)
-    phi = join.instructions[0]
-    assert phi.blocks == [a]
-    assert graph(function) == "CFG(entry -> a a a; a -> join)"
-    other = function.add_block("other")
-    Builder(other).br(join)
-    phi.add_incoming(function.args[0], other)
-    redirect_edge(a, join, other)
-    assert graph(function) == "CFG(entry -> a a a; a -> other; other -> join)"
-    redirect_edge(a, other, join, {phi: function.args[0]})
-    assert remove_unreachable_blocks(function) == 1
-    assert "phi i32 [ %n, %a ]" in write_function(function)
-
-
-def test_merge_joins_a_straight_line() -> None:
-    function = function_of(LOOP)
-    split_block(function.blocks[2].instructions[1], "rest")
-    split_edge(function.blocks[1], function.blocks[-1], "leave")
-    assert merge_straight_lines(function) == 2
-    assert graph(function) == "CFG(entry -> head; head -> body leave; body -> head)"
-
-
-@pytest.mark.parametrize(
-    ("block", "why"), [(0, "entry"), (1, "two predecessors"), (2, "head has two successors")]
-)
-def test_merge_leaves_other_blocks_alone(block: int, why: str) -> None:
-    function = function_of(LOOP)
-    assert not merge_into_predecessor(function.blocks[block]), why
-
-
-def test_merge_replaces_single_phis() -> None:
-    function = function_of(LOOP)
-    exit_block = function.blocks[-1]
-    middle = split_edge(function.blocks[1], exit_block, "middle")
-    phi = Builder(exit_block).phi(function.args[0].type, "out")
-    phi.add_incoming(function.blocks[1].instructions[0], middle)
-    exit_block.terminator.set_operand(0, phi)
-    assert merge_into_predecessor(exit_block)
-    assert "ret i32 %i" in write_function(function)
-    assert graph(function)
-
-
-def test_merge_keeps_blocks_of_different_predicates_apart() -> None:
-    function = function_of(LOOP.replace("body:", "body: predicate(%c)"))
-    rest = split_block(function.blocks[2].instructions[1])
-    rest.set_predicate(None)
-    assert not merge_into_predecessor(rest)
-
-
 def test_unreachable_cycle_is_removed_with_its_phi_entries() -> None:
     function = function_of(LOOP)
     entry, head, _, exit_block = function.blocks
-    redirect_edge(entry, head, exit_block)
+    entry.terminator.set_block(0, exit_block)
+    head.remove_phi_source(entry)
     exit_block.terminator.set_operand(0, function.args[0])
     assert remove_unreachable_blocks(function) == 2
     assert graph(function) == "CFG(entry -> exit)"
@@ -246,40 +182,9 @@ def test_dead_code_goes_and_effects_and_predicates_stay() -> None:
     assert [i.name for i in function.instructions() if i.name] == ["keep", "b", "v"]
 
 
-def test_single_value_phis_fold_in_chains() -> None:
-    text = """
-define i32 @f(i32 %n, i1 %c) {
-entry:
-  br label %a
-a:
-  %x = phi i32 [ %n, %entry ], [ %y, %b ]
-  br i1 %c, label %b, label %out
-b:
-  %y = phi i32 [ %x, %a ]
-  br label %a
-out:
-  %z = phi i32 [ %x, %a ] shadow(0)
-  ret i32 %z
-}
-"""
-    function = function_of(text)
-    assert fold_single_value_phis(function) == 2
-    assert problems_of(function) == []
-    assert "%z = phi i32 [ %n, %a ] shadow(0)" in write_function(function)
-
-
 def test_replace_and_erase() -> None:
     function = function_of(LOOP)
     load = function.blocks[2].instructions[0]
     replace_and_erase(load, function.args[0])
     assert problems_of(function) == []
     assert "add i32 %i, %n" in write_function(function)
-
-
-def test_module_is_written_alike_after_a_split_and_a_merge() -> None:
-    module = read_module(LOOP)
-    assert isinstance(module, Module)
-    function = module.functions["f"]
-    before = write_function(function)
-    merge_into_predecessor(split_block(function.blocks[2].instructions[1]))
-    assert write_function(function) == before

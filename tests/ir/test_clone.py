@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ir_equal import first_difference, structurally_equal
 from weft.ir import ConstInt, Function, Module, Value
 from weft.ir.clone import clone_blocks, clone_function, clone_module
 from weft.ir.constants import Poison
-from weft.ir.equal import first_difference, structurally_equal
 from weft.ir.reader import read_module
 from weft.ir.types import I32
 from weft.ir.verifier import problems_of, verify

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ir_equal import first_difference
 from weft.diag.errors import IRSyntaxError, VerifyError
 from weft.ir import BasicBlock, Builder, Function, Instruction, Module, Poison
 from weft.ir.constants import FALSE
-from weft.ir.equal import first_difference
 from weft.ir.reader import read_module
 from weft.ir.types import F32, I1, PTR, VOID, FunctionType
 from weft.ir.verifier import verify

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from ir_equal import first_difference, structurally_equal
 from weft.ir import ConstInt, Function, MDNode, MDString, Module, Poison
-from weft.ir.equal import first_difference, structurally_equal
 from weft.ir.reader import read_module
 from weft.ir.types import I32, I64
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.ir.equal import first_difference
+from ir_equal import first_difference
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module

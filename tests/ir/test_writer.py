@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from ir_equal import first_difference
 from weft.ir import (
     Builder,
     DebugLoc,
@@ -17,7 +18,6 @@ from weft.ir import (
     Module,
     const_int,
 )
-from weft.ir.equal import first_difference
 from weft.ir.metadata import DbgRecord
 from weft.ir.reader import read_module
 from weft.ir.types import I32, PTR, VOID, FunctionType, StructType, quote_name

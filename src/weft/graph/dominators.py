@@ -88,12 +88,6 @@ class DominatorTree:
         """Whether `a` dominates `b` and differs from it."""
         return a != b and self.dominates(a, b)
 
-    def nearest_common_dominator(self, a: int, b: int) -> int:
-        """The node that dominates both and is dominated by all others that do; both must be reached."""
-        while not self.dominates(a, b):
-            a = self.idom[a]
-        return a
-
     def region(self, node: int) -> list[int]:
         """Every node that `node` dominates, itself first, dominators before what they dominate."""
         nodes = [node]

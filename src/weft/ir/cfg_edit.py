@@ -7,8 +7,6 @@ split block have the block's predicate, a block on a split edge has none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from weft.graph.cfg import reachable
 from weft.ir.block import BasicBlock
 from weft.ir.cfg_view import cfg_of
@@ -67,67 +65,6 @@ def _append_branch(block: BasicBlock, target: BasicBlock, like: Instruction) -> 
     block.append(Instruction("br", VOID, blocks=(target,), loc=like.loc))
 
 
-def redirect_edge(
-    source: BasicBlock,
-    old: BasicBlock,
-    new: BasicBlock,
-    phi_values: Mapping[Instruction, Value] | None = None,
-) -> None:
-    """Let `source` branch to `new` where it branched to `old`.
-
-    `phi_values` gives the values that the φs of `new` take on the edge; without it φs that have an entry for
-    `source` already repeat it. Whether values of `old` still dominate their uses is for the caller to know.
-    """
-    terminator = source.terminator
-    count = terminator.successors.count(old)
-    for i, successor in enumerate(terminator.successors):
-        if successor is old:
-            terminator.set_block(i, new)
-    old.remove_phi_source(source)
-    for phi in new.phis():
-        value = (
-            phi_values[phi] if phi_values is not None and phi in phi_values else phi.incoming_value(source)
-        )
-        for _ in range(count):
-            phi.add_incoming(value, source)
-
-
-def merge_into_predecessor(block: BasicBlock) -> bool:
-    """Append `block` to its only predecessor if that has no other successor; whether it could be done.
-
-    Blocks with different predicates are not merged.
-    """
-    function = block.function
-    assert function is not None
-    predecessors = block.predecessors
-    if len(predecessors) != 1 or block is function.entry:
-        return False
-    before = predecessors[0]
-    if before is block or before.terminator.op != "br" or len(before.terminator.blocks) != 1:
-        return False
-    if before.predicate is not block.predicate:
-        return False
-    for phi in list(block.phis()):
-        if phi.shadow is not None:
-            return False
-    for phi in list(block.phis()):
-        replace_and_erase(phi, phi.operands[0])
-    before.terminator.erase()
-    for instruction in block.instructions:
-        before.append(instruction)
-    block.instructions = []
-    block.set_predicate(None)
-    for successor in before.successors:
-        successor.replace_phi_source(block, before)
-    function.blocks.remove(block)
-    return True
-
-
-def merge_straight_lines(function: Function) -> int:
-    """Merge each block that can be into its predecessor; how many."""
-    return sum([merge_into_predecessor(block) for block in list(function.blocks)])
-
-
 def remove_unreachable_blocks(function: Function) -> int:
     """Remove the blocks that the entry does not reach; how many."""
     view = cfg_of(function)
@@ -163,20 +100,3 @@ def replace_and_erase(instruction: Instruction, value: Value) -> None:
     """Let all users of `instruction` use `value`, and remove it."""
     instruction.replace_all_uses(value)
     instruction.erase()
-
-
-def fold_single_value_phis(function: Function) -> int:
-    """Replace φs that have one value besides themselves, and no shadow, by that value; how many."""
-    count = 0
-    pending = [i for i in function.instructions() if i.is_phi]
-    while pending:
-        phi = pending.pop()
-        if phi.block is None or phi.shadow is not None:
-            continue
-        values = {v for v in phi.operands if v is not phi}
-        if len(values) != 1:
-            continue
-        pending += [u for u in phi.instruction_users() if u.is_phi and u is not phi]
-        replace_and_erase(phi, values.pop())
-        count += 1
-    return count

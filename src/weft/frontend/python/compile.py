@@ -88,16 +88,8 @@ class FrontendResult:
     features: frozenset[str]
 
     @property
-    def uses_barrier(self) -> bool:
-        return "barrier" in self.features
-
-    @property
     def uses_horizontal(self) -> bool:
         return "horizontal" in self.features
-
-    @property
-    def uses_dynamic_shared(self) -> bool:
-        return "dynamic_shared" in self.features
 
 
 def compile_python(
