@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +10,12 @@ import numpy as np
 
 from weft.check.compare import first_difference
 from weft.check.inputs import Content, LaunchInputs, Workspace, bytes_at
-from weft.check.prepare import prepared
+from weft.check.prepare import PreparedStage
 from weft.check.results import Result, first_result_difference, read_results
 from weft.codegen.slots import SlotInterface
-from weft.interp import Memory, Program, run_function
+from weft.interp import Memory, run_function
 from weft.interp.lanes import Lanes
-from weft.passes.stages import Form, Stage
+from weft.passes.stages import Form
 from weft.runtime.results import Description, slots_of
 from weft.target.vector_math import MathSymbol
 
@@ -73,25 +72,8 @@ def _raises(error: int) -> str:
     return f"raises its error {error}" if error else "raises nothing"
 
 
-class CallProgram:
-    """A stage of the pipeline for functions with loops, ready to run.
-
-    Parameters
-    ----------
-    stage
-        The program and how to run it.
-    facts
-        What it needs to know of the function.
-    """
-
-    def __init__(self, stage: Stage, facts: CallFacts) -> None:
-        self.stage = stage
-        self.facts = facts
-
-    @functools.cached_property
-    def program(self) -> Program:
-        """The module, read back from its text."""
-        return prepared(self.stage, self.facts.math)
+class CallProgram(PreparedStage[CallFacts]):
+    """A stage of the passes on functions with loops, ready to run."""
 
     def run(self, inputs: LaunchInputs, *hooks: object) -> CallOutcome:
         """What a call does; `hooks` watch it, a `Budget` ends it.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
+from typing import Generic, Protocol, TypeVar
 
 from weft.check.vector_math import define_lane_by_lane
 from weft.codegen.parallel_launch import SETTINGS
@@ -14,6 +16,39 @@ from weft.ir.reader import read_module
 from weft.passes.stages import Stage
 from weft.runtime.printing import PRINT_SYMBOL
 from weft.target.vector_math import MathSymbol
+
+
+class Facts(Protocol):
+    """What running a stage needs to know beside its program."""
+
+    @property
+    def math(self) -> Mapping[str, MathSymbol]:
+        """Vector math functions that the code calls, by symbol."""
+        ...
+
+
+FactsT = TypeVar("FactsT", bound=Facts)
+
+
+class PreparedStage(Generic[FactsT]):
+    """A stage, ready to run.
+
+    Parameters
+    ----------
+    stage
+        The program and how to run it.
+    facts
+        What running it needs to know beside.
+    """
+
+    def __init__(self, stage: Stage, facts: FactsT) -> None:
+        self.stage = stage
+        self.facts = facts
+
+    @functools.cached_property
+    def program(self) -> Program:
+        """The module, read back from its text; it prints nothing."""
+        return prepared(self.stage, self.facts.math)
 
 
 def prepared(stage: Stage, math: Mapping[str, MathSymbol]) -> Program:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from weft.check.budget import MAX_ENTRY_STEPS, Budget
 from weft.check.inputs import Content, LaunchInputs, Workspace
 from weft.check.lane_groups import LaneGroups, lane_groups
-from weft.check.prepare import prepared
+from weft.check.prepare import PreparedStage
 from weft.check.rows import RowGroups, row_groups
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.launch_record import ERROR_WORDS, RECORD
-from weft.interp import Geometry, Image, Memory, Program, launch, run_function
+from weft.interp import Geometry, Image, Memory, launch, run_function
 from weft.ir.reader import read_module
 from weft.passes.stages import Form, Runnable, Stage
 from weft.runtime.shape import LaunchShape
@@ -45,25 +45,8 @@ class KernelFacts:
     shared_bytes: int
 
 
-class StageProgram:
-    """A stage of the pipeline, ready to run.
-
-    Parameters
-    ----------
-    stage
-        The program and how to run it.
-    facts
-        What it needs to know of the kernel.
-    """
-
-    def __init__(self, stage: Stage, facts: KernelFacts) -> None:
-        self.stage = stage
-        self._facts = facts
-
-    @functools.cached_property
-    def program(self) -> Program:
-        """The module, read back from its text; it prints nothing."""
-        return prepared(self.stage, self._facts.math)
+class StageProgram(PreparedStage[KernelFacts]):
+    """A stage of the passes on kernels, ready to run."""
 
     @functools.cached_property
     def _has_barriers(self) -> bool:
@@ -112,7 +95,7 @@ class StageProgram:
         image = Image(self.program, workspace.memory)
         budget = Budget()
         for batch in lane_groups(shape, self.stage.width, self.stage.linear, self.stage.box):
-            shared = _PerGroup(workspace.memory, self._facts.shared_bytes, batch.groups)
+            shared = _PerGroup(workspace.memory, self.facts.shared_bytes, batch.groups)
             dynamic = _PerGroup(workspace.memory, shape.dynamic_bytes, batch.groups)
             for runnable in used:
                 chosen = batch
@@ -168,7 +151,7 @@ class StageProgram:
         assert stage.partial is not None
         image = Image(self.program, workspace.memory)
         budget = Budget()
-        sizes = (self._facts.shared_bytes, shape.dynamic_bytes)
+        sizes = (self.facts.shared_bytes, shape.dynamic_bytes)
         for batch in row_groups(image, slots, shape, rows, stage.width).batches(stage.width):
             whole = batch.count == stage.width
             for runnable, chosen in ((stage.full, batch[whole]), (stage.partial, batch[~whole])):
@@ -201,7 +184,7 @@ class StageProgram:
 
     def _run_entry(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
         memory, dynamic, groups = workspace.memory, shape.dynamic_bytes, shape.groups
-        arenas = _PerGroup(memory, self._facts.arena.bytes(shape.block, dynamic), groups)
+        arenas = _PerGroup(memory, self.facts.arena.bytes(shape.block, dynamic), groups)
         table = memory.place_bytes(arenas.addresses(np.arange(groups)).tobytes(), "arenas")
         error = memory.place_bytes(bytes(8 * ERROR_WORDS), "error record")
         arguments = memory.place_bytes(workspace.packed(), "arguments")
