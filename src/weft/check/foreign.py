@@ -38,6 +38,9 @@ _log = logging.getLogger("weft.check")
 
 Outcome = tuple[list[Content], list[Result]]
 
+_ELSEWHERE = 1 << 63
+"""Stands for pointers that lead nowhere into the arguments' memory."""
+
 
 def check_loops(
     unit: ForeignLoopUnit, text: str, stages: Sequence[Stage], given: Sequence[Any] | None
@@ -295,10 +298,12 @@ def _placed(results: list[Result], function: Function, place: Place) -> list[Res
         return results
 
     def moved(address: int) -> int:
-        # One behind the last element is a place, too.
+        # One behind the last element is a place, too; what is elsewhere is at another address in each run.
         found, behind = place(address), place(address - 1)
-        region, offset = found or behind or (-1, address)
-        return (region + 1 << 48) + offset + (found is None and behind is not None)
+        if found is None and behind is None:
+            return _ELSEWHERE if address else 0
+        region, offset = found or behind or (0, 0)
+        return (region + 1 << 48) + offset + (found is None)
 
     return [
         replace(r, data=np.array([moved(int(a)) for a in r.data.flat], np.uint64).reshape(r.data.shape))
