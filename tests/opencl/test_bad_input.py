@@ -126,6 +126,13 @@ def test_options_that_there_are_not(options: str) -> None:
         opencl.Program("kernel void k() {}", options)
 
 
+def test_generic_pointers_do_not_tell_where_they_lead() -> None:
+    source = "kernel void k(global int *x) { int *p = x; *to_global(p) = 1; }"
+    with pytest.raises(UnsupportedError, match="address space of a generic pointer") as caught:
+        opencl.Program(source, "-cl-std=CL3.0").k(1, 1, np.zeros(1, np.int32))
+    assert caught.value.span is not None and caught.value.span.line == 1
+
+
 def test_recursion_is_no_opencl() -> None:
     source = "int f(int n) { return n ? n + f(n - 1) : 0; } kernel void k(global int *x) { x[0] = f(x[1]); }"
     with pytest.raises((UnsupportedError, BuildError), match="f"):

@@ -26,8 +26,6 @@ from weft.target.passes import PassList, optimize
 INLINED = PassList("inlined", ("always-inline", "globaldce"))
 """What is left of a program: kernels, and what they mention."""
 
-_KERNEL_IMPLEMENTATION = "__clang_ocl_kern_imp_"
-
 
 @dataclass(frozen=True, slots=True)
 class ProgramSource:

@@ -20,8 +20,6 @@ The library (`weft.frontend.opencl.library`) is OpenCL C. It declares a primitiv
 ``ulong __weft_sub_group_ballot(int)``                 bit l: whether work-item l runs and its value is not 0
 ``ulong __weft_sub_group_active(void)``                bit l: whether work-item l runs
 ``void __weft_sub_group_barrier(uint flags, uint scope)``  the sub-group meets
-``int __weft_is_local(const generic void *)``          whether a pointer leads into the work-group's local memory
-``int __weft_is_private(const generic void *)``        whether it leads into the work-item's stack
 ``int printf(constant char *, ...)``                   declared by ``base.h``; stays as it is
 =====================================================  =============================================================
 
@@ -32,16 +30,21 @@ Beside them: LLVM's intrinsics and atomic instructions that clang makes of its b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from weft.diag.errors import UnsupportedError
 from weft.frontend.opencl.work_items import WorkItems, is_work_item_primitive
 from weft.ir import Builder, ConstInt, Function, GlobalVariable, Instruction, Undef, Value
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.intrinsics import SHARED_SPACE, declare
-from weft.ir.types import I8, I32, I64, ArrayType, IntType
+from weft.ir.locations import span_of
+from weft.ir.types import I8, I32, ArrayType, IntType
 
 PREFIX = "__weft_"
+
+_ASKS_FOR_SPACE = re.compile(r"__to_(global|local|private)$|_Z9get_fence")
 
 SCRATCH_BYTES = 1 << 14
 """Local memory that ``__weft_scratch`` gives."""
@@ -71,7 +74,20 @@ Build = Callable[[Lowering, Builder, Instruction], Value | None]
 
 
 def lower_primitives(kernel: Function, items: WorkItems, sub_group_size: int) -> None:
-    """Put weft's intrinsics in the place of calls of primitives in `kernel`."""
+    """Put weft's intrinsics in the place of calls of primitives in `kernel`.
+
+    Raises
+    ------
+    UnsupportedError
+        It asks which address space a generic pointer leads into, which nothing tells when it runs.
+    """
+    for call in kernel.instructions():
+        if _ASKS_FOR_SPACE.match(call.callee_name or ""):
+            raise UnsupportedError(
+                "the address space of a generic pointer is not known when a kernel runs",
+                span_of(call),
+                "declare the pointer in its address space",
+            )
     low = Lowering(items, sub_group_size)
     for call in [i for i in kernel.instructions() if (i.callee_name or "").startswith(PREFIX)]:
         name = (call.callee_name or "").removeprefix(PREFIX)
@@ -93,14 +109,6 @@ def lower_primitives(kernel: Function, items: WorkItems, sub_group_size: int) ->
 
 def _ask(builder: Builder, name: str, *args: Value) -> Instruction:
     return builder.call(declare(builder.module, name), args)
-
-
-def _as(builder: Builder, value: Value, type: IntType) -> Value:
-    """An unsigned number as another type."""
-    assert isinstance(value.type, IntType)
-    if value.type is type:
-        return value
-    return builder.cast("trunc" if value.type.bits > type.bits else "zext", value, type)
 
 
 def _truth(builder: Builder, value: Value) -> Value:
@@ -136,37 +144,6 @@ def _local_id(low: Lowering, builder: Builder, call: Instruction) -> Value:
     return _ask(builder, "weft.lane.id")
 
 
-def _sub_group_id(low: Lowering, builder: Builder, call: Instruction) -> Value:
-    return _as(builder, _number_of_sub_group(low, builder), I32)
-
-
-def _number_of_sub_group(low: Lowering, builder: Builder) -> Value:
-    linear = low.items.linear_id(builder)
-    return builder.binary("udiv", linear, ConstInt(I64, low.sub_group_size))
-
-
-def _threads(builder: Builder, size: Callable[[Builder, int], Value]) -> Value:
-    x, y, z = (size(builder, d) for d in range(3))
-    return builder.binary("mul", builder.binary("mul", x, y, ("nuw", "nsw")), z, ("nuw", "nsw"))
-
-
-def _sub_group_size(low: Lowering, builder: Builder, call: Instruction) -> Value:
-    """The last sub-group of a work-group may be smaller."""
-    size = ConstInt(I64, low.sub_group_size)
-    first = builder.binary("mul", _number_of_sub_group(low, builder), size, ("nuw", "nsw"))
-    left = builder.binary("sub", _threads(builder, low.items.local_size), first, ("nuw", "nsw"))
-    return _as(builder, builder.select(builder.icmp("ult", left, size), left, size), I32)
-
-
-def _num_sub_groups(size: str) -> Build:
-    def build(low: Lowering, builder: Builder, call: Instruction) -> Value:
-        threads = _threads(builder, getattr(low.items, size))
-        rounded = builder.binary("add", threads, ConstInt(I64, low.sub_group_size - 1), ("nuw", "nsw"))
-        return _as(builder, builder.binary("udiv", rounded, ConstInt(I64, low.sub_group_size)), I32)
-
-    return build
-
-
 def _max_sub_group_size(low: Lowering, builder: Builder, call: Instruction) -> Value:
     return ConstInt(I32, low.sub_group_size)
 
@@ -183,13 +160,6 @@ def _active(low: Lowering, builder: Builder, call: Instruction) -> Value:
     return _ask(builder, "weft.active")
 
 
-def _vote_of_sub_group(name: str) -> Build:
-    def build(low: Lowering, builder: Builder, call: Instruction) -> Value:
-        return builder.cast("zext", _ask(builder, name, _truth(builder, call.args[0])), I32)
-
-    return build
-
-
 def _sub_group_barrier(low: Lowering, builder: Builder, call: Instruction) -> None:
     _ask(builder, "weft.warp.sync")
 
@@ -202,14 +172,6 @@ _PRIMITIVES: dict[str, Build] = {
     "scratch": _scratch,
     "sub_group_local_id": _local_id,
     "sub_group_max_size": _max_sub_group_size,
-    "get_sub_group_local_id": _local_id,
-    "get_sub_group_id": _sub_group_id,
-    "get_sub_group_size": _sub_group_size,
-    "get_max_sub_group_size": _max_sub_group_size,
-    "get_num_sub_groups": _num_sub_groups("local_size"),
-    "get_enqueued_num_sub_groups": _num_sub_groups("enqueued_local_size"),
-    "sub_group_any": _vote_of_sub_group("weft.any"),
-    "sub_group_all": _vote_of_sub_group("weft.all"),
     "sub_group_shuffle_i32": _shuffle("weft.shfl.idx.i32"),
     "sub_group_shuffle_i64": _shuffle("weft.shfl.idx.i64"),
     "sub_group_ballot": _ballot,

@@ -110,14 +110,6 @@ class WorkItems:
         """The id of the first work-item."""
         return self.hidden[f"global.offset.{'xyz'[d]}"] if self.placed else ConstInt(I64, 0)
 
-    def linear_id(self, builder: Builder) -> Value:
-        """The position in the work-group as one number, x fastest."""
-        x, y, z = (self.local_id(builder, d) for d in range(3))
-        plane = builder.binary("mul", self.local_size(builder, 1), z, _NO_WRAP)
-        row = builder.binary("add", plane, y, _NO_WRAP)
-        rows = builder.binary("mul", self.local_size(builder, 0), row, _NO_WRAP)
-        return builder.binary("add", rows, x, _NO_WRAP)
-
     def _narrow(self, builder: Builder, value: Value) -> Value:
         """`value` with the promise that 31 bits hold it, which a conversion to ``int`` takes up."""
         if not self.small:
