@@ -214,13 +214,35 @@ def test_rule_6_operands_are_converted(name: str) -> None:
     assert "new" in found
 
 
-def test_rule_6_what_may_wrap_is_not_converted() -> None:
-    narrow = loop(
-        "%t = trunc i64 %i to i32\n%u = add i32 %t, 1\n%o = sext i32 %t to i64\n%far = sext i32 %u to i64\n"
-        f"{read('new', '%far')}{read('old', '%o')}"
+WRAPS = """
+%t = trunc i64 %i to i32
+%u = add i32 %t, 1
+%o = %EXTENSION% i32 %t to i64
+%far = %EXTENSION% i32 %u to i64
+"""
+
+
+@pytest.mark.parametrize("extension", ["sext", "zext"])
+def test_rule_6_what_may_wrap_is_converted_modulo_its_bits(extension: str) -> None:
+    sums = WRAPS.replace("%EXTENSION%", extension)
+    asker = Asker(loop(f"{sums}{read('new', '%far')}{read('old', '%o')}"))
+    found = [a.by.name for s in asker.graph.sources.values() for _, a in s if isinstance(a, Found)]
+    assert "new" in found
+    # A store one element further does not change it, though the sum may wrap; one of bytes may.
+    store = "%q = getelementptr float, ptr %a, i64 %far\nstore float 1.0, ptr %q\n"
+    stored = f"{sums}{read('x', '%o')}{store}{read('y', '%o')}"
+    assert "y" in Asker(loop(stored)).replaced()
+    assert (
+        "y" not in Asker(loop(stored.replace("%q = getelementptr float", "%q = getelementptr i8"))).replaced()
     )
-    found = [a.by.name for s in Asker(narrow).graph.sources.values() for _, a in s if isinstance(a, Found)]
-    assert "new" not in found
+
+
+def test_rule_6_extensions_are_told_apart() -> None:
+    sums = WRAPS.replace("%o = %EXTENSION%", "%o = sext").replace("%EXTENSION%", "zext")
+    asker = Asker(loop(f"{sums}{read('new', '%far')}{read('old', '%o')}"))
+    assert not any(
+        isinstance(a, Found) and a.by.name == "new" for s in asker.graph.sources.values() for _, a in s
+    )
 
 
 def test_rule_6_pointers_that_count_are_converted() -> None:

@@ -24,6 +24,7 @@ from weft.ir import Module
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.writer import write_module
 from weft.machine.targets import Isa
+from weft.switches import SCALAR_REPLACEMENT, Switches
 
 RUNS = 2
 
@@ -102,7 +103,11 @@ def choice_of(seed: int) -> Choice:
         guard=rng.random() < 0.3,
     )
     level = 3 if registers <= 4 and rng.random() < 0.25 else 0
-    compile = {"boscc": rng.choice(("auto", "on", "off")), "small_arrays": rng.random() < 0.7}
+    compile = {
+        "boscc": rng.choice(("auto", "on", "off")),
+        "small_arrays": rng.random() < 0.7,
+        "switches": Switches(scalar_replacement=rng.choice(SCALAR_REPLACEMENT)),
+    }
     return Choice(seed, width, isa, level, compile, options)
 
 

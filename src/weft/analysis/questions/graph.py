@@ -177,6 +177,11 @@ class QuestionGraph:
         """What happens to memory in a block, in order."""
         return self._touches[block]
 
+    def plain_accesses(self) -> Iterator[tuple[Instruction, Place]]:
+        """Plain loads and stores with their places, in reverse postorder of the blocks."""
+        for touches in self._touches.values():
+            yield from ((touch.instruction, touch.place) for touch in touches if touch.place is not None)
+
     def above(self, block: BasicBlock, position: int, place: Place) -> Source:
         """Who answers for `place` at a position of a block: search it upwards."""
         # Behind the last operand that the block computes, the address is not known.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.memory.alias import Alias, Location, alias, are_apart, is_same_object
 from weft.analysis.memory.stack_objects import StackObjects, is_block_write
-from weft.analysis.questions.places import Place, Places, difference
+from weft.analysis.questions.places import Monomial, Narrow, Place, Places, as_narrow, difference
 from weft.ir import Argument, Function, GlobalVariable, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import may_write
@@ -107,10 +107,14 @@ class Kills:
         """Whether the ranges of what two addresses differ in keep the accesses apart."""
         low, rest = difference(a, b)
         high = low
+        narrow = _narrow_distances(rest)
+        if narrow is not None:
+            return all(low + d >= other_size or low + d <= -size for d in narrow)
         for monomial, coefficient in rest.items():
-            if len(monomial) != 1 or not monomial[0][1]:
+            value, signed = monomial[0]
+            if len(monomial) != 1 or not signed or isinstance(value, Narrow):
                 return False
-            interval = self.range_of(monomial[0][0])
+            interval = self.range_of(value)
             if interval is None:
                 return False
             ends = sorted((coefficient * interval[0], coefficient * interval[1]))
@@ -134,6 +138,22 @@ def _owns(argument: Argument) -> bool:
 
 def _location(place: Place) -> Location:
     return Location(place.base, place.offset, dict(place.terms))  # type: ignore[arg-type]
+
+
+def _narrow_distances(rest: dict[Monomial, int]) -> list[int] | None:
+    """What the difference of two extended sums can be, if these differ by a constant modulo their bits."""
+    if len(rest) != 2:
+        return None
+    (first, c), (second, d) = rest.items()
+    if c != -d or len(first) != 1 or len(second) != 1 or first[0][1] != second[0][1]:
+        return None
+    if not isinstance(first[0][0], Narrow) and not isinstance(second[0][0], Narrow):
+        return None
+    a, b = as_narrow(first[0][0]), as_narrow(second[0][0])
+    if a.bits != b.bits or a.terms != b.terms:
+        return None
+    apart, whole = a.offset - b.offset, 1 << a.bits
+    return [c * k for k in (apart - whole, apart, apart + whole)]
 
 
 def _orders_memory(instruction: Instruction) -> bool:

@@ -5,6 +5,7 @@ atom or the product of two, so ``a[i*s + j]`` with an `s` that does not change i
 differs by the monomial ``s``. An atom is a value that is no sum or product, extended to the width of an address by
 sign or by zeros. All arithmetic is modulo 2⁶⁴ and exact: sums in fewer bits are taken apart only where a flag says
 that they do not wrap. A thread in which such a flag makes the index poison does not access memory there.
+Sums that may wrap are atoms of their own, modulo their bits (`Narrow`): LLVM loses flags where it moves constants.
 
 The form of a place is canonical. Two accesses with equal places, in one execution of the definitions of their atoms,
 touch the same bytes.
@@ -29,8 +30,36 @@ ADDRESS_BITS = 64
 MAX_STEPS = 48
 """How many instructions are taken apart for one address."""
 
-Atom = tuple[Value, bool]
-"""A value, and whether it is extended by sign."""
+Factors = tuple[Value, ...]
+"""One value, or two whose product it is; none for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """A sum of products modulo ``2**bits``, which is extended as a whole: what flags do not allow to take apart.
+
+    Parameters
+    ----------
+    bits
+        Of what is summed up; values that are wider are cut.
+    offset
+        The constant part.
+    terms
+        Products and their coefficients, in the order of the values' numbers.
+    """
+
+    bits: int
+    offset: int
+    terms: tuple[tuple[Factors, int], ...]
+
+    @property
+    def values(self) -> list[Value]:
+        """What is summed up."""
+        return [value for factors, _ in self.terms for value in factors]
+
+
+Atom = tuple[Value | Narrow, bool]
+"""A value or a narrow sum, and whether it is extended by sign."""
 Monomial = tuple[Atom, ...]
 """One atom, or two whose product it is; none for the constant."""
 Polynomial = dict[Monomial, int]
@@ -67,7 +96,7 @@ class Place:
     @property
     def values(self) -> list[Value]:
         """What the address is computed from: the base first."""
-        return [self.base, *(value for value, _ in self.atoms)]
+        return [self.base, *(value for atom, _ in self.atoms for value in atom_values(atom))]
 
 
 @dataclass(slots=True)
@@ -81,7 +110,7 @@ class Places:
     """
 
     layout: DataLayout
-    _numbers: dict[Value, int] = field(default_factory=dict)
+    _numbers: dict[Value | Narrow, int] = field(default_factory=dict)
     _known: dict[tuple[Value, bool], Polynomial] = field(default_factory=dict)
     _pointers: dict[Value, tuple[Value, Polynomial]] = field(default_factory=dict)
 
@@ -108,8 +137,75 @@ class Places:
         return self._replaced(
             place,
             taken.get(place.base),
-            lambda value, signed: self.expand(taken[value], signed) if value in taken else None,
+            lambda atom, signed: self._with(taken, atom, signed),
         )
+
+    def _with(self, taken: Mapping[Value, Value], atom: Value | Narrow, signed: bool) -> Polynomial | None:
+        """An atom in which φs are what they take; None if it stays."""
+        if isinstance(atom, Value):
+            return self.expand(taken[atom], signed) if atom in taken else None
+        if not any(value in taken for value in atom.values):
+            return None
+        parts = {v: self.modular(taken[v], atom.bits) for v in atom.values if v in taken}
+        return self._substituted(atom, parts, signed)
+
+    def _substituted(self, atom: Narrow, parts: Mapping[Value, Modular], signed: bool) -> Polynomial:
+        total: Modular = {(): atom.offset}
+        for factors, coefficient in atom.terms:
+            product: Modular | None = {(): coefficient}
+            for value in factors:
+                product = self._modular_product(product, parts.get(value, {(value,): 1}), atom.bits)
+                if product is None:
+                    return _FAILED
+            total = _modular_sum(total, product, atom.bits)
+        return self._narrow(total, atom.bits, signed)
+
+    def _narrow(self, total: Modular, bits: int, signed: bool) -> Polynomial:
+        """A sum modulo a power of two, extended."""
+        terms = [(factors, c) for factors, c in total.items() if factors and c]
+        offset = total.get((), 0)
+        if not terms:
+            return {_ONE: to_signed(offset, bits) if signed else offset % (1 << bits)}
+        if offset == 0 and len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:
+            value = terms[0][0][0]
+            if bits_of(value) == bits:
+                return {((value, _extension(value, signed)),): 1}
+        terms.sort(key=lambda term: [self._number(v) for v in term[0]])
+        return {((Narrow(bits, offset, tuple(terms)), signed),): 1}
+
+    def modular(self, value: Value, bits: int, steps: int = MAX_STEPS) -> Modular:
+        """A number modulo ``2**bits`` as a sum of products, whatever wraps."""
+        if isinstance(value, ConstInt):
+            return {(): value.value % (1 << bits)}
+        if not isinstance(value, Instruction) or steps <= 0:
+            return {(value,): 1}
+        op, operands = value.op, value.operands
+        found: Modular | None = None
+        if op in ("add", "sub", "mul") or (op == "or" and "disjoint" in value.flags):
+            a, b = (self.modular(operand, bits, steps // 2) for operand in operands)
+            if op == "mul":
+                found = self._modular_product(a, b, bits)
+            else:
+                found = _modular_sum(a, b, bits, -1 if op == "sub" else 1)
+        elif op == "shl" and isinstance(operands[1], ConstInt) and operands[1].value < bits_of(value):
+            factor: Modular = {(): 1 << operands[1].value}
+            found = self._modular_product(self.modular(operands[0], bits, steps - 1), factor, bits)
+        elif op == "trunc" or (op in ("sext", "zext") and bits_of(operands[0]) >= bits):
+            found = self.modular(operands[0], bits, steps - 1)
+        return {(value,): 1} if found is None else found
+
+    def _modular_product(self, a: Modular, b: Modular, bits: int) -> Modular | None:
+        total: Modular = {}
+        for first, c in a.items():
+            for second, d in b.items():
+                if len(first) + len(second) > 2:
+                    return None
+                factors = tuple(sorted((*first, *second), key=self._number))
+                total = _modular_sum(total, {factors: c * d}, bits)
+        return total
+
+    def _number(self, atom: Value | Narrow) -> int:
+        return self._numbers.setdefault(atom, len(self._numbers))
 
     def ahead(
         self, place: Place, source: BasicBlock, target: BasicBlock, valid: Callable[[Value, BasicBlock], bool]
@@ -127,20 +223,39 @@ class Places:
         base: Value | None = None
         shift = 0
         renamed: dict[Atom, Polynomial] = {}
+        named: dict[Value, Modular] = {}
         for phi in target.phis():
             taken = phi.incoming_value(source)
             if base is None and place.base in stale and phi.type == place.base.type:
                 root, added = self._address(taken)
                 if root is place.base and set(added) <= {_ONE}:
                     base, shift = phi, -added.get(_ONE, 0)
-            for signed in (True, False) if isinstance(phi.type, IntType) else ():
-                self._rename(renamed, phi, self.expand(taken, signed), signed, stale)
-        if (place.base in stale and base is None) or any(
-            atom[0] in stale and atom not in renamed for atom in place.atoms
-        ):
+            if isinstance(phi.type, IntType):
+                self._name(named, phi, taken, stale)
+                for signed in (True, False):
+                    self._rename(renamed, phi, self.expand(taken, signed), signed, stale)
+        for narrow, signed in place.atoms:
+            if isinstance(narrow, Narrow) and any(value in stale for value in narrow.values):
+                if any(value in stale and value not in named for value in narrow.values):
+                    return None
+                renamed[narrow, signed] = self._substituted(narrow, named, signed)
+        lost = (atom not in renamed and any(v in stale for v in atom_values(atom[0])) for atom in place.atoms)
+        if (place.base in stale and base is None) or any(lost):
             return None
-        found = self._replaced(place, base, lambda value, signed: renamed.get((value, signed)))
+        found = self._replaced(place, base, lambda atom, signed: renamed.get((atom, signed)))
         return found and self._place(found.base, found.type, _sum(_polynomial(found), {_ONE: shift}))
+
+    def _name(
+        self, named: dict[Value, Modular], phi: Instruction, taken: Value, stale: Mapping[Value, None]
+    ) -> None:
+        """Note the stale value that is the φ less a constant, modulo its bits, if the φ takes such a one."""
+        bits = bits_of(phi)
+        total = self.modular(taken, bits)
+        rest = [(factors, c) for factors, c in total.items() if factors]
+        if len(rest) == 1 and rest[0][1] == 1 and len(rest[0][0]) == 1:
+            value = rest[0][0][0]
+            if value in stale and bits_of(value) == bits:
+                named.setdefault(value, {(phi,): 1, (): -total.get((), 0)})
 
     def _rename(
         self,
@@ -155,11 +270,13 @@ class Places:
         if len(rest) != 1:
             return
         (monomial, coefficient), constant = next(iter(rest.items())), taken.get(_ONE, 0)
-        if coefficient == 1 and len(monomial) == 1 and monomial[0][0] in stale and monomial[0] not in renamed:
+        value = monomial[0][0]
+        is_stale = isinstance(value, Value) and value in stale
+        if coefficient == 1 and len(monomial) == 1 and is_stale and monomial[0] not in renamed:
             renamed[monomial[0]] = _sum({((phi, _extension(phi, signed)),): 1}, {_ONE: -constant})
 
     def _replaced(
-        self, place: Place, base: Value | None, replace: Callable[[Value, bool], Polynomial | None]
+        self, place: Place, base: Value | None, replace: Callable[[Value | Narrow, bool], Polynomial | None]
     ) -> Place | None:
         total: Polynomial = {_ONE: place.offset}
         root = place.base
@@ -170,6 +287,8 @@ class Places:
             product: Polynomial | None = {_ONE: coefficient}
             for atom in monomial:
                 found = replace(*atom)
+                if found is _FAILED:
+                    return None
                 product = self._product(product, {(atom,): 1} if found is None else found)
                 if product is None:
                     return None
@@ -226,7 +345,8 @@ class Places:
             return whole
         op, operands = value.op, value.operands
         if op in ("sext", "zext", "trunc"):
-            return self._expand_cast(value, signed) or whole
+            found = self._expand_cast(value, signed)
+            return self._narrow_or(whole, value, signed) if found is None else found
         exact = value.type.bits == ADDRESS_BITS or ("nsw" if signed else "nuw") in value.flags
         if (op == "add" and exact) or (op == "or" and "disjoint" in value.flags):
             return _sum(self.expand(operands[0], signed), self.expand(operands[1], signed))
@@ -235,13 +355,18 @@ class Places:
             return _sum(self.expand(operands[0], signed), negated)
         if op == "mul" and exact:
             found = self._product(self.expand(operands[0], signed), self.expand(operands[1], signed))
-            return whole if found is None else found
+            return self._narrow_or(whole, value, signed) if found is None else found
         if op == "shl" and exact and isinstance(operands[1], ConstInt) and operands[1].value < ADDRESS_BITS:
             factor = 1 << operands[1].value
             return {
                 m: to_signed(c * factor, ADDRESS_BITS) for m, c in self.expand(operands[0], signed).items()
             }
-        return whole
+        return self._narrow_or(whole, value, signed)
+
+    def _narrow_or(self, whole: Polynomial, value: Value, signed: bool) -> Polynomial:
+        """A value that may wrap as a narrow sum; `whole` if it is as wide as an address."""
+        bits = bits_of(value)
+        return whole if bits >= ADDRESS_BITS else self._narrow(self.modular(value, bits), bits, signed)
 
     def _expand_cast(self, cast: Instruction, signed: bool) -> Polynomial | None:
         source = cast.operands[0]
@@ -267,7 +392,41 @@ class Places:
 
     def _key(self, atom: Atom) -> tuple[int, bool]:
         """The order of atoms: that in which they were seen first."""
-        return self._numbers.setdefault(atom[0], len(self._numbers)), atom[1]
+        return self._number(atom[0]), atom[1]
+
+
+Modular = dict[Factors, int]
+"""Products and their coefficients, modulo a power of two."""
+
+_FAILED: Polynomial = {}
+"""Stands for a polynomial with products of too many factors."""
+
+
+def atom_values(atom: Value | Narrow) -> list[Value]:
+    """The values in an atom."""
+    return atom.values if isinstance(atom, Narrow) else [atom]
+
+
+def as_narrow(atom: Value | Narrow) -> Narrow:
+    """An atom as a sum, if it is a value."""
+    return atom if isinstance(atom, Narrow) else Narrow(bits_of(atom), 0, (((atom,), 1),))
+
+
+def bits_of(value: Value) -> int:
+    """The bits of an integer."""
+    assert isinstance(value.type, IntType), f"{value.type} indexes memory"
+    return value.type.bits
+
+
+def _modular_sum(a: Modular, b: Modular, bits: int, sign: int = 1) -> Modular:
+    total = dict(a)
+    for factors, coefficient in b.items():
+        c = (total.get(factors, 0) + sign * coefficient) % (1 << bits)
+        if c:
+            total[factors] = c
+        else:
+            total.pop(factors, None)
+    return total
 
 
 def _extension(value: Value, signed: bool) -> bool:
@@ -317,11 +476,26 @@ def build_address(place: Place, builder: Builder) -> Value:
     return builder.gep(I8, place.base, (total,))
 
 
-def _extended(value: Value, signed: bool, builder: Builder) -> Value:
+def _extended(atom: Value | Narrow, signed: bool, builder: Builder) -> Value:
+    value = _build_narrow(atom, builder) if isinstance(atom, Narrow) else atom
     assert isinstance(value.type, IntType)
     if value.type.bits == ADDRESS_BITS:
         return value
     return builder.cast("sext" if signed else "zext", value, I64)
+
+
+def _build_narrow(narrow: Narrow, builder: Builder) -> Value:
+    type = IntType(narrow.bits)
+    total: Value | None = None
+    for factors, coefficient in narrow.terms:
+        product: Value | None = None if coefficient == 1 else ConstInt(type, coefficient)
+        for value in factors:
+            cut = builder.cast("trunc", value, type) if bits_of(value) > narrow.bits else value
+            product = cut if product is None else builder.binary("mul", product, cut)
+        assert product is not None
+        total = product if total is None else builder.binary("add", total, product)
+    assert total is not None
+    return builder.binary("add", total, ConstInt(type, narrow.offset)) if narrow.offset else total
 
 
 def values_of(places: Iterable[Place]) -> set[Value]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.questions.graph import QuestionGraph
-from weft.analysis.questions.places import Place
+from weft.analysis.questions.places import Narrow, Place
 from weft.ir import Argument, BasicBlock, Constant, Function, GlobalVariable, Instruction, Value
 from weft.ir.constants import ConstInt, Poison, Undef
 from weft.ir.effects import may_write
@@ -53,7 +53,7 @@ class Presence:
         if self._was_accessed(place, block):
             return True
         size = object_size(place.base, self.function)
-        if size is None or not all(self.is_certain(value, block) for value, _ in place.atoms):
+        if size is None or not all(self.is_certain(value, block) for value in place.values[1:]):
             return False
         extent = self._extent(place, block)
         bytes = self.graph.places.layout.store_size(place.type)
@@ -64,7 +64,7 @@ class Presence:
         for monomial, coefficient in place.terms:
             ends = [coefficient]
             for value, signed in monomial:
-                interval = self.ranges.at(value, block)
+                interval = None if isinstance(value, Narrow) else self.ranges.at(value, block)
                 if interval is None or (not signed and interval[0] < 0):
                     return None
                 ends = [a * b for a in ends for b in interval]

@@ -126,18 +126,18 @@ class Speculation:
 
     def _holds(self, question: _Question) -> bool:
         ways = self._ways(question)
-        refusing = [way[0] for way in ways if not self._answer(question, *way)]
+        refusing = [way for way in ways if not self._answer(question, *way)]
         if not refusing:
             return bool(ways)
         return len(refusing) < len(ways) and self._completes(question.state, refusing)
 
-    def _completes(self, state: State, refusing: list[BasicBlock]) -> bool:
+    def _completes(
+        self, state: State, refusing: list[tuple[BasicBlock, Place | None, _Question | None]]
+    ) -> bool:
         """Lines 7 to 9: whether loads may go to the ends of the predecessors that refuse."""
         allowed = all(
-            len(source.successors) == 1
-            and self.graph.regions.in_region(source)
-            and self.graph.places.back(state.place, source, state.block) is not None
-            for source in refusing
+            place is not None and len(source.successors) == 1 and self.graph.regions.in_region(source)
+            for source, place, _ in refusing
         )
         return allowed and self._is_read(state)
 

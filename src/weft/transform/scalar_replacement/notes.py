@@ -16,6 +16,8 @@ from weft.ir import Instruction
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.locations import span_of
 
+_MEMORY = frozenset(("load", "store", "call", "atomicrmw", "cmpxchg", "fence"))
+
 
 class Note(StrEnum):
     """What became of a load."""
@@ -76,38 +78,35 @@ def hoisted_note(load: Instruction, hoists: Sequence[Hoist]) -> LoadNote:
 
 
 def refused_note(load: Instruction, solution: Solution) -> LoadNote | None:
-    """What stands in the way of a load, if something on some way has its value."""
-    source = solution.graph.origins[load]
-    if not isinstance(source, Asked) or not _leads_somewhere(load, source.state, solution):
+    """What stands in the way of a load, if another access of the array has its value, or might have had it."""
+    message = _obstacle(load, solution) if _has_company(load, solution) else None
+    if message is None:
         return None
-    for state in _reached(source.state, solution):
-        for block, answer in solution.graph.sources[state]:
-            if isinstance(answer, Lost) and answer.at is not None and not answer.at.is_phi:
-                if answer.place is None or answer.at.op not in (
-                    "load",
-                    "store",
-                    "call",
-                    "atomicrmw",
-                    "cmpxchg",
-                    "fence",
-                ):
-                    continue
-                if not solution.graph.kills.changes(answer.at, answer.place):
-                    continue
-                message = f"this load stays: what it reads may be changed by {_the(answer.at)}"
-                return LoadNote(Note.REFUSED, load.name, message, span_of(load))
-            if not solution.has(state, answer) and not solution.rules.allows(block, state.block):
-                message = "this load stays: it would be done in an arm of a divergent branch as well"
-                return LoadNote(Note.REFUSED, load.name, message, span_of(load))
-    message = "this load stays: where its value is missing it is not sure to be read, and may not be readable"
-    return LoadNote(Note.REFUSED, load.name, message, span_of(load))
+    return LoadNote(Note.REFUSED, load.name, f"this load stays: {message}", span_of(load))
 
 
-def _leads_somewhere(load: Instruction, state: State, solution: Solution) -> bool:
+def _obstacle(load: Instruction, solution: Solution) -> str | None:
+    source = solution.graph.origins[load]
+    states = _reached(source.state, solution) if isinstance(source, Asked) else []
+    answers = [(s, block, answer) for s in states for block, answer in solution.graph.sources[s]]
+    for lost in (source, *(answer for _, _, answer in answers)):
+        if not isinstance(lost, Lost) or lost.at is None or lost.place is None or lost.at.op not in _MEMORY:
+            continue
+        if solution.graph.kills.changes(lost.at, lost.place):
+            return f"what it reads may be changed by {_the(lost.at)}"
+    if not any(isinstance(answer, Found) and answer.by is not load for _, _, answer in answers):
+        return None
+    for state, block, answer in answers:
+        if not solution.has(state, answer) and not solution.rules.allows(block, state.block):
+            return "it would be done in an arm of a divergent branch as well"
+    return "where its value is missing it is not sure to be read, and may not be readable"
+
+
+def _has_company(load: Instruction, solution: Solution) -> bool:
+    place = solution.graph.places.of_access(load)
     return any(
-        isinstance(answer, Found) and answer.by is not load
-        for s in _reached(state, solution)
-        for _, answer in solution.graph.sources[s]
+        other is not load and (there.base, there.type) == (place.base, place.type)
+        for other, there in solution.graph.plain_accesses()
     )
 
 
