@@ -114,6 +114,7 @@ def find_loops(
         )  # fmt: skip
         if isinstance(plan, ParallelLoop):
             number += 1
+            _remark_suspects(unit, plan)
             unit.loops.append(strip(unit, LegalLoop(function, view, wanted, plan, number)))
             continue
         span = (plan.at and span_of(plan.at)) or span_of(header.terminator)
@@ -122,6 +123,17 @@ def find_loops(
             raise UnsupportedError(message, span, plan.hint)
         unit.remarks.add(RemarkKind.MISSED, message, span, plan.hint, "parallel loops")
     return seen
+
+
+def _remark_suspects(unit: LoopUnit, plan: ParallelLoop) -> None:
+    for write in plan.suspects:
+        unit.remarks.add(
+            RemarkKind.ASSUMPTION,
+            "this is right only if no two iterations come here: they would write the same element",
+            span_of(write),
+            "use a scalar that the loop reduces, or an atomic",
+            "parallel loops",
+        )
 
 
 def promises_of(view: CFGView, loop: Loop) -> LoopPromises:

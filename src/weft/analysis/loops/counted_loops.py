@@ -101,13 +101,15 @@ def counters_of(header: BasicBlock, preheader: BasicBlock, latch: BasicBlock) ->
     return found
 
 
-def counted_loop(view: CFGView, loop: Loop) -> CountedLoop | str:
+def counted_loop(view: CFGView, loop: Loop, *, early: bool = False) -> CountedLoop | str:
     """How `loop` counts, or why it does not, in words that end the sentence "the loop ...".
 
     Parameters
     ----------
     view, loop
         A loop of a function in canonical form.
+    early
+        Whether the next value of the counter may be tested before the body, which nobody who transforms loops expects.
     """
     header = view.blocks[loop.header]
     outside = [view.blocks[p] for p in view.cfg.preds[loop.header] if p not in loop.blocks]
@@ -126,7 +128,7 @@ def counted_loop(view: CFGView, loop: Loop) -> CountedLoop | str:
     if test is None:
         return "does not count up or down to a bound that is known when it begins"
     counter, tests_next, predicate, bound = test
-    if tests_next and exiting is not latch:
+    if tests_next and exiting is not latch and not early:
         return "tests the next value of its counter before its body"
     return CountedLoop(
         header, preheader, latch, blocks, exiting, view.blocks[target], counter, tests_next, predicate, bound

@@ -22,9 +22,11 @@ from itertools import combinations_with_replacement
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop, Counter
 from weft.analysis.loops.loop_agreement import LoopAgreement
+from weft.analysis.loops.triangles import counts, triangles_in
 from weft.analysis.memory.alias import are_apart
 from weft.analysis.memory.linear_locations import ADDRESS_BITS, linear_location
 from weft.analysis.memory.stack_objects import is_block_write
+from weft.graph.control_dependence import control_dependence
 from weft.ir import BasicBlock, GlobalVariable, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import may_read, may_write
@@ -47,6 +49,10 @@ class LoopDependence:
         How many iterations `other` runs later than `write`; None where it is unknown or any number.
     harmless
         Whether each iteration writes what the others write there.
+    each
+        Whether all iterations do the accesses, not only two of them or more.
+    guarded
+        Whether they meet if two iterations come to them, which is decided by what nobody knows.
     """
 
     write: Instruction
@@ -54,15 +60,17 @@ class LoopDependence:
     certain: bool
     distance: int | None = None
     harmless: bool = False
+    each: bool = True
+    guarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Access:
     """An access of a loop: bytes from ``base + Σ`` on.
 
-    `per_iteration` is how far the address moves from one iteration to the next, `fixed` what does not change, and
-    `spread` the interval of the rest; None where the rest may be anything. Where the addresses are alike in each
-    iteration, `alike` is all that is added to base and offset, else None.
+    The address is made of `base` and `terms` otherwise. `per_iteration` is how far it moves from one iteration to the
+    next, `fixed` what does not change, and `spread` the interval of the rest; None where the rest may be anything.
+    Where the addresses are alike in each iteration, `alike` is all that is added to base and offset, else None.
     """
 
     instruction: Instruction
@@ -73,6 +81,7 @@ class _Access:
     fixed: Mapping[Value, int]
     spread: tuple[int, int] | None
     alike: Mapping[Value, int] | None
+    terms: Mapping[Value, int]
 
 
 def loop_dependences(
@@ -109,14 +118,49 @@ def loop_dependences(
         access = _access(instruction, loop, counters, ranges, layout, agreement)
         if access.base not in private:
             accesses.append(access)
+    triangles = triangles_in(view, loop)
+    partly = LoopAgreement(view, loop, triangles) if triangles else None
     for a, b in combinations_with_replacement(accesses, 2):
         if a.instruction.op == "load":
             a, b = b, a
         if a.instruction.op == "store" and (found := _dependence(a, b)) is not None:
+            alike = agreement
             if found.certain and not all(agreement.runs_in_each(i) for i in (found.write, found.other)):
-                found = replace(found, certain=False, distance=None)
-            is_same = a is b and a.alike is not None and agreement.is_alike(a.instruction.stored_value)
+                guarded = found.distance is None and not _is_chosen(a.instruction, view, loop)
+                found = replace(found, certain=False, distance=None, guarded=guarded)
+            if partly is not None and not found.certain and _meet_in_triangle(a, b, partly):
+                found, alike = replace(found, certain=True, each=False, guarded=False), partly
+            same_address = a.alike is not None or not found.each
+            is_same = a is b and same_address and alike.is_alike(a.instruction.stored_value)
             yield replace(found, harmless=True) if is_same else found
+
+
+def _meet_in_triangle(write: _Access, other: _Access, partly: LoopAgreement) -> bool:
+    """Whether two accesses in one triangle meet in what two iterations have in common of it."""
+    pair = write.instruction, other.instruction
+    distance = other.offset - write.offset
+    return (
+        write.base is other.base
+        and write.terms == other.terms
+        and -other.size < distance < write.size
+        and all(map(partly.is_alike, (write.base, *write.terms)))
+        and all(map(partly.runs_in_a_triangle, pair))
+        and partly.run_together(*pair)
+    )
+
+
+def _is_chosen(instruction: Instruction, view: CFGView, loop: CountedLoop) -> bool:
+    """Whether one iteration is picked out, by its number, to run an instruction."""
+    assert instruction.block is not None
+    on = control_dependence(view.cfg).on[view.index[instruction.block]]
+    conditions = [v for b in on for v in view.blocks[b].terminator.operands[:1]]
+    return any(
+        isinstance(c, Instruction)
+        and c.op == "icmp"
+        and c.predicate in ("eq", "ne")
+        and any(counts(loop, v) for v in c.operands)
+        for c in conditions
+    )
 
 
 def _stays_within(instruction: Instruction, private: tuple[Value, ...], layout: DataLayout) -> bool:
@@ -160,7 +204,9 @@ def _access(
     spread = (low, high) if known else None
     is_alike = all(map(agreement.is_alike, (location.base, *location.terms)))
     alike = location.terms if is_alike else None
-    return _Access(instruction, location.base, size, location.offset, per_iteration, fixed, spread, alike)
+    return _Access(
+        instruction, location.base, size, location.offset, per_iteration, fixed, spread, alike, location.terms
+    )
 
 
 def _counting(value: Value, loop: CountedLoop, counters: list[Counter]) -> Counter | None:

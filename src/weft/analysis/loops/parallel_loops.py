@@ -58,12 +58,16 @@ class ParallelLoop:
         The φs of its header.
     private
         Stack objects of which each iteration has its own.
+    suspects
+        Writes to an element that is the same in all iterations that come there, if it is promised that one does at
+        most.
     """
 
     loop: CountedLoop
     counters: tuple[Counter, ...]
     reductions: tuple[Reduction, ...]
     private: tuple[Instruction, ...]
+    suspects: tuple[Instruction, ...] = ()
 
 
 def parallel_loop(
@@ -107,8 +111,10 @@ def parallel_loop(
     for value in captured_by(counted):
         if value not in private and _begins_in(counted, value):
             return Obstacle("each iteration has an object of its own that is used outside of it")
-    obstacle = _memory(function, view, counted, counters, layout, private, promised=promised)
-    return obstacle or ParallelLoop(counted, tuple(counters), tuple(reductions), private)
+    found = _memory(function, view, counted, counters, layout, private, promised=promised)
+    if isinstance(found, Obstacle):
+        return found
+    return ParallelLoop(counted, tuple(counters), tuple(reductions), private, found)
 
 
 def private_objects(loop: CountedLoop) -> tuple[Instruction, ...]:
@@ -199,24 +205,29 @@ def _memory(
     private: tuple[Instruction, ...],
     *,
     promised: bool,
-) -> Obstacle | None:
+) -> Obstacle | tuple[Instruction, ...]:
+    """What accesses to memory are in the way, or writes that may be."""
     index: BlockIndex = block_index(view.cfg)
     ranges = Ranges(function, view, index)
     found = loop_dependences(view, loop, counters, ranges, layout, private)
+    suspects: dict[Instruction, None] = {}
     for dependence in found:
         if dependence.certain and not dependence.harmless:
             return _certain(dependence)
         if not promised and not dependence.certain:
             return _possible(dependence)
-    return None
+        if dependence.guarded and not dependence.harmless:
+            suspects[dependence.write] = None
+    return tuple(suspects)
 
 
 def _certain(dependence: LoopDependence) -> Obstacle:
     what = "written" if dependence.other.op == "store" else "read"
     if dependence.distance is None:
-        message = f"each iteration writes the same element, and it is {what} in others"
+        each = "each iteration writes" if dependence.each else "iterations write"
+        message = f"{each} the same element, and it is {what} in others"
         if dependence.write is dependence.other:
-            message = "each iteration writes the same element"
+            message = f"{each} the same element"
         return Obstacle(message, dependence.write, "use a scalar that the loop reduces, or an atomic")
     distance = abs(dependence.distance)
     times = "iteration" if distance == 1 else "iterations"
