@@ -12,8 +12,8 @@ from weft.diag.call_site import call_site
 from weft.diag.errors import WeftError
 from weft.frontend.opencl.metadata import KernelInfo
 from weft.opencl.compiled import CompiledKernel, KernelOrigin
-from weft.opencl.geometry import Extents, NDRange, nd_range, require_local_memory
-from weft.opencl.parameters import arrays_among, converted
+from weft.opencl.geometry import Extents, nd_range, require_local_memory
+from weft.opencl.parameters import converted
 from weft.opencl.source import ProgramSource
 from weft.options import CompileOptions
 from weft.runtime.array_memory import has_large_array
@@ -48,6 +48,18 @@ class Loaded:
     debug: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a launch is run: whether it is placed, or large, and the shape and own slots of each part."""
+
+    placed: bool
+    large: bool
+    parts: tuple[tuple[LaunchShape, tuple[Any, ...]], ...]
+
+
+_KEPT_PLANS = 1024
+
+
 class Kernel:
     """A kernel; calling it launches, and returns when the kernel is done.
 
@@ -66,6 +78,7 @@ class Kernel:
         self.info = info
         self.__name__ = info.name
         self._compiled: dict[bool, CompiledKernel] = {}
+        self._plans: dict[Any, _Plan] = {}
         self._interpreted: dict[bool, Any] = {}
         self._specializations: Specializations[CompiledKernel] = Specializations(self._specialized)
 
@@ -90,25 +103,48 @@ class Kernel:
             With ``debug=True``: the launch did something undefined.
         """
         try:
-            launch = nd_range(self.info, self._program.source.options, global_size, local_size, global_offset)
             values, local_bytes = converted(self.info, args)
-            require_local_memory(self.info, local_bytes)
-            self._launch(launch, values, local_bytes)
+            plan = self._planned(global_size, local_size, global_offset, local_bytes)
+            self._launch(plan, values)
         except WeftError as error:
             error.at(call_site())
             raise
 
-    def _launch(self, launch: NDRange, values: list[Any], local_bytes: int) -> None:
+    def _planned(
+        self, size: Extents, local: Extents | None, offset: Extents | None, local_bytes: int
+    ) -> _Plan:
+        """How a launch is run; kept, as most programs launch again."""
+        key = (size, local, offset, local_bytes)
+        try:
+            known = self._plans.get(key)
+        except TypeError:
+            return self._plan(*key)
+        if known is None:
+            known = self._plan(*key)
+            if len(self._plans) < _KEPT_PLANS:
+                self._plans[key] = known
+        return known
+
+    def _plan(self, size: Extents, local: Extents | None, offset: Extents | None, local_bytes: int) -> _Plan:
+        launch = nd_range(self.info, self._program.source.options, size, local, offset)
+        require_local_memory(self.info, local_bytes)
         placed = not launch.is_plain
-        large = launch.is_large or has_large_array(arrays_among(values))
-        for part in launch.parts(local_bytes):
-            where = launch.placement(part) if placed else []
-            slots = (*values, self._program.memory, launch.dimensions, *where)
+        memory, dimensions = self._program.memory, launch.dimensions
+        parts = [
+            (part.shape, (memory, dimensions, *(launch.placement(part) if placed else ())))
+            for part in launch.parts(local_bytes)
+        ]
+        return _Plan(placed, launch.is_large, tuple(parts))
+
+    def _launch(self, plan: _Plan, values: list[Any]) -> None:
+        large = plan.large or has_large_array(values)
+        for shape, own in plan.parts:
+            slots = (*values, *own)
             if self._program.debug:
-                self._check(placed, part.shape, slots)
+                self._check(plan.placed, shape, slots)
             else:
-                code = self._specializations.serving(self.compiled(placed), part.shape, large)
-                code.launcher.launch(part.shape, slots, checked=True)
+                code = self._specializations.serving(self.compiled(plan.placed), shape, large)
+                code.launcher.launch(shape, slots, checked=True)
 
     def _check(self, placed: bool, shape: LaunchShape, values: Sequence[Any]) -> None:
         """Run a part of a launch on the checking interpreter."""

@@ -129,11 +129,6 @@ def converted(kernel: KernelInfo, args: Sequence[Any]) -> tuple[list[Any], int]:
     return values, local
 
 
-def arrays_among(values: Sequence[Any]) -> Iterator[np.ndarray[Any, Any]]:
-    """The memory that converted arguments lead to."""
-    return (value for value in values if isinstance(value, np.ndarray))
-
-
 class _Misfit(Exception):
     """An argument does not fit."""
 
