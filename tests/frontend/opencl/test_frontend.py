@@ -3,8 +3,10 @@
 import re
 import struct
 
+import numpy as np
 import pytest
 
+from weft import opencl
 from weft.diag.print_format import format_line
 from weft.frontend.opencl.adopt import adopt_kernel
 from weft.frontend.opencl.flatten import flatten
@@ -85,6 +87,35 @@ def test_an_adopted_kernel(golden, placed: bool) -> None:
         if line and not line.startswith(("!", ";", "source", "target", "    #dbg", "attributes", "declare"))
     ]
     golden("\n".join(lines) + "\n", "placed.ll" if placed else "plain.ll")
+
+
+def test_layouts_of_types_agree() -> None:
+    """What clang says of types for SPIR is what code for x86-64 goes by."""
+    types = (
+        "char",
+        "short",
+        "uchar3",
+        "int3",
+        "long",
+        "float2",
+        "double3",
+        "half",
+        "ushort4",
+        "char16",
+        "float16",
+        "double8",
+    )
+    members = "".join(f"char c{k}; {type} m{k};" for k, type in enumerate(types))
+    places = "".join(f"o[{k}] = __builtin_offsetof(T, m{k});" for k in range(len(types)))
+    source = f"typedef struct {{ {members} }} T; kernel void k(global uint *o, T t) {{ {places} o[99] = sizeof(T); }}"
+    program = opencl.Program(source)
+    record = program.k.info.arguments[1]
+    found = np.zeros(100, np.uint32)
+    program.k(1, 1, found, np.zeros((), f"V{record.size}")[()])
+    assert found[99] == record.size
+    assert set(found[: len(types)].tolist()) <= {place for place, _ in record.fields}
+    singles = [place for place, code in record.fields if code == "i1"]
+    assert found[0] == singles[1]
 
 
 def test_one_address_space() -> None:

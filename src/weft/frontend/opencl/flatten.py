@@ -2,8 +2,8 @@
 
 Global, constant and generic memory are address space 0, as private memory is; local memory stays in space 3, where
 `weft.shared` has it. Calling conventions, scopes of atomics and the data layout of spir64 go; layouts of types agree
-with x86-64 (tests/frontend/opencl/test_layout.py). All functions but kernels are internal and always inlined: OpenCL C
-has no recursion.
+with x86-64 (`test_layouts_of_types_agree` in tests/frontend/opencl/test_frontend.py). All functions but kernels are
+internal and always inlined: OpenCL C has no recursion.
 
 This is done on text: a name, a string or a piece of metadata is never touched.
 """
