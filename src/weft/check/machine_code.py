@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.diag.errors import UnresolvedError, UnsupportedError
+from weft.diag.errors import CompileError, UnsupportedError
 from weft.interp.lanes import Lanes, dtype_of
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
@@ -97,12 +97,12 @@ class MachineCode:
         Raises
         ------
         UnsupportedError
-            It calls what nobody defines.
+            It calls what nobody defines, or cannot be loaded.
         """
         name = self.function.name
         try:
             code = load_object(self._object, [name], self._symbols)
-        except UnresolvedError as error:
+        except CompileError as error:
             raise UnsupportedError(error.message) from None
         caller: LoadedCode = load_object(self._caller, [_CALLER], {name: code.address(name)})
         slots = _room(_SLOT * (len(values) + 1))

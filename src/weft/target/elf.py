@@ -101,7 +101,13 @@ def _symbols(data: bytes, sections: list[tuple[int, ...]], table: tuple[int, ...
     for at in range(start, start + size, _SYMBOL.size):
         name, info, _, section, value, extent = _SYMBOL.unpack_from(data, at)
         begin = strings + name
-        yield _Symbol(data[begin : data.index(b"\0", begin)].decode(), info, section, value, extent)
+        yield _Symbol(
+            data[begin : data.index(b"\0", begin)].decode(errors="surrogateescape"),
+            info,
+            section,
+            value,
+            extent,
+        )
 
 
 def _users(

@@ -133,7 +133,8 @@ def _unresolved(symbols: list[Needed]) -> UnresolvedError:
 def _is_loaded(symbol: str) -> bool:
     try:
         getattr(_process(), symbol)
-    except AttributeError:
+    except (AttributeError, UnicodeEncodeError):
+        # A name that is no UTF-8 is nobody's.
         return False
     return True
 
