@@ -1,8 +1,8 @@
 """A kernel's object code as a shared library, which hosts in any language can load.
 
 Hosts have no Python and no symbols of weft's. So the library defines itself what kernels call of the runtime, which
-is printing, by a pointer that the driver sets. Functions of the C library and of vector math libraries are found by the
-loader, since the library names theirs.
+is printing, by a pointer that the driver sets, and what LLVM calls for what the processor cannot do. Functions of the C
+library and of vector math libraries are found by the loader, since the library names theirs.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from weft.diag.errors import CompileError, UnsupportedError
 from weft.machine.vecmath_load import installed
 from weft.runtime.printing import PRINT_SYMBOL
 from weft.runtime.settings import cache_directory
+from weft.target.jit import helpers_needed
 from weft.target.machine import TargetSpec, emit_object
 
 HOST_PRINT = "weft_host_print"
@@ -60,7 +61,12 @@ def _link(code: bytes, path: Path) -> None:
         kernel, runtime, made = (Path(name, file) for file in ("kernel.o", "runtime.o", "made.so"))
         kernel.write_bytes(code)
         runtime.write_bytes(_runtime())
-        link_shared((kernel, runtime), made)
+        objects = [kernel, runtime]
+        helpers = helpers_needed(code, TargetSpec.chosen())
+        if helpers is not None:
+            objects.append(Path(name, "helpers.o"))
+            objects[-1].write_bytes(helpers)
+        link_shared(objects, made)
         os.replace(made, path)
 
 

@@ -144,14 +144,24 @@ def _process() -> ctypes.CDLL:
     return ctypes.CDLL(None)
 
 
+def helpers_needed(data: bytes, spec: TargetSpec) -> bytes | None:
+    """The object file of what LLVM's code generator calls, where an object file needs any of it."""
+    wanted = any(symbol.name in _HELPERS for symbol in needed_symbols(data))
+    return _helpers_object(spec) if wanted else None
+
+
 @functools.cache
-def _helpers(spec: TargetSpec) -> LoadedCode | None:
+def _helpers_object(spec: TargetSpec) -> bytes | None:
     """What LLVM's code generator calls; None where the architecture's runtime library has to have it."""
     if not spec.triple.startswith("x86_64"):
         return None
-    text = Path(__file__).with_name("helpers.ll").read_text()
-    data = emit_object(text, spec)
-    return LoadedCode(_linker().link("weft.helpers", data, sorted(_HELPERS), {}))
+    return emit_object(Path(__file__).with_name("helpers.ll").read_text(), spec)
+
+
+@functools.cache
+def _helpers(spec: TargetSpec) -> LoadedCode | None:
+    data = _helpers_object(spec)
+    return None if data is None else LoadedCode(_linker().link("weft.helpers", data, sorted(_HELPERS), {}))
 
 
 @functools.cache
