@@ -342,7 +342,7 @@ for door in (lambda x: waits[16, 16](x), counts, shared):
     signal.signal(signal.SIGINT, note)
     x = np.ones(256, np.int64)
     def press():
-        for k in range(5):
+        for k in range(4):
             time.sleep(0.05)
             send()
             while len(calls) == k < 3:
