@@ -22,7 +22,7 @@ from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import MAX_WIDTH, one_register
-from weft.costs.constants import BOXES_WORTHWHILE, LOOP_WEIGHT, ROUND
+from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
 from weft.costs.memory import memory_cycles
 from weft.ir import Function, Value
@@ -70,7 +70,8 @@ def choose_box(kernel: Function, block: Block, isa: Isa, most_lanes: int, lock_s
 
     With `lock_step`, a work-group that is one lane group needs no barrier.
     """
-    weights = _barrier_weights(kernel)
+    constants = constants_of(isa)
+    weights = _barrier_weights(kernel, constants.loop_weight)
 
     register = min(one_register(isa), most_lanes)
 
@@ -87,7 +88,7 @@ def choose_box(kernel: Function, block: Block, isa: Isa, most_lanes: int, lock_s
         if lanes.extents[0] == 1 < block[0] and not better_columns():
             return inf
         model = WidthModel(divergence, isa)
-        cycles = lanes.width * model.cycles_of_thread(lanes.width) + ROUND * rounds
+        cycles = lanes.width * model.cycles_of_thread(lanes.width) + constants.round * rounds
         return groups * cycles
 
     return min(_candidates(block, register, min(MAX_WIDTH, most_lanes)), key=cost)
@@ -98,10 +99,11 @@ def prefers_boxes(kernel: Function, isa: Isa) -> bool:
     if not WorkItems.of(kernel).tid[1].is_used:
         return False
     register = one_register(isa)
+    worthwhile = constants_of(isa).boxes_worthwhile
     several = _analyze_box(kernel, register, ROWS)
     if _rows_share(several):
         rows = WidthModel(_analyze_box(kernel, register), isa).cycles_of_thread(register)
-        if WidthModel(several, isa).cycles_of_thread(ROWS * register) < BOXES_WORTHWHILE * rows:
+        if WidthModel(several, isa).cycles_of_thread(ROWS * register) < worthwhile * rows:
             return True
     return _columns_are_better(kernel, isa)
 
@@ -116,7 +118,8 @@ def _columns_are_better(kernel: Function, isa: Isa) -> bool:
     """Whether memory operations cost less along y than along x (`weft.codegen.dimension`)."""
     register = one_register(isa)
     rows, columns = (_analyze_box(kernel, *extents) for extents in ((register,), (1, register)))
-    return memory_cycles(columns, register, isa) < BOXES_WORTHWHILE * memory_cycles(rows, register, isa)
+    wanted = constants_of(isa).boxes_worthwhile * memory_cycles(rows, register, isa)
+    return memory_cycles(columns, register, isa) < wanted
 
 
 def _rows_share(divergence: Divergence) -> bool:
@@ -166,9 +169,9 @@ def _analyze(kernel: Function, shapes: Mapping[Value, Shape], lanes: LaneSpace) 
     return analyze_divergence(kernel, domain=domain, initial=shapes, width=lanes.width)
 
 
-def _barrier_weights(kernel: Function) -> float:
+def _barrier_weights(kernel: Function, loop_weight: float) -> float:
     """How many barriers a thread passes."""
     probability = BranchProbability.of(kernel)
     number = {block: k for k, block in enumerate(probability.view.blocks)}
     depths = [probability.loops.depth(number[b.block]) for b in barriers_of(kernel) if b.block is not None]
-    return sum(LOOP_WEIGHT**depth for depth in depths)
+    return sum(loop_weight**depth for depth in depths)

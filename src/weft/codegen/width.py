@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.analysis.divergence import Divergence
-from weft.costs.constants import ROUNDS_WORTHWHILE, WIDER_WORTHWHILE
+from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
 from weft.machine.targets import Isa
 
@@ -44,7 +44,7 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
         widths.append(2 * widths[-1])
     cost = {w: model.cycles_of_thread(w) for w in widths}
     best = least
-    for width, share in zip(widths[1:], WIDER_WORTHWHILE, strict=False):
+    for width, share in zip(widths[1:], constants_of(isa).wider_worthwhile, strict=False):
         if cost[width] > share * cost[best]:
             break
         best = width
@@ -62,6 +62,6 @@ def choose_width_of_rounds(divergence: Divergence, isa: Isa) -> WidthChoice:
     """Return the width for a kernel with barriers whose work-groups are long rows: one or two registers."""
     model = WidthModel(divergence, isa)
     base = one_register(isa)
-    if model.cycles_of_thread(2 * base) > ROUNDS_WORTHWHILE * model.cycles_of_thread(base):
+    if model.cycles_of_thread(2 * base) > constants_of(isa).rounds_worthwhile * model.cycles_of_thread(base):
         return WidthChoice(base, "a register of 32-bit values")
     return WidthChoice(2 * base, "2 registers of 32-bit values")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weft.costs.constants import SLOW_MASKED_STORE, SPREAD_MASK
+from weft.costs.constants import constants_of
 from weft.machine.targets import Isa
 
 
@@ -103,9 +103,10 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
     # LLVM takes gathers apart into their loads where there are no mask registers: they are slow there.
     has_instruction = (isa.gather if load else isa.scatter) and isa.mask_registers > 0
     # A gather is hardly faster than its loads one by one, but spares taking addresses and results apart.
-    overhead = 1.0 if has_instruction else 3.0
+    constants = constants_of(isa)
+    overhead = constants.gather_lane if has_instruction else constants.split_lane
     one = _SCALAR_LOAD if load else _SCALAR_STORE
-    return Cost(one.latency + lanes * overhead, lanes * (one.cycles + overhead - 0.5))
+    return Cost(one.latency + lanes * overhead, lanes * (one.cycles + overhead))
 
 
 def runs_cost(op: str, length: int, count: int, element_bits: int, lanes: int, isa: Isa) -> float:
@@ -140,7 +141,9 @@ def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool) -
     access = (_LOADS if op == "load" else _STORES)["contiguous"].cycles
     if masked:
         # The mask is spread over the stride, too. Without mask registers masked stores are slow.
-        access += SPREAD_MASK if op == "load" or isa.mask_registers else SLOW_MASKED_STORE
+        constants = constants_of(isa)
+        spreads = op == "load" or isa.mask_registers > 0
+        access += constants.spread_mask if spreads else constants.slow_masked_store
     # A value is put together from, or spread over, all registers of the stride, two at a time.
     return units * access + members * (units - 1)
 

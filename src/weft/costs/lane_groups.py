@@ -6,7 +6,7 @@ from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.liveness import liveness
-from weft.costs.constants import ATOMIC, LOOP_WEIGHT, MASKING, MISS_LATENCY, SCALAR, SPARE_REGISTERS, SPILL
+from weft.costs.constants import constants_of
 from weft.costs.instructions import instruction_cost, memory_cost
 from weft.costs.regions import RegionCosts
 from weft.graph.cfg import reverse_postorder
@@ -30,6 +30,7 @@ class WidthModel:
     def __init__(self, divergence: Divergence, isa: Isa) -> None:
         self._divergence = divergence
         self._isa = isa
+        self._constants = constants_of(isa)
         self._probability = BranchProbability.of(divergence.function)
         self._view, self._loops = self._probability.view, self._probability.loops
         self._layout = divergence.function.layout
@@ -41,7 +42,7 @@ class WidthModel:
         """Bits of the values on which most of the work is done."""
         work: dict[int, float] = {}
         for number, block in enumerate(self._view.blocks):
-            weight = LOOP_WEIGHT ** self._loops.depth(number)
+            weight = self._constants.loop_weight ** self._loops.depth(number)
             for instruction in block.instructions:
                 type = instruction.accessed_type if instruction.is_plain_access else instruction.type
                 if type in (VOID, I1) or instruction.is_phi or not self._is_vector(instruction):
@@ -53,6 +54,7 @@ class WidthModel:
     def cycles_of_thread(self, width: int) -> float:
         """Cycles that a thread takes in lane groups of `width`."""
         costs = RegionCosts(self._divergence, self._probability, width, self._isa)
+        constants = self._constants
         total: dict[Loop | None, float] = {}
         shared: dict[Loop | None, float] = {}
         for number, block in enumerate(self._view.blocks):
@@ -60,15 +62,17 @@ class WidthModel:
             for instruction in block.instructions:
                 if self._is_vector(instruction):
                     apart = self._is_atomic_apart(instruction)
-                    cycles = ATOMIC * width if apart else costs.cycles(instruction)
+                    cycles = constants.atomic * width if apart else costs.cycles(instruction)
                     total[loop] = total.get(loop, 0.0) + cycles
                 else:
-                    shared[loop] = shared.get(loop, 0.0) + SCALAR
+                    shared[loop] = shared.get(loop, 0.0) + constants.scalar
         # What all threads share outside of loops is the same for a row of lane groups, and computed once for all.
-        cycles = total.get(None, 0.0)
+        cycles = constants.group + total.get(None, 0.0)
         for loop in self._loops.loops:
             busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width)
-            cycles += LOOP_WEIGHT**loop.depth * (max(busy, self._latency[loop]) + shared.get(loop, 0.0))
+            cycles += constants.loop_weight**loop.depth * (
+                max(busy, self._latency[loop]) + shared.get(loop, 0.0)
+            )
         return cycles / width
 
     def _is_vector(self, instruction: Instruction) -> bool:
@@ -90,7 +94,8 @@ class WidthModel:
         return any(b.operands and not self._divergence.is_uniform(b.operands[0]) for b in branches)
 
     def _masking(self, loop: Loop, width: int) -> float:
-        return MASKING * -(-32 * width // self._isa.vector_bits) if self._is_divergent(loop) else 0.0
+        registers = -(-32 * width // self._isa.vector_bits)
+        return self._constants.masking * registers if self._is_divergent(loop) else 0.0
 
     def _spills(self, loop: Loop, width: int) -> float:
         """Cycles for values that live through the loop, or are carried, and have no register."""
@@ -99,7 +104,8 @@ class WidthModel:
         vectors = [v for v in live if isinstance(v, Instruction) and self._is_vector(v)]
         bits = sum(8 * self._layout.size(v.type) for v in vectors if v.type != I1)
         used = bits * width / self._isa.vector_bits
-        return SPILL * max(0.0, used + SPARE_REGISTERS - self._isa.vector_registers)
+        lacking = used + self._constants.spare_registers - self._isa.vector_registers
+        return self._constants.spill * max(0.0, lacking)
 
     def _recurrence(self, loop: Loop) -> float:
         """The latency from a value that the innermost `loop` carries to the next."""
@@ -107,7 +113,7 @@ class WidthModel:
             return 0.0
         if self._is_divergent(loop) and self._gathers(loop):
             # Which way the thread goes on is found out from what it gathers, be it by way of a stack.
-            return MISS_LATENCY
+            return self._constants.miss_latency
         blocks = [self._view.blocks[n] for n in self._order if n in loop.blocks]
         header = self._view.blocks[loop.header]
         depth: dict[Value, float] = {}
@@ -133,7 +139,7 @@ class WidthModel:
             form = self._divergence.access_form(instruction).form
             if form in (Form.UNIFORM, Form.CONTIGUOUS):
                 return memory_cost("load", "contiguous", 32, 1, self._isa).latency
-            return MISS_LATENCY
+            return self._constants.miss_latency
         op = instruction.op
         if op == "call":
             op = ".".join((instruction.callee_name or "").split(".")[:2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
-from weft.costs.constants import LOOP_WEIGHT
+from weft.costs.constants import constants_of
 from weft.costs.instructions import memory_cost
 from weft.graph.loops import loop_forest
 from weft.ir import Instruction
@@ -24,9 +24,9 @@ def memory_cycles(divergence: Divergence, width: int, isa: Isa) -> float:
     view = cfg_of(divergence.function)
     loops = loop_forest(view.cfg)
     layout = divergence.function.layout
-    total = 0.0
+    each, total = constants_of(isa).loop_weight, 0.0
     for number, block in enumerate(view.blocks):
-        weight = LOOP_WEIGHT ** loops.depth(number)
+        weight = each ** loops.depth(number)
         for access in (i for i in block.instructions if i.is_plain_access):
             bits = 8 * layout.size(access.accessed_type)
             total += weight * memory_cost(access.op, form_of(divergence, access), bits, width, isa).cycles

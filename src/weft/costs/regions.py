@@ -1,8 +1,9 @@
 """What a branch around a region saves: the cost model behind `boscc`.
 
 Costs are cycles of a whole lane group from `weft.costs.instructions`; probabilities are guesses about one thread
-(`analysis.branch_probability`). Threads of a group partly go together and partly on their own, so for a thread that
-takes an edge with probability p, the group of W leaves it out altogether with (1-p)/2 + (1-p)^W / 2.
+(`analysis.branch_probability`). Threads of a group go together in a share t of all cases (`Constants.together`), and on
+their own in the others; so for a thread that takes an edge with probability p, the group of W leaves it out altogether
+with t (1-p) + (1-t) (1-p)^W.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from enum import Enum
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
-from weft.costs.constants import BRANCH_MISS, LEAVES, MISS_SHARE, TEST
+from weft.costs.constants import Constants, constants_of
 from weft.costs.instructions import MATH_CALL, instruction_cost, memory_cost, runs_cost
 from weft.ir import FALSE, Argument, BasicBlock, Instruction, Value
 from weft.ir.types import Type
@@ -59,9 +60,14 @@ class RegionCosts:
         """Costs in the function that `divergence` holds for, with blocks that threads run on leaving a loop."""
         return cls(divergence, BranchProbability.of(divergence.function), width, isa, leaving)
 
+    @property
+    def constants(self) -> Constants:
+        """Those of the machine."""
+        return constants_of(self.isa)
+
     def chances(self, source: BasicBlock, target: BasicBlock) -> Chances:
         """What a lane group does at the divergent branch from `source` to `target`."""
-        branch = source.terminator
+        branch, c = source.terminator, self.constants
         if branch.op == "br":
             guard = _guard_of(branch.operands[0], self.divergence)
             if guard is _Guard.LANE:
@@ -69,19 +75,23 @@ class RegionCosts:
             if guard is not None:
                 # But for one lane group, all threads are on the same side of a bound such as ``i < n``.
                 inside = (guard is _Guard.TRUE_INSIDE) == (target is branch.blocks[0])
-                return Chances(0.05, 0.9) if inside else Chances(0.9, 0.05)
+                chances = Chances(c.outside, c.inside)
+                return chances if inside else Chances(chances.all, chances.none)
         if any(t in self.leaving for t in branch.successors):
             if target not in self.leaving:
                 # The loop ends when no thread stays: to skip the rest of its last iteration is not worth a test.
                 return Chances(0, 0.5)
-            p = LEAVES
+            p = c.leaves
         else:
             p = self.probability.taken(source, target)
-        return Chances((1 - p) / 2 + (1 - p) ** self.width / 2, p / 2 + p**self.width / 2)
+        apart = 1 - c.together
+        return Chances(
+            c.together * (1 - p) + apart * (1 - p) ** self.width, c.together * p + apart * p**self.width
+        )
 
     def skip_gain(self, blocks: Collection[BasicBlock], tests: int, chances: Chances) -> float:
         """Cycles won by a branch around `blocks` and `tests` votes in them."""
-        saved = sum(self.cycles(i) for b in blocks for i in b.instructions) + tests * TEST
+        saved = sum(self.cycles(i) for b in blocks for i in b.instructions) + tests * self.constants.test
         return saved * chances.none - self._test(chances.none)
 
     def twin_gain(self, blocks: Collection[BasicBlock], chances: Chances) -> float:
@@ -93,7 +103,8 @@ class RegionCosts:
         return saved * chances.all - self._test(chances.all)
 
     def _test(self, chance: float) -> float:
-        return TEST + BRANCH_MISS * MISS_SHARE * min(chance, 1 - chance)
+        c = self.constants
+        return c.test + c.branch_miss * c.miss_share * min(chance, 1 - chance)
 
     def cycles(self, instruction: Instruction) -> float:
         """What the instruction costs a lane group whose threads all run it."""
@@ -102,7 +113,7 @@ class RegionCosts:
         lanes = 1 if self._is_scalar(instruction) else self.width
         op = instruction.op
         if op in ("atomicrmw", "cmpxchg"):
-            return TEST
+            return self.constants.test
         if op in ("load", "store"):
             bits, runs = self._bits(instruction.accessed_type), self.divergence.access_form(instruction).runs
             if runs is not None:
@@ -114,7 +125,7 @@ class RegionCosts:
                 return MATH_CALL.cycles * max(1, lanes * self._bits(instruction.type) // self.isa.vector_bits)
             if not name.startswith("llvm."):
                 # Vectorized, it tests its mask itself; lane by lane it runs for no lane.
-                return TEST
+                return self.constants.test
             op = ".".join(name.split(".")[:2])
         type = instruction.operands[0].type if op in ("icmp", "fcmp") else instruction.type
         return instruction_cost(op, self._bits(type), lanes, self.isa).cycles
