@@ -97,8 +97,8 @@ def _placed(array: np.ndarray, offset: int) -> np.ndarray:
 def peers_of(task: Task, threads: int, folder: Path) -> list[Peer]:
     """Return weft and all peers for a number of threads."""
     return [
-        Peer("weft", lambda: _weft(task, threads, folder)),
-        Peer("weft.jit", lambda: _weft_jit(task, threads, folder)),
+        Peer("weft", lambda: by_weft(task, threads, folder)),
+        Peer("weft.jit", lambda: by_weft_jit(task, threads, folder)),
         Peer("gcc", lambda: by_c(task, gcc, SOURCES, threads, folder)),
         Peer("clang", lambda: by_c(task, clang, SOURCES, threads, folder)),
         Peer("numba", lambda: by_numba(task, _loops(task), threads)),
@@ -106,7 +106,7 @@ def peers_of(task: Task, threads: int, folder: Path) -> list[Peer]:
     ]
 
 
-def _weft(task: Task, threads: int, folder: Path) -> Prepared:
+def by_weft(task: Task, threads: int, folder: Path) -> Prepared:
     problem = task.own_problem()
     kernel = cuda.jit(problem.kernel.py_func, fastmath=True, width=task.width)
     with tempfile.TemporaryDirectory(dir=folder) as empty:
@@ -119,7 +119,7 @@ def _weft(task: Task, threads: int, folder: Path) -> Prepared:
     return task.prepared(problem, lambda: task.row.launch(kernel, problem), compile_seconds)
 
 
-def _weft_jit(task: Task, threads: int, folder: Path) -> Prepared:
+def by_weft_jit(task: Task, threads: int, folder: Path) -> Prepared:
     """The loops that numba is given, compiled by weft."""
     compiled = weft.jit(_loops(task), fastmath=True, width=task.width)
     arguments = task.own_problem().arguments

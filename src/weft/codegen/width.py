@@ -3,9 +3,10 @@
 A lane group of more threads than a register holds takes several registers a value. That costs registers, and pays
 where one register leaves the machine waiting: where a loop's next iteration needs the results of this one (latency),
 where each thread waits for memory that it then chases, and wherever what is the same for all threads is computed once
-for more of them. The model compares the cycles that a thread takes at one, two and four registers for the values that
-most of the work is done on: per loop, the longer of what its instructions cost and how long the values that it carries
-take, what it computes for all threads at once, and spills beyond the register file, ten times for each loop around.
+for more of them. The model compares the cycles that a thread takes at one register for the values that most of the
+work is done on, at two and so on: per loop, the longer of what its instructions
+cost and how long the values that it carries take, what it computes for all threads at once, and spills beyond the
+register file, ten times for each loop around.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
 from weft.machine.targets import Isa
 
-MAX_REGISTERS = 4
 MAX_WIDTH = 64
 
 
@@ -39,13 +39,16 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
     model = WidthModel(divergence, isa)
     bits = model.dominant_bits()
     least = max(2, min(MAX_WIDTH, isa.lanes(bits)))
+    constants = constants_of(isa)
+    most = min(MAX_WIDTH, least * (constants.wide_registers if bits > 32 else constants.registers))
     widths = [least]
-    while widths[-1] < min(MAX_WIDTH, MAX_REGISTERS * least):
+    while widths[-1] < most:
         widths.append(2 * widths[-1])
     cost = {w: model.cycles_of_thread(w) for w in widths}
+    second, further = constants.wider_worthwhile
     best = least
-    for width, share in zip(widths[1:], constants_of(isa).wider_worthwhile, strict=False):
-        if cost[width] > share * cost[best]:
+    for width in widths[1:]:
+        if cost[width] > (second if best == least else further) * cost[best]:
             break
         best = width
     registers = best // least

@@ -1,7 +1,7 @@
 """The numbers of the cost model that are no properties of one instruction, by instruction set level, in one place.
 
-`Constants` says what each one is. `COMMON` has the values, `BY_LEVEL` where a level has others. `weft.costs.instructions`
-has the table of instructions.
+`Constants` says what each one is. `COMMON` has the values, `BY_LEVEL` where a level has others. The table of
+instructions is in `weft.costs.instructions`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ class Constants:
         Storing and loading a register that there is no room for.
     scalar
         An instruction on what all threads share.
-    group, iteration
-        What a lane group costs beside the work of its threads: to begin and end, and in each round of a loop.
     masking
         By register in a loop that threads leave at different times: masks, and values kept for those that left.
     atomic
@@ -34,7 +32,9 @@ class Constants:
     spare_registers
         Registers that are left to addresses, masks and constants.
     wider_worthwhile
-        Of the cycles at one, and at two registers, more must not be left for twice as many to be chosen.
+        Of the cycles at one register, and at more, no more must be left for twice as many to be chosen.
+    registers, wide_registers
+        How many a lane group may fill with the values that most work is done on, of 32 bits or less, and of more.
     rounds_worthwhile
         The same for kernels with barriers: wider frames wait in the cache, and what follows a barrier is short.
     boxes_worthwhile
@@ -50,8 +50,8 @@ class Constants:
     leaves
         How likely a thread is to leave a loop where it may.
     together
-        How often threads of a lane group go the same way at a branch because of what they have in common; otherwise each
-        goes on its own.
+        How often threads of a lane group go the same way at a branch because of what they have in common; otherwise
+        each goes on its own.
     outside, inside
         How likely all threads of a lane group are on the rarer, and on the likelier side of a bound.
     spread_mask
@@ -66,12 +66,12 @@ class Constants:
     miss_latency: float = 80.0
     spill: float = 2.0
     scalar: float = 0.25
-    group: float = 0.0
-    iteration: float = 0.0
     masking: float = 2.0
     atomic: float = 18.0
     spare_registers: float = 4.0
-    wider_worthwhile: tuple[float, float] = (1.0, 0.85)
+    wider_worthwhile: tuple[float, float] = (1.0, 0.999)
+    registers: int = 4
+    wide_registers: int = 8
     rounds_worthwhile: float = 0.85
     boxes_worthwhile: float = 0.65
     round: float = 20.0

@@ -67,7 +67,7 @@ class WidthModel:
                 else:
                     shared[loop] = shared.get(loop, 0.0) + constants.scalar
         # What all threads share outside of loops is the same for a row of lane groups, and computed once for all.
-        cycles = constants.group + total.get(None, 0.0)
+        cycles = total.get(None, 0.0)
         for loop in self._loops.loops:
             busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width)
             cycles += constants.loop_weight**loop.depth * (

@@ -97,16 +97,31 @@ class _Layout:
         each = self.group.run // self.lanes
         return [part for k in range(0, len(parts), each) for part in reversed(parts[k : k + each])]
 
-    def mask(self, start: int) -> Value | None:
-        """The mask of the part that begins at a lane: units that active lanes access; None when it is all of them."""
-        w, covered = self._w, self.group.covered
-        count = self.lanes * self.units
-        gaps = _constant_mask([covered[i % self.units] for i in range(count)])
-        if w.mask is None:
-            return gaps if self.group.has_gaps else None
-        spread = [self.lane_at(start + i // self.units) for i in range(count)]
-        active = w.builder.shuffle(w.mask, Poison(w.mask.type), spread)
-        return w.builder.binary("and", active, gaps) if self.group.has_gaps else active
+    def accessed(self, register: int) -> bool:
+        """Whether some member is in a register of a part, counted from 0."""
+        first, covered = register * self.lanes, self.group.covered
+        return any(covered[unit % self.units] for unit in range(first, first + self.lanes))
+
+    def masks(self, start: int) -> list[Value] | None:
+        """The masks of the registers of the part that begins at a lane: units that active lanes access.
+
+        None when it is all of them. One for all registers together would be taken apart bit by bit: LLVM has no good
+        code for masks that are no power of two long.
+        """
+        w, group = self._w, self.group
+        if w.mask is None and not group.has_gaps:
+            return None
+        masks: list[Value] = []
+        for first in range(0, self.lanes * self.units, self.lanes):
+            units = range(first, first + self.lanes)
+            gaps = _constant_mask([group.covered[i % self.units] for i in units])
+            if w.mask is None:
+                masks.append(gaps)
+                continue
+            spread = [self.lane_at(start + i // self.units) for i in units]
+            active = w.builder.shuffle(w.mask, Poison(w.mask.type), spread)
+            masks.append(w.builder.binary("and", active, gaps) if group.has_gaps else active)
+        return masks
 
 
 def widen_group_load(w: Widening, group: AccessGroup) -> None:
@@ -127,27 +142,24 @@ def _load_part(w: Widening, layout: _Layout, start: int) -> tuple[Value, list[in
     """The units of some lanes as one vector, and at which place of it each unit is."""
     units, lanes = layout.units, layout.lanes
     count = units * lanes
-    if w.mask is not None:
-        address, align = layout.part_address(start)
-        mask = layout.mask(start)
-        assert mask is not None
-        whole = masked_load(w, VectorType(layout.type, count), address, mask, align)
-        whole.loc = layout.group.leader.loc
-        return whole, list(range(count))
     places = list(range(count))
-    covered = layout.group.covered
-    end = (lanes - 1) * units + layout.span
+    # Without a mask the last register must not go beyond what is accessed.
+    end = (lanes - 1) * units + layout.span if w.mask is None else count
+    masks = None if w.mask is None else layout.masks(start)
     registers: list[Value] = []
     type = VectorType(layout.type, lanes)
     for i in range(units):
         first = min(i * lanes, end - lanes)
         for place in range(i * lanes, (i + 1) * lanes):
             places[place] += i * lanes - first
-        if not any(covered[unit % units] for unit in range(i * lanes, (i + 1) * lanes)):
+        if not layout.accessed(i):
             registers.append(Poison(type))
             continue
         address, align = layout.part_address(start, first)
-        loaded = w.builder.load(type, address, align=align, name=layout.group.leader.name)
+        if masks is None:
+            loaded: Value = w.builder.load(type, address, align=align, name=layout.group.leader.name)
+        else:
+            loaded = masked_load(w, type, address, masks[i], align)
         loaded.loc = layout.group.leader.loc
         registers.append(loaded)
     return concatenated(w.builder, registers), places
@@ -182,14 +194,19 @@ def widen_group_store(w: Widening, group: AccessGroup) -> None:
             found_at.get((layout.lane_at(start + i // layout.units), i % layout.units), -1)
             for i in range(layout.lanes * layout.units)
         ]
-        part = w.builder.shuffle(everything, Poison(everything.type), picked)
-        address, align = layout.part_address(start)
-        mask = layout.mask(start)
-        if mask is None:
-            built = w.builder.store(part, address, align=align)
-        else:
-            built = masked_store(w, part, address, mask, align)
-        built.loc = group.leader.loc
+        masks = layout.masks(start)
+        if masks is None:
+            part = w.builder.shuffle(everything, Poison(everything.type), picked)
+            address, align = layout.part_address(start)
+            w.builder.store(part, address, align=align).loc = group.leader.loc
+            continue
+        for i, mask in enumerate(masks):
+            if layout.accessed(i):
+                first = i * layout.lanes
+                of_register = picked[first : first + layout.lanes]
+                part = w.builder.shuffle(everything, Poison(everything.type), of_register)
+                address, align = layout.part_address(start, first)
+                masked_store(w, part, address, mask, align).loc = group.leader.loc
 
 
 def _as_type(w: Widening, value: Value, type: VectorType, access: Instruction) -> Value:
