@@ -103,6 +103,9 @@ class WidthModel:
         live: set[Value] = {*self._live.live_in[header], *header.phis()}
         vectors = [v for v in live if isinstance(v, Instruction) and self._is_vector(v)]
         bits = sum(8 * self._layout.size(v.type) for v in vectors if v.type != I1)
+        if not self._isa.mask_registers:
+            # Masks are vectors, that of the threads which are in the loop as well.
+            bits += 32 * (sum(v.type == I1 for v in vectors) + self._is_divergent(loop))
         used = bits * width / self._isa.vector_bits
         lacking = used + self._constants.spare_registers - self._isa.vector_registers
         return self._constants.spill * max(0.0, lacking)
