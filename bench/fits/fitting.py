@@ -147,7 +147,8 @@ class Finding:
     def __str__(self) -> str:
         low, high = self.best[0], self.best[-1]
         told = len(self.best) < len(self.losses)
-        said = f"best from {low} to {high}" if told else "no value is better than others"
+        least = min(loss.mean for loss in self.losses.values())
+        said = f"best from {low} to {high}: {least:.3f}" if told else "no value is better than others"
         guess = getattr(GUESSED, self.fit.constant)
         before = self.losses.get(guess)
         return (

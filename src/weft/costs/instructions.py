@@ -1,8 +1,9 @@
 """What instructions cost, roughly, for choices between ways to generate code.
 
-Cycles of recent x86 cores with full-width vector units, rounded: good enough to weigh a branch against the
-code it would skip, or one register a value against four, and no more. Costs are for one vector register;
-`instruction_cost` and `memory_cost` scale them to the number of registers and lanes.
+Cycles of recent x86 cores with full-width vector units, rounded, as instruction tables have them (Agner Fog,
+"Instruction tables"; uops.info): good enough to weigh a branch against the code it would skip, or one register a value
+against four, and no more. Costs are for one vector register; `instruction_cost` and `memory_cost` scale them to the
+number of registers and lanes.
 """
 
 from __future__ import annotations
