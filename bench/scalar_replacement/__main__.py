@@ -41,7 +41,7 @@ def _count(loops: list[str], width: int) -> str:
     lines = [f"dynamic loads of {width} threads (and those issued) | " + " | ".join(PolicyName)]
     shares: dict[PolicyName, list[float]] = {}
     for loop in loops:
-        module = program(loop, spec)
+        module = program(spec)
         counts = {p: loads(replaced(module, loop, p, width), loop, width) for p in PolicyName}
         off = counts[PolicyName.OFF]
         for policy, found in counts.items():

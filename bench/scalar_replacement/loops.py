@@ -14,8 +14,9 @@ from weft.interp.machine import Machine
 from weft.ir import Function, Instruction, Module
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
-from weft.passes.adopt import canonical_module
+from weft.passes.adopt import adopt
 from weft.target.machine import TargetSpec
+from weft.target.passes import CANONICAL, optimize
 from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
 from weft.transform.scalar_replacement.replacement import replace_loads
 
@@ -39,9 +40,10 @@ def data() -> Arrays:
     return a, b, k, np.zeros((ROWS + 2) * THREADS, np.float32)
 
 
-def program(name: str, spec: TargetSpec) -> Module:
-    """The canonical program with a loop."""
-    return canonical_module(compile_c(SOURCE, spec.triple), spec, str(SOURCE), name)
+def program(spec: TargetSpec) -> Module:
+    """The canonical program with all loops."""
+    text = write_module(adopt(compile_c(SOURCE, spec.triple), str(SOURCE)), plain=True)
+    return read_module(optimize(text, CANONICAL, spec.machine))
 
 
 def replaced(module: Module, name: str, policy: PolicyName, width: int) -> Module:

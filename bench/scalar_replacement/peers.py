@@ -49,7 +49,7 @@ def weft(loop: str, policy: PolicyName, width: int, folder: Path) -> Peer:
             name, code = made.name, made.object_code
         else:
             spec = TargetSpec.chosen()
-            module = replaced(program(loop, spec), loop, policy, 1)
+            module = replaced(program(spec), loop, policy, 1)
             name, code = loop, emit_object(write_module(module, plain=True), spec, WHOLE)
         seconds = time.perf_counter() - begin
         code_file = folder / f"{loop}.{policy}.{width}.o"
