@@ -23,3 +23,11 @@ def test_importing_weft_loads_neither_numpy_nor_llvm():
     loaded = "import sys, weft; print('numpy' in sys.modules, 'llvmlite' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["False", "False"]
+
+
+def test_the_doors_load_llvm_when_they_compile():
+    loaded = (
+        "import sys, weft; from weft import cuda; weft.jit, weft.vectorize; print('llvmlite' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False"]

@@ -8,21 +8,23 @@ byte of a state, of what each value of that byte contributes.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.frontend.python.device_random import xoroshiro128p_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.uint64]
+    """Vectors over GF(2), one to a row: the words ``s0`` and ``s1`` of a state."""
 
 _JUMP = (0xBEAC0467EBA5FACB, 0xD86B048B86AA9922)
 _MASK = (1 << 64) - 1
 _BITS = 128
 _AT_ONCE = 1 << 13
 """So many states are multiplied at once: operands and tables stay in the second level of cache."""
-
-Words = NDArray[np.uint64]
-"""Vectors over GF(2), one to a row: the words ``s0`` and ``s1`` of a state."""
 
 
 def create_states(n: int, seed: int, subsequence_start: int = 0) -> NDArray[Any]:

@@ -11,12 +11,15 @@ import functools
 import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from weft.diag.errors import UnresolvedError
 from weft.machine.host import demand_runnable
 from weft.target.elf import Needed, needed_symbols, place_in_section
-from weft.target.llvm import LinkedLibrary, Linker
 from weft.target.machine import TargetSpec, emit_object
+
+if TYPE_CHECKING:
+    from weft.target.llvm import LinkedLibrary, Linker
 
 _LIBRARIES = ("libm.so.6", "libgcc_s.so.1")
 """Whose symbols code may use without saying so: math functions, and helpers that `helpers.ll` lacks."""
@@ -166,6 +169,8 @@ def _helpers(spec: TargetSpec) -> LoadedCode | None:
 
 @functools.cache
 def _linker() -> Linker:
+    from weft.target.llvm import Linker
+
     for library in _LIBRARIES:
         _load_globally(library)
     return Linker()

@@ -16,12 +16,15 @@ import llvmlite
 import llvmlite.binding as binding
 
 from weft.diag.errors import CompileError
+from weft.target.once import FORK_LOCKS
 
 LLVMLITE_VERSION: str = llvmlite.__version__
 LLVM_VERSION: tuple[int, int, int] = tuple(binding.llvm_version_info)
 
-LLVM_LOCK: AbstractContextManager[None] = binding.ffi.lib._lock
+_LOCK: AbstractContextManager[Any] = binding.ffi.lib._lock
 """What llvmlite holds in each call of LLVM; the thread that has it may take it again."""
+
+FORK_LOCKS.append(_LOCK)
 
 _PASS_METHODS = {
     "always-inline": "add_always_inliner_pass",

@@ -1,14 +1,20 @@
-"""What machines code is made for, and making it: LLVM text in, object code or assembly out."""
+"""What machines code is made for, and making it: LLVM text in, object code or assembly out.
+
+LLVM is loaded when something is asked of it, not with this module: importing weft does without.
+"""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from weft.machine.host import chosen, host
 from weft.machine.targets import Isa, best_isa
-from weft.target.llvm import LLVM_VERSION, LLVMLITE_VERSION, ParsedModule, TargetMachine, host_cpu
-from weft.target.passes import PassList, Pipeline, run
+
+if TYPE_CHECKING:
+    from weft.target.llvm import ParsedModule, TargetMachine
+    from weft.target.passes import PassList, Pipeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +37,7 @@ class TargetSpec:
     @classmethod
     def host(cls, level: int = 3) -> TargetSpec:
         """Return the machine this process runs on, with all it offers."""
-        triple, cpu, features = host_cpu()
-        return cls(triple, cpu, features, level)
+        return cls(*_host_cpu(), level)
 
     @classmethod
     def chosen(cls, level: int = 3) -> TargetSpec:
@@ -41,17 +46,19 @@ class TargetSpec:
         if machine is host():
             return cls.host(level)
         features = ",".join(f"+{feature}" for feature in sorted(machine.features))
-        return cls(host_cpu()[0], machine.cpu, features, level)
+        return cls(_host_cpu()[0], machine.cpu, features, level)
 
     @classmethod
     def of_isa(cls, isa: Isa, level: int = 3) -> TargetSpec:
         """Return the least processor that has an instruction set level."""
-        triple = f"{isa.arch}-unknown-linux-gnu" if isa.arch else host_cpu()[0]
+        triple = f"{isa.arch}-unknown-linux-gnu" if isa.arch else _host_cpu()[0]
         return cls(triple, isa.cpu, isa.feature_string, level)
 
     @property
     def key(self) -> tuple[str, ...]:
         """What object code depends on beside the IR, for the compile cache."""
+        from weft.target.llvm import LLVM_VERSION, LLVMLITE_VERSION
+
         llvm = ".".join(map(str, LLVM_VERSION))
         return (self.triple, self.cpu, self.features, str(self.level), llvm, LLVMLITE_VERSION)
 
@@ -69,6 +76,8 @@ class TargetSpec:
 @functools.cache
 def target_machine(spec: TargetSpec) -> TargetMachine:
     """Return the target machine of a spec, made once."""
+    from weft.target.llvm import TargetMachine
+
     return TargetMachine(spec.triple, spec.cpu, spec.features, spec.level)
 
 
@@ -106,7 +115,16 @@ def emit_bitcode(text: str, spec: TargetSpec, passes: PassList | Pipeline | None
 
 
 def _prepared(text: str, spec: TargetSpec, passes: PassList | Pipeline | None) -> ParsedModule:
+    from weft.target.llvm import ParsedModule
+    from weft.target.passes import run
+
     module = ParsedModule(text, spec.machine)
     if passes:
         run(module, passes, spec.machine)
     return module
+
+
+def _host_cpu() -> tuple[str, str, str]:
+    from weft.target.llvm import host_cpu
+
+    return host_cpu()

@@ -11,10 +11,9 @@ import gc
 import os
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, TypeVar
 
-from weft.target.llvm import LLVM_LOCK
 from weft.target.signals import raising_behind_finalizers
 
 K = TypeVar("K", bound=Hashable)
@@ -63,14 +62,19 @@ def once(make: Callable[[], V]) -> Callable[[], V]:
     return locked
 
 
+FORK_LOCKS: list[AbstractContextManager[Any]] = [COMPILING]
+"""What a thread takes before it forks, in this order; LLVM's lock is here once LLVM is loaded."""
+
+_held = ExitStack()
+
+
 def _before_fork() -> None:
-    COMPILING.acquire()
-    LLVM_LOCK.__enter__()
+    for lock in FORK_LOCKS:
+        _held.enter_context(lock)
 
 
 def _after_fork() -> None:
-    LLVM_LOCK.__exit__(None, None, None)
-    COMPILING.release()
+    _held.close()
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
