@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.analysis.barrier_divergence import divergent_barriers
-from weft.analysis.divergence import Divergence, Scope, analyze_divergence
+from weft.analysis.divergence import Divergence, FunctionFacts, Scope, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Value
@@ -13,10 +13,10 @@ from weft.transform.splitting.barriers import FRAME_PARAMETERS, BarrierProgram, 
 from weft.transform.splitting.redundant_barriers import remove_redundant_barriers
 
 
-def analyze_group(kernel: Function, linear: bool = False) -> Divergence:
+def analyze_group(kernel: Function, linear: bool = False, facts: FunctionFacts | None = None) -> Divergence:
     """The divergence of a kernel with work-item parameters, for the threads of a work-group.
 
-    With `linear`, its parameter ``tid.x`` is the linear number of a thread.
+    With `linear`, its parameter ``tid.x`` is the linear number of a thread. `facts` are those of the kernel.
     """
     domain = domain_named("product", (None, None, None))
     ids: dict[Value, Shape] = {
@@ -26,7 +26,7 @@ def analyze_group(kernel: Function, linear: bool = False) -> Divergence:
     for argument in kernel.args:
         if argument.name == FRAME_PARAMETERS[0]:
             ids[argument] = domain.varying(64)
-    return analyze_divergence(kernel, domain=domain, initial=ids, scope=Scope.GROUP)
+    return analyze_divergence(kernel, domain=domain, initial=ids, scope=Scope.GROUP, facts=facts)
 
 
 def check_barriers(kernel: Function, remarks: RemarkLog) -> bool:

@@ -14,11 +14,10 @@ boxes of a loop nest's iterations.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from math import inf, prod
 
 from weft.analysis.branch_probability import BranchProbability
-from weft.analysis.divergence import Divergence, analyze_divergence
+from weft.analysis.divergence import Divergence, FunctionFacts, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import MAX_WIDTH, one_register
@@ -65,24 +64,24 @@ def box_shapes(function: Function, lanes: LaneSpace, block: Block | None = None)
     return shapes
 
 
-def choose_box(kernel: Function, block: Block, isa: Isa, most_lanes: int, lock_step: bool) -> LaneSpace:
-    """Return the lane space in which a thread of `kernel`, in work-groups of `block`, is expected to take least time.
+def choose_box(facts: FunctionFacts, block: Block, isa: Isa, most_lanes: int, lock_step: bool) -> LaneSpace:
+    """Return the lane space in which a thread of a kernel, in work-groups of `block`, is expected to take least time.
 
-    With `lock_step`, a work-group that is one lane group needs no barrier.
+    `facts` are those of the kernel. With `lock_step`, a work-group that is one lane group needs no barrier.
     """
     constants = constants_of(isa)
-    weights = _barrier_weights(kernel, constants.loop_weight)
+    weights = _barrier_weights(facts.function, constants.loop_weight)
 
     register = min(one_register(isa), most_lanes)
 
     @functools.cache
     def better_columns() -> bool:
-        return _columns_are_better(kernel, isa)
+        return _columns_are_better(facts, isa)
 
     def cost(lanes: LaneSpace) -> float:
         groups = _count(lanes, block)
         rounds = 1.0 if lock_step and groups == 1 else 1.0 + weights
-        divergence = _analyze(kernel, box_shapes(kernel, lanes, block), lanes)
+        divergence = _analyze_box(facts, lanes.extents, block)
         if lanes.extents[0] == register < lanes.width and not _rows_share(divergence):
             return inf
         if lanes.extents[0] == 1 < block[0] and not better_columns():
@@ -94,30 +93,35 @@ def choose_box(kernel: Function, block: Block, isa: Isa, most_lanes: int, lock_s
     return min(_candidates(block, register, min(MAX_WIDTH, most_lanes)), key=cost)
 
 
-def prefers_boxes(kernel: Function, isa: Isa) -> bool:
-    """Whether boxes of several rows, or columns, are better than rows in work-groups of any size."""
-    if not WorkItems.of(kernel).tid[1].is_used:
+def prefers_boxes(facts: FunctionFacts, isa: Isa) -> bool:
+    """Whether boxes of several rows, or columns, are better than rows in work-groups of any size.
+
+    `facts` are those of the kernel.
+    """
+    if not WorkItems.of(facts.function).tid[1].is_used:
         return False
     register = one_register(isa)
     worthwhile = constants_of(isa).boxes_worthwhile
-    several = _analyze_box(kernel, register, ROWS)
+    several = _analyze_box(facts, (register, ROWS))
     if _rows_share(several):
-        rows = WidthModel(_analyze_box(kernel, register), isa).cycles_of_thread(register)
+        rows = WidthModel(_analyze_box(facts, (register,)), isa).cycles_of_thread(register)
         if WidthModel(several, isa).cycles_of_thread(ROWS * register) < worthwhile * rows:
             return True
-    return _columns_are_better(kernel, isa)
+    return _columns_are_better(facts, isa)
 
 
-def _analyze_box(kernel: Function, *extents: int) -> Divergence:
-    """Analyze boxes in work-groups of any size."""
+def _analyze_box(facts: FunctionFacts, extents: tuple[int, ...], block: Block | None = None) -> Divergence:
+    """Analyze boxes in work-groups of `block` threads, or of any size."""
     lanes = LaneSpace(extents)
-    return _analyze(kernel, box_shapes(kernel, lanes), lanes)
+    shapes = box_shapes(facts.function, lanes, block)
+    domain = domain_named("product", extents)
+    return analyze_divergence(facts.function, domain=domain, initial=shapes, width=lanes.width, facts=facts)
 
 
-def _columns_are_better(kernel: Function, isa: Isa) -> bool:
+def _columns_are_better(facts: FunctionFacts, isa: Isa) -> bool:
     """Whether memory operations cost less along y than along x (`weft.codegen.dimension`)."""
     register = one_register(isa)
-    rows, columns = (_analyze_box(kernel, *extents) for extents in ((register,), (1, register)))
+    rows, columns = (_analyze_box(facts, extents) for extents in ((register,), (1, register)))
     wanted = constants_of(isa).boxes_worthwhile * memory_cycles(rows, register, isa)
     return memory_cycles(columns, register, isa) < wanted
 
@@ -162,11 +166,6 @@ def _count(lanes: LaneSpace, block: Block) -> int:
     """How many lane groups the work-group has."""
     extents = [*lanes.extents, 1, 1][:3]
     return prod(-(-n // m) for n, m in zip(block, extents, strict=True))
-
-
-def _analyze(kernel: Function, shapes: Mapping[Value, Shape], lanes: LaneSpace) -> Divergence:
-    domain = domain_named("product", lanes.extents)
-    return analyze_divergence(kernel, domain=domain, initial=shapes, width=lanes.width)
 
 
 def _barrier_weights(kernel: Function, loop_weight: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weft.analysis.divergence import Divergence, analyze_divergence
+from weft.analysis.divergence import Divergence, FunctionFacts, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.costs.memory import form_of, memory_cycles
 from weft.ir import Function, Value
@@ -21,11 +21,11 @@ Along = Callable[[int], Divergence]
 """The divergence of a kernel in lane groups along a dimension."""
 
 
-def analyze_along(kernel: Function, dimension: int, width: int) -> Divergence:
-    """Analyze lane groups of `width` threads along a dimension, 0 for x."""
+def analyze_along(facts: FunctionFacts, dimension: int, width: int) -> Divergence:
+    """Analyze a kernel of these facts in lane groups of `width` threads along a dimension, 0 for x."""
     domain = domain_named("product", (width,))
-    shapes: dict[Value, Shape] = {WorkItems.of(kernel).tid[dimension]: domain.strided(1, 64, width)}
-    return analyze_divergence(kernel, domain=domain, initial=shapes, width=width)
+    shapes: dict[Value, Shape] = {WorkItems.of(facts.function).tid[dimension]: domain.strided(1, 64, width)}
+    return analyze_divergence(facts.function, domain=domain, initial=shapes, width=width, facts=facts)
 
 
 def choose_dimension(kernel: Function, along: Along, width: int, isa: Isa) -> int:

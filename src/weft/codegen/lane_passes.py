@@ -76,7 +76,7 @@ def _narrow_phis(unit: LaneUnit) -> bool:
 def _clear_obstacles(unit: LaneUnit) -> bool:
     if not clear_obstacles(unit.function):
         return False
-    unit.known = None
+    unit.forget()
     return True
 
 
@@ -84,7 +84,7 @@ def _narrow(unit: LaneUnit) -> bool:
     unit.summary.narrowed = narrow_varying(unit.function, unit.divergence)
     if not unit.summary.narrowed:
         return False
-    unit.known = None
+    unit.forget()
     return True
 
 
@@ -120,7 +120,8 @@ def _make_loops_uniform(unit: LaneUnit) -> bool:
     unit.leaving = {block for loop in summary.loops for block in loop.leaving}
     if not any(loop.divergent or loop.guarded for loop in summary.loops):
         return False
-    unit.known, unit.rewritten = None, True
+    unit.forget()
+    unit.rewritten = True
     return True
 
 
@@ -132,7 +133,8 @@ def _insert_gadgets(unit: LaneUnit) -> bool:
     unit.summary.gadgets = unit.branches.gadgets
     if not unit.branches.gadgets:
         return False
-    unit.known, unit.rewritten = None, True
+    unit.forget()
+    unit.rewritten = True
     return True
 
 
@@ -143,13 +145,13 @@ def _linearize(unit: LaneUnit) -> None:
     remove_dead_instructions(unit.function)
     unit.rewritten |= unit.summary.branches.folded > 0
     if unit.rewritten:
-        unit.known = None
+        unit.forget()
 
 
 def _unify_conditions(unit: LaneUnit) -> bool:
     if not unify_conditions(unit.module, unit.function, unit.divergence):
         return False
-    unit.known = None
+    unit.forget()
     return True
 
 
@@ -162,7 +164,7 @@ def _widen(unit: LaneUnit) -> None:
         switches=unit.switches,
     )  # fmt: skip
     del unit.module.functions[source.name]
-    unit.known = None
+    unit.forget()
     unit.finish()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from weft.analysis.divergence import Divergence, analyze_divergence
+from weft.analysis.divergence import Divergence, FunctionFacts, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen.calls import FindMath
@@ -71,6 +71,8 @@ class LaneUnit:
         Gives SIMD functions that widening has ordered their bodies.
     known
         Its divergence as it is now, where that has been found.
+    facts
+        What is known of it for any lanes, where it is as it was then.
     branching
         The branches that are not uniform, where that is another question than what the analysis finds.
     uniform
@@ -98,6 +100,7 @@ class LaneUnit:
     switches: Switches = ALL_ON
     finish: Callable[[], None] = lambda: None
     known: Divergence | None = None
+    facts: FunctionFacts | None = None
     branching: BranchDivergence | None = None
     uniform: Collection[BasicBlock] | None = None
     leaving: Collection[BasicBlock] = ()
@@ -114,9 +117,13 @@ class LaneUnit:
         if self.known is None:
             domain = domain_named("product", self.lanes.extents)
             self.known = analyze_divergence(
-                self.function, domain=domain, initial=self.shapes, width=self.lanes.width
+                self.function, domain=domain, initial=self.shapes, width=self.lanes.width, facts=self.facts
             )
         return self.known
+
+    def forget(self) -> None:
+        """Note that the function is not what it was."""
+        self.known = self.facts = None
 
     def is_uniform_branch(self, block: BasicBlock) -> bool:
         """Whether all lanes that leave the block leave it by the same edge."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from weft.analysis.barrier_divergence import passes_barriers_in_step
-from weft.analysis.divergence import Divergence, analyze_divergence
+from weft.analysis.divergence import Divergence, FunctionFacts, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.analysis.shapes.lattice import linear_stride
 from weft.codegen.barrier_checks import analyze_group
@@ -87,15 +87,17 @@ def vectorize_at_barriers(
     objects = [i for i in kernel.instructions() if i.op == "alloca"]
     blocks = list(kernel.blocks)
     split = KernelAtBarriers(module, kernel, width, [i for i in objects if whole.is_uniform_object(i)])
+    facts = None
     if objects or blocks != kernel.blocks:
+        facts = FunctionFacts(kernel)
         domain = domain_named("product", lanes.extents)
-        whole = analyze_divergence(kernel, domain=domain, initial=shapes, width=width)
+        whole = analyze_divergence(kernel, domain=domain, initial=shapes, width=width, facts=facts)
     in_parts = not (whole_rows and split.arrives_whole)
     chain = _Widener(module, called, whole, shapes, summary, in_parts)
     common: set[Value] = set()
     in_step = False
     if split.arrives_whole:
-        group = analyze_group(kernel, linear)
+        group = analyze_group(kernel, linear, facts)
         common = _common_values(split, group)
         in_step = passes_barriers_in_step(group)
     program, parts = chain.widen(split, common)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from weft.analysis.divergence import Divergence
+from weft.analysis.divergence import Divergence, FunctionFacts
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.dimension import analyze_along
 from weft.codegen.functions import FunctionVectorizer
@@ -91,6 +91,7 @@ class KernelUnit:
     entry: str = ""
     arena: ArenaNeeds = field(default_factory=lambda: ArenaNeeds(0))
     _kernel: Function | None = None
+    _facts: FunctionFacts | None = None
     _analyses: dict[tuple[int, int], Divergence] = field(default_factory=dict)
 
     @property
@@ -106,7 +107,8 @@ class KernelUnit:
     def planner(self) -> Planner:
         """Chooses the lane groups of the kernel as it is."""
         return Planner(
-            self.function, self.along, self.options, self.premises, self.spec.isa, self.most_lanes, self.together
+            self.function, self.facts, self.along, self.options, self.premises, self.spec.isa, self.most_lanes,
+            self.together,
         )  # fmt: skip
 
     @property
@@ -122,11 +124,18 @@ class KernelUnit:
         width = done.barrier_width if warp is None and self.options.width is None else 0
         return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1)
 
+    @property
+    def facts(self) -> FunctionFacts:
+        """What holds of the kernel as it is for any threads."""
+        if self._facts is None:
+            self._facts = FunctionFacts(self.function)
+        return self._facts
+
     def along(self, dimension: int, width: int) -> Divergence:
         """The kernel's divergence in lane groups of `width` threads along a dimension, 0 for x."""
         known = self._analyses.get((dimension, width))
         if known is None:
-            known = self._analyses[dimension, width] = analyze_along(self.function, dimension, width)
+            known = self._analyses[dimension, width] = analyze_along(self.facts, dimension, width)
         return known
 
     def known_along(self, dimension: int, width: int) -> Divergence | None:
@@ -135,6 +144,7 @@ class KernelUnit:
 
     def forget(self) -> None:
         """Note that the kernel is not what it was."""
+        self._facts = None
         self._analyses.clear()
 
     def vectorizer(self, lanes: LaneSpace) -> FunctionVectorizer:

@@ -84,7 +84,9 @@ def _has_numbers_to_narrow(unit: KernelUnit) -> bool:
 
 
 def _narrow(unit: KernelUnit) -> bool:
-    cut_behind(barriers_of(unit.function))
+    if barriers := barriers_of(unit.function):
+        cut_behind(barriers)
+        unit.forget()
     width, dimension = unit.planner.analyzed_width(), unit.order.dimension
     lanes = LaneSpace((width,))
     part = LaneUnit(
@@ -116,13 +118,14 @@ def _cut_rows(unit: KernelUnit) -> bool:
 
 def _run_in_lock_step(unit: KernelUnit) -> None:
     run_in_lock_step(unit.module, unit.function)
+    unit.forget()
 
 
 def _find_box_width(unit: KernelUnit) -> bool:
     assert unit.plan is not None
     merged = unit.rows is not None and unit.rows.merge is not None
     unit.box_width = width_below_which_boxes_serve(
-        unit.function, unit.plan, unit.premises, unit.options, merged, unit.spec.isa
+        lambda: unit.facts, unit.plan, unit.premises, unit.options, merged, unit.spec.isa
     )
     return False
 

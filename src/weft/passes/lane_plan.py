@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from weft.analysis.divergence import Divergence
+from weft.analysis.divergence import Divergence, FunctionFacts
 from weft.codegen.boxes import Block, box_of, choose_box, covers, prefers_boxes, warp_box
 from weft.codegen.dimension import choose_dimension
 from weft.codegen.obstacles import why_not_vectorized
@@ -134,6 +134,8 @@ class Planner:
     ----------
     kernel
         The kernel, canonical, with its work-item parameters.
+    facts
+        What holds of it for any threads.
     analyses
         Its divergence.
     options, premises, isa
@@ -145,6 +147,7 @@ class Planner:
     """
 
     kernel: Function
+    facts: FunctionFacts
     analyses: Analyses
     options: CompileOptions
     premises: Premises
@@ -196,7 +199,7 @@ class Planner:
         """Choose which box of a work-group forms a lane group; if it is all of it, no barrier is left."""
         wanted = self.options.width
         if wanted is None:
-            lanes = choose_box(self.kernel, block, self.isa, self.most_lanes, self.together)
+            lanes = choose_box(self.facts, block, self.isa, self.most_lanes, self.together)
         else:
             lanes = box_of(block, min(wanted, self.most_lanes))
         lock_step = self.together and lanes.width > 1 and covers(lanes, block)
@@ -229,11 +232,16 @@ class Planner:
 
 
 def width_below_which_boxes_serve(
-    kernel: Function, plan: LanePlan, premises: Premises, options: CompileOptions, merged: bool, isa: Isa
+    facts: Callable[[], FunctionFacts],
+    plan: LanePlan,
+    premises: Premises,
+    options: CompileOptions,
+    merged: bool,
+    isa: Isa,
 ) -> int:
     """Up to rows of how many threads boxes of threads may be better as lane groups; 0 for none.
 
-    `merged` tells that work-groups are merged to long rows.
+    `facts` are those of the kernel, if they are asked for. `merged` tells that work-groups are merged to long rows.
     """
     if plan.width == 1 or options.width is not None or options.block is not None:
         return 0
@@ -241,4 +249,4 @@ def width_below_which_boxes_serve(
         return premises.warp
     if merged:
         return 0
-    return MAX_BLOCK[0] + 1 if prefers_boxes(kernel, isa) else plan.width
+    return MAX_BLOCK[0] + 1 if prefers_boxes(facts(), isa) else plan.width

@@ -97,6 +97,7 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
         function = module.functions[unit.runnables[i].function]
         form = SimdForm(f"{kernel.name}.w{lanes.width}{suffix}")
         part: LaneUnit = called.unit(function, position_shapes(unit, lanes, function), form)
+        part.facts = unit.facts if function is kernel else None
         vectors.append(vectorize(part, _runner(unit, i)))
         summaries.append(part.summary)
     full, partial, summary = vectors[0], vectors[1] if len(vectors) > 1 else None, summaries[0]

@@ -9,10 +9,12 @@ poison. It holds as long as the program is not changed.
 """
 
 from weft.analysis.divergence.api import analyze_divergence, is_kernel
+from weft.analysis.divergence.facts import FunctionFacts
 from weft.analysis.divergence.result import AccessForm, Divergence, Form
 from weft.analysis.divergence.summaries import Summaries
 from weft.analysis.divergence.threads import Scope, ThreadSet
 
 __all__ = [
-    "AccessForm", "Divergence", "Form", "Scope", "Summaries", "ThreadSet", "analyze_divergence", "is_kernel",
+    "AccessForm", "Divergence", "Form", "FunctionFacts", "Scope", "Summaries", "ThreadSet",
+    "analyze_divergence", "is_kernel",
 ]  # fmt: skip

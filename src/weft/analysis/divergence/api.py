@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from weft.analysis.divergence.engine import Engine
+from weft.analysis.divergence.facts import FunctionFacts
 from weft.analysis.divergence.operands import Operands
 from weft.analysis.divergence.result import Divergence
 from weft.analysis.divergence.rules import RULES
@@ -12,7 +13,6 @@ from weft.analysis.divergence.summaries import Summaries
 from weft.analysis.divergence.threads import Scope, ThreadSet
 from weft.analysis.shapes import Domain, Product, Shape
 from weft.ir import Argument, Function, Value
-from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE
 from weft.ir.layout import DataLayout
 
@@ -30,6 +30,7 @@ def analyze_divergence(
     summaries: Summaries | None = None,
     partial_entry: bool = False,
     ranges: bool = True,
+    facts: FunctionFacts | None = None,
 ) -> Divergence:
     """Compute which values of `function` are alike in all threads of a set, and which branches are divergent.
 
@@ -51,6 +52,8 @@ def analyze_divergence(
         Whether the function may be entered by a part of the threads.
     ranges
         Whether to ask what numbers values can be; not needed where nearly all shapes are given.
+    facts
+        What another analysis of the function, which is as it was then, has found out for any threads.
     """
     scope = Scope(scope)
     if domain is None:
@@ -59,7 +62,7 @@ def analyze_divergence(
     summaries = summaries or Summaries()
     summaries.begin()
     engine = run_engine(
-        function,
+        facts or FunctionFacts(function),
         threads,
         initial=initial or {},
         summaries=summaries,
@@ -70,7 +73,7 @@ def analyze_divergence(
 
 
 def run_engine(
-    function: Function,
+    facts: FunctionFacts,
     threads: ThreadSet,
     *,
     initial: Mapping[Value, Shape],
@@ -79,14 +82,14 @@ def run_engine(
     with_ranges: bool,
 ) -> Engine:
     """The fixed point for one function."""
+    function = facts.function
     layout = function.layout
-    view = cfg_of(function)
     shapes: dict[Value, Shape] = dict(initial)
     for argument in function.args:
         if argument not in shapes:
             shapes[argument] = _default_shape(function, argument, threads.domain, layout)
     engine = Engine(
-        function, view, threads, layout, shapes, summaries, RULES,
+        facts, threads, layout, shapes, summaries, RULES,
         with_ranges=with_ranges, partial_entry=partial_entry,
     )  # fmt: skip
     engine.run()

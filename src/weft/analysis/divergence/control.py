@@ -38,10 +38,10 @@ class ControlState:
         "_left", "_propagation", "divergent", "exits", "joins", "parted", "partial_entry", "predicated", "view",
     )  # fmt: skip
 
-    def __init__(self, view: CFGView, partial_entry: int = 0) -> None:
+    def __init__(self, view: CFGView, propagation: ControlDivergence, partial_entry: int = 0) -> None:
         self.view = view
         self.partial_entry = partial_entry
-        self._propagation = ControlDivergence(view.cfg)
+        self._propagation = propagation
         self.divergent: dict[int, int] = {}
         self.joins: dict[int, dict[int, Groups]] = {}
         self.exits: dict[Edge, dict[int, Loop]] = {}

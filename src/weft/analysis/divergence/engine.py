@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 
 from weft.analysis.divergence.alloca_joins import differs_after_divergence
 from weft.analysis.divergence.control import ControlState
-from weft.analysis.divergence.loop_uses import uses_behind_loops
+from weft.analysis.divergence.facts import FunctionFacts
 from weft.analysis.divergence.operands import Operands, Plan, varying_dims
 from weft.analysis.divergence.threads import ThreadSet
-from weft.analysis.integers.ranges import Ranges
-from weft.analysis.memory.stack_objects import NO_SITES, Site, StackObjects
+from weft.analysis.memory.stack_objects import NO_SITES, Site
 from weft.analysis.shapes import BOTTOM, Fact, Shape
-from weft.ir import BasicBlock, Constant, Function, Instruction, Value
-from weft.ir.cfg_view import CFGView
+from weft.ir import BasicBlock, Constant, Instruction, Value
 from weft.ir.layout import DataLayout
 from weft.ir.types import VOID
 
@@ -35,6 +33,8 @@ class Engine:
 
     Attributes
     ----------
+    facts
+        What holds of the function whatever the threads are.
     shapes
         The shapes so far; values that are not in it are ⊥. Of a pointer to a stack object it is the shape of
         the place it leads to (`weft.analysis.memory.stack_objects`).
@@ -50,14 +50,13 @@ class Engine:
 
     __slots__ = (
         "_behind", "_far", "_fixed", "_heap", "_instructions", "_plans", "_position", "_predicated", "_queued",
-        "_turn", "_visits", "blocks", "control", "function", "layout", "objects", "operands", "ranges", "returned",
-        "returned_apart", "returns", "shapes", "summaries", "threads", "varying_objects",
+        "_turn", "_visits", "blocks", "control", "facts", "function", "layout", "objects", "operands", "ranges",
+        "returned", "returned_apart", "returns", "shapes", "summaries", "threads", "varying_objects",
     )  # fmt: skip
 
     def __init__(
         self,
-        function: Function,
-        view: CFGView,
+        facts: FunctionFacts,
         threads: ThreadSet,
         layout: DataLayout,
         initial: Mapping[Value, Shape],
@@ -67,35 +66,33 @@ class Engine:
         with_ranges: bool,
         partial_entry: bool,
     ) -> None:
-        self.function = function
+        self.facts = facts
+        self.function = facts.function
         self.threads = threads
         self.layout = layout
         self.summaries = summaries
         self.operands = Operands(threads.domain, layout)
         every_dim = (1 << len(threads.domain.extents)) - 1
-        self.control = ControlState(view, every_dim if partial_entry else 0)
-        self.blocks = view.index
-        self.objects = StackObjects(function, view)
+        self.control = ControlState(facts.view, facts.propagation, every_dim if partial_entry else 0)
+        self.blocks = facts.view.index
+        self.objects = facts.objects
         self.varying_objects: set[Site] = set()
         self.shapes: dict[Value, Shape] = dict(initial)
         self.returned: Shape = BOTTOM
         self.returned_apart = 0
-        index = self.control.propagation.index
-        order = index.order
-        self.ranges = Ranges(function, view, index) if with_ranges else None
-        self._instructions = [i for b in order for i in view.blocks[b].instructions]
-        self._position = {instruction: k for k, instruction in enumerate(self._instructions)}
+        self.ranges = facts.ranges if with_ranges else None
+        self._instructions = facts.instructions
+        self._position = facts.positions
         self._fixed = {value for value in initial if isinstance(value, Instruction)}
-        self._predicated = [block for block in view.blocks if block.predicate is not None]
         count = len(self._instructions)
         self._heap: list[int] = []
         self._turn = -1
         self._queued = bytearray(count)
         self._visits = [visits.get(i.op, visit_ordinary) for i in self._instructions]
         self._plans: list[Plan | None] = [None] * count
-        self._behind = uses_behind_loops(view, self.control.propagation.loops.innermost)
-        self._far = {user for users in self._behind.values() for user in users}
-        self._predicated = [block for block in view.blocks if block.predicate is not None]
+        self._behind = facts.uses_behind_loops
+        self._far = facts.far_users
+        self._predicated = facts.predicated
         self.returns = sum(i.op == "ret" for i in self._instructions)
 
     @property
@@ -273,7 +270,7 @@ class Engine:
             plan = self._plans[position] = self.operands.plan(instruction)
         return plan
 
-    def facts(self, plan: Plan, instruction: Instruction) -> list[Fact]:
+    def operand_facts(self, plan: Plan, instruction: Instruction) -> list[Fact]:
         """The facts of a plan's operands, as far as they are known."""
         shapes, ranges, block = self.shapes, self.ranges, instruction.block
         near = instruction not in self._far
@@ -297,7 +294,7 @@ def visit_ordinary(engine: Engine, instruction: Instruction) -> Shape | None:
     plan = engine.plan(instruction)
     ranges = engine.ranges
     return engine.threads.domain.transfer(
-        plan.op, plan.flags, plan.bits, engine.facts(plan, instruction), plan.predicate,
+        plan.op, plan.flags, plan.bits, engine.operand_facts(plan, instruction), plan.predicate,
         scales=plan.scales, offset=plan.offset,
         bounds=ranges.of(instruction) if ranges is not None and plan.bits else None,
     )  # fmt: skip

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from weft.analysis.divergence.engine import Engine
+from weft.analysis.divergence.facts import FunctionFacts
 from weft.analysis.divergence.operands import varying_dims
 from weft.analysis.divergence.threads import ThreadSet
 from weft.analysis.memory.stack_objects import Site
@@ -61,6 +62,11 @@ class Divergence:
         self._empty: frozenset[int] | None = None
         self.function: Function = engine.function
         self.threads: ThreadSet = engine.threads
+
+    @property
+    def facts(self) -> FunctionFacts:
+        """What other analyses of the function can use, as long as it is not changed."""
+        return self._engine.facts
 
     @property
     def engine(self) -> Engine:

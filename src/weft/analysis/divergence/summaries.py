@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from weft.analysis.divergence.facts import FunctionFacts
 from weft.analysis.divergence.threads import Scope
 from weft.analysis.shapes import BOTTOM, Shape
 from weft.ir import Function, Value
@@ -110,11 +111,12 @@ class Summaries:
         self._depth[key] = depth
         shape = self._provisional.setdefault(key, BOTTOM)
         join = caller.threads.domain.join
+        facts = FunctionFacts(callee)
         while True:
             self._touched.append(depth + 1)
             initial: dict[Value, Shape] = dict(zip(callee.args, key[4], strict=True))
             engine = run_engine(
-                callee, caller.threads, initial=initial, summaries=self, partial_entry=key[5],
+                facts, caller.threads, initial=initial, summaries=self, partial_entry=key[5],
                 with_ranges=caller.ranges is not None,
             )  # fmt: skip
             touched = self._touched.pop()
