@@ -16,7 +16,6 @@ from __future__ import annotations
 import functools
 from math import inf, prod
 
-from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence, FunctionFacts, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.widen.lanes import LaneSpace
@@ -70,7 +69,7 @@ def choose_box(facts: FunctionFacts, block: Block, isa: Isa, most_lanes: int, lo
     `facts` are those of the kernel. With `lock_step`, a work-group that is one lane group needs no barrier.
     """
     constants = constants_of(isa)
-    weights = _barrier_weights(facts.function, constants.loop_weight)
+    weights = _barrier_weights(facts, constants.loop_weight)
 
     register = min(one_register(isa), most_lanes)
 
@@ -168,9 +167,8 @@ def _count(lanes: LaneSpace, block: Block) -> int:
     return prod(-(-n // m) for n, m in zip(block, extents, strict=True))
 
 
-def _barrier_weights(kernel: Function, loop_weight: float) -> float:
+def _barrier_weights(facts: FunctionFacts, loop_weight: float) -> float:
     """How many barriers a thread passes."""
-    probability = BranchProbability.of(kernel)
-    number = {block: k for k, block in enumerate(probability.view.blocks)}
-    depths = [probability.loops.depth(number[b.block]) for b in barriers_of(kernel) if b.block is not None]
+    number, loops = facts.view.index, facts.propagation.loops
+    depths = [loops.depth(number[b.block]) for b in barriers_of(facts.function) if b.block is not None]
     return sum(loop_weight**depth for depth in depths)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
-from weft.analysis.liveness import liveness
 from weft.costs.constants import constants_of
 from weft.costs.instructions import instruction_cost, memory_cost
 from weft.costs.regions import RegionCosts
@@ -31,10 +29,11 @@ class WidthModel:
         self._divergence = divergence
         self._isa = isa
         self._constants = constants_of(isa)
-        self._probability = BranchProbability.of(divergence.function)
+        self._probability = divergence.facts.probability
         self._view, self._loops = self._probability.view, self._probability.loops
         self._layout = divergence.function.layout
-        self._live = liveness(divergence.function)
+        self._live = divergence.facts.liveness
+        self._in_vectors = {i for i in divergence.function.instructions() if self._is_done_by_each(i)}
         self._order = reverse_postorder(self._view.cfg.succs)
         self._latency = {loop: self._recurrence(loop) for loop in self._loops.loops}
 
@@ -77,6 +76,9 @@ class WidthModel:
 
     def _is_vector(self, instruction: Instruction) -> bool:
         """Whether the instruction is done for each thread."""
+        return instruction in self._in_vectors
+
+    def _is_done_by_each(self, instruction: Instruction) -> bool:
         if instruction.is_plain_access:
             return self._divergence.access_form(instruction).form is not Form.UNIFORM
         if instruction.type.is_void:

@@ -6,9 +6,7 @@ from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.costs.constants import constants_of
 from weft.costs.instructions import memory_cost
-from weft.graph.loops import loop_forest
 from weft.ir import Instruction
-from weft.ir.cfg_view import cfg_of
 from weft.machine.targets import Isa
 
 _NAMES = {Form.UNIFORM: "uniform", Form.CONTIGUOUS: "contiguous"}
@@ -21,8 +19,7 @@ def form_of(divergence: Divergence, access: Instruction) -> str:
 
 def memory_cycles(divergence: Divergence, width: int, isa: Isa) -> float:
     """Cycles of the memory operations of a lane group."""
-    view = cfg_of(divergence.function)
-    loops = loop_forest(view.cfg)
+    view, loops = divergence.facts.view, divergence.facts.propagation.loops
     layout = divergence.function.layout
     each, total = constants_of(isa).loop_weight, 0.0
     for number, block in enumerate(view.blocks):

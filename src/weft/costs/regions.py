@@ -58,7 +58,7 @@ class RegionCosts:
         cls, divergence: Divergence, width: int, isa: Isa, leaving: Collection[BasicBlock] = ()
     ) -> RegionCosts:
         """Costs in the function that `divergence` holds for, with blocks that threads run on leaving a loop."""
-        return cls(divergence, BranchProbability.of(divergence.function), width, isa, leaving)
+        return cls(divergence, divergence.facts.probability, width, isa, leaving)
 
     @property
     def constants(self) -> Constants:

@@ -26,7 +26,7 @@ class DataLayout:
     """The part of a module's data layout that decides offsets; all results are in bytes.
 
     `pointer_bytes` maps an address space to its pointer size (8 where missing), `integer_align` an integer
-    width in bits to its ABI alignment.
+    width in bits, in ascending order, to its ABI alignment.
     """
 
     pointer_bytes: tuple[tuple[int, int], ...] = ()
@@ -34,7 +34,13 @@ class DataLayout:
     little_endian: bool = field(default=True)
 
     def pointer_size(self, space: int) -> int:
-        return dict(self.pointer_bytes).get(space, dict(self.pointer_bytes).get(0, 8))
+        size = 8
+        for known, bytes in self.pointer_bytes:
+            if known == space:
+                return bytes
+            if known == 0:
+                size = bytes
+        return size
 
     def size(self, type: Type) -> int:
         """Bytes from one element of an array of `type` to the next (LLVM's alloc size)."""
@@ -65,8 +71,7 @@ class DataLayout:
     def align(self, type: Type) -> int:
         """ABI alignment in bytes."""
         if isinstance(type, IntType):
-            table = sorted(self.integer_align)
-            return next((a for bits, a in table if bits >= type.bits), table[-1][1])
+            return self._integer_align(type.bits)
         if isinstance(type, VectorType):
             size = max(1, self.store_size(type))
             return 1 << (size - 1).bit_length()
@@ -77,6 +82,13 @@ class DataLayout:
                 return 1
             return max(self.align(f) for f in type.fields)
         return self.store_size(type)
+
+    def _integer_align(self, bits: int) -> int:
+        """That of the least integer in the table that is no narrower, or of the widest one."""
+        for known, align in self.integer_align:
+            if known >= bits:
+                return align
+        return self.integer_align[-1][1]
 
     def struct_layout(self, type: StructType) -> tuple[tuple[int, ...], int]:
         """The offset of each field and the size of the struct, padding at the end included."""
