@@ -59,7 +59,7 @@ class CompileOptions:
 
 @dataclass(slots=True)
 class Timings:
-    """Seconds spent in each part of a compilation."""
+    """Seconds spent in each part of a compilation; a part within another one counts for itself only."""
 
     frontend: float = 0.0
     passes: float = 0.0
@@ -68,16 +68,16 @@ class Timings:
     @contextmanager
     def measure(self, part: str) -> Iterator[None]:
         """Add the time of the block to `part`."""
-        start = time.perf_counter()
+        start, before = time.perf_counter(), self._all
         try:
             yield
         finally:
-            setattr(self, part, getattr(self, part) + time.perf_counter() - start)
+            within = self._all - before
+            setattr(self, part, getattr(self, part) + time.perf_counter() - start - within)
 
-    def move(self, source: str, target: str, seconds: float) -> None:
-        """Count seconds of the part `source` to the part `target`."""
-        setattr(self, source, getattr(self, source) - seconds)
-        setattr(self, target, getattr(self, target) + seconds)
+    @property
+    def _all(self) -> float:
+        return self.frontend + self.passes + self.llvm
 
     def as_dict(self) -> dict[str, float]:
         return {"frontend": self.frontend, "passes": self.passes, "llvm": self.llvm}

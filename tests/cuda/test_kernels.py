@@ -2,12 +2,14 @@
 
 import pickle
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from cuda.kernels import number_threads, ones, scale
 from weft import cuda, errors
+from weft.options import Timings
 from weft.types import float32, float64, pyfloat, pyint, void
 
 
@@ -126,6 +128,15 @@ def test_timings_are_of_the_latest_compilation(monkeypatch):
     assert kernel.timings == {"frontend": 0.0, "passes": 0.0, "llvm": 0.0}
     kernel[1, 8](2.0, ones())
     assert all(seconds > 0 for seconds in kernel.timings.values())
+
+
+def test_a_part_of_a_compilation_within_another_counts_for_itself_only(monkeypatch):
+    clock = iter([0.0, 1.0, 3.0, 7.0])
+    monkeypatch.setattr("weft.options.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    timings = Timings(frontend=8.0)
+    with timings.measure("passes"), timings.measure("llvm"):
+        pass
+    assert timings.as_dict() == {"frontend": 8.0, "passes": 5.0, "llvm": 2.0}
 
 
 def test_launches_from_several_threads_at_once():

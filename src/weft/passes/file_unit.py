@@ -13,6 +13,7 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Function, Module, Value
 from weft.ir.function import Linkage
 from weft.ir.verifier import verify
+from weft.options import Timings
 from weft.passes.catalog import ON_LANES
 from weft.passes.declared import Pass
 from weft.passes.runner import Runner
@@ -46,6 +47,8 @@ class FileUnit:
         Vector math functions the code calls, by symbol.
     linkage
         The linkage that the function had before a pass changed it.
+    timings
+        Seconds in each part of the compilation.
     """
 
     module: Module
@@ -57,6 +60,7 @@ class FileUnit:
     switches: Switches = ALL_ON
     math: dict[str, MathSymbol] = field(default_factory=dict)
     linkage: Linkage | None = None
+    timings: Timings = field(default_factory=Timings)
 
     @property
     def function(self) -> Function:

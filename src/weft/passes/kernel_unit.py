@@ -15,7 +15,7 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.remarks import RemarkLog
 from weft.ir import Function, Module
 from weft.ir.intrinsics import asks_for_lanes
-from weft.options import CompileOptions
+from weft.options import CompileOptions, Timings
 from weft.passes.lane_plan import LaneOrder, LanePlan, Planner, Premises
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Rows, Runnable, Stage
@@ -41,6 +41,8 @@ class KernelUnit:
         What was decided.
     math
         Vector math functions the code calls, by symbol.
+    timings
+        Seconds in each part of the compilation.
 
     Attributes
     ----------
@@ -76,6 +78,7 @@ class KernelUnit:
     runner: Runner
     remarks: RemarkLog = field(default_factory=RemarkLog)
     math: dict[str, MathSymbol] = field(default_factory=dict)
+    timings: Timings = field(default_factory=Timings)
     premises: Premises = field(default_factory=lambda: Premises(None, None))
     most_lanes: int = 1
     together: bool = False

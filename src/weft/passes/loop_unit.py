@@ -11,6 +11,7 @@ from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
 from weft.ir import Function, Module
 from weft.machine.targets import Isa
+from weft.options import Timings
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Runnable, Stage
 from weft.switches import ALL_ON, Switches
@@ -65,6 +66,8 @@ class LoopUnit:
         What was decided.
     math
         Vector math functions the code calls, by symbol.
+    timings
+        Seconds in each part of the compilation.
     loops
         The loops that have been strip-mined.
     called
@@ -85,6 +88,7 @@ class LoopUnit:
     switches: Switches = ALL_ON
     remarks: RemarkLog = field(default_factory=RemarkLog)
     math: dict[str, MathSymbol] = field(default_factory=dict)
+    timings: Timings = field(default_factory=Timings)
     loops: list[FoundLoop] = field(default_factory=list)
     called: dict[str, VectorizationSummary] = field(default_factory=dict)
     form: Form = Form.CALL

@@ -79,13 +79,12 @@ def lower_function(
     boscc = Boscc(BosccMode(options.boscc), spec.isa)
     unit = JitUnit(
         module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
-        interface=interface, if_legal=options.if_legal,
+        timings=timings, interface=interface, if_legal=options.if_legal,
     )  # fmt: skip
     log = log_of(unit, runner)
     with timings.measure("passes"):
         runner.run(LOOPS, unit)
         text = write_module(unit.module, plain=True)
-    timings.move("passes", "llvm", runner.seconds["canonical"])
     return LoweredFunction(
         text, unit.name, bool(unit.loops), uses_heap(unit.module), timings, interface, unit.math, unit.remarks,
         log.stages,

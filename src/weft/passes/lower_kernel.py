@@ -83,13 +83,12 @@ def lower_kernel(
     """
     timings = timings or Timings()
     runner = runner or Runner(left_out=frozenset(options.switches.without), strict=checking())
-    unit = KernelUnit(module, kernel_name, options, spec, runner)
+    unit = KernelUnit(module, kernel_name, options, spec, runner, timings=timings)
     unit.runnables = [Runnable(kernel_name, Form.GRID)]
     log = log_of(unit, runner)
     with timings.measure("passes"):
         runner.run(KERNELS, unit)
         text = write_module(unit.module, plain=True)
-    timings.move("passes", "llvm", runner.seconds["canonical"])
     program = unit.done
     return LoweredKernel(
         text, unit.entry, unit.arena, program.lines, timings, unit.math, unit.remarks, log.stages,

@@ -7,6 +7,7 @@ from typing import Protocol
 from weft.ir import Function, Module
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
+from weft.options import Timings
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL as CANONICAL_PASSES
@@ -36,6 +37,11 @@ class ScalarUnit(Protocol):
         """What it is compiled for."""
         ...
 
+    @property
+    def timings(self) -> Timings:
+        """Seconds in each part of the compilation."""
+        ...
+
 
 def _is_plain(unit: ScalarUnit) -> bool:
     return not any(
@@ -51,7 +57,9 @@ PLAIN = Fact("plain", "no block predicates, shadows, guards or total instruction
 
 def _make_canonical(unit: ScalarUnit) -> None:
     text = write_module(unit.module, plain=True)
-    unit.module = read_module(optimize(text, CANONICAL_PASSES, unit.spec.machine))
+    with unit.timings.measure("llvm"):
+        text = optimize(text, CANONICAL_PASSES, unit.spec.machine)
+    unit.module = read_module(text)
 
 
 def _take_apart(unit: ScalarUnit) -> bool:
