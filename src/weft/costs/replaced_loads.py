@@ -15,7 +15,7 @@ from weft.analysis.divergence.result import Form
 from weft.analysis.liveness import liveness
 from weft.analysis.questions.graph import State
 from weft.analysis.questions.solution import Solution
-from weft.costs.constants import LOOP_WEIGHT, SCALAR, SPARE_REGISTERS, TEST
+from weft.costs.constants import Constants, constants_of
 from weft.costs.instructions import instruction_cost, memory_cost
 from weft.graph.loops import LoopForest, loop_forest
 from weft.ir import BasicBlock, Instruction, Value
@@ -45,11 +45,13 @@ class ReplacedLoads:
     view: CFGView = field(init=False)
     loops: LoopForest = field(init=False)
     _joins: frozenset[BasicBlock] = field(init=False)
+    _constants: Constants = field(init=False)
 
     def __post_init__(self) -> None:
         self.view = cfg_of(self.divergence.function)
         self.loops = loop_forest(self.view.cfg)
         self._joins = frozenset(self.divergence.join_blocks)
+        self._constants = constants_of(self.isa)
 
     def not_worth_it(self, solution: Solution) -> set[Instruction]:
         """The loads that can be replaced and had better stay."""
@@ -75,7 +77,7 @@ class ReplacedLoads:
         return groups
 
     def _weight(self, block: BasicBlock) -> float:
-        return LOOP_WEIGHT ** self.loops.depth(self.view.index[block])
+        return self._constants.loop_weight ** self.loops.depth(self.view.index[block])
 
     def _is_uniform(self, load: Instruction) -> bool:
         return self.divergence.access_form(load).form is Form.UNIFORM
@@ -84,7 +86,7 @@ class ReplacedLoads:
         """Cycles of a load, for all lanes."""
         form = self.divergence.access_form(load).form
         if form is Form.UNIFORM:
-            return SCALAR
+            return self._constants.scalar
         bits = self._bits(load)
         cycles = memory_cost("load", form.value, bits, self.width, self.isa).cycles
         assert load.block is not None
@@ -112,7 +114,9 @@ class ReplacedLoads:
                     return float("inf")
                 total += self._weight(state.block) * blend
             for source, insertion in solution.insertions(state).items():
-                total += self._weight(source) * (self._cycles(like) + TEST * insertion.guarded)
+                total += self._weight(source) * (
+                    self._cycles(like) + self._constants.test * insertion.guarded
+                )
         return total
 
     def _is_left_apart(self, block: BasicBlock) -> bool:
@@ -130,7 +134,7 @@ class ReplacedLoads:
             needed = sum(n * self._registers(loads[0]) for loads, n in carried)
             room = (
                 self.isa.vector_registers
-                - SPARE_REGISTERS
+                - self._constants.spare_registers
                 - self._live_registers(live.live_in[header], header)
             )
             if needed > max(room, 0):
