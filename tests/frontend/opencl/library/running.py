@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.frontend.clang import find_clang
-from weft.frontend.opencl.library import BASE_HEADER, LinkOptions, link
+from weft.frontend.opencl.library import BASE_HEADER, link
+from weft.runtime.cache import CacheEntry, ObjectCache, cache_key, default_cache
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec, emit_object
 from weft.target.passes import FINAL_FAST
@@ -76,6 +77,26 @@ def machine_text(linked: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Compiled sources of the library in the compile cache, which the tests share."""
+
+    cache: ObjectCache
+
+    def read(self, key: str) -> str | None:
+        entry = self.cache.get(cache_key("test", key))
+        return None if entry is None else entry.code.decode()
+
+    def write(self, key: str, text: str) -> None:
+        self.cache.put(cache_key("test", key), CacheEntry(text.encode()))
+
+
+def linked(source: str, standard: str = "CL3.0", options: tuple[str, ...] = ()) -> str:
+    """A program with its builtins."""
+    cache = default_cache()
+    return link(compile_program(source, standard, options), None, Kept(cache) if cache else None)
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """Loaded kernels."""
 
@@ -90,9 +111,9 @@ class Program:
         ctypes.CFUNCTYPE(None, *types)(self.code.address(kernel))(*values)
 
 
-def load(source: str, standard: str = "CL3.0", link_options: LinkOptions | None = None) -> Program:
+def load(source: str) -> Program:
     """Compile a program with its builtins, and load it."""
-    text = machine_text(link(compile_program(source, standard), link_options))
+    text = machine_text(linked(source))
     kernels = re.findall(r"^define (?:dso_local )?void @(\w+)\(.*?!kernel_arg", text, re.M)
     spec = TargetSpec.chosen()
     data = emit_object(text, spec, FINAL_FAST)

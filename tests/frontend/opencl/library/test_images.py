@@ -69,8 +69,8 @@ def program() -> Program:
       const sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
       for (long i = 0; i < n; i++) vstore4(read_imagef(image, s, vload2(i, c)), i, r);
     }
-    kernel void asked(read_only image3d_t a, write_only image2d_array_t b, read_only image1d_buffer_t c,
-                      global int *r) {
+    kernel void asked(
+        read_only image3d_t a, write_only image2d_array_t b, read_only image1d_buffer_t c, global int *r) {
       vstore4(get_image_dim(a), 0, r); vstore2(get_image_dim(b), 2, r); r[6] = get_image_array_size(b);
       r[7] = get_image_width(c); r[8] = get_image_channel_order(a); r[9] = get_image_channel_data_type(a);
       r[10] = read_imageui(c, 2).x;
