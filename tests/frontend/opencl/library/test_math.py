@@ -460,6 +460,8 @@ def test_halves(program: Program) -> None:
 def test_special_values(program: Program, t: str) -> None:
     wrong = []
     for name, function in FUNCTIONS.items():
+        if t == "half" and name not in AS_HALVES:
+            continue
         for row, wanted in function.special:
             if (
                 t == "half"
