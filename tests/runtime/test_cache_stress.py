@@ -5,7 +5,7 @@ from pathlib import Path
 
 from runtime.cache_stress import stress
 
-PROCESSES = 1000 if os.environ.get("WEFT_FUZZ") else 8
+PROCESSES = 1000 if os.environ.get("WEFT_FUZZ") else 5
 
 
 def test_no_wrong_code_and_no_lost_run(tmp_path: Path) -> None:
