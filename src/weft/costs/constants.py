@@ -7,14 +7,15 @@ Where they come from:
 
 *fit*
     Measured by `bench/fits`: 39 kernels that are in no published table, compiled in all ways that the model chooses
-    between, on an Intel server core with AVX-512 (LLVM's ``sapphirerapids``), as AVX2 and as AVX-512 code. Of what is
-    chosen, the geometric mean of the times over the fastest codes is 1.106 on AVX2 and 1.068 on AVX-512 (by the guesses
-    that were there before: 1.138 and 1.127).
+    between, on an Intel server core with AVX-512 (LLVM's ``sapphirerapids``), as AVX2 and as AVX-512 code. Of the 35
+    whose width the model chooses, the geometric mean of the times over the fastest codes is 1.106 on AVX2 and 1.068 on
+    AVX-512 (by the guesses that were there before: 1.138 and 1.127). Times are the least of 7 to 13 rounds on a loaded
+    machine: losses of some five percent are noise.
 *table*
-    As instruction tables have it for recent x86 cores (Agner Fog, "Instruction tables"; uops.info), rounded.
+    As instruction tables have it for recent x86 cores (Agner Fog, "Instruction tables"; uops.info), rounded and from
+    memory.
 *guess*
-    What is plausible, and measured to choose well in `bench/speed`. The data of `bench/fits` does not tell other values
-    from it, or has not been asked yet.
+    What is plausible. The data of `bench/fits` does not tell other values from it, or has not been asked yet.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ class Constants:
         1994: a loop goes on in 88 of 100 cases); fit: 3 to 30 choose alike.
     miss_latency
         A gather that the thread's way depends on: a miss of the nearer caches. Table; fit: 0 to 160 choose alike with
-        AVX-512.
+        AVX-512, AVX2 prefers 160.
     spill
         Storing and loading a register that there is no room for. Table: a store and a load each cycle or two; fit: 0
-        to 4 choose alike with AVX-512.
+        to 4 choose alike with AVX-512, AVX2 prefers 0.
     scalar
-        An instruction on what all threads share. Table: four a cycle; fit: 0.25 to 1 choose alike.
+        An instruction on what all threads share. Table: four a cycle; fit: 0.25 to 1 choose alike with AVX-512,
+        AVX2 prefers 1.
     masking
         By register in a loop that threads leave at different times: masks, and values kept for those that left. Guess;
         fit: 0 to 4 choose alike.
@@ -48,7 +50,8 @@ class Constants:
         An atomic operation at a thread's own address: threads do it one after the other. Table: a locked addition;
         fit: 5 to 36 choose alike, as all widths take the same.
     spare_registers
-        Registers that are left to addresses, masks and constants. Guess; fit: 0 to 8 choose alike with AVX-512.
+        Registers that are left to addresses, masks and constants. Guess; fit: 0 to 8 choose alike with AVX-512,
+        AVX2 prefers 0.
     wider_worthwhile
         Of the cycles at one register, and at more, no more must be left for twice as many to be chosen. Fit: what is
         as good by the model fills two registers, what is better fills more. At 0.85 for the second the loss is 1.130
@@ -77,15 +80,15 @@ class Constants:
     outside, inside
         How likely all threads of a lane group are on the rarer, and on the likelier side of a bound. Guess.
     spread_mask
-        Spreading a mask over the stride of interleaved accesses, a register. Measured with structures of three floats
-        of which half are stored: 58 us interleaved, 98 us as gathers and scatters with AVX-512, 112 us and 289 us with
-        AVX2.
+        Spreading a mask over the stride of interleaved accesses, a register. Measured with structures of three floats,
+        as the mean of half and of nearly all stored: 58 us interleaved, 98 us as gathers and scatters with AVX-512,
+        112 us and 289 us with AVX2.
     slow_masked_store
         A masked store on machines without mask registers. Measured on the same: where it is taken for 10, AVX2
         scatters, and 125 us become 186 us.
     gather_lane, split_lane
         What a lane of a gather costs above its load or store: where there is an instruction, and where not. Table;
-        fit: 0 to 2 choose alike.
+        fit: 0 to 2 choose alike for the first; AVX2 prefers 1 for the second.
     """
 
     loop_weight: float = 10.0
