@@ -79,7 +79,7 @@ MASKED = {
     "%x + %pitched": (r"masked.load.v8i32", 2),
     "%x": (r"masked.load.v8i32", 2),
     "%pitched": (r"= load i32", 2),
-    "%back + %pitched": (r"masked.load.v16i32", 2),
+    "%back + %pitched": (r"masked.load.v8i32", 4),
 }
 
 

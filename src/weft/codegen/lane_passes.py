@@ -96,7 +96,7 @@ def _replace_by(unit: LaneUnit, name: PolicyName, weighed: bool) -> bool:
     """Replace loads by a policy; `weighed` leaves those that the cost model expects to lose by."""
 
     def divergent_branches() -> DivergentBranch:
-        unit.known = None
+        unit.forget()
         return unit.divergence.is_divergent_branch
 
     def stay(solution: Solution) -> set[Instruction]:
@@ -105,7 +105,10 @@ def _replace_by(unit: LaneUnit, name: PolicyName, weighed: bool) -> bool:
         return ReplacedLoads(unit.divergence, unit.isa, unit.lanes.width).not_worth_it(solution)
 
     unit.summary.replacement = replace_loads(unit.function, POLICIES[name], divergent_branches, stay=stay)
-    return unit.summary.replacement.changed
+    if not unit.summary.replacement.changed:
+        return False
+    unit.forget()
+    return True
 
 
 def _make_loops_uniform(unit: LaneUnit) -> bool:

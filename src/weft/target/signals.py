@@ -58,6 +58,9 @@ _FINALIZERS = frozenset({"__del__", "cb", "_remove", "remove"})
 """Names of functions that garbage has called; ``cb`` is of the import system, ``remove`` of weak collections."""
 
 
+_WEAK_REFERENCES = "weakref.py"
+"""Where the functions of weak references are, finalizers among them."""
+
 _IMPORTING = "<frozen importlib"
 """Where Python's import system is."""
 
@@ -66,6 +69,8 @@ def _would_be_lost(frame: FrameType | None) -> bool:
     while frame is not None:
         file = frame.f_code.co_filename
         if frame.f_code.co_name in _FINALIZERS or "llvmlite" in file or file.startswith(_IMPORTING):
+            return True
+        if file.endswith(_WEAK_REFERENCES):
             return True
         frame = frame.f_back
     return False
