@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
-from weft.diag.errors import SignatureError
 from weft.fast_math import FastMath, fast_math
-from weft.options import BOSCC_MODES
+from weft.options import require_lane_options
 from weft.switches import ALL_ON, Switches
 
 
@@ -54,8 +53,5 @@ def jit_options(
     SignatureError
         One has a value that it cannot have.
     """
-    if width is not None and (type(width) is not int or width < 1 or width > 64 or width & (width - 1)):
-        raise SignatureError(f"a width of {width!r}", hint="it may be a power of two up to 64, or None")
-    if boscc not in BOSCC_MODES:
-        raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
+    require_lane_options(width, boscc)
     return JitOptions(fast_math(fastmath), width, boscc, if_legal, bool(debug), switches)

@@ -8,10 +8,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from weft.diag.errors import SignatureError
 from weft.fast_math import FastMath
 from weft.switches import ALL_ON, Switches
 
 BOSCC_MODES = ("off", "auto", "on")
+MAX_WIDTH = 64
+"""Threads of the widest lane group that a user may ask for."""
+
+
+def require_lane_options(width: int | None, boscc: str) -> None:
+    """See that `width` and `boscc` of any door are such.
+
+    Raises
+    ------
+    SignatureError
+        One has a value that it cannot have.
+    """
+    if width is not None and (type(width) is not int or not 1 <= width <= MAX_WIDTH or width & (width - 1)):
+        raise SignatureError(
+            f"a width of {width!r}", hint=f"it may be a power of two up to {MAX_WIDTH}, or None"
+        )
+    if boscc not in BOSCC_MODES:
+        raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from weft.diag.errors import SignatureError
 from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Signature
-from weft.options import BOSCC_MODES, CompileOptions
+from weft.options import CompileOptions, require_lane_options
 from weft.switches import SWITCHES, switches
 
 _IGNORED = frozenset(
@@ -91,12 +91,7 @@ def jit(
             + ("; link needs CUDA object code" if "link" in unknown else ""),
         )
     flags = fast_math(fastmath)
-    if width is not None and (type(width) is not int or width not in WIDTHS):
-        raise SignatureError(
-            f"a width of {width!r}", hint=f"it may be a power of two up to {WIDTHS[-1]}, or None"
-        )
-    if boscc not in BOSCC_MODES:
-        raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
+    require_lane_options(width, boscc)
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     asked = CompileOptions(flags, width, boscc=boscc, switches=chosen_switches)
     if isinstance(func_or_sig, FunctionType):

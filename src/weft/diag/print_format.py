@@ -119,6 +119,7 @@ def _padded(text: str, found: re.Match[str], zeros: bool = True) -> str:
 
 def _hexadecimal(number: float, digits: int | None) -> str:
     """A hexadecimal float as C writes it: no more digits than needed, or as many as asked for."""
+    # `hex` of what is finite has no other form.
     sign, mantissa, exponent = re.fullmatch(r"(-?)0x(\d\.[0-9a-f]+)p([+-]\d+)", number.hex()).groups()  # type: ignore[union-attr]
     if digits is None:
         mantissa = mantissa.rstrip("0").rstrip(".")

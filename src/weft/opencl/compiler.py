@@ -40,7 +40,7 @@ from weft.opencl.source import ProgramSource, build_source
 _LENGTH = struct.Struct("<Q")
 _NUMBER = struct.Struct("<q")
 
-COMPILER_NOT_AVAILABLE, OUT_OF_RESOURCES, BUILD_FAILURE, LINK_FAILURE = -3, -5, -11, -17
+OUT_OF_RESOURCES, BUILD_FAILURE, LINK_FAILURE = -5, -11, -17
 INVALID_BUILD_OPTIONS, INVALID_LINKER_OPTIONS, INVALID_BINARY = -43, -67, -42
 """Errors of the standard that answers begin with."""
 

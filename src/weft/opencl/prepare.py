@@ -1,8 +1,8 @@
 """A program from source to machine code, for callers that launch by themselves: the driver.
 
-`build` compiles a source and says what its kernels are; `Built.prepare` gives code for launches of one kind, which is
-called with a launch record (`weft.codegen.launch_record`): ``i32 entry(record, begin, end, worker)`` runs work-groups
-`begin` to `end` - 1 on one thread and returns an `~weft.codegen.launch_record.ErrorCode`.
+`Built.code` gives code of a kernel for launches of one kind. It is called with a launch record
+(`weft.codegen.launch_record`): ``i32 entry(record, begin, end, worker)`` runs work-groups `begin` to `end` - 1 on one
+thread and returns an `~weft.codegen.launch_record.ErrorCode`.
 
 Slots of a launch, eight bytes each: those of the arguments (`weft.frontend.opencl.metadata.Passing`), the address of
 program-scope variables (0 where there are none), the number of dimensions, and for launches that are *placed* the
@@ -12,18 +12,14 @@ divided.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from weft.codegen.arena import ArenaNeeds
-from weft.codegen.run_unit import RunUnit
 from weft.frontend.opencl.metadata import KernelInfo
 from weft.opencl.compiled import CompiledKernel, KernelOrigin
-from weft.opencl.source import ProgramSource, build_source
+from weft.opencl.source import ProgramSource
 from weft.options import CompileOptions
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape
-from weft.target.jit import LoadedCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,34 +41,6 @@ class LaunchKind:
     placed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Code for launches of one kind.
-
-    Parameters
-    ----------
-    code
-        Holds it; the address is good for as long as this lives.
-    address
-        Of the entry point.
-    arena
-        Scratch memory that each worker needs: ``arena.bytes(local_size, dynamic_local_bytes)``.
-    chunk
-        Work-groups are handed out in multiples of so many.
-    barrier_lines
-        The source line of each barrier, numbered from 1, for what a launch returns in its error record.
-    prints
-        Whether it prints, which takes Python's lock.
-    """
-
-    code: LoadedCode
-    address: int
-    arena: ArenaNeeds
-    chunk: int
-    barrier_lines: tuple[int, ...]
-    prints: bool
-
-
 @dataclass(slots=True)
 class Built:
     """A program that was built.
@@ -87,11 +55,6 @@ class Built:
     source: ProgramSource
     _kernels: dict[tuple[str, bool], CompiledKernel] = field(default_factory=dict)
     _specializations: dict[tuple[str, bool], Specializations[CompiledKernel]] = field(default_factory=dict)
-
-    @property
-    def kernels(self) -> Mapping[str, KernelInfo]:
-        """What is known of each kernel."""
-        return self.source.kernels
 
     def code(self, name: str, kind: LaunchKind) -> CompiledKernel:
         """Return code of a kernel for launches of one kind.
@@ -110,45 +73,6 @@ class Built:
             self._specializations[key] = Specializations(_specialized)
         shape = LaunchShape((1, 1, 1), kind.local_size)
         return self._specializations[key].serving(self._kernels[key], shape, kind.large)
-
-    def prepare(self, name: str, kind: LaunchKind) -> Prepared:
-        """Return code of a kernel for launches of one kind, loaded into this process.
-
-        Raises
-        ------
-        ArgumentError
-            There is no such kernel.
-        WeftError
-            It cannot be compiled.
-        """
-        code = self.code(name, kind)
-        loaded, facts = code.load(), code.facts
-        return Prepared(
-            loaded,
-            loaded.address(facts["entry"]),
-            ArenaNeeds(**facts["arena"]),
-            RunUnit(**facts["run_unit"]).groups(kind.local_size),
-            tuple(facts["barrier_lines"]),
-            facts["prints"],
-        )
-
-
-def build(source: str, options: str = "", headers: Mapping[str, str] | None = None, file: str = "") -> Built:
-    """Compile a program as far as no kernel and no launch matters.
-
-    Parameters
-    ----------
-    source, options, headers, file
-        As for `weft.opencl.source.build_source`.
-
-    Raises
-    ------
-    BuildError
-        clang refuses the program; `log` has what it says.
-    SettingError
-        An option is unknown.
-    """
-    return Built(build_source(source, options, file=file, headers=headers))
 
 
 def compile_options(

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from weft.diag.call_site import call_site, located
-from weft.diag.errors import ArgumentError, SignatureError
+from weft.diag.errors import ArgumentError
 from weft.frontend.opencl.memory import Scope
 from weft.opencl.kernel import Kernel, Loaded
 from weft.opencl.prepare import compile_options
 from weft.opencl.source import ProgramSource, build_source
-from weft.options import BOSCC_MODES, CompileOptions
+from weft.options import CompileOptions, require_lane_options
 from weft.runtime.array_memory import data_pointer
-from weft.switches import Switches
+from weft.switches import switches
 from weft.target.once import made_once
-
-WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Program:
@@ -43,7 +41,7 @@ class Program:
         reaches, reads of what nobody wrote and more raise `weft.errors.SanitizerError` with the line.
     width
         Work-items in a lane group, a power of two; 1 runs one after the other. weft chooses by default.
-    boscc, uniform_values, uniform_control, scalar_counters
+    boscc, uniform_values, uniform_control, scalar_counters, scalar_replacement, without
         As for `weft.cuda.jit`.
     headers
         Texts that ``#include`` finds under these names.
@@ -54,6 +52,8 @@ class Program:
         The program does not compile; `log` of the error has clang's diagnostics.
     SettingError
         A build option is unknown.
+    SignatureError, PassError
+        An option of weft's has a value that it cannot have.
     """
 
     @located
@@ -68,10 +68,13 @@ class Program:
         uniform_values: bool = True,
         uniform_control: bool = True,
         scalar_counters: bool = True,
+        scalar_replacement: str = "off",
+        without: Sequence[str] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        switches = Switches(uniform_values, uniform_control, scalar_counters)
-        asked = _compile_options(width, boscc, switches)
+        require_lane_options(width, boscc)
+        chosen = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
+        asked = CompileOptions(width=width, boscc=boscc, whole_rows=True, switches=chosen)
         file = str(source) if isinstance(source, Path) else ""
         text = source.read_text() if isinstance(source, Path) else source
         built = build_source(text, options, file=file, headers=headers)
@@ -128,16 +131,6 @@ class Program:
 
 class _MissingKernel(ArgumentError, AttributeError):
     """The program has no kernel of the name that was asked for as an attribute."""
-
-
-def _compile_options(width: int | None, boscc: str, switches: Switches) -> CompileOptions:
-    if width is not None and (type(width) is not int or width not in WIDTHS):
-        raise SignatureError(
-            f"a width of {width!r}", hint=f"it may be a power of two up to {WIDTHS[-1]}, or None"
-        )
-    if boscc not in BOSCC_MODES:
-        raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
-    return CompileOptions(width=width, boscc=boscc, whole_rows=True, switches=switches)
 
 
 def scope_memory(scope: Scope) -> np.ndarray[Any, Any] | None:

@@ -137,6 +137,7 @@ def _owns(argument: Argument) -> bool:
 
 
 def _location(place: Place) -> Location:
+    # Terms are monomials here: `alias` asks whether they are equal, and for their coefficients.
     return Location(place.base, place.offset, dict(place.terms))  # type: ignore[arg-type]
 
 

@@ -83,11 +83,3 @@ class Regions:
             return True
         assert value.block is not None
         return self.dominators.dominates(self.view.index[value.block], self.view.index[block])
-
-    def leaves_loop(self, value: Value, block: BasicBlock) -> bool:
-        """Whether a value comes from a loop that the block is not in."""
-        if not isinstance(value, Instruction):
-            return False
-        assert value.block is not None
-        loop = self._loops.innermost[self.view.index[value.block]]
-        return loop is not None and self.view.index[block] not in loop.blocks

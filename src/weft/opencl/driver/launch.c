@@ -31,7 +31,7 @@ struct launch {
     size_t global[3], local[3], offset[3];
     cl_uint dimensions, part_count;
     struct part parts[PARTS];
-    size_t local_bytes, slot_count, argument_slots;
+    size_t local_bytes, argument_slots;
     /* Held until the launch is done. */
     cl_uint memory_count;
     struct memory **memories;
@@ -373,7 +373,6 @@ static cl_int enqueue(cl_command_queue queue, cl_uint type, cl_kernel kernel, cl
     struct launch *launch = command->payload;
     launch->kernel = kernel;
     launch->dimensions = dimensions;
-    launch->slot_count = slots;
     launch->argument_slots = slots;
     launch->memories = calloc(facts->argument_count + 1, sizeof *launch->memories);
     command->drop = drop_launch;

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from weft.analysis.questions.graph import Asked, Found, Source, State
-from weft.analysis.questions.places import Place, build_address
+from weft.analysis.questions.places import Place
 from weft.analysis.questions.solution import Insertion, Solution
 from weft.graph.loops import loop_forest
 from weft.ir import Argument, BasicBlock, Builder, Function, GlobalVariable, Instruction, Poison, Value
 from weft.ir.cfg_edit import replace_and_erase, split_edge
 from weft.ir.cfg_view import cfg_of
+from weft.transform.scalar_replacement.addresses import build_address
 from weft.transform.scalar_replacement.loop_entry import guard_entry
 
 _CLAIMS = ("range", "nonnull", "noundef", "align", "invariant.group")

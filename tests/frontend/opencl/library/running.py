@@ -68,6 +68,7 @@ def compile_program(source: str, standard: str = "CL3.0", options: tuple[str, ..
 def machine_text(linked: str) -> str:
     """The text for this machine: of the primitives, those that it calls and does not define."""
     text = re.sub(r"^target .*$|^declare [^@\n]*@__weft_.*$", "", linked, flags=re.M)
+    # Each line of these has a name.
     missing = [
         line
         for line in _PRIMITIVES.strip().split("\n")

@@ -106,6 +106,7 @@ def test_functions_of_integers(width: int) -> None:
                 rows = list(zip(*(c.tolist() for c in columns), strict=True))
             result = np.zeros(len(rows), TYPES[UNSIGNED[t] if name in TO_UNSIGNED else t])
             program(f"{name}_{t}", *columns, result, len(rows) // width)
+            # Functions of one, two and three numbers are in one table.
             wanted = [expected(t, *row) for row in rows]  # type: ignore[arg-type]
             assert result.tolist() == wanted, f"{name} of {vector(t, width)}"
 

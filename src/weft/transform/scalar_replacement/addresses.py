@@ -1,0 +1,50 @@
+"""Instructions that compute the address of a place (`weft.analysis.questions.places`)."""
+
+from __future__ import annotations
+
+from weft.analysis.questions.places import ADDRESS_BITS, Narrow, Place, bits_of
+from weft.ir import Builder, ConstInt, Value
+from weft.ir.types import I8, I64, IntType
+
+
+def build_address(place: Place, builder: Builder) -> Value:
+    """Compute the address at a point where all that it is computed from is valid."""
+    total: Value | None = None
+    for monomial, coefficient in place.terms:
+        product: Value | None = None
+        for value, signed in monomial:
+            factor = _extended(value, signed, builder)
+            product = factor if product is None else builder.binary("mul", product, factor)
+        assert product is not None
+        if coefficient != 1:
+            product = builder.binary("mul", product, ConstInt(I64, coefficient))
+        total = product if total is None else builder.binary("add", total, product)
+    if total is not None and place.offset:
+        total = builder.binary("add", total, ConstInt(I64, place.offset))
+    if total is None:
+        if not place.offset:
+            return place.base
+        total = ConstInt(I64, place.offset)
+    return builder.gep(I8, place.base, (total,))
+
+
+def _extended(atom: Value | Narrow, signed: bool, builder: Builder) -> Value:
+    value = _build_narrow(atom, builder) if isinstance(atom, Narrow) else atom
+    assert isinstance(value.type, IntType)
+    if value.type.bits == ADDRESS_BITS:
+        return value
+    return builder.cast("sext" if signed else "zext", value, I64)
+
+
+def _build_narrow(narrow: Narrow, builder: Builder) -> Value:
+    type = IntType(narrow.bits)
+    total: Value | None = None
+    for factors, coefficient in narrow.terms:
+        product: Value | None = None if coefficient == 1 else ConstInt(type, coefficient)
+        for value in factors:
+            cut = builder.cast("trunc", value, type) if bits_of(value) > narrow.bits else value
+            product = cut if product is None else builder.binary("mul", product, cut)
+        assert product is not None
+        total = product if total is None else builder.binary("add", total, product)
+    assert total is not None
+    return builder.binary("add", total, ConstInt(type, narrow.offset)) if narrow.offset else total

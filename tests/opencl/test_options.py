@@ -1,0 +1,42 @@
+"""Options of the OpenCL door that all doors have."""
+
+import numpy as np
+import pytest
+
+from weft import opencl
+from weft.errors import PassError, SignatureError
+
+_SOURCE = """
+kernel void smooth(global const float *restrict x, global float *restrict y, int n) {
+    int part = get_global_id(0);
+    for (int k = 0; k < n; k++)
+        y[part * n + k] = x[part * n + k] + x[part * n + k + 1] + x[part * n + k + 2];
+}
+"""
+
+
+@pytest.mark.parametrize("options", [{"scalar_replacement": "ssrqp"}, {"without": ("narrowing",)}])
+def test_programs_compute_the_same(options: dict[str, object]) -> None:
+    x = np.arange(66, dtype=np.float32)
+    y = np.zeros(64, np.float32)
+    program = opencl.Program(_SOURCE, **options)  # type: ignore[arg-type]
+    program.smooth(16, 16, x, y, 4)
+    assert (y == x[:-2] + x[1:-1] + x[2:]).all()
+    plain = opencl.Program(_SOURCE).smooth.compiled()
+    assert program.smooth.compiled().options.switches != plain.options.switches
+    replaced = ["iteration before" in remark.message for remark in program.smooth.remarks].count(True)
+    assert replaced == (2 if "scalar_replacement" in options else 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"scalar_replacement": "all"}, SignatureError),
+        ({"without": ("widening",)}, PassError),
+        ({"width": 3}, SignatureError),
+        ({"boscc": "maybe"}, SignatureError),
+    ],
+)
+def test_options_that_there_are_not(options: dict[str, object], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        opencl.Program(_SOURCE, **options)  # type: ignore[arg-type]
