@@ -17,7 +17,7 @@ from pathlib import Path
 import weft
 from weft.diag.errors import CompileError, UnsupportedError
 from weft.frontend.clang import find_clang
-from weft.frontend.opencl.features import EXTENSIONS, FEATURES, LOCAL_MEMORY_BYTES, MAX_GROUP
+from weft.frontend.opencl.features import DEVICE_EXTENSIONS, FEATURES, LOCAL_MEMORY_BYTES, MAX_GROUP
 from weft.frontend.opencl.primitives import SUB_GROUP_SIZE
 from weft.machine.targets import SSE2
 from weft.opencl.shared_library import link_shared
@@ -108,7 +108,7 @@ def _settings() -> Iterator[str]:
     yield "#include <stddef.h>"
     for name, text in (("version", weft.__version__), ("python", sys.executable)):
         yield f"extern const char weft_{name}[];\nconst char weft_{name}[] = {json.dumps(text)};"
-    for name, texts in (("extension", ("cl_khr_icd", *EXTENSIONS)), ("feature", FEATURES)):
+    for name, texts in (("extension", ("cl_khr_icd", *DEVICE_EXTENSIONS)), ("feature", FEATURES)):
         list_of = ", ".join(map(json.dumps, texts))
         yield f"extern const char *const weft_{name}s[];\nconst char *const weft_{name}s[] = {{{list_of}}};"
         yield _size(f"{name}_count", len(texts))

@@ -18,6 +18,10 @@ EXTENSIONS = (
 )
 """Extensions by name; `cl_khr_icd` and its like, which are the driver's, are not among them."""
 
+DEVICE_EXTENSIONS = tuple(name for name in EXTENSIONS if name != "cl_khr_subgroups")
+"""Those that the driver's device tells of. `cl_khr_subgroups` would promise that the sub-groups of a work-group run
+independently; they run in turn, as the feature `__opencl_c_subgroups` allows."""
+
 FEATURES = (
     "__opencl_c_3d_image_writes",
     "__opencl_c_atomic_order_acq_rel",

@@ -28,11 +28,33 @@ cl_uint processor_count(void) {
 
 size_t memory_bytes(void) { return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE); }
 
+static char processor_name[128] = "weft";
+static cl_uint clock_mhz;
+
+/* The name and the clock of the first processor, as the system tells them. */
+static void read_processor(void) {
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+    while (file && fgets(line, sizeof line, file) && *line != '\n') {
+        char *colon = strchr(line, ':');
+        if (!colon) continue;
+        line[strcspn(line, "\n")] = 0;
+        if (!strncmp(line, "model name", 10)) snprintf(processor_name, sizeof processor_name, "weft on %.110s", colon + 2);
+        if (!strncmp(line, "cpu MHz", 7)) clock_mhz = (cl_uint)strtod(colon + 1, NULL);
+    }
+    if (file) fclose(file);
+    unsigned khz = 0;
+    file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "r");
+    if (file && fscanf(file, "%u", &khz) == 1) clock_mhz = khz / 1000;
+    if (file) fclose(file);
+}
+
 __attribute__((constructor)) static void prepare(void) {
     void *const *table = (void *const *)weft_dispatch;
     platform.object = (struct object){.dispatch = table, .kind = PLATFORM, .references = 1, .holds = 1};
     device.object = (struct object){.dispatch = table, .kind = DEVICE, .references = 1, .holds = 1};
     device.units = processor_count();
+    read_processor();
 }
 
 struct platform *the_platform(void) { return &platform; }
@@ -97,40 +119,16 @@ cl_int clGetDeviceIDs(cl_platform_id id, cl_bitfield type, cl_uint room, cl_devi
     return CL_SUCCESS;
 }
 
-static const char *processor_name(void) {
-    static char name[128];
-    FILE *file = *name ? NULL : fopen("/proc/cpuinfo", "r");
-    char line[256];
-    while (file && fgets(line, sizeof line, file)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) || !colon) continue;
-        line[strcspn(line, "\n")] = 0;
-        snprintf(name, sizeof name, "weft on %.110s", colon + 2);
-        break;
-    }
-    if (file) fclose(file);
-    return *name ? name : "weft";
-}
-
 static size_t cache_bytes(void) {
     long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
     return bytes > 0 ? (size_t)bytes : (size_t)1 << 20;
 }
 
-static cl_uint clock_mhz(void) {
-    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "r");
-    unsigned khz = 0;
-    if (file && fscanf(file, "%u", &khz) != 1) khz = 0;
-    if (file) fclose(file);
-    return khz ? khz / 1000 : 2000;
-}
-
 /* How many elements of a type make a vector that the device likes. Kernels are vectorized over work-items: one. */
 static cl_uint vector_width(cl_uint name) {
     switch (name) {
-    case CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF:
-    case CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF: return 0;
     case CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR: return VECTOR_BYTES;
+    case CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF:
     case CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT: return VECTOR_BYTES / 2;
     case CL_DEVICE_NATIVE_VECTOR_WIDTH_INT:
     case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT: return VECTOR_BYTES / 4;
@@ -144,7 +142,7 @@ static cl_int answer_text_of(const struct device *id, cl_uint name, size_t size,
     char text[128];
     cl_name_version list[4] = {0};
     switch (name) {
-    case CL_DEVICE_NAME: return answer_text(processor_name(), size, value, bytes_out);
+    case CL_DEVICE_NAME: return answer_text(processor_name, size, value, bytes_out);
     case CL_DEVICE_VENDOR: return answer_text("weft", size, value, bytes_out);
     case CL_DRIVER_VERSION: return answer_text(weft_version, size, value, bytes_out);
     case CL_DEVICE_PROFILE: return answer_text("FULL_PROFILE", size, value, bytes_out);
@@ -240,7 +238,7 @@ static cl_int answer_number(const struct device *id, cl_uint name, size_t size, 
     case CL_DEVICE_VENDOR_ID: ANSWER(cl_uint, 0x77656674);
     case CL_DEVICE_MAX_COMPUTE_UNITS: ANSWER(cl_uint, id->units);
     case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS: ANSWER(cl_uint, 3);
-    case CL_DEVICE_MAX_CLOCK_FREQUENCY: ANSWER(cl_uint, clock_mhz());
+    case CL_DEVICE_MAX_CLOCK_FREQUENCY: ANSWER(cl_uint, clock_mhz);
     case CL_DEVICE_ADDRESS_BITS: ANSWER(cl_uint, 64);
     case CL_DEVICE_MAX_READ_IMAGE_ARGS: ANSWER(cl_uint, 128);
     case CL_DEVICE_MAX_WRITE_IMAGE_ARGS:
@@ -271,6 +269,7 @@ static cl_int answer_number(const struct device *id, cl_uint name, size_t size, 
     case CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT: ANSWER(cl_uint, 0);
     case CL_DEVICE_IMAGE_SUPPORT: ANSWER(cl_bool, has_feature("__opencl_c_images"));
     case CL_DEVICE_ERROR_CORRECTION_SUPPORT:
+    case CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS:
     case CL_DEVICE_PIPE_SUPPORT: ANSWER(cl_bool, CL_FALSE);
     case CL_DEVICE_HOST_UNIFIED_MEMORY:
     case CL_DEVICE_ENDIAN_LITTLE:
@@ -278,7 +277,6 @@ static cl_int answer_number(const struct device *id, cl_uint name, size_t size, 
     case CL_DEVICE_COMPILER_AVAILABLE:
     case CL_DEVICE_LINKER_AVAILABLE:
     case CL_DEVICE_PREFERRED_INTEROP_USER_SYNC:
-    case CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS:
     case CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT:
     case CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT:
     case CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT: ANSWER(cl_bool, CL_TRUE);
