@@ -13,6 +13,7 @@ exception              also a        raised when
 `OutOfMemoryError`     MemoryError   there is no memory for an array that a compiled function makes
 `SettingError`         ValueError    a setting or an environment variable of weft has a senseless value
 `IRSyntaxError`        ValueError    LLVM text is malformed, or holds something the reader does not know
+`PtxError`             ValueError    PTX is malformed, breaks a rule of PTX, or asks for what its target lacks
 `VerifyError`                        a P-LLVM function breaks a rule of the representation
 `BarrierDivergence`    RuntimeError  a barrier was reached by some threads of a work-group and not by others
 `SanitizerError`       RuntimeError  a kernel run with ``debug=True`` did something undefined
@@ -107,6 +108,10 @@ class SettingError(WeftError, ValueError):
 
 class IRSyntaxError(WeftError, ValueError):
     """LLVM text is malformed, or holds a construct that the reader does not know."""
+
+
+class PtxError(WeftError, ValueError):
+    """PTX text is malformed, breaks a rule of the language, or uses what its version or target does not have."""
 
 
 class VerifyError(WeftError):

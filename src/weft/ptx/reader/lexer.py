@@ -1,0 +1,81 @@
+"""Tokens of PTX text.
+
+A token is a string; its kind shows in its first character:
+
+=====================  ====================================================================
+``ld.global.v2.f32``   a name with all its parts: instruction, register, label, ``%tid.x``
+``.visible``           a directive, one part only
+``0x1fU`` ``0f3F80…``  a number
+``"text"``             a string, with its quotes
+``@@DWARF …``          a line of debug data of PTX 1.x
+others                 operators and punctuation
+=====================  ====================================================================
+
+Comments and lines that begin with ``#`` are between tokens.
+"""
+
+from __future__ import annotations
+
+import re
+
+from weft.diag.errors import PtxError
+from weft.ptx.source import Source
+
+END = ""
+"""The token after the last one."""
+
+# The alternatives stand in the order of how often they match; blanks give nothing back (possessive quantifiers).
+_TOKEN = re.compile(
+    r"""
+    \s*+ (?: (?: //.*+ | /\*(?s:.)*?\*/ | (?<![^\n])\#.*+ ) \s*+ )*+
+    (
+        [A-Za-z_$%][\w$]*+ (?: \.\w++ (?: ::\w++ )*+ )*+
+      | [,;\[\]{}()]
+      | 0[fF][0-9A-Fa-f]{8} | 0[dD][0-9A-Fa-f]{16}
+      | 0[xX][0-9A-Fa-f]++U? | 0[bB][01]++U?
+      | \d++ (?: \.\d*+ (?: [eE][-+]?\d++ )?+ | [eE][-+]?\d++ | U )?+
+      | \.[A-Za-z_]\w*+ (?: ::\w++ )*+ | \.\d[\w]*+
+      | "[^"\n]*+"
+      | @@DWARF.*+
+      | << | >> | <= | >= | == | != | && | \|\|
+      | \S
+    )
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_LONE = frozenset("@|:<>=-+!?*/%^&~,;[]{}()")
+
+
+def tokenize(source: Source) -> tuple[list[str], list[int]]:
+    """Cut text into tokens.
+
+    Returns
+    -------
+    tokens, starts
+        The tokens, `END` last, and the offset of each in the text.
+
+    Raises
+    ------
+    PtxError
+        A character stands where no token has it, or a string or comment does not end.
+    """
+    tokens: list[str] = []
+    starts: list[int] = []
+    for match in _TOKEN.finditer(source.text):
+        tokens.append(match[1])
+        starts.append(match.start(1))
+    for number, token in enumerate(tokens):
+        if len(token) == 1 and not (token.isalnum() or token in _LONE or token in "_$"):
+            raise _stray(source, token, starts[number])
+        if token == "/" and source.text.startswith("/*", starts[number]):
+            raise PtxError("this comment does not end", source.span(starts[number], starts[number] + 2))
+    tokens.append(END)
+    starts.append(len(source.text.rstrip()))
+    return tokens, starts
+
+
+def _stray(source: Source, token: str, start: int) -> PtxError:
+    span = source.span(start, start + 1)
+    if token == '"':
+        return PtxError("this string does not end on its line", span)
+    return PtxError(f"{token!r} begins nothing in PTX", span)
