@@ -12,10 +12,10 @@ from typing import Any
 from weft.analysis.divergence import Scope
 from weft.analysis.shapes import DOMAINS, Signature, parse_args
 from weft.cli.programs import compile_kernels, import_file, kernels_of
+from weft.device.report import report_under
 from weft.diag.errors import WeftError
 from weft.frontend.clang import SUFFIXES
 from weft.opencl.program import Program
-from weft.opencl.report import report_under
 from weft.report.build import ReportOptions, build_report
 from weft.report.c_programs import c_program
 from weft.report.kernels import report_on_kernels

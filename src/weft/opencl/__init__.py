@@ -7,8 +7,8 @@
 local memory. ``docs/opencl.md`` has the language and what is left of it.
 """
 
+from weft.device.parameters import LocalMemory
 from weft.opencl.kernel import Kernel
-from weft.opencl.parameters import LocalMemory
 from weft.opencl.program import Program
 
 __all__ = ["Kernel", "LocalMemory", "Program"]

@@ -31,7 +31,7 @@ from typing import Any
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.run_unit import RunUnit
 from weft.diag.errors import CompileError, SettingError, UnsupportedError, WeftError
-from weft.frontend.opencl.metadata import ArgumentInfo, KernelInfo, Passing
+from weft.frontend.device.metadata import ArgumentInfo, KernelInfo, Passing
 from weft.opencl.parts import Part, compile_part, link_parts
 from weft.opencl.prepare import Built, LaunchKind
 from weft.opencl.shared_library import kernel_library

@@ -17,8 +17,8 @@ from pathlib import Path
 import weft
 from weft.diag.errors import CompileError, UnsupportedError
 from weft.frontend.clang import find_clang
+from weft.frontend.device.primitives import SUB_GROUP_SIZE
 from weft.frontend.opencl.features import DEVICE_EXTENSIONS, FEATURES, LOCAL_MEMORY_BYTES, MAX_GROUP
-from weft.frontend.opencl.primitives import SUB_GROUP_SIZE
 from weft.machine.targets import SSE2
 from weft.opencl.shared_library import link_shared
 from weft.runtime.cache import cache_key

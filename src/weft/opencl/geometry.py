@@ -14,8 +14,8 @@ from math import prod
 from typing import SupportsIndex
 
 from weft.diag.errors import LaunchError
+from weft.frontend.device.metadata import KernelInfo
 from weft.frontend.opencl.features import LOCAL_MEMORY_BYTES, MAX_GROUP
-from weft.frontend.opencl.metadata import KernelInfo
 from weft.frontend.opencl.options import BuildOptions
 from weft.runtime.shape import LaunchShape
 
@@ -84,7 +84,7 @@ class NDRange:
             yield Part(shape, (x[0], y[0], z[0]))
 
     def placement(self, part: Part) -> list[int]:
-        """The values of `weft.frontend.opencl.work_items.HIDDEN` for a part."""
+        """The values of `weft.frontend.device.work_items.HIDDEN` for a part."""
         ids = [o + g * m for o, g, m in zip(self.offset, part.first_group, self.local, strict=True)]
         return [*self.offset, *self.size, *self.groups, *self.local, *part.first_group, *ids]
 

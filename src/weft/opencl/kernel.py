@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weft.device.compiled import CompiledKernel
+from weft.device.parameters import converted
 from weft.diag.call_site import call_site
 from weft.diag.errors import WeftError
-from weft.frontend.opencl.metadata import KernelInfo
-from weft.opencl.compiled import CompiledKernel, KernelOrigin
+from weft.frontend.device.metadata import KernelInfo
+from weft.opencl.compiled import KernelOrigin
 from weft.opencl.geometry import Extents, nd_range, require_local_memory
-from weft.opencl.parameters import converted
 from weft.opencl.source import ProgramSource
 from weft.options import CompileOptions
 from weft.runtime.array_memory import has_large_array
@@ -148,7 +149,7 @@ class Kernel:
 
     def _check(self, placed: bool, shape: LaunchShape, values: Sequence[Any]) -> None:
         """Run a part of a launch on the checking interpreter."""
-        from weft.opencl.debug import interpreted, launch_checked
+        from weft.device.debug import interpreted, launch_checked
 
         origin = self.origin(placed)
         program = made_once(self._interpreted, placed, lambda: interpreted(origin))
@@ -196,7 +197,7 @@ class Kernel:
         scope
             ``lanes``: uniform within a lane group; ``group``: within a work-group.
         """
-        from weft.opencl.report import report_on_kernels
+        from weft.device.report import report_on_kernels
 
         return report_on_kernels([self.origin()], args=args, width=width, scope=scope)
 

@@ -4,9 +4,9 @@
 (`weft.codegen.launch_record`): ``i32 entry(record, begin, end, worker)`` runs work-groups `begin` to `end` - 1 on one
 thread and returns an `~weft.codegen.launch_record.ErrorCode`.
 
-Slots of a launch, eight bytes each: those of the arguments (`weft.frontend.opencl.metadata.Passing`), the address of
+Slots of a launch, eight bytes each: those of the arguments (`weft.frontend.device.metadata.Passing`), the address of
 program-scope variables (0 where there are none), the number of dimensions, and for launches that are *placed* the
-values of `weft.frontend.opencl.work_items.HIDDEN`. `weft.opencl.geometry.NDRange` says into which parts a launch is
+values of `weft.frontend.device.work_items.HIDDEN`. `weft.opencl.geometry.NDRange` says into which parts a launch is
 divided.
 """
 
@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from weft.frontend.opencl.metadata import KernelInfo
-from weft.opencl.compiled import CompiledKernel, KernelOrigin
+from weft.device.compiled import CompiledKernel
+from weft.frontend.device.metadata import KernelInfo
+from weft.opencl.compiled import KernelOrigin
 from weft.opencl.source import ProgramSource
 from weft.options import CompileOptions
 from weft.runtime.launch_terms import Specializations

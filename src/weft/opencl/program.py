@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from weft.device.scope import scope_memory
 from weft.diag.call_site import call_site, located
 from weft.diag.errors import ArgumentError
-from weft.frontend.opencl.memory import Scope
 from weft.opencl.kernel import Kernel, Loaded
 from weft.opencl.prepare import compile_options
 from weft.opencl.source import ProgramSource, build_source
 from weft.options import CompileOptions, require_lane_options
-from weft.runtime.array_memory import data_pointer
 from weft.switches import switches
 from weft.target.once import made_once
 
@@ -131,17 +126,3 @@ class Program:
 
 class _MissingKernel(ArgumentError, AttributeError):
     """The program has no kernel of the name that was asked for as an attribute."""
-
-
-def scope_memory(scope: Scope) -> np.ndarray[Any, Any] | None:
-    """Memory of a program's variables with what they hold at first; None where there are none."""
-    if not scope.data:
-        return None
-    room = np.zeros(len(scope.data) + 128, np.uint8)
-    start = -data_pointer(room) % 128
-    memory = room[start : start + len(scope.data)]
-    memory[:] = np.frombuffer(scope.data, np.uint8)
-    base = data_pointer(memory)
-    for place, target in scope.pointers:
-        memory[place : place + 8] = np.frombuffer(struct.pack("@P", base + target), np.uint8)
-    return memory

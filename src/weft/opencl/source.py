@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from weft.diag.errors import ArgumentError
+from weft.frontend.device.flatten import flatten
+from weft.frontend.device.memory import Scope, scope_of
+from weft.frontend.device.metadata import ArgumentInfo, KernelInfo, Passing
+from weft.frontend.device.primitives import SUB_GROUP_SIZE
 from weft.frontend.opencl.arguments import kernel_infos
 from weft.frontend.opencl.clang import compile_source, note_source, preprocessed
-from weft.frontend.opencl.flatten import flatten
 from weft.frontend.opencl.library import LinkOptions, link
-from weft.frontend.opencl.memory import Scope, scope_of
-from weft.frontend.opencl.metadata import ArgumentInfo, KernelInfo, Passing
 from weft.frontend.opencl.options import BuildOptions, parse_options
-from weft.frontend.opencl.primitives import SUB_GROUP_SIZE
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE
 from weft.ir.reader import read_module
 from weft.runtime.cache import CacheEntry, ObjectCache, cache_key, default_cache

@@ -8,9 +8,9 @@ import pytest
 
 from weft import opencl
 from weft.diag.print_format import format_line
+from weft.frontend.device.flatten import flatten
+from weft.frontend.device.metadata import Passing
 from weft.frontend.opencl.adopt import adopt_kernel
-from weft.frontend.opencl.flatten import flatten
-from weft.frontend.opencl.metadata import Passing
 from weft.frontend.opencl.options import parse_options
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module

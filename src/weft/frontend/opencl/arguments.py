@@ -1,32 +1,29 @@
-"""Arguments of kernels: what the program's metadata says of them, and parameters of scalars and pointers."""
+"""Arguments of kernels: what the program's metadata says of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from weft.frontend.opencl.flatten import MAX_ALIGN
-from weft.frontend.opencl.metadata import ArgumentInfo, KernelInfo, Passing
-from weft.frontend.opencl.primitives import PREFIX, SCRATCH_BYTES
-from weft.ir import FALSE, Argument, Builder, ConstInt, Function, Instruction, Module, Poison, Value
-from weft.ir.builder import address_space
-from weft.ir.global_addresses import mentions
-from weft.ir.intrinsics import SHARED_SPACE, declare
-from weft.ir.layout import DataLayout
-from weft.ir.metadata import MDNode, MDString, MDTuple, MDValue
+from weft.frontend.device.arguments import (
+    declared_align,
+    fields_of,
+    file_of,
+    has_union,
+    lines_of,
+    local_bytes,
+    private_bytes,
+    record_type,
+)
+from weft.frontend.device.metadata import ArgumentInfo, KernelInfo, Passing
+from weft.frontend.device.primitives import PREFIX
+from weft.ir import Argument, ConstInt, Function, Module
+from weft.ir.intrinsics import SHARED_SPACE
+from weft.ir.metadata import MDString, MDTuple, MDValue
 from weft.ir.types import (
-    I1,
-    I8,
-    I64,
-    PTR,
-    VOID,
-    ArrayType,
     FloatType,
-    FunctionType,
     IntType,
     PointerType,
-    StructType,
-    Type,
     VectorType,
 )
 
@@ -68,7 +65,7 @@ def _kernel_info(kernel: Function, sub_group_size: int) -> KernelInfo:
     texts = {key: _texts(metadata.get(f"kernel_arg_{key}")) for key in _ARGUMENT_KEYS}
     spaces = _numbers(metadata.get("kernel_arg_addr_space"))
     subprogram = kernel.subprogram
-    lines = _lines(subprogram)
+    lines = lines_of(subprogram)
     arguments = tuple(
         _argument(argument, module, spaces[k], {key: texts[key][k] for key in texts}, lines.get(k + 1, 0))
         for k, argument in enumerate(kernel.args)
@@ -82,31 +79,14 @@ def _kernel_info(kernel: Function, sub_group_size: int) -> KernelInfo:
         _vector_hint(metadata.get("vec_type_hint")),
         asked[0] if asked else sub_group_size,
         any((i.callee_name or "").startswith(f"{PREFIX}sub_group_") for i in kernel.instructions()),
-        _local_bytes(kernel, module),
-        _private_bytes(kernel),
-        file=_file(subprogram),
+        local_bytes(kernel, module),
+        private_bytes(kernel),
+        file=file_of(subprogram),
         line=subprogram.number("line") if subprogram is not None else 0,
     )
 
 
 _ARGUMENT_KEYS = ("access_qual", "type", "base_type", "type_qual", "name")
-
-
-def _local_bytes(kernel: Function, module: Module) -> int:
-    """Local memory that a kernel declares, and what work-group functions need."""
-    total = 0
-    for variable in module.globals.values():
-        uses = (mentions(o, {variable}) for i in kernel.instructions() for o in i.operands)
-        if address_space(variable) == SHARED_SPACE and any(uses):
-            total += module.layout.size(variable.value_type)
-    scratch = any(i.callee_name == f"{PREFIX}scratch" for i in kernel.instructions())
-    return total + (SCRATCH_BYTES if scratch else 0)
-
-
-def _private_bytes(kernel: Function) -> int:
-    """Private memory of a work-item, as the source declares it."""
-    allocas = [i for i in kernel.instructions() if i.op == "alloca"]
-    return sum(kernel.layout.size(i.allocated_type) for i in allocas)
 
 
 def _argument(
@@ -117,17 +97,17 @@ def _argument(
     element, lanes = _element(base.rstrip("*").strip())
     size, align = layout.size(type), layout.align(type)
     fields: tuple[tuple[int, str], ...] = ()
-    record = _record_type(argument, module)
+    record = record_type(argument, module)
     if record is not None:
         passing, size, align = Passing.RECORD, layout.size(record), layout.align(record)
-        fields = () if _has_union(record) else tuple(_fields(record, layout, 0))
+        fields = () if has_union(record) else tuple(fields_of(record, layout, 0))
     elif base.startswith("image"):
         passing = Passing.IMAGE
     elif base == "sampler_t":
         passing = Passing.SAMPLER
     elif isinstance(type, PointerType):
         passing = Passing.LOCAL if type.space == SHARED_SPACE else Passing.BUFFER
-        align = _declared_align(argument)
+        align = declared_align(argument)
     else:
         passing = Passing.VALUE
     return ArgumentInfo(
@@ -141,57 +121,6 @@ def _element(name: str) -> tuple[str, int]:
     found = _VECTOR.fullmatch(name)
     element, lanes = (found[1], int(found[2])) if found is not None else (name, 1)
     return _NUMBERS.get(element, ""), lanes
-
-
-def _fields(type: Type, layout: DataLayout, at: int) -> Iterator[tuple[int, str]]:
-    """The numbers in a type: where each is, and NumPy's code of its kind and size (``i`` for any integer)."""
-    if isinstance(type, StructType):
-        offsets, _ = layout.struct_layout(type)
-        for offset, field in zip(offsets, type.fields or (), strict=True):
-            yield from _fields(field, layout, at + offset)
-    elif isinstance(type, (ArrayType, VectorType)):
-        size = layout.size(type.element)
-        for k in range(type.count):
-            yield from _fields(type.element, layout, at + k * size)
-    elif isinstance(type, (IntType, FloatType)):
-        yield at, f"{'f' if isinstance(type, FloatType) else 'i'}{layout.size(type)}"
-
-
-def _has_union(type: Type) -> bool:
-    """Whether LLVM's type, which has one member of each union, says less than the source."""
-    if isinstance(type, StructType):
-        return (type.name or "").startswith("union.") or any(map(_has_union, type.fields or ()))
-    return isinstance(type, ArrayType) and _has_union(type.element)
-
-
-def _record_type(argument: Argument, module: Module) -> Type | None:
-    """The type of what is passed by value in memory."""
-    for text in argument.attributes:
-        found = _BYVAL.fullmatch(text)
-        if found is not None:
-            name = found[1].removeprefix("%").strip('"')
-            return module.types[name]
-    return None
-
-
-def _declared_align(argument: Argument) -> int:
-    for text in argument.attributes:
-        if text.startswith("align "):
-            return int(text.removeprefix("align "))
-    return 1
-
-
-def _lines(subprogram: MDNode | None) -> dict[int, int]:
-    """The line of each argument, counted from 1."""
-    retained = subprogram.fields.get("retainedNodes") if subprogram is not None else None
-    nodes = retained.items if isinstance(retained, MDTuple) else []
-    variables = [node for node in nodes if isinstance(node, MDNode)]
-    return {node.number("arg"): node.number("line") for node in variables}
-
-
-def _file(subprogram: MDNode | None) -> str:
-    file = subprogram.node("file") if subprogram is not None else None
-    return (file.text("filename") or "") if file is not None else ""
 
 
 def _texts(node: object) -> list[str]:
@@ -227,58 +156,3 @@ def _vector_hint(node: object) -> str:
         )
         name = name if signed or not name else f"u{name}"
     return name + (str(type.count) if isinstance(type, VectorType) else "")
-
-
-def adopt_arguments(kernel: Function) -> None:
-    """Give `kernel` parameters of scalars and pointers, one slot each.
-
-    A vector is made of its elements, local memory found at an offset in the work-group's dynamic local memory. What is
-    passed by value in memory comes as a pointer to the caller's bytes, which the kernel has copied if it writes to
-    them.
-    """
-    builder = Builder.after_phis(kernel.entry)
-    old = kernel.args
-    kernel.args, kernel.fn_type = [], FunctionType(kernel.fn_type.result, ())
-    for argument in old:
-        value = _adopted(kernel, builder, argument)
-        if value is not argument:
-            copying = [u for u in argument.users if isinstance(u, Instruction) and u.callee_name in _COPIES]
-            argument.replace_all_uses(value)
-            for call in copying:
-                call.set_operand(1, argument)
-
-
-def _adopted(kernel: Function, builder: Builder, argument: Argument) -> Value:
-    type, name = argument.type, argument.name
-    if isinstance(type, VectorType):
-        value: Value = Poison(type)
-        for k in range(type.count):
-            element = kernel.append_parameter(type.element, f"{name}.{k}")
-            value = builder.insert_element(value, element, ConstInt(I64, k))
-        return value
-    if isinstance(type, PointerType) and type.space == SHARED_SPACE:
-        offset = kernel.append_parameter(
-            I64, f"{name}.offset", ("noundef", f"range(i64 0, {MAX_LOCAL_BYTES})")
-        )
-        start = builder.call(declare(builder.module, "weft.shared.dynamic"), ())
-        return builder.gep(I8, start, (offset,), ("inbounds",))
-    record = _record_type(argument, builder.module)
-    argument.attributes = tuple(a for a in argument.attributes if a.startswith(_KEPT))
-    argument.index = len(kernel.args)
-    kernel.args.append(argument)
-    kernel.fn_type = FunctionType(kernel.fn_type.result, (*kernel.fn_type.params, type))
-    return argument if record is None else _copied(builder, argument, record)
-
-
-def _copied(builder: Builder, argument: Argument, type: Type) -> Value:
-    """A work-item's own copy of what is passed by value in memory."""
-    layout = builder.module.layout
-    align = min(layout.align(type), MAX_ALIGN)
-    copy = builder.alloca(type, align=align, name=f"{argument.name}.copy")
-    name = "llvm.memcpy.p0.p0.i64"
-    memcpy = builder.module.functions.get(name) or builder.module.declare(
-        name, FunctionType(VOID, (PTR, PTR, I64, I1)), ("nocallback", "nofree", "nounwind", "willreturn")
-    )
-    call = builder.call(memcpy, (copy, argument, ConstInt(I64, layout.size(type)), FALSE))
-    call.attrs["arg_attrs"] = ((f"align {align}",), (f"align {align}",), (), ())
-    return copy

@@ -1,7 +1,7 @@
 /* printf of kernels: what compiled code calls with a letter and eight bytes for each value.
 
    The letters are "%" and one for each slot: the first slot is the address of the format, the others are numbers, `f` for
-   doubles and `u` for the rest, as the front end has widened them (weft.frontend.opencl.printing). The formats are those
+   doubles and `u` for the rest, as the front end has widened them (weft.frontend.device.printing). The formats are those
    of the OpenCL C specification, §6.13.13: C's, with vectors (`%v4hlf`). Lines of several work-items never mix. */
 
 #include "objects.h"

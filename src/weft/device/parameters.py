@@ -10,9 +10,9 @@ import numpy as np
 
 from weft.diag.errors import ArgumentError
 from weft.diag.source import SourceSpan
-from weft.frontend.opencl.flatten import MAX_ALIGN
-from weft.frontend.opencl.metadata import ArgumentInfo, KernelInfo, Passing
-from weft.frontend.opencl.work_items import HIDDEN, WORK_DIM
+from weft.frontend.device.flatten import MAX_ALIGN
+from weft.frontend.device.memory import SCOPE
+from weft.frontend.device.metadata import ArgumentInfo, KernelInfo, Passing
 from weft.runtime.arguments import INDEX, POINTER, ArgumentPacker, Parameter
 from weft.runtime.array_memory import data_pointer
 
@@ -75,13 +75,20 @@ class _Index:
         slots.append(value)
 
 
-def packer_of(kernel: KernelInfo, placed: bool) -> ArgumentPacker:
-    """What makes slots of arguments that `converted` has checked, followed by the launch's own."""
+def packer_of(kernel: KernelInfo, own: Sequence[str]) -> ArgumentPacker:
+    """What makes slots of arguments that `converted` has checked, and of the launch's own.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    own
+        Names of the integers that follow the arguments and the address of the program's variables.
+    """
     names = [argument.name for argument in kernel.arguments]
     parameters = [_parameter(argument) for argument in kernel.arguments]
-    hidden = ("program scope", WORK_DIM, *(HIDDEN if placed else ()))
-    own: list[Parameter] = [_Pointer(), *(_Index() for _ in hidden[1:])]
-    return ArgumentPacker(kernel.name, (*names, *hidden), (*parameters, *own))
+    launch: list[Parameter] = [_Pointer(), *(_Index() for _ in own)]
+    return ArgumentPacker(kernel.name, (*names, SCOPE, *own), (*parameters, *launch))
 
 
 def _parameter(argument: ArgumentInfo) -> Parameter:

@@ -25,6 +25,9 @@ from weft.ir.intrinsics import SHARED_ATTRIBUTE, SHARED_SPACE, declare
 from weft.ir.layout import DataLayout
 from weft.ir.types import I8, I32, I64, ArrayType, StructType, Type, VectorType
 
+SCOPE = "program.scope"
+"""The parameter with the address of program-scope variables."""
+
 _ALIGN = 64
 """Alignment of each variable: a cache line, so that vectors of any width may be loaded."""
 

@@ -35,7 +35,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from weft.diag.errors import UnsupportedError
-from weft.frontend.opencl.work_items import WorkItems, is_work_item_primitive
+from weft.frontend.device.work_items import WorkItems, is_work_item_primitive
 from weft.ir import Builder, ConstInt, Function, GlobalVariable, Instruction, Undef, Value
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.intrinsics import SHARED_SPACE, declare

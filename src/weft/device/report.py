@@ -1,4 +1,4 @@
-"""Reports on kernels in OpenCL C: the view for people, in which each access of the source is still there."""
+"""Reports on kernels in C dialects: the view for people, in which each access of the source is still there."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 from weft.analysis.divergence import Scope
 from weft.analysis.shapes import ArgumentShape, Signature, parse_args
+from weft.device.origin import Origin
 from weft.diag.errors import ArgumentError
-from weft.frontend.opencl.metadata import KernelInfo, Passing
+from weft.frontend.device.metadata import KernelInfo, Passing
 from weft.ir import Function, Value
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
-from weft.opencl.compiled import KernelOrigin
 from weft.report.build import Program, ReportOptions, build_report
 from weft.report.debug_source import DebugSource
 from weft.report.report import Report
@@ -23,7 +23,7 @@ from weft.target.passes import SROA_ONLY, optimize
 
 
 def report_on_kernels(
-    kernels: Sequence[KernelOrigin], *, args: str = "", width: int | None = None, scope: str = "lanes"
+    kernels: Sequence[Origin], *, args: str = "", width: int | None = None, scope: str = "lanes"
 ) -> Report:
     """Report on kernels; `weft.opencl.Kernel.report` says the rest."""
     shapes = parse_args(args) if args else None
@@ -31,7 +31,7 @@ def report_on_kernels(
 
 
 def report_under(
-    kernels: Sequence[KernelOrigin], options: ReportOptions, shapes: Signature | None = None
+    kernels: Sequence[Origin], options: ReportOptions, shapes: Signature | None = None
 ) -> Report:
     """Report on kernels under assumptions.
 
@@ -52,7 +52,7 @@ def report_under(
     return Report(tuple(f for report in reports for f in report.functions), reports[0].settings)
 
 
-def _program(kernel: KernelOrigin, shapes: Signature | None) -> Program:
+def _program(kernel: Origin, shapes: Signature | None) -> Program:
     info = kernel.info
     text = write_module(kernel.module(small=True), plain=True)
     module = read_module(optimize(text, SROA_ONLY, TargetSpec.chosen().machine))

@@ -1,4 +1,4 @@
-"""``Program(..., debug=True)``: kernels on the checking interpreter."""
+"""``debug=True`` of programs: kernels on the checking interpreter."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from weft.device.origin import Origin
 from weft.interp import Memory, Program
 from weft.interp.sanitizer.sanitizer import check_launch
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
-from weft.opencl.compiled import KernelOrigin
-from weft.opencl.parameters import packer_of
 from weft.runtime.shape import LaunchShape
 from weft.target.machine import TargetSpec
 from weft.target.once import COMPILING
 from weft.target.passes import SROA_ONLY, optimize
 
 
-def interpreted(origin: KernelOrigin) -> Program:
+def interpreted(origin: Origin) -> Program:
     """Return the kernel, each access of the source still there, decoded for the interpreter."""
     with COMPILING:
         text = write_module(origin.module(small=True), plain=True)
         return Program(read_module(optimize(text, SROA_ONLY, TargetSpec.chosen().machine)))
 
 
-def launch_checked(program: Program, origin: KernelOrigin, shape: LaunchShape, values: Sequence[Any]) -> None:
+def launch_checked(program: Program, origin: Origin, shape: LaunchShape, values: Sequence[Any]) -> None:
     """Run a part of a launch on the interpreter under the sanitizer.
 
     Raises
@@ -35,7 +34,7 @@ def launch_checked(program: Program, origin: KernelOrigin, shape: LaunchShape, v
     SanitizerError
         The launch did something that has no defined meaning; arrays hold what was computed up to then.
     """
-    packer = packer_of(origin.info, origin.placed)
+    packer = origin.packer()
     memory = Memory()
     for name, value in zip(packer.names, values, strict=True):
         if isinstance(value, np.ndarray) and value.size:

@@ -1,0 +1,49 @@
+"""Which definitions of a program one kernel needs."""
+
+from __future__ import annotations
+
+from weft.diag.errors import UnsupportedError
+from weft.ir import ConstAggregate, ConstExpr, ConstSplat, Function, GlobalVariable, Module, Value
+from weft.ir.locations import span_of
+
+
+def keep_only(module: Module, kernel: Function) -> None:
+    """Drop all definitions that `kernel` does not need.
+
+    Raises
+    ------
+    UnsupportedError
+        It needs another function, which could not be inlined.
+    """
+    used = {o for i in kernel.instructions() for o in i.operands if isinstance(o, Function)}
+    for function in used:
+        if not function.is_declaration:
+            call = next(i for i in kernel.instructions() if function in i.operands)
+            raise UnsupportedError(
+                f"{kernel.name} calls {function.name}, which calls itself, or is called by a pointer",
+                span_of(call),
+                "OpenCL C has neither recursion nor pointers to functions",
+            )
+    module.functions = {n: f for n, f in module.functions.items() if f is kernel or f in used}
+    module.named_metadata = {n: m for n, m in module.named_metadata.items() if not n.startswith("opencl.")}
+    needed = _needed_globals(module, kernel)
+    module.globals = {n: g for n, g in module.globals.items() if g in needed}
+
+
+def _needed_globals(module: Module, kernel: Function) -> set[GlobalVariable]:
+    """The variables that `kernel` mentions, and those that their values do."""
+    work: list[Value] = [o for i in kernel.instructions() for o in i.operands]
+    needed: set[GlobalVariable] = set()
+    while work:
+        value = work.pop()
+        if isinstance(value, GlobalVariable) and value not in needed:
+            needed.add(value)
+            if value.initializer is not None:
+                work.append(value.initializer)
+        elif isinstance(value, ConstExpr):
+            work.extend(value.operands)
+        elif isinstance(value, ConstAggregate):
+            work.extend(value.elements)
+        elif isinstance(value, ConstSplat):
+            work.append(value.element)
+    return needed
