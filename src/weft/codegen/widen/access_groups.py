@@ -90,8 +90,12 @@ class AccessGroup:
     @property
     def covered(self) -> list[bool]:
         """Which units of the stride some member accesses."""
-        accessed = {unit for m in self.members for unit in self.units_of(m)}
-        return [unit in accessed for unit in range(self.units)]
+        unit, low = self.unit, self.low
+        covered = [False] * (abs(self.stride) // unit)
+        for m in self.members:
+            first, count = (m.offset - low) // unit, m.size // unit
+            covered[first : first + count] = [True] * count
+        return covered
 
     @property
     def has_gaps(self) -> bool:

@@ -29,6 +29,7 @@ class _Layout:
         "_back",
         "_w",
         "align",
+        "covered",
         "group",
         "lanes",
         "low",
@@ -42,14 +43,15 @@ class _Layout:
         self._w = w
         self.group = group
         self.low, self.unit, self.units = group.low, group.unit, group.units
-        self.span = (group.high - group.low) // group.unit
+        self.covered = group.covered
+        self.span = (group.high - self.low) // self.unit
         types = {m.access.accessed_type for m in group.members}
-        alone = len(types) == 1 and group.members[0].size == group.unit
-        self.type: Type = types.pop() if alone else int_type(8 * group.unit)
+        alone = len(types) == 1 and group.members[0].size == self.unit
+        self.type: Type = types.pop() if alone else int_type(8 * self.unit)
         # A power of two, as are the lanes of a register.
-        self.lanes = min(group.run, w.isa.lanes(8 * group.unit))
+        self.lanes = min(group.run, w.isa.lanes(8 * self.unit))
         location = w.addresses.location(group.leader.pointer)
-        self._back = group.low - location.offset
+        self._back = self.low - location.offset
         if group.stride < 0:
             self._back += group.stride * (group.run - 1)
         self._addresses: dict[int, Value] = {}
@@ -99,8 +101,8 @@ class _Layout:
 
     def accessed(self, register: int) -> bool:
         """Whether some member is in a register of a part, counted from 0."""
-        first, covered = register * self.lanes, self.group.covered
-        return any(covered[unit % self.units] for unit in range(first, first + self.lanes))
+        first = register * self.lanes
+        return any(self.covered[unit % self.units] for unit in range(first, first + self.lanes))
 
     def masks(self, start: int) -> list[Value] | None:
         """The masks of the registers of the part that begins at a lane: units that active lanes access.
@@ -108,19 +110,19 @@ class _Layout:
         None when it is all of them. One for all registers together would be taken apart bit by bit: LLVM has no good
         code for masks that are no power of two long.
         """
-        w, group = self._w, self.group
-        if w.mask is None and not group.has_gaps:
+        w, gapless = self._w, all(self.covered)
+        if w.mask is None and gapless:
             return None
         masks: list[Value] = []
         for first in range(0, self.lanes * self.units, self.lanes):
             units = range(first, first + self.lanes)
-            gaps = _constant_mask([group.covered[i % self.units] for i in units])
+            gaps = _constant_mask([self.covered[i % self.units] for i in units])
             if w.mask is None:
                 masks.append(gaps)
                 continue
             spread = [self.lane_at(start + i // self.units) for i in units]
             active = w.builder.shuffle(w.mask, Poison(w.mask.type), spread)
-            masks.append(w.builder.binary("and", active, gaps) if group.has_gaps else active)
+            masks.append(active if gapless else w.builder.binary("and", active, gaps))
         return masks
 
 
