@@ -101,6 +101,10 @@ class Vector:
     elements: tuple[Operand, ...]
 
 
+AddressBase: TypeAlias = Register | SpecialRegister | Symbol | Integer
+"""What an address can begin with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """An operand in brackets.
@@ -113,11 +117,14 @@ class Address:
         Bytes added to it.
     more
         What follows after commas: coordinates and samplers of textures and tensors.
+    unified
+        Whether ``.unified`` stands behind the bracket.
     """
 
-    base: Register | SpecialRegister | Symbol | Integer
+    base: AddressBase
     offset: int = 0
     more: tuple[Operand, ...] = ()
+    unified: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ def _symbol(operand: Symbol) -> str:
 
 def _address(operand: Address) -> str:
     more = f", {_list(operand.more)}" if operand.more else ""
-    return f"[{write_operand(operand.base)}{_offset(operand.offset)}{more}]"
+    return f"[{write_operand(operand.base)}{_offset(operand.offset)}{more}]{'.unified' if operand.unified else ''}"
 
 
 # Dispatch on the exact class: each entry takes that class alone.

@@ -6,15 +6,13 @@ from weft.ptx.reader.constants import number, read_constant, read_integer
 from weft.ptx.reader.cursor import Cursor, is_name
 from weft.ptx.syntax import (
     Address,
+    AddressBase,
     Element,
     Group,
-    Integer,
     Negated,
     Operand,
     Pair,
-    Register,
     Sink,
-    SpecialRegister,
     Symbol,
     Vector,
 )
@@ -118,7 +116,7 @@ def _address(c: Cursor) -> Address:
             base = c.operands[token] = c.names.resolve(token)
     else:
         base = read_constant(c)
-    if not isinstance(base, Register | SpecialRegister | Symbol | Integer):
+    if not isinstance(base, AddressBase):
         c.fail("an address begins with a register, a variable or an integer", at=begin)
     offset = _offset(c) if c.token in {"+", "-"} else 0
     more: tuple[Operand, ...] = ()
@@ -127,4 +125,4 @@ def _address(c: Cursor) -> Address:
         more = read_operands(c, "]")
     else:
         c.expect("]", "to close the address")
-    return Address(base, offset, more)
+    return Address(base, offset, more, c.accept(".unified"))

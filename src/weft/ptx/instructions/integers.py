@@ -1,0 +1,62 @@
+"""Integer arithmetic, extended precision, bit fields, logic and shifts."""
+
+from __future__ import annotations
+
+from weft.ptx.instructions.forms import Effect, forms
+
+_CC = Effect.CARRY_OUT
+_CARRY = Effect.CARRY_IN | Effect.CARRY_OUT
+
+FORMS = [
+    *forms("add sub", "T:$INT", "=T T T"),
+    *forms("add sub", "sat T:s32", "=T T T"),
+    *forms("add", "sat? T:u16x2|s16x2", "=T T T", ptx=8.0, sm=90),
+    *forms("sub", "sat? T:u16x2|s16x2", "=T T T", ptx=9.2, sm=120),
+    *forms("add sub", "sat? T:u8x4|s8x4", "=T T T", ptx=9.2, families=(120, 121)),
+    *forms("add sub", "sat T:u32|u64|s64", "=T T T", ptx=9.2, families=(120, 121)),
+    *forms("add sub", "cc T:$WORD", "=T T T", _CC, ptx=1.2),
+    *forms("addc subc", "T:$WORD", "=T T T", Effect.CARRY_IN, ptx=1.2),
+    *forms("addc subc", "cc T:$WORD", "=T T T", _CARRY, ptx=1.2),
+    *forms("mul", "hi|lo T:$INT", "=T T T"),
+    *forms("mul", "wide T:u16|s16|u32|s32", "=T*2 T T"),
+    *forms("mad", "hi|lo T:$INT", "=T T T T"),
+    *forms("mad", "wide T:u16|s16|u32|s32", "=T*2 T T T*2"),
+    *forms("mad", "hi sat T:s32", "=T T T T"),
+    *forms("mad", "hi|lo cc T:$WORD", "=T T T T", _CC, ptx=3.0, sm=20),
+    *forms("madc", "hi|lo T:$WORD", "=T T T T", Effect.CARRY_IN, ptx=3.0, sm=20),
+    *forms("madc", "hi|lo cc T:$WORD", "=T T T T", _CARRY, ptx=3.0, sm=20),
+    *forms("mul24", "hi|lo T:$INT32", "=T T T"),
+    *forms("mad24", "hi|lo T:$INT32", "=T T T T"),
+    *forms("mad24", "hi sat T:s32", "=T T T T"),
+    *forms("sad", "T:$INT", "=T T T T"),
+    *forms("div rem", "T:$INT", "=T T T"),
+    *forms("abs neg", "T:$SINT", "=T T"),
+    *forms("min max", "T:$INT", "=T T T"),
+    *forms("min max", "relu? T:s16x2", "=T T T", ptx=8.0, sm=90),
+    *forms("min max", "T:u16x2", "=T T T", ptx=8.0, sm=90),
+    *forms("min max", "relu T:s32", "=T T T", ptx=8.0, sm=90),
+    *forms("min max", "T:u8x4|s8x4", "=T T T", ptx=9.2, families=(120, 121)),
+    *forms("popc clz", "T:b32|b64", "=u32 T", ptx=2.0, sm=20),
+    *forms("bfind", "shiftamt? T:$WORD", "=u32 T", ptx=2.0, sm=20),
+    *forms("fns", "T:b32", "=T T u32 s32", ptx=6.0, sm=30),
+    *forms("brev", "T:b32|b64", "=T T", ptx=2.0, sm=20),
+    *forms("bfe", "T:$WORD", "=T T u32 u32", ptx=2.0, sm=20),
+    *forms("bfi", "T:b32|b64", "=T T T u32 u32", ptx=2.0, sm=20),
+    *forms("szext", "clamp|wrap T:$INT32", "=T T u32", ptx=7.6, sm=70),
+    *forms("bmsk", "clamp|wrap T:b32", "=T u32 u32", ptx=7.6, sm=70),
+    *forms("dp4a", "A:$INT32 B:$INT32", "=b32 b32 b32 b32", ptx=5.0, sm=61),
+    *forms("dp2a", "lo|hi A:$INT32 B:$INT32", "=b32 b32 b32 b32", ptx=5.0, sm=61),
+    *forms("and or xor", "T:$BITS|pred", "=T T T"),
+    *forms("not", "T:$BITS|pred", "=T T"),
+    *forms("cnot", "T:$BITS", "=T T"),
+    *forms("lop3", "T:b32", "=T T T T imm", ptx=4.3, sm=50),
+    *forms("lop3", "or|and T:b32", "=T|pred T T T imm !pred", ptx=8.2, sm=70),
+    *forms("shf", "l|r clamp|wrap T:b32", "=T T T u32", ptx=3.1, sm=32),
+    *forms("shl", "T:$BITS", "=T T u32"),
+    *forms("shr", "T:$BITS|$INT", "=T T u32"),
+    *forms("prmt", "T:b32", "=T T T T", ptx=2.0, sm=20),
+    *forms("prmt", "T:b32 f4e|b4e|rc8|ecl|ecr|rc16", "=T T T T", ptx=2.0, sm=20),
+    *forms("isspacep", "global|const|local", "=pred ~u64", ptx=2.0, sm=20),
+    *forms("isspacep", "shared|shared::cta|shared::cluster", "=pred ~u64", ptx=2.0, sm=20),
+    *forms("isspacep", "param|param::entry|param::func", "=pred ~u64", ptx=7.7, sm=70),
+]

@@ -1,0 +1,156 @@
+"""Barriers, fences, atomics, and communication within a warp."""
+
+from __future__ import annotations
+
+from weft.ptx.instructions.forms import Effect, forms
+
+_BARRIER = Effect.BARRIER
+_ATOM = Effect.ATOMIC | Effect.READS | Effect.WRITES
+_WARP = Effect.WARP
+_WHERE = "C:$SCOPE? S:global|shared|shared::cta|shared::cluster?"
+_ORDER = "relaxed|acquire|release|acq_rel?"
+_RED_ORDER = "relaxed|release?"
+
+FORMS = [
+    *forms("bar", "cta? sync", "u32 u32?", _BARRIER),
+    *forms("bar", "cta? arrive", "u32 u32", _BARRIER, ptx=2.0, sm=20),
+    *forms("bar", "cta? red popc u32", "=u32 u32 !pred", _BARRIER, ptx=2.0, sm=20),
+    *forms("bar", "cta? red popc u32", "=u32 u32 u32 !pred", _BARRIER, ptx=2.0, sm=20),
+    *forms("bar", "cta? red and|or pred", "=pred u32 !pred", _BARRIER, ptx=2.0, sm=20),
+    *forms("bar", "cta? red and|or pred", "=pred u32 u32 !pred", _BARRIER, ptx=2.0, sm=20),
+    *forms("barrier", "cta? sync aligned?", "u32 u32?", _BARRIER, ptx=6.0, sm=30),
+    *forms("barrier", "cta? arrive aligned?", "u32 u32", _BARRIER, ptx=6.0, sm=30),
+    *forms("barrier", "cta? red popc aligned? u32", "=u32 u32 !pred", _BARRIER, ptx=6.0, sm=30),
+    *forms("barrier", "cta? red popc aligned? u32", "=u32 u32 u32 !pred", _BARRIER, ptx=6.0, sm=30),
+    *forms("barrier", "cta? red and|or aligned? pred", "=pred u32 !pred", _BARRIER, ptx=6.0, sm=30),
+    *forms("barrier", "cta? red and|or aligned? pred", "=pred u32 u32 !pred", _BARRIER, ptx=6.0, sm=30),
+    *forms("bar", "warp sync", "b32", _BARRIER | _WARP, ptx=6.0, sm=30),
+    *forms(
+        "barrier", "cluster arrive release|relaxed? aligned?", "", _BARRIER | Effect.OPAQUE, ptx=7.8, sm=90
+    ),
+    *forms("barrier", "cluster wait acquire? aligned?", "", _BARRIER | Effect.OPAQUE, ptx=7.8, sm=90),
+    *forms("membar", "cta|gl|sys", "", Effect.FENCE, ptx=1.4),
+    *forms(
+        "membar",
+        "proxy alias|async|async::generic|tensormap",
+        "",
+        Effect.FENCE | Effect.OPAQUE,
+        ptx=7.5,
+        sm=70,
+    ),
+    *forms("fence", "sc|acq_rel|acquire|release? $SCOPE", "", Effect.FENCE, ptx=6.0, sm=70),
+    *forms(
+        "fence",
+        "acquire|release sync_restrict::shared::cta|sync_restrict::shared::cluster cluster",
+        "",
+        Effect.FENCE | Effect.OPAQUE,
+        ptx=8.6,
+        sm=90,
+    ),
+    *forms("fence", "mbarrier_init release cluster", "", Effect.FENCE | Effect.OPAQUE, ptx=8.0, sm=90),
+    *forms("fence", "proxy alias", "", Effect.FENCE | Effect.OPAQUE, ptx=7.5, sm=70),
+    *forms("fence", "proxy async", "", Effect.FENCE | Effect.OPAQUE, ptx=8.0, sm=90),
+    *forms(
+        "fence",
+        "proxy async::global|async::shared::cta|async::shared::cluster",
+        "",
+        Effect.FENCE | Effect.OPAQUE,
+        ptx=8.0,
+        sm=90,
+    ),
+    *forms(
+        "fence",
+        "proxy async global|shared::cta|shared::cluster",
+        "",
+        Effect.FENCE | Effect.OPAQUE,
+        ptx=8.0,
+        sm=90,
+    ),
+    *forms(
+        "fence",
+        "proxy tensormap::generic acquire $SCOPE",
+        "[] imm",
+        Effect.FENCE | Effect.OPAQUE,
+        ptx=8.3,
+        sm=90,
+    ),
+    *forms(
+        "fence",
+        "proxy tensormap::generic release $SCOPE",
+        "",
+        Effect.FENCE | Effect.OPAQUE,
+        ptx=8.3,
+        sm=90,
+    ),
+    *forms(
+        "fence",
+        "proxy async::generic acquire|release sync_restrict::shared::cta|sync_restrict::shared::cluster cluster",
+        "",
+        Effect.FENCE | Effect.OPAQUE,
+        ptx=8.6,
+        sm=90,
+    ),
+    # Atomics; the order of scope and space is either.
+    *forms("atom", f"{_ORDER} {_WHERE} and|or|xor $HINT? T:b32|b64", "=T [] T b64?", _ATOM, ptx=1.1),
+    *forms("atom", f"{_ORDER} {_WHERE} exch $HINT? T:b32|b64|b128", "=T [] T b64?", _ATOM, ptx=1.1),
+    *forms("atom", f"{_ORDER} {_WHERE} cas $HINT? T:b16|b32|b64|b128", "=T [] T T b64?", _ATOM, ptx=1.1),
+    *forms("atom", f"{_ORDER} {_WHERE} add $HINT? T:u32|s32|u64|f32|f64", "=T [] T b64?", _ATOM, ptx=1.1),
+    *forms("atom", f"{_ORDER} {_WHERE} min|max $HINT? T:u32|s32|u64|s64", "=T [] T b64?", _ATOM, ptx=1.1),
+    *forms("atom", f"{_ORDER} {_WHERE} inc|dec $HINT? T:u32", "=T [] T b64?", _ATOM, ptx=1.1),
+    *forms("atom", f"{_ORDER} {_WHERE} add noftz $HINT? T:$HALF", "=T [] T b64?", _ATOM, ptx=6.2, sm=60),
+    *forms("atom", f"{_ORDER} {_WHERE} add noftz $HINT? T:$BHALF", "=T [] T b64?", _ATOM, ptx=7.8, sm=90),
+    *forms(
+        "atom",
+        f"{_ORDER} C:$SCOPE? S:global? add $HINT? V:v2|v4 T:f32",
+        "={T} [] {T} b64?",
+        _ATOM,
+        ptx=8.1,
+        sm=90,
+    ),
+    *forms(
+        "atom",
+        f"{_ORDER} C:$SCOPE? S:global? add|min|max noftz $HINT? V:v2|v4|v8 T:$HALF|$BHALF",
+        "={T} [] {T} b64?",
+        _ATOM,
+        ptx=8.1,
+        sm=90,
+    ),
+    *forms("red", f"{_RED_ORDER} {_WHERE} and|or|xor $HINT? T:b32|b64", "[] T b64?", _ATOM, ptx=1.2),
+    *forms("red", f"{_RED_ORDER} {_WHERE} add $HINT? T:u32|s32|u64|f32|f64", "[] T b64?", _ATOM, ptx=1.2),
+    *forms("red", f"{_RED_ORDER} {_WHERE} min|max $HINT? T:u32|s32|u64|s64", "[] T b64?", _ATOM, ptx=1.2),
+    *forms("red", f"{_RED_ORDER} {_WHERE} inc|dec $HINT? T:u32", "[] T b64?", _ATOM, ptx=1.2),
+    *forms("red", f"{_RED_ORDER} {_WHERE} add noftz $HINT? T:$HALF", "[] T b64?", _ATOM, ptx=6.2, sm=60),
+    *forms("red", f"{_RED_ORDER} {_WHERE} add noftz $HINT? T:$BHALF", "[] T b64?", _ATOM, ptx=7.8, sm=90),
+    *forms(
+        "red",
+        f"{_RED_ORDER} C:$SCOPE? S:global? add $HINT? V:v2|v4 T:f32",
+        "[] {T} b64?",
+        _ATOM,
+        ptx=8.1,
+        sm=90,
+    ),
+    *forms(
+        "red",
+        f"{_RED_ORDER} C:$SCOPE? S:global? add|min|max noftz $HINT? V:v2|v4|v8 T:$HALF|$BHALF",
+        "[] {T} b64?",
+        _ATOM,
+        ptx=8.1,
+        sm=90,
+    ),
+    # Within a warp.
+    *forms("shfl", "up|down|bfly|idx T:b32", "=T|pred? T b32 b32", _WARP, ptx=3.0, sm=30),
+    *forms("shfl", "sync up|down|bfly|idx T:b32", "=T|pred? T b32 b32 b32", _WARP, ptx=6.0, sm=30),
+    *forms("vote", "all|any|uni pred", "=pred !pred", _WARP, ptx=1.2),
+    *forms("vote", "ballot b32", "=b32 !pred", _WARP, ptx=2.0, sm=20),
+    *forms("vote", "sync all|any|uni pred", "=pred !pred b32", _WARP, ptx=6.0, sm=30),
+    *forms("vote", "sync ballot b32", "=b32 !pred b32", _WARP, ptx=6.0, sm=30),
+    *forms("match", "any sync T:b32|b64", "=b32 T b32", _WARP, ptx=6.0, sm=70),
+    *forms("match", "all sync T:b32|b64", "=b32|pred? T b32", _WARP, ptx=6.0, sm=70),
+    *forms("activemask", "T:b32", "=T", _WARP, ptx=6.2, sm=30),
+    *forms("redux", "sync add|min|max T:u32|s32", "=T T b32", _WARP, ptx=7.0, sm=80),
+    *forms("redux", "sync and|or|xor T:b32", "=T T b32", _WARP, ptx=7.0, sm=80),
+    *forms(
+        "redux", "sync min|max abs? NaN? T:f32", "=T T b32", _WARP, ptx=8.6, families=(100, 101, 103, 110)
+    ),
+    *forms("elect", "sync", "=b32|pred b32", _WARP, ptx=8.0, sm=90),
+]
