@@ -36,6 +36,7 @@ from weft.opencl.parts import Part, compile_part, link_parts
 from weft.opencl.prepare import Built, LaunchKind
 from weft.opencl.shared_library import kernel_library
 from weft.opencl.source import ProgramSource, build_source
+from weft.opencl.undefined import check_defined
 
 _LENGTH = struct.Struct("<Q")
 _NUMBER = struct.Struct("<q")
@@ -116,7 +117,7 @@ def _program(kind: str, fields: Sequence[bytes]) -> Answer:
 
 def _build(fields: Sequence[bytes]) -> Answer:
     options, source = (f.decode(errors="surrogateescape") for f in fields)
-    return _executable(build_source(source, options))
+    return _checked(build_source(source, options))
 
 
 def _compile(fields: Sequence[bytes]) -> Answer:
@@ -132,7 +133,7 @@ def _link(fields: Sequence[bytes]) -> Answer:
     made = link_parts([Part.from_bytes(part) for part in parts], options.decode())
     if isinstance(made, Part):
         return Answer().add(0, made.log, LIBRARY, made.to_bytes(), 0, b"", b"", 0)
-    return _executable(made)
+    return _checked(made)
 
 
 def _load(fields: Sequence[bytes]) -> Answer:
@@ -148,6 +149,11 @@ _MAKERS: dict[str, Callable[[Sequence[bytes]], Answer]] = {
     "link": _link,
     "load": _load,
 }
+
+
+def _checked(program: ProgramSource) -> Answer:
+    check_defined(program)
+    return _executable(program)
 
 
 def _executable(program: ProgramSource) -> Answer:

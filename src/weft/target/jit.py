@@ -113,7 +113,7 @@ def _resolved(needed: Iterable[Needed], given: Mapping[str, int]) -> dict[str, i
             imports[symbol.name] = given[symbol.name]
         elif symbol.name in _HELPERS and (helpers := _helpers(TargetSpec.chosen())):
             imports[symbol.name] = helpers.address(symbol.name)
-        elif not _is_loaded(symbol.name):
+        elif not is_loaded(symbol.name):
             unresolved.append(symbol)
     if unresolved:
         raise _unresolved(unresolved)
@@ -133,7 +133,8 @@ def _unresolved(symbols: list[Needed]) -> UnresolvedError:
     return error
 
 
-def _is_loaded(symbol: str) -> bool:
+def is_loaded(symbol: str) -> bool:
+    """Whether a library of this process has a symbol."""
     try:
         getattr(_process(), symbol)
     except (AttributeError, UnicodeEncodeError):

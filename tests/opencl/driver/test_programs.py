@@ -102,6 +102,9 @@ refuses(-11, program._build, b"", [device])
 log = program.get_build_info(device, cl.program_build_info.LOG)
 assert ":2:9: error" in log and "'y'" in log, log
 assert program.get_build_info(device, cl.program_build_info.STATUS) == -2
+program = cl._cl._Program(context, "void nobody(int);\\nkernel void f() { nobody(1); }")
+refuses(-11, program._build, b"", [device])
+assert "nobody defines nobody" in program.get_build_info(device, cl.program_build_info.LOG)
 refuses(-43, cl._cl._Program(context, "kernel void f() {}")._build, b"-no-such-option", [device])
 """)
 

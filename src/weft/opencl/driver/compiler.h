@@ -74,4 +74,7 @@ struct kernel {
     struct argument *arguments;
 };
 
+/* kernel.c: whether a memory object is one that a parameter takes. */
+bool memory_fits(const struct memory *memory, enum passing passing, const struct context *context);
+
 #endif

@@ -40,8 +40,9 @@ cl_context clCreateContext(const cl_properties *properties, cl_uint count, const
         object_release(context, CONTEXT, 0);
         FAIL(CL_OUT_OF_HOST_MEMORY);
     }
-    memcpy(context->devices, devices, count * sizeof *devices);
-    context->device_count = count;
+    /* Devices that come twice are there once. */
+    for (cl_uint i = 0; i < count; i++)
+        if (!context_has(context, devices[i])) context->devices[context->device_count++] = devices[i];
     if (bytes) memcpy(context->properties, properties, bytes);
     context->property_bytes = bytes;
     if (error) *error = CL_SUCCESS;

@@ -47,8 +47,12 @@ cl_event clCreateUserEvent(cl_context context, cl_int *error) {
 cl_int clSetUserEventStatus(cl_event event, cl_int status) {
     if (!object_is(event, EVENT) || event->queue) return CL_INVALID_EVENT;
     if (status > CL_COMPLETE) return CL_INVALID_VALUE;
-    if (event->status <= CL_COMPLETE) return CL_INVALID_OPERATION;
     object_hold(event);
+    cl_int before = CL_SUBMITTED;
+    if (!atomic_compare_exchange_strong(&event->status, &before, status)) {
+        object_drop(event);
+        return CL_INVALID_OPERATION;
+    }
     event_settle(event, status);
     object_drop(event);
     return CL_SUCCESS;

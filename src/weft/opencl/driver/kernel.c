@@ -88,6 +88,11 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *error) {
 cl_int clRetainKernel(cl_kernel kernel) { return object_retain(kernel, KERNEL, CL_INVALID_KERNEL); }
 cl_int clReleaseKernel(cl_kernel kernel) { return object_release(kernel, KERNEL, CL_INVALID_KERNEL); }
 
+bool memory_fits(const struct memory *memory, enum passing passing, const struct context *context) {
+    return object_is(memory, MEMORY) && memory->context == context &&
+           (memory->type == CL_MEM_OBJECT_BUFFER) == (passing == PASS_BUFFER);
+}
+
 cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t bytes, const void *value) {
     if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
     if (index >= kernel->facts->argument_count) return CL_INVALID_ARG_INDEX;
@@ -105,12 +110,7 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t bytes, const void 
         if (bytes != sizeof memory) return CL_INVALID_ARG_SIZE;
         if (value) memcpy(&memory, value, sizeof memory);
         if (!memory && facts->passing == PASS_IMAGE) return CL_INVALID_MEM_OBJECT;
-        if (memory) {
-            if (!object_is(memory, MEMORY)) return CL_INVALID_MEM_OBJECT;
-            bool buffer = memory->type == CL_MEM_OBJECT_BUFFER;
-            if (buffer != (facts->passing == PASS_BUFFER)) return CL_INVALID_MEM_OBJECT;
-            if (memory->context != kernel->context) return CL_INVALID_MEM_OBJECT;
-        }
+        if (memory && !memory_fits(memory, facts->passing, kernel->context)) return CL_INVALID_MEM_OBJECT;
         argument->memory = memory;
         argument->pointer = NULL;
         break;

@@ -260,12 +260,21 @@ static cl_int check_arguments(const struct kernel *kernel, bool *large) {
     cl_ulong local = kernel->facts->local_bytes;
     for (cl_uint i = 0; i < kernel->facts->argument_count; i++) {
         const struct argument *argument = &kernel->arguments[i];
+        enum passing passing = kernel->facts->arguments[i].passing;
         if (!argument->set) return CL_INVALID_KERNEL_ARGS;
-        switch (kernel->facts->arguments[i].passing) {
-        case PASS_LOCAL: local += argument->bytes; break;
+        switch (passing) {
+        case PASS_LOCAL:
+            if (argument->bytes > weft_local_bytes) return CL_OUT_OF_RESOURCES;
+            local += argument->bytes;
+            break;
+        case PASS_SAMPLER:
+            if (!object_is(argument->sampler, SAMPLER)) return CL_INVALID_KERNEL_ARGS;
+            break;
         case PASS_BUFFER:
         case PASS_IMAGE:
-            if (argument->memory && !object_is(argument->memory, MEMORY)) return CL_INVALID_KERNEL_ARGS;
+            /* It may have been released since it was set, and another object be in its place. */
+            if (argument->memory && !memory_fits(argument->memory, passing, kernel->context))
+                return CL_INVALID_KERNEL_ARGS;
             /* How far shared memory reaches is not known from an address. */
             *large |= argument->pointer || (argument->memory && argument->memory->size >= LARGE);
             break;

@@ -31,8 +31,11 @@ cl_int clEnqueueNativeKernel(cl_command_queue queue, void (*call)(void *), void 
     if (wrong) return wrong;
     if (!call || !arguments != !bytes || (!arguments && memories) || !memories != !list || !memories != !places)
         return CL_INVALID_VALUE;
-    for (cl_uint i = 0; i < memories; i++)
+    for (cl_uint i = 0; i < memories; i++) {
+        size_t place = (size_t)((const char *)places[i] - (const char *)arguments);
         if (list[i] && !object_is(list[i], MEMORY)) return CL_INVALID_MEM_OBJECT;
+        if (bytes < sizeof(char *) || place > bytes - sizeof(char *)) return CL_INVALID_VALUE;
+    }
     struct command *command = command_make(queue, CL_COMMAND_NATIVE_KERNEL, sizeof(struct native) + bytes, run_native);
     if (!command) return CL_OUT_OF_HOST_MEMORY;
     struct native *native = command->payload;

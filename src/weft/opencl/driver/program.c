@@ -99,6 +99,8 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
     if (!count || !devices || !lengths || !binaries) FAIL(CL_INVALID_VALUE);
     cl_int wrong = check_devices(context, count, devices);
     if (wrong) FAIL(wrong);
+    /* There is one device, so a second one is the same again. */
+    if (count > 1) FAIL(CL_INVALID_DEVICE);
     for (cl_uint i = 0; i < count; i++) {
         cl_int status = !binaries[i] || !lengths[i] ? CL_INVALID_VALUE : CL_SUCCESS;
         if (!status && (lengths[i] < sizeof magic + 4 || memcmp(binaries[i], magic, sizeof magic)))
@@ -354,17 +356,15 @@ static size_t binary_bytes(const struct program *program) {
     return program->blob.data ? sizeof magic + 4 + program->blob.size : 0;
 }
 
-/* `value` points to a pointer for each device, where binaries go; null ones are left out. */
+/* `value` points to a pointer for each device, of which there is one; a null one is left out. */
 static cl_int answer_binaries(const struct program *program, size_t size, void *value, size_t *bytes_out) {
-    size_t bytes = program->context->device_count * sizeof(char *);
-    if (value && size < bytes) return CL_INVALID_VALUE;
-    if (bytes_out) *bytes_out = bytes;
-    char **targets = value;
-    for (cl_uint i = 0; targets && i < program->context->device_count; i++) {
-        if (!targets[i] || !program->blob.data) continue;
-        memcpy(targets[i], magic, sizeof magic);
-        memcpy(targets[i] + sizeof magic, &program->binary_type, 4);
-        memcpy(targets[i] + sizeof magic + 4, program->blob.data, program->blob.size);
+    if (value && size < sizeof(char *)) return CL_INVALID_VALUE;
+    if (bytes_out) *bytes_out = sizeof(char *);
+    char *target = value ? *(char **)value : NULL;
+    if (target && program->blob.data) {
+        memcpy(target, magic, sizeof magic);
+        memcpy(target + sizeof magic, &program->binary_type, 4);
+        memcpy(target + sizeof magic + 4, program->blob.data, program->blob.size);
     }
     return CL_SUCCESS;
 }
@@ -381,11 +381,7 @@ cl_int clGetProgramInfo(cl_program program, cl_uint name, size_t size, void *val
         return answer(context->devices, context->device_count * sizeof *context->devices, size, value, bytes_out);
     case CL_PROGRAM_SOURCE: return answer_text(program->source, size, value, bytes_out);
     case CL_PROGRAM_IL: return answer(NULL, 0, size, value, bytes_out);
-    case CL_PROGRAM_BINARY_SIZES: {
-        size_t sizes[16] = {0};
-        for (cl_uint i = 0; i < context->device_count && i < 16; i++) sizes[i] = binary_bytes(program);
-        return answer(sizes, context->device_count * sizeof *sizes, size, value, bytes_out);
-    }
+    case CL_PROGRAM_BINARY_SIZES: ANSWER(size_t, binary_bytes(program));
     case CL_PROGRAM_BINARIES: return answer_binaries(program, size, value, bytes_out);
     case CL_PROGRAM_NUM_KERNELS:
         if (!executable) return CL_INVALID_PROGRAM_EXECUTABLE;

@@ -80,16 +80,24 @@ struct box {
     size_t start, row, slice, end;
 };
 
+/* Adds a product; whether that is more than the sum can be. */
+static bool add_product(size_t *sum, size_t a, size_t b) {
+    size_t product;
+    return __builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(*sum, product, sum);
+}
+
 static cl_int make_box(struct box *box, const size_t *origin, const size_t *region, size_t row, size_t slice) {
     if (!origin || !region || !region[0] || !region[1] || !region[2]) return CL_INVALID_VALUE;
     if (!row) row = region[0];
-    if (row < region[0]) return CL_INVALID_VALUE;
-    if (!slice) slice = region[1] * row;
-    if (slice < region[1] * row || slice % row) return CL_INVALID_VALUE;
-    *box = (struct box){.row = row, .slice = slice};
-    box->start = origin[2] * slice + origin[1] * row + origin[0];
-    box->end = box->start + (region[2] - 1) * slice + (region[1] - 1) * row + region[0];
-    return CL_SUCCESS;
+    size_t least;
+    if (row < region[0] || __builtin_mul_overflow(region[1], row, &least)) return CL_INVALID_VALUE;
+    if (!slice) slice = least;
+    if (slice < least || slice % row) return CL_INVALID_VALUE;
+    *box = (struct box){.row = row, .slice = slice, .start = origin[0]};
+    if (add_product(&box->start, origin[1], row) || add_product(&box->start, origin[2], slice)) return CL_INVALID_VALUE;
+    box->end = box->start;
+    bool far = add_product(&box->end, region[1] - 1, row) || add_product(&box->end, region[2] - 1, slice);
+    return far || add_product(&box->end, region[0], 1) ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
 static struct copy box_copy(char *to, const struct box *at, const char *from, const struct box *source,
