@@ -135,8 +135,8 @@ def test_generic_pointers_do_not_tell_where_they_lead() -> None:
 
 def test_recursion_is_no_opencl() -> None:
     source = "int f(int n) { return n ? n + f(n - 1) : 0; } kernel void k(global int *x) { x[0] = f(x[1]); }"
-    with pytest.raises((UnsupportedError, BuildError), match="f"):
-        opencl.Program(source).k(1, 1, np.zeros(2, np.int32))
+    with pytest.raises(UnsupportedError, match="k calls f, which calls itself"):
+        opencl.Program(source)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from weft.diag.errors import ArgumentError
+from weft.frontend.device.definitions import check_inlined
 from weft.frontend.device.flatten import flatten
 from weft.frontend.device.memory import Scope, scope_of
 from weft.frontend.device.metadata import ArgumentInfo, KernelInfo, Passing
@@ -116,7 +117,7 @@ def build_source(
     SettingError
         An option is unknown.
     UnsupportedError
-        The program has what weft does not run, or there is no clang.
+        The program has what weft does not run, such as recursion, or there is no clang.
     """
     parsed = parse_options(options)
     file = file or f"<opencl {hashlib.sha256(source.encode()).hexdigest()[:8]}>"
@@ -155,6 +156,8 @@ def finish(text: str, log: str, options: BuildOptions, file: str) -> ProgramSour
     inlined = optimize(flatten(linked), INLINED, TargetSpec.chosen().machine)
     module = read_module(inlined, filename=file)
     kernels = [f for f in module.definitions() if f.attribute(KERNEL_ATTRIBUTE) is not None]
+    for kernel in kernels:
+        check_inlined(kernel)
     return ProgramSource(inlined, log, file, options, kernel_infos(kernels, SUB_GROUP_SIZE), scope_of(module))
 
 

@@ -102,6 +102,8 @@ refuses(-11, program._build, b"", [device])
 log = program.get_build_info(device, cl.program_build_info.LOG)
 assert ":2:9: error" in log and "'y'" in log, log
 assert program.get_build_info(device, cl.program_build_info.STATUS) == -2
+refuses(-11, cl._cl._Program(context, "int f(int n) { return n ? f(n - 1) + f(n - 2) : 1; }"
+                                      "kernel void k(global int *x) { *x = f(*x); }")._build, b"", [device])
 program = cl._cl._Program(context, "void nobody(int);\\nkernel void f() { nobody(1); }")
 refuses(-11, program._build, b"", [device])
 assert "nobody defines nobody" in program.get_build_info(device, cl.program_build_info.LOG)

@@ -7,6 +7,24 @@ from weft.ir import ConstAggregate, ConstExpr, ConstSplat, Function, GlobalVaria
 from weft.ir.locations import span_of
 
 
+def check_inlined(kernel: Function) -> None:
+    """Refuse a kernel that needs another function, which LLVM could not inline.
+
+    Raises
+    ------
+    UnsupportedError
+        It does; at the call.
+    """
+    for call in kernel.instructions():
+        for function in call.operands:
+            if isinstance(function, Function) and not function.is_declaration:
+                raise UnsupportedError(
+                    f"{kernel.name} calls {function.name}, which calls itself, or is called by a pointer",
+                    span_of(call),
+                    "OpenCL C has neither recursion nor pointers to functions",
+                )
+
+
 def keep_only(module: Module, kernel: Function) -> None:
     """Drop all definitions that `kernel` does not need.
 
@@ -15,15 +33,8 @@ def keep_only(module: Module, kernel: Function) -> None:
     UnsupportedError
         It needs another function, which could not be inlined.
     """
+    check_inlined(kernel)
     used = {o for i in kernel.instructions() for o in i.operands if isinstance(o, Function)}
-    for function in used:
-        if not function.is_declaration:
-            call = next(i for i in kernel.instructions() if function in i.operands)
-            raise UnsupportedError(
-                f"{kernel.name} calls {function.name}, which calls itself, or is called by a pointer",
-                span_of(call),
-                "OpenCL C has neither recursion nor pointers to functions",
-            )
     module.functions = {n: f for n, f in module.functions.items() if f is kernel or f in used}
     module.named_metadata = {n: m for n, m in module.named_metadata.items() if not n.startswith("opencl.")}
     needed = _needed_globals(module, kernel)
