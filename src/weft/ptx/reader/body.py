@@ -23,7 +23,6 @@ from weft.ptx.syntax import (
     Loc,
     Pragma,
     Register,
-    RegisterNames,
     ScopeBegin,
     ScopeEnd,
     Statement,
@@ -38,14 +37,14 @@ def read_body(c: Cursor, parameters: tuple[Variable, ...]) -> list[Statement]:
     c.expect("{", "before the body of a function")
     _open(c)
     for parameter in parameters:
-        c.names.declare(parameter.name, register=parameter.space == "reg")
+        c.names.declare(parameter.name, parameter.space == "reg")
     statements: list[Statement] = []
     names: dict[str, tuple[str, tuple[str, ...]]] = {}
-    outer = len(c.names)
+    outer = c.names.depth
     while True:
         token = c.tokens[c.at]
         if token == "}":
-            closing = len(c.names) == outer
+            closing = c.names.depth == outer
             if not closing:
                 line, column = c.place()
                 statements.append(ScopeEnd(line=line, column=column))
@@ -96,7 +95,7 @@ def _guard(c: Cursor) -> Guard:
     c.at += 1
     negated = c.accept("!")
     begin = c.at
-    register = c.names.resolve(c.identifier("a predicate"))
+    register = c.resolve(c.identifier("a predicate"))
     if not isinstance(register, Register):
         c.fail(f"'{c.tokens[begin]}' is no register that is declared here", at=begin)
     return Guard(register, negated)
@@ -163,8 +162,7 @@ def _directive(c: Cursor) -> list[Statement]:
 
 def declare_variable(c: Cursor, variable: Variable) -> None:
     """Make a variable known in the innermost scope."""
-    for name in RegisterNames(variable.name, variable.count).names():
-        c.names.declare(name, register=False)
+    c.names.declare(variable.name, False, variable.count)
     c.operands.clear()
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NoReturn
 
 from weft.diag.errors import PtxError
+from weft.ptx.names import Names
 from weft.ptx.reader.lexer import END, tokenize
-from weft.ptx.reader.names import Names
 from weft.ptx.source import Source
-from weft.ptx.syntax import Operand
+from weft.ptx.special_registers import is_special
+from weft.ptx.syntax import Operand, Register, SpecialRegister, Symbol
 
 
 class Cursor:
@@ -21,7 +22,7 @@ class Cursor:
     at
         The number of the token that comes next.
     names
-        What the names in scope stand for.
+        The names in scope: True for registers.
     operands
         Operands of a single token that have been read in this scope: most come again.
     """
@@ -32,8 +33,18 @@ class Cursor:
         self.source = source
         self.tokens, self.starts = tokenize(source)
         self.at = 0
-        self.names = Names()
+        self.names: Names[bool] = Names()
         self.operands: dict[str, Operand] = {}
+
+    def resolve(self, text: str) -> Register | SpecialRegister | Symbol:
+        """What a name, with a component behind a dot or without, stands for here."""
+        name, _, component = text.partition(".")
+        known = self.names.find(name)
+        if known:
+            return Register(name, component)
+        if known is None and is_special(name):
+            return SpecialRegister(name, component)
+        return Symbol(text)
 
     @property
     def token(self) -> str:

@@ -35,7 +35,8 @@ def read_registers(c: Cursor) -> RegisterDeclaration:
             break
     c.expect_end("behind the declaration")
     declaration = RegisterDeclaration(type, tuple(declared), vector, line=line, column=column)
-    c.names.declare_registers(declaration)
+    for part in declared:
+        c.names.declare(part.name, True, part.count)
     c.operands.clear()
     return declaration
 

@@ -17,6 +17,7 @@ Comments and lines that begin with ``#`` are between tokens.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from weft.diag.errors import PtxError
 from weft.ptx.source import Source
@@ -72,6 +73,12 @@ def tokenize(source: Source) -> tuple[list[str], list[int]]:
     tokens.append(END)
     starts.append(len(source.text.rstrip()))
     return tokens, starts
+
+
+def tokens_from(source: Source, offset: int) -> Iterator[tuple[str, int]]:
+    """The tokens, each with its offset, from an offset on at which one begins."""
+    for match in _TOKEN.finditer(source.text, offset):
+        yield match[1], match.start(1)
 
 
 def _stray(source: Source, token: str, start: int) -> PtxError:

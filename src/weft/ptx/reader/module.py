@@ -49,7 +49,6 @@ def read_module(text: str, filename: str = "<ptx>") -> Module:
 
 def _read(source: Source) -> Module:
     c = Cursor(source)
-    c.names.open()
     c.expect(".version", "as the first directive of a module")
     module = Module(_version(c), _target(c), _address_size(c), source=source)
     while c.token:
@@ -91,7 +90,7 @@ def _top(c: Cursor) -> list[Top]:
         token = c.token
     if token in {".entry", ".func"}:
         function = read_function(c, linkage)
-        c.names.declare(function.name, register=False)
+        c.names.declare(function.name, False)
         return [function]
     if token in SPACES:
         variables = read_variables(c, linkage)
@@ -133,7 +132,7 @@ def _alias(c: Cursor) -> Alias:
     c.expect(",", "behind the name of an alias")
     aliasee = c.identifier("the function that an alias stands for")
     c.expect_end("behind '.alias'")
-    c.names.declare(name, register=False)
+    c.names.declare(name, False)
     return Alias(name, aliasee, line=line, column=column)
 
 

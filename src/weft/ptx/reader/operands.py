@@ -90,7 +90,7 @@ def _named(c: Cursor) -> Operand:
     token = c.take()
     operand = c.operands.get(token)
     if operand is None:
-        operand = Sink() if token == "_" else c.names.resolve(token)
+        operand = Sink() if token == "_" else c.resolve(token)
         c.operands[token] = operand
     if isinstance(operand, Symbol) and c.token in {"+", "-"}:
         return Symbol(operand.name, _offset(c))
@@ -113,7 +113,7 @@ def _address(c: Cursor) -> Address:
         token = c.take()
         base = c.operands.get(token)
         if base is None:
-            base = c.operands[token] = c.names.resolve(token)
+            base = c.operands[token] = c.resolve(token)
     else:
         base = read_constant(c)
     if not isinstance(base, AddressBase):
