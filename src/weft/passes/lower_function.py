@@ -15,6 +15,7 @@ from weft.passes.loops import LOOPS, JitUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import Stage, log_of
 from weft.target.machine import TargetSpec
+from weft.target.masked_loops import with_masked_loops
 from weft.target.vector_math import MathSymbol
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
@@ -84,7 +85,7 @@ def lower_function(
     log = log_of(unit, runner)
     with timings.measure("passes"):
         runner.run(LOOPS, unit)
-        text = write_module(unit.module, plain=True)
+        text = with_masked_loops(write_module(unit.module, plain=True), spec.isa)
     return LoweredFunction(
         text, unit.name, bool(unit.loops), uses_heap(unit.module), timings, interface, unit.math, unit.remarks,
         log.stages,

@@ -17,6 +17,7 @@ from weft.passes.runner import Runner
 from weft.passes.stages import Form, Runnable, Stage, log_of
 from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
+from weft.target.masked_loops import with_masked_loops
 from weft.target.passes import FINAL, optimize
 from weft.target.vector_math import MathSymbol
 
@@ -88,7 +89,7 @@ def lower_kernel(
     log = log_of(unit, runner)
     with timings.measure("passes"):
         runner.run(KERNELS, unit)
-        text = write_module(unit.module, plain=True)
+        text = with_masked_loops(write_module(unit.module, plain=True), spec.isa)
     program = unit.done
     return LoweredKernel(
         text, unit.entry, unit.arena, program.lines, timings, unit.math, unit.remarks, log.stages,
