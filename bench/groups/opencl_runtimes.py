@@ -24,16 +24,30 @@ With -cl-fast-relaxed-math Intel's rsqrt is the processor's estimate, of 14 bits
 Newton's; the check of n-body does not let that pass.
 """
 
+POCL, INTEL = "Portable Computing Language", "Intel(R) OpenCL"
+"""Names of their platforms."""
+
 
 def pocl(task: Task, threads: int, folder: Path) -> Prepared:
     """Return PoCL, which compiles a kernel at its first launch."""
+    choose_pocl(threads, folder)
+    return _prepared(task, POCL)
+
+
+def choose_pocl(threads: int, folder: Path) -> None:
+    """Let this process find PoCL, on so many threads, with an empty cache."""
     os.environ["POCL_MAX_PTHREAD_COUNT"] = str(threads)
     os.environ["POCL_CACHE_DIR"] = str(folder)
-    return _prepared(task, "Portable Computing Language")
 
 
 def intel(task: Task, threads: int, folder: Path) -> Prepared:
-    """Return Intel's runtime for CPUs: that of the package, or one that the system knows."""
+    """Return Intel's runtime for CPUs."""
+    choose_intel(threads, folder)
+    return _prepared(task, INTEL)
+
+
+def choose_intel(threads: int, folder: Path) -> None:
+    """Let this process find Intel's runtime, on so many threads: that of the package, or one that the system knows."""
     os.environ["CL_CONFIG_CPU_TBB_NUM_WORKERS"] = str(threads)
     try:
         files = importlib.metadata.files("intel-opencl-rt") or []
@@ -44,7 +58,6 @@ def intel(task: Task, threads: int, folder: Path) -> Prepared:
         registered = folder / "intel.icd"
         registered.write_text(f"{Path(str(libraries[0])).resolve()}\n")
         os.environ["OCL_ICD_VENDORS"] = str(registered)
-    return _prepared(task, "Intel(R) OpenCL")
 
 
 def _prepared(task: Task, platform_name: str) -> Prepared:
@@ -52,7 +65,7 @@ def _prepared(task: Task, platform_name: str) -> Prepared:
 
     # What compilers say goes to the terminal as warnings.
     warnings.simplefilter("ignore", cl.CompilerWarning)
-    context = cl.Context([_device(cl, platform_name)])
+    context = cl.Context([device_of(platform_name)])
     queue = cl.CommandQueue(context)
     problem = task.own_problem()
     launches = task.row.launches(problem)
@@ -97,7 +110,16 @@ def _prepared(task: Task, platform_name: str) -> Prepared:
     return task.prepared(problem, run, compile_seconds, upload, download)
 
 
-def _device(cl: Any, platform_name: str) -> Any:
+def device_of(platform_name: str) -> Any:
+    """Return the device of a platform.
+
+    Raises
+    ------
+    ImportError
+        It is not installed.
+    """
+    import pyopencl as cl
+
     try:
         platforms = cl.get_platforms()
     except cl.LogicError:

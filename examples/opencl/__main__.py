@@ -22,7 +22,7 @@ def main() -> None:
         description="The applications of Karrenberg and Hack's Table 1 in OpenCL C."
     )
     parser.add_argument("names", nargs="*", choices=[*APPLICATIONS, []], help="which (default: all)")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the work of each application")
+    parser.add_argument("--scale", type=float, default=0.05, help="of the sizes in the paper's table")
     options = parser.parse_args()
     print(f"{'milliseconds':22}" + "".join(f"{version:>10}" for version in VERSIONS))
     for name in options.names or APPLICATIONS:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weft import opencl
-from weft.errors import PassError, SignatureError
+from weft.errors import PassError, SettingError, SignatureError
 
 _SOURCE = """
 kernel void smooth(global const float *restrict x, global float *restrict y, int n) {
@@ -40,3 +40,19 @@ def test_programs_compute_the_same(options: dict[str, object]) -> None:
 def test_options_that_there_are_not(options: dict[str, object], error: type[Exception]) -> None:
     with pytest.raises(error):
         opencl.Program(_SOURCE, **options)  # type: ignore[arg-type]
+
+
+def test_build_options_say_the_same() -> None:
+    asked = "-weft-width=4 -weft-boscc=off -weft-uniform-values=off -weft-without=narrowing,boscc"
+    options = opencl.Program(_SOURCE, asked).smooth.compiled().options
+    arguments = {"width": 4, "boscc": "off", "uniform_values": False, "without": ("narrowing", "boscc")}
+    assert options == opencl.Program(_SOURCE, **arguments).smooth.compiled().options  # type: ignore[arg-type]
+    assert opencl.Program(_SOURCE, asked, width=8).smooth.compiled().options.width == 8
+
+
+@pytest.mark.parametrize(
+    "option", ["width=3", "width=x", "boscc=maybe", "uniform-values=no", "without=x", "lanes=4"]
+)
+def test_build_options_that_there_are_not(option: str) -> None:
+    with pytest.raises(SettingError):
+        opencl.Program(_SOURCE, f"-weft-{option}")

@@ -21,6 +21,7 @@ from weft.opencl.source import ProgramSource
 from weft.options import CompileOptions
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape
+from weft.switches import ALL_ON
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +80,18 @@ class Built:
 def compile_options(
     source: ProgramSource, info: KernelInfo, asked: CompileOptions | None = None
 ) -> CompileOptions:
-    """How a kernel is compiled, from the program's options and what a user has asked for beside them."""
+    """How a kernel is compiled, from the program's options and what a user asks for beside them, which goes first."""
     asked = asked or CompileOptions(whole_rows=True)
-    if not source.options.optimize:
+    own = source.options
+    asked = replace(
+        asked,
+        width=own.width if asked.width is None else asked.width,
+        boscc=own.boscc if asked.boscc == "auto" else asked.boscc,
+        switches=own.switches if asked.switches == ALL_ON else asked.switches,
+    )
+    if not own.optimize:
         asked = replace(asked, width=1, boscc="off", whole_rows=False)
-    return replace(asked, fastmath=source.options.fastmath, warp=info.sub_group_size)
+    return replace(asked, fastmath=own.fastmath, warp=info.sub_group_size)
 
 
 def _specialized(code: CompiledKernel, options: CompileOptions) -> CompiledKernel:

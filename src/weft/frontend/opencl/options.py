@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from weft.diag.errors import SettingError
+from weft.diag.errors import PassError, SettingError, SignatureError
 from weft.fast_math import FastMath, fast_math
+from weft.options import require_lane_options
+from weft.switches import ALL_ON, Switches, switches
 
 STANDARDS = {"CL1.0": 100, "CL1.1": 110, "CL1.2": 120, "CL2.0": 200, "CL3.0": 300}
 """What ``-cl-std=`` may say, and what ``__OPENCL_C_VERSION__`` is then."""
@@ -49,6 +52,9 @@ _FOR_WEFT = frozenset(
 _TAKES_VALUE = ("-D", "-I")
 _STANDARD = re.compile(r"-cl-std=(.*)")
 _LINKING = frozenset({"-create-library", "-enable-link-options"})
+_LANES = re.compile(r"-weft-([a-z-]+)=(.*)")
+_ON_OR_OFF = ("uniform-values", "uniform-control", "scalar-counters")
+_LANE_OPTIONS = ("width", "boscc", *_ON_OR_OFF, "scalar-replacement", "without")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,8 @@ class BuildOptions:
         Whether the option of that name was given.
     linking
         Options of ``clLinkProgram`` that were given.
+    width, boscc, switches
+        How kernels are vectorized, as `weft.options.CompileOptions` has it.
     text
         As it was written.
     """
@@ -81,6 +89,9 @@ class BuildOptions:
     single_precision_constant: bool = False
     correctly_rounded: bool = False
     linking: tuple[str, ...] = ()
+    width: int | None = None
+    boscc: str = "auto"
+    switches: Switches = ALL_ON
     text: str = ""
 
     @property
@@ -100,6 +111,7 @@ def parse_options(text: str) -> BuildOptions:
     words = _words(text)
     standard, clang, flags = DEFAULT_STANDARD, [], set[str]()
     given: set[str] = set()
+    lanes: dict[str, str] = {}
     position = 0
     while position < len(words):
         word = words[position]
@@ -113,6 +125,8 @@ def parse_options(text: str) -> BuildOptions:
             clang.append(word)
         elif (found := _STANDARD.fullmatch(word)) is not None:
             standard = _standard(found[1])
+        elif (found := _LANES.fullmatch(word)) is not None and found[1] in _LANE_OPTIONS:
+            lanes[found[1]] = found[2]
         elif word in _FOR_CLANG or word in _FOR_WEFT or word in _LINKING:
             given.add(word)
             flags |= _MATH.get(word, frozenset())
@@ -131,8 +145,34 @@ def parse_options(text: str) -> BuildOptions:
         "-cl-single-precision-constant" in given,
         "-cl-fp32-correctly-rounded-divide-sqrt" in given,
         tuple(sorted(given & _LINKING)),
+        *_vectorization(lanes),
         text,
     )
+
+
+def _vectorization(given: Mapping[str, str]) -> tuple[int | None, str, Switches]:
+    """Width, branches around what no lane takes, and switches, of options that begin with ``-weft-``."""
+    width, boscc = given.get("width"), given.get("boscc", "auto")
+    values, control, counters = (_is_on(name, given.get(name, "on")) for name in _ON_OR_OFF)
+    without = tuple(name for name in given.get("without", "").split(",") if name)
+    try:
+        lanes = None if width is None else int(width)
+        require_lane_options(lanes, boscc)
+        return (
+            lanes,
+            boscc,
+            switches(values, control, counters, given.get("scalar-replacement", "off"), without),
+        )
+    except ValueError:
+        raise SettingError(f"-weft-width={width} is no number", hint="write a power of two") from None
+    except (SignatureError, PassError) as error:
+        raise SettingError(error.message, hint=error.hint) from None
+
+
+def _is_on(name: str, value: str) -> bool:
+    if value not in ("on", "off"):
+        raise SettingError(f"-weft-{name}={value}", hint="it may be on or off")
+    return value == "on"
 
 
 def _words(text: str) -> list[str]:
