@@ -7,6 +7,7 @@ import ctypes
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,13 @@ class MachineCode:
         assert self.run(arguments, block, groups) == 0
 
     def run(
-        self, arguments: Sequence[np.ndarray | int], block: int | tuple[int, int, int], groups: int = 1
+        self,
+        arguments: Sequence[np.ndarray | int],
+        block: int | tuple[int, int, int],
+        groups: int | tuple[int, int, int] = 1,
     ) -> int:
-        """Run some work-groups in a row; what the entry point returns."""
+        """Run some work-groups, in a row where they are a number; what the entry point returns."""
+        grid = (groups, 1, 1) if isinstance(groups, int) else groups
         extents = (block, 1, 1) if isinstance(block, int) else block
         slots = (ctypes.c_int64 * max(1, len(arguments)))()
         for i, argument in enumerate(arguments):
@@ -68,9 +73,7 @@ class MachineCode:
         arenas = (ctypes.c_void_p * 1)(-(-ctypes.addressof(scratch) // 64) * 64)
         error = (ctypes.c_int64 * ERROR_WORDS)()
         record = RECORD.pack(
-            groups,
-            1,
-            1,
+            *grid,
             *extents,
             ctypes.addressof(slots),
             ctypes.addressof(arenas),
@@ -81,7 +84,7 @@ class MachineCode:
         entry = ctypes.CFUNCTYPE(
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32
         )
-        return entry(self.code.address(self.lowered.entry))(ctypes.addressof(held), 0, groups, 0)
+        return entry(self.code.address(self.lowered.entry))(ctypes.addressof(held), 0, prod(grid), 0)
 
 
 @contextlib.contextmanager

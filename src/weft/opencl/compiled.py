@@ -52,10 +52,11 @@ class KernelOrigin:
 
     def module(self, small: bool) -> Module:
         """Its P-LLVM, for buffers of less than 2 GiB if they are `small`."""
+        from weft.frontend.device.definitions import alone
         from weft.frontend.opencl.adopt import adopt_kernel
 
         return adopt_kernel(
-            self.program.text,
+            alone(self.program.text, self.info.name, self.program.kernels),
             self.info.name,
             scope=self.program.scope.offsets,
             placed=self.placed,

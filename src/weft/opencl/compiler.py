@@ -87,7 +87,11 @@ def read_fields(body: bytes) -> Iterator[bytes]:
 def serve(connection: socket.socket) -> None:
     """Answer requests until the other side is gone."""
     while (body := _received(connection)) is not None:
-        connection.sendall(answer(list(read_fields(body))).packed())
+        try:
+            connection.sendall(answer(list(read_fields(body))).packed())
+        except BrokenPipeError:
+            # The host has ended amid its question.
+            return
 
 
 def answer(fields: Sequence[bytes]) -> Answer:

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstAggregate, ConstExpr, ConstSplat, Function, GlobalVariable, Module, Value
 from weft.ir.locations import span_of
+
+
+_DEFINITION = re.compile(r'^define [^@\n]*@(?P<name>[-\w.$]+|"[^"\n]*")\(.*?^}\n', re.M | re.S)
+
+
+def alone(text: str, name: str, kernels: Collection[str]) -> str:
+    """A program without the bodies of the other kernels, each of which would take as long to read as that one."""
+
+    def kept(definition: re.Match[str]) -> str:
+        own = definition["name"].strip('"')
+        return "" if own in kernels and own != name else definition[0]
+
+    return _DEFINITION.sub(kept, text)
 
 
 def check_inlined(kernel: Function) -> None:
