@@ -215,7 +215,8 @@ class Expressions:
         value = self.rng.choice(
             (
                 f"{one} + {two}", f"{one} - {two}", f"{one} * {two}", f"{one} * {two} + {one}",
-                f"fma({one}, {two}, {one})", f"{one} / (fabs({two}) + ({kind})1)", f"sqrt(fabs({one}))", f"floor({one})", f"rint({one})",
+                f"fma({one}, {two}, {one})", f"{one} / (fabs({two}) + ({kind})1)", f"sqrt(fabs({one}))",
+                f"floor({one})", f"rint({one})",
                 f"trunc({one} * ({kind})0.25)", f"fmin({one}, {two})", f"fmax({one}, {two})", f"copysign({one}, {two})",
                 f"mix({one}, {two}, ({kind})0.5)", f"step({one}, {two})", f"sign({one})", f"-{one}",
                 f"({vector})dot(({one}).s01, ({two}).s01)",

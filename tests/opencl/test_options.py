@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weft import opencl
-from weft.errors import PassError, SettingError, SignatureError
+from weft.errors import BuildError, PassError, SettingError, SignatureError
 
 _SOURCE = """
 kernel void smooth(global const float *restrict x, global float *restrict y, int n) {
@@ -56,3 +56,14 @@ def test_build_options_say_the_same() -> None:
 def test_build_options_that_there_are_not(option: str) -> None:
     with pytest.raises(SettingError):
         opencl.Program(_SOURCE, f"-weft-{option}")
+
+
+def test_pointers_of_other_types_are_a_warning() -> None:
+    source = "kernel void k(global int *o) { global float *f = o; f[get_global_id(0)] = 1; }"
+    program = opencl.Program(source)
+    assert "incompatible pointer types" in program.log
+    out = np.zeros(4, np.int32)
+    program.k(4, 4, out)
+    assert (out.view(np.float32) == 1).all()
+    with pytest.raises(BuildError):
+        opencl.Program(source, "-Werror")

@@ -22,6 +22,9 @@ LANGUAGE = (
 )
 """What tells clang which language it reads; the library is compiled with it, too."""
 
+LENIENT = ("-Wno-error=incompatible-pointer-types", "-Wno-error=int-conversion")
+"""What other drivers warn of and existing programs have; clang would refuse it since version 16."""
+
 OUTPUT = (
     *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes", "-fno-discard-value-names"),
     *("-g", "-cl-kernel-arg-info", "-fno-strict-aliasing"),
@@ -56,9 +59,9 @@ def compile_source(
         There is no clang.
     """
     note_source(file, source)
-    done = run_clang(
-        [*bare_clang(), *language_options(options), *OUTPUT, *options.clang], source, file, headers
-    )
+    lenient = () if "-Werror" in options.clang else LENIENT
+    command = [*bare_clang(), *language_options(options), *OUTPUT, *lenient, *options.clang]
+    done = run_clang(command, source, file, headers)
     if done.returncode:
         raise refused(done.stderr, file)
     # Files are called what the source calls them, wherever it is compiled.
