@@ -21,12 +21,12 @@ from codegen.machine_code import ISAS, compile_kernel
 from generators.opencl_expressions import Expressions
 from generators.opencl_programs import COUNTS, OUT_WORDS, OpenclProgram, opencl_program
 from weft import interp, opencl
+from weft.device.debug import interpreted
+from weft.device.parameters import converted
 from weft.interp.sanitizer.sanitizer import check_launch
 from weft.machine.targets import Isa
 from weft.opencl.compiled import KernelOrigin
-from weft.opencl.debug import interpreted
 from weft.opencl.geometry import NDRange, nd_range
-from weft.opencl.parameters import converted, packer_of
 from weft.opencl.source import ProgramSource, build_source
 from weft.target.passes import FINAL_FAST
 
@@ -138,7 +138,7 @@ def _difference(source: ProgramSource, choice: Choice, sanitized: bool) -> str |
 
 def _parts(origin: KernelOrigin, launch: NDRange, data: Data) -> Iterator[tuple[bool, Any, Any, list[Any]]]:
     """Parts of a launch: whether rows are whole lane groups, groups, work-items, and slots."""
-    packer = packer_of(origin.info, origin.placed)
+    packer = origin.packer()
     values, _ = converted(origin.info, data.arguments)
     for part in launch.parts(0):
         own = launch.placement(part) if origin.placed else ()

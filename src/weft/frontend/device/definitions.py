@@ -9,7 +9,6 @@ from weft.diag.errors import UnsupportedError
 from weft.ir import ConstAggregate, ConstExpr, ConstSplat, Function, GlobalVariable, Module, Value
 from weft.ir.locations import span_of
 
-
 _DEFINITION = re.compile(r'^define [^@\n]*@(?P<name>[-\w.$]+|"[^"\n]*")\(.*?^}\n', re.M | re.S)
 
 
