@@ -126,16 +126,35 @@ def compile_kernels(kernels: dict[str, Kernel], types: str | None) -> list[Front
         for argument_types in ([given] if given is not None else kernel.signatures)
     ]
     if not results:
-        name, kernel = next(iter(kernels.items()))
-        code = _code(kernel)
-        parameters = code.co_varnames[: code.co_argcount]
-        raise SignatureError(
-            f"the argument types of {name}({', '.join(parameters)}) are not known",
-            SourceSpan(code.co_filename, code.co_firstlineno),
-            hint=f'give them: --function {name} --types "void({", ".join("float32[::1]" for _ in parameters)})",'
-            " or declare the kernel with a signature",
-        )
+        raise _unknown_types(next(iter(kernels.values())), "--function")
     return results
+
+
+def compiled_types(kernel: Kernel, types: str | None) -> tuple[KernelType, ...]:
+    """The argument types of one kernel: `types`, or those of the signature that it was declared with.
+
+    Raises
+    ------
+    SignatureError
+        It was declared with none, or with several.
+    """
+    if types is not None:
+        return _types(types)
+    if len(kernel.signatures) != 1:
+        raise _unknown_types(kernel, "--kernel")
+    return kernel.signatures[0]
+
+
+def _unknown_types(kernel: Kernel, option: str) -> SignatureError:
+    """The error for a kernel whose argument types are not known; `option` chooses a kernel."""
+    code, name = _code(kernel), kernel.py_func.__name__
+    parameters = code.co_varnames[: code.co_argcount]
+    return SignatureError(
+        f"the argument types of {name}({', '.join(parameters)}) are not known",
+        SourceSpan(code.co_filename, code.co_firstlineno),
+        hint=f'give them: {option} {name} --types "void({", ".join("float32[::1]" for _ in parameters)})",'
+        " or declare the kernel with a signature",
+    )
 
 
 def _types(text: str) -> tuple[KernelType, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -15,13 +16,21 @@ from weft.frontend.python.types import Signature
 from weft.options import CompileOptions, require_lane_options
 from weft.switches import SWITCHES, switches
 
-_IGNORED = frozenset(
-    {"opt", "lineinfo", "max_registers", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"}
-)
+_IGNORED = frozenset({"opt", "lineinfo", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"})
 """Options of numba.cuda that ask for nothing here: code is always optimized, located and cached."""
+
+TARGETS = ("cpu", "gpu")
+"""Where launches may run."""
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 """Threads that a lane group may have: powers of two, for which masks are values of at most 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Gpu:
+    """What is asked of a kernel for a GPU: registers that a thread may have at most."""
+
+    max_registers: int | None
 
 
 @located
@@ -39,6 +48,8 @@ def jit(
     scalar_counters: bool = True,
     scalar_replacement: str = "off",
     without: Sequence[str] = (),
+    target: str = "cpu",
+    max_registers: int | None = None,
     **options: Any,
 ) -> Any:
     """Make a kernel, or with ``device=True`` a function for kernels to call.
@@ -73,8 +84,12 @@ def jit(
         ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
     without
         Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
+    target
+        ``"cpu"``, or ``"gpu"``: launches run on an NVIDIA GPU, through its driver (docs/ptx.md).
+    max_registers
+        Registers of a thread on a GPU; no effect on a CPU.
     **options
-        Options of numba.cuda that have no effect here (``opt``, ``lineinfo``, ``max_registers``, ``inline``, ...).
+        Options of numba.cuda that have no effect here (``opt``, ``lineinfo``, ``inline``, ...).
 
     Raises
     ------
@@ -87,15 +102,20 @@ def jit(
     if unknown:
         raise SignatureError(
             f"cuda.jit has no option {', '.join(unknown)}",
-            hint=f"options are boscc, debug, device, fastmath, width, {SWITCHES}"
+            hint=f"options are boscc, debug, device, fastmath, max_registers, target, width, {SWITCHES}"
             + ("; link needs CUDA object code" if "link" in unknown else ""),
         )
+    if target not in TARGETS:
+        raise SignatureError(f"target={target!r}", hint=f"it may be {' or '.join(map(repr, TARGETS))}")
+    if target == "gpu" and debug:
+        raise SignatureError("debug=True is for kernels on a CPU", hint="leave out target='gpu'")
     flags = fast_math(fastmath)
     require_lane_options(width, boscc)
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     asked = CompileOptions(flags, width, boscc=boscc, switches=chosen_switches)
+    gpu = _Gpu(max_registers) if target == "gpu" else None
     if isinstance(func_or_sig, FunctionType):
-        return _make(func_or_sig, (), device, debug, asked)
+        return _make(func_or_sig, (), device, debug, asked, gpu)
     signatures = _signatures(func_or_sig if argtypes is None else argtypes)
 
     @located
@@ -104,7 +124,7 @@ def jit(
             raise SignatureError(
                 f"{function!r} is no Python function", hint="decorate a function written with def"
             )
-        return _make(function, signatures, device, debug, asked)
+        return _make(function, signatures, device, debug, asked, gpu)
 
     return decorate
 
@@ -121,7 +141,12 @@ def _make(
     device: bool,
     debug: bool,
     options: CompileOptions,
+    gpu: _Gpu | None,
 ) -> Kernel | DeviceFunction:
     if device:
         return DeviceFunction(function, signatures)
+    if gpu is not None:
+        from weft.cuda.gpu.kernel import GpuKernel
+
+        return GpuKernel(function, options, signatures, gpu.max_registers)
     return Kernel(function, options, signatures, debug)

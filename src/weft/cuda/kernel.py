@@ -11,6 +11,7 @@ from weft.cuda.arrays import DeviceArray
 from weft.cuda.compiled import CompiledKernel, KernelSource
 from weft.diag.call_site import call_site, located
 from weft.diag.errors import ArgumentError, LaunchError, SignatureError, WeftError
+from weft.fast_math import FastMath
 from weft.frontend.python.overloads import NoSignature, best_signature, converted
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
@@ -103,7 +104,7 @@ class Kernel(Portable):
     @located
     def compile(self, signature: Any) -> CompiledKernel:
         """Compile for a signature: a `weft.types` signature, a tuple of types, or numba's notation as text."""
-        return self._compile(_types_of(signature)).ready()
+        return self._compile(types_of(signature)).ready()
 
     @located
     def specialize(self, *args: Any) -> CompiledKernel:
@@ -205,6 +206,51 @@ class Kernel(Portable):
         """Assembly of one signature, or a dict over all compiled ones."""
         return self._inspect(signature, CompiledKernel.assembly)
 
+    def inspect_ptx(
+        self,
+        signature: Any = None,
+        arch: str = "sm_75",
+        *,
+        lines: bool = True,
+        max_registers: int | None = None,
+    ) -> Any:
+        """PTX of one signature for NVIDIA's GPUs, or a dict over all compiled ones.
+
+        No GPU is needed, nor anything of CUDA, but for functions of mathematics that PTX has no instructions for: these
+        are taken from libdevice, in the package ``nvidia-nvvm``.
+
+        Parameters
+        ----------
+        signature
+            Argument types as for `compile`.
+        arch
+            The architecture that it is for, as ``ptxas`` spells it: ``sm_75``, ``sm_90``.
+        lines
+            Whether it says of each instruction from which line of the source it is.
+        max_registers
+            Registers that a thread may have (``.maxnreg``); by default as many as it needs.
+
+        Raises
+        ------
+        SettingError
+            There is no such architecture.
+        UnsupportedError
+            The kernel does what a GPU has nothing for.
+        UnresolvedError
+            The kernel calls functions of libdevice, which is not installed.
+        """
+        from weft.cuda.ptx import ptx_of
+
+        def text(types: Types) -> str:
+            made = ptx_of(
+                self.py_func, types, arch, fastmath=self.fastmath, lines=lines, max_registers=max_registers
+            )
+            return made.text
+
+        if signature is not None:
+            return text(types_of(signature))
+        return {types: text(types) for types in self.overloads}
+
     def report(
         self, signature: Any = None, *, args: str = "", width: int | None = None, scope: str = "lanes"
     ) -> Report:
@@ -225,8 +271,13 @@ class Kernel(Portable):
         """
         from weft.report.kernels import report_on_function
 
-        wanted = self.signatures if signature is None else [_types_of(signature)]
+        wanted = self.signatures if signature is None else [types_of(signature)]
         return report_on_function(self.py_func, wanted, args=args, width=width, scope=scope)
+
+    @property
+    def fastmath(self) -> FastMath:
+        """Which fast-math flags it is compiled with."""
+        return self._source.options.fastmath
 
     def _inspect(self, signature: Any, what: Callable[[CompiledKernel], str]) -> Any:
         if signature is not None:
@@ -293,7 +344,8 @@ class DeviceFunction(Portable):
         return f"<weft device function {self.py_func.__qualname__}>"
 
 
-def _types_of(signature: Any) -> Types:
+def types_of(signature: Any) -> Types:
+    """The argument types that a signature in any notation stands for."""
     parsed = parse_signature(signature)
     return parsed.args if isinstance(parsed, Signature) else tuple(parsed)
 

@@ -18,6 +18,7 @@ exception              also a        raised when
 `BarrierDivergence`    RuntimeError  a barrier was reached by some threads of a work-group and not by others
 `SanitizerError`       RuntimeError  a kernel run with ``debug=True`` did something undefined
 `PassError`            ValueError    passes asked for in an order in which they cannot run
+`GpuError`             RuntimeError  ``target="gpu"`` without a GPU or ``cuda-bindings``, or its driver refused
 `CompileError`         RuntimeError  LLVM, a C compiler or a linker refused what it was given
 `BuildError`           RuntimeError  clang refused an OpenCL program; `log` has all that it said
 `UnresolvedError`      RuntimeError  code calls a function that no library defines; nothing has run
@@ -164,6 +165,10 @@ class UnresolvedError(CompileError):
     """
 
     symbols: tuple[str, ...] = ()
+
+
+class GpuError(WeftError, RuntimeError):
+    """There is no GPU to run on, what runs there is not installed, or its driver refused what it was asked."""
 
 
 class InterpError(WeftError, RuntimeError):

@@ -101,6 +101,7 @@ def compile_python(
     device: bool = False,
     name: str | None = None,
     result: KernelType | None = None,
+    gpu: bool = False,
 ) -> FrontendResult:
     """Compile a Python function for argument types.
 
@@ -120,6 +121,8 @@ def compile_python(
         The name of the function in the module; by default its own.
     result
         The type that it was declared to return; by default what it returns.
+    gpu
+        Whether it is for a GPU: what warps and fences do is written as NVVM's intrinsics, with mask and scope.
 
     Raises
     ------
@@ -148,7 +151,7 @@ def compile_python(
             source.span(source.node),
         )
     flags = ("fast",) if fastmath is True else tuple(sorted(fastmath)) if fastmath else ()
-    unit = Unit(Options(debug, flags))
+    unit = Unit(Options(debug, flags, gpu))
     unit.sources[target] = source
     instance = make_instance(unit, source, tuple(arg_types), name or target.__name__, is_kernel=not device)
     instance.declared = result if device else None

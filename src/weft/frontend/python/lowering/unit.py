@@ -27,10 +27,11 @@ LIBRARY_ATTRIBUTES = ("nounwind", "willreturn", "memory(none)")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to compile: checks for the sanitizer, and fast-math flags on floating instructions."""
+    """How to compile: checks for the sanitizer, fast-math flags on floating instructions, for a GPU's own warps."""
 
     debug: bool = False
     fastmath: tuple[str, ...] = ()
+    gpu: bool = False
 
 
 @dataclass(slots=True)

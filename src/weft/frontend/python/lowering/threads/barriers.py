@@ -36,8 +36,14 @@ for _suffix in ("count", "and", "or"):
     call(CudaName(f"syncthreads_{_suffix}"))(_with_predicate(f"weft.barrier.{_suffix}"))
 
 
+_SCOPES = {"cuda.threadfence": "device", "block": "block", "system": None}
+"""LLVM's name of each fence's scope; the whole system has none."""
+
+
 @call(CudaName("threadfence"), CudaName("threadfence_block"), CudaName("threadfence_system"))
 def _threadfence(low: Lowering, args: Arguments) -> Typed:
     args.bind()
-    low.builder.fence("seq_cst")
+    fence = low.builder.fence("seq_cst")
+    if low.unit.options.gpu:
+        fence.attrs["syncscope"] = _SCOPES[args.name.rpartition("_")[2]]
     return NONE

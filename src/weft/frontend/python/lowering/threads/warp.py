@@ -1,7 +1,8 @@
 """Warp-level functions: votes, ballots, shuffles and matches among the 32 threads of a lane group.
 
 The mask argument names the threads that take part. weft runs an operation for the active threads of the lane
-group, so a mask restricts which of them count, and waits for nobody.
+group, so a mask restricts which of them count, and waits for nobody. On a GPU it waits for them
+(`weft.frontend.python.lowering.threads.warp_sync`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from weft.frontend.python.lowering.calls.registry import Arguments, CallHandler,
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, scalar_type
 from weft.frontend.python.lowering.numbers.casts import cast_value, number, to_real
 from weft.frontend.python.lowering.numbers.comparisons import condition
+from weft.frontend.python.lowering.threads import warp_sync
 from weft.frontend.python.types import Scalar, boolean, int32, int64, pyint, uint32, uint64
 from weft.ir.builder import const_int
 from weft.ir.constants import FALSE, TRUE, ConstInt
@@ -56,12 +58,16 @@ def _vote(low: Lowering, intrinsic: str, test: Value) -> Value:
 
 
 def _any(low: Lowering, mask: Value | None, test: Value) -> Value:
+    if low.unit.options.gpu:
+        return warp_sync.vote(low, "any", mask, test)
     if mask is not None:
         test = low.builder.select(_takes_part(low, mask), test, FALSE)
     return _vote(low, "weft.any", test)
 
 
 def _all(low: Lowering, mask: Value | None, test: Value) -> Value:
+    if low.unit.options.gpu:
+        return warp_sync.vote(low, "all", mask, test)
     if mask is not None:
         test = low.builder.select(_takes_part(low, mask), test, TRUE)
     return _vote(low, "weft.all", test)
@@ -86,6 +92,8 @@ def _all_sync(low: Lowering, args: Arguments) -> Typed:
 def _eq_sync(low: Lowering, args: Arguments) -> Typed:
     """Whether the predicate is true for all or for none."""
     mask, test = _arguments(low, args)
+    if low.unit.options.gpu:
+        return Typed(boolean, (warp_sync.vote(low, "uni", mask, test),))
     same = low.builder.icmp("eq", _any(low, mask, test), _all(low, mask, test))
     return Typed(boolean, (same,))
 
@@ -101,12 +109,16 @@ def _bits(low: Lowering, lanes: Value, mask: Value | None = None) -> Typed:
 @call(CudaName("ballot_sync"))
 def _ballot_sync(low: Lowering, args: Arguments) -> Typed:
     mask, test = _arguments(low, args)
+    if low.unit.options.gpu:
+        return Typed(uint32, (warp_sync.ballot(low, mask, test),), low=0)
     return _bits(low, _vote(low, "weft.ballot", test), mask)
 
 
 @call(CudaName("activemask"))
 def _activemask(low: Lowering, args: Arguments) -> Typed:
     args.bind()
+    if low.unit.options.gpu:
+        return Typed(uint32, (warp_sync.active_mask(low),), low=0)
     return _bits(low, low.builder.call(low.unit.intrinsic("weft.active"), ()))
 
 
@@ -114,13 +126,18 @@ def _activemask(low: Lowering, args: Arguments) -> Typed:
 def _lanemask_lt(low: Lowering, args: Arguments) -> Typed:
     """The lanes before this one."""
     args.bind()
+    if low.unit.options.gpu:
+        return Typed(uint32, (warp_sync.lanes_before(low),), low=0)
     bit = low.builder.binary("shl", const_int(1, I32), _lane(low))
     return Typed(uint32, (low.builder.binary("sub", bit, const_int(1, I32)),), low=0)
 
 
 @call(CudaName("syncwarp"))
 def _syncwarp(low: Lowering, args: Arguments) -> Typed:
-    args.bind("mask", optional=1)
+    given = args.bind("mask", optional=1)
+    if low.unit.options.gpu:
+        warp_sync.meet(low, _mask(low, given[0]) if given else None)
+        return NONE
     low.builder.call(low.unit.intrinsic("weft.warp.sync"), ())
     return NONE
 
@@ -154,9 +171,11 @@ def _shuffle(move: str) -> CallHandler:
     """A shuffle; `move` says how the source lane comes from the argument: idx, up, down or xor."""
 
     def lower(low: Lowering, args: Arguments) -> Typed:
-        _, value, argument = args.bind("mask", "value", "lane")
+        mask, value, argument = args.bind("mask", "value", "lane")
         type, bits = _word(low, value, args.name)
         operand = to_real(low, argument, int32)
+        if low.unit.options.gpu:
+            return _unword(low, warp_sync.shuffle(low, move, _mask(low, mask), bits, operand), type)
         if move == "idx":
             lane = low.builder.binary("and", operand, const_int(31, I32))
         else:
@@ -183,6 +202,9 @@ def _matching(low: Lowering, value: Typed, name: str) -> Value:
 @call(CudaName("match_any_sync"))
 def _match_any_sync(low: Lowering, args: Arguments) -> Typed:
     mask, value = args.bind("mask", "value")
+    if low.unit.options.gpu:
+        found = warp_sync.match_any(low, _mask(low, mask), _word(low, value, args.name)[1])
+        return Typed(uint32, (found,), low=0)
     return _bits(low, _matching(low, value, args.name), _mask(low, mask))
 
 
@@ -191,6 +213,9 @@ def _match_all_sync(low: Lowering, args: Arguments) -> Typed:
     """The mask and True when all hold the same value, else 0 and False."""
     mask, value = args.bind("mask", "value")
     lanes = _mask(low, mask)
+    if low.unit.options.gpu:
+        found, same = warp_sync.match_all(low, lanes, _word(low, value, args.name)[1])
+        return TupleValue((Typed(uint32, (found,), low=0), Typed(boolean, (same,))))
     matching = _bits(low, _matching(low, value, args.name), lanes).value
     everyone = _bits(low, low.builder.call(low.unit.intrinsic("weft.active"), ()), lanes).value
     same = low.builder.icmp("eq", matching, everyone)

@@ -1,0 +1,108 @@
+"""Kernels that run on a GPU, and otherwise are as all kernels are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from weft.cuda.arrays import DeviceArray
+from weft.cuda.gpu.arguments import PackedArguments, gpu_typeof
+from weft.cuda.gpu.driver import Driver, the_driver
+from weft.cuda.kernel import Kernel, Types, types_of
+from weft.cuda.ptx import PtxKernel, ptx_of
+from weft.diag.errors import ArgumentError, SignatureError
+from weft.options import CompileOptions
+from weft.runtime.shape import LaunchShape
+
+
+class GpuKernel(Kernel):
+    """A kernel whose launches run on the GPU of this machine.
+
+    Parameters
+    ----------
+    function, options, signatures
+        As for `Kernel`.
+    max_registers
+        Registers that a thread may have.
+    driver
+        The GPU; by default that of this machine, which is looked for at the first launch.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: CompileOptions | None = None,
+        signatures: Sequence[Any] = (),
+        max_registers: int | None = None,
+        driver: Driver | None = None,
+    ) -> None:
+        self._max_registers = max_registers
+        self._driver = driver
+        self._loaded: dict[Types, tuple[Any, PtxKernel]] = {}
+        super().__init__(function, options)
+        self._declared = [self._types(signature) for signature in signatures]
+
+    def launch(self, shape: LaunchShape, args: tuple[Any, ...]) -> None:
+        """Run the kernel over the grid of `shape`, and wait for it.
+
+        Raises
+        ------
+        GpuError
+            There is no GPU, or its driver refused the kernel.
+        ArgumentError
+            The arguments do not fit.
+        """
+        host = tuple(a.array if type(a) is DeviceArray else a for a in args)
+        types = tuple(gpu_typeof(value) for value in host)
+        self._require_as_many(types, ArgumentError)
+        if self._declared and types not in self._declared:
+            listed = "; ".join(", ".join(map(str, types)) for types in self._declared)
+            raise ArgumentError(
+                f"{self.py_func.__name__} was declared for other types", hint=f"it was declared for {listed}"
+            )
+        driver = self._driver or the_driver()
+        kernel, _ = self._load(driver, types)
+        packed = PackedArguments(driver)
+        try:
+            for type_, value in zip(types, host, strict=True):
+                packed.add(type_, value)
+            addresses = packed.buffer()
+            driver.launch(kernel, shape.grid, shape.block, shape.dynamic_bytes, 0, addresses.start)
+            driver.synchronize(0)
+            packed.finish()
+        finally:
+            packed.release()
+
+    def inspect_ptx(
+        self,
+        signature: Any = None,
+        arch: str = "sm_75",
+        *,
+        lines: bool = True,
+        max_registers: int | None = None,
+    ) -> Any:
+        """As of any kernel, with the registers that this one was declared with; without a signature what was loaded."""
+        registers = self._max_registers if max_registers is None else max_registers
+        if signature is not None:
+            return super().inspect_ptx(signature, arch, lines=lines, max_registers=registers)
+        return {types: made.text for types, (_, made) in self._loaded.items()}
+
+    @property
+    def signatures(self) -> list[Types]:
+        """The argument types that it was declared for, and those loaded so far."""
+        return list(dict.fromkeys((*self._declared, *self._loaded)))
+
+    def _load(self, driver: Driver, types: Types) -> tuple[Any, PtxKernel]:
+        found = self._loaded.get(types)
+        if found is None:
+            made = self._ptx(types, driver.architecture())
+            found = self._loaded[types] = driver.load(made.text, made.entry), made
+        return found
+
+    def _ptx(self, types: Types, arch: str) -> PtxKernel:
+        return ptx_of(self.py_func, types, arch, fastmath=self.fastmath, max_registers=self._max_registers)
+
+    def _types(self, signature: Any) -> Types:
+        types = types_of(signature)
+        self._require_as_many(types, SignatureError)
+        return types
