@@ -63,7 +63,7 @@ def _divergence(function: Function, width: int):
     domain = domain_named("product", (width,))
     shapes = dict.fromkeys(function.args, domain.uniform())
     shapes[function.args[0]] = domain.strided(1, 1, 32)
-    return analyze_divergence(function, domain=domain, initial=shapes, width=width).is_divergent_branch
+    return analyze_divergence(function, domain=domain, initial=shapes, width=width)
 
 
 class _Loads:

@@ -17,6 +17,12 @@ OPTIONAL_PASSES = {
 """The passes that may be left out, as options write them, with their names. The lists of passes are the truth
 (`weft.passes.declared.Pass.optional`); a test compares, as importing them takes longer than a decorator should."""
 
+SCALAR_REPLACEMENT = ("off", "srqp", "esrqp", "ssrqp", "ssrqp_s")
+"""The policies of scalar replacement (docs/scalar_replacement.md)."""
+
+DEFAULT_REPLACEMENT = "ssrqp"
+"""That of all doors, where nothing else is asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Switches:
@@ -47,7 +53,7 @@ class Switches:
     uniform_values: bool = True
     uniform_control: bool = True
     scalar_counters: bool = True
-    scalar_replacement: str = "off"
+    scalar_replacement: str = DEFAULT_REPLACEMENT
     without: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -77,9 +83,6 @@ ALL_ON = Switches()
 
 SWITCHES = "uniform_values, uniform_control, scalar_counters, scalar_replacement, without"
 """How options call them."""
-
-SCALAR_REPLACEMENT = ("off", "srqp", "esrqp", "ssrqp", "ssrqp_s")
-"""The policies of scalar replacement (docs/scalar_replacement.md)."""
 
 
 def switches(

@@ -7,6 +7,7 @@ import textwrap
 
 import pytest
 
+from weft.analysis.memory.stack_objects import StackObjects
 from weft.analysis.questions.graph import Asked, Found, Lost, QuestionGraph
 from weft.analysis.questions.kills import Kills
 from weft.analysis.questions.places import Place, Places
@@ -36,7 +37,7 @@ class Asker:
         self.view = cfg_of(self.function)
         self.places = Places(self.function.layout)
         self.regions = Regions(self.view, lambda block: block.name in divergent.split())
-        self.kills = Kills(self.function, self.view, self.places)
+        self.kills = Kills(self.places, StackObjects(self.function, self.view))
         self.graph = QuestionGraph(self.kills, self.regions, max_distance, finite_loops(self.view))
 
     def block(self, name: str) -> BasicBlock:

@@ -279,6 +279,7 @@ class ArrayLoops:
 
 
 def array_program(seed: int) -> str:
-    """The program of a seed."""
+    """The program of a seed; every fourth one is a large one."""
     rng = random.Random(f"array loops {seed}")
-    return ArrayLoops(rng, rng.randint(1, 3), rng.randint(2, 5)).text()
+    large = seed % 4 == 0
+    return ArrayLoops(rng, rng.randint(1, 3 if large else 2), rng.randint(2, 5 if large else 3)).text()

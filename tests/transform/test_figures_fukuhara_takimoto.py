@@ -5,8 +5,11 @@ A line of a drawing is a block: its name, a question mark where its branch is di
 Blocks have the numbers of the paper. The expressions of Fig. 2 and 3 are loads here, too.
 """
 
+from types import SimpleNamespace
+
 import pytest
 
+from weft.analysis.divergence.facts import FunctionFacts
 from weft.analysis.questions.places import Place, Places
 from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.reader import read_module
@@ -152,7 +155,13 @@ def replaced(text: str, policy: Policy, divergent: str = "") -> tuple[str, Funct
         return block.name in divergent.split()
 
     before = drawing(function, divergent)
-    summary = replace_loads(function, policy, lambda: diverges)
+    summary = replace_loads(
+        function,
+        policy,
+        lambda: SimpleNamespace(
+            function=function, facts=FunctionFacts(function), is_divergent_branch=diverges
+        ),
+    )
     verify(module)
     return f"before\n{before}\n\nbehind {policy.name}\n{drawing(function, divergent)}", function, summary
 

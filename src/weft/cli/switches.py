@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from weft.options import BOSCC_MODES
-from weft.switches import SCALAR_REPLACEMENT, Switches
+from weft.switches import DEFAULT_REPLACEMENT, SCALAR_REPLACEMENT, Switches
 
 
 def add_switches(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +29,8 @@ def add_switches(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scalar-replacement",
         choices=SCALAR_REPLACEMENT,
-        default="off",
-        help="by which policy loads are replaced by values that are known",
+        default=DEFAULT_REPLACEMENT,
+        help=f"by which policy loads are replaced by values that are known; {DEFAULT_REPLACEMENT} by default",
     )
     parser.add_argument(
         "--without", metavar="P", action="append", default=[], help="leave out an optional pass (repeatable)"

@@ -8,15 +8,13 @@ parallel loops, functions of other compilers and whatever these call go through 
 from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
-from weft.analysis.questions.regions import DivergentBranch
-from weft.analysis.questions.solution import Solution
 from weft.codegen.lane_unit import EveryBranch, LaneUnit
 from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.codegen.statistics import memory_statistics
 from weft.codegen.widen import widen_function
 from weft.costs.replaced_loads import ReplacedLoads
 from weft.graph.loops import loop_forest
-from weft.ir import Function, Instruction
+from weft.ir import Function
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.passes.declared import Fact, Meaning, Pass
@@ -94,17 +92,21 @@ def _replace_loads(unit: LaneUnit) -> bool:
 
 def _replace_by(unit: LaneUnit, name: PolicyName, weighed: bool) -> bool:
     """Replace loads by a policy; `weighed` leaves those that the cost model expects to lose by."""
+    begun = False
 
-    def divergent_branches() -> DivergentBranch:
-        unit.forget()
-        return unit.divergence.is_divergent_branch
+    def analyze() -> Divergence:
+        nonlocal begun
+        if begun:
+            unit.forget()
+        begun = True
+        return unit.divergence
 
-    def stay(solution: Solution) -> set[Instruction]:
-        if not weighed:
-            return set()
-        return ReplacedLoads(unit.divergence, unit.isa, unit.lanes.width).not_worth_it(solution)
+    def judge(divergence: Divergence) -> ReplacedLoads:
+        return ReplacedLoads(divergence, unit.isa, unit.lanes.width)
 
-    unit.summary.replacement = replace_loads(unit.function, POLICIES[name], divergent_branches, stay=stay)
+    unit.summary.replacement = replace_loads(
+        unit.function, POLICIES[name], analyze, judge=judge if weighed else None
+    )
     if not unit.summary.replacement.changed:
         return False
     unit.forget()

@@ -7,7 +7,7 @@ where it would be handed on by way of a block in which threads come together: th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence
@@ -17,9 +17,11 @@ from weft.analysis.questions.graph import State
 from weft.analysis.questions.solution import Solution
 from weft.costs.constants import Constants, constants_of
 from weft.costs.instructions import instruction_cost, memory_cost
-from weft.graph.loops import LoopForest, loop_forest
+from weft.costs.regions import RegionCosts
+from weft.graph.dominators import dominator_tree
+from weft.graph.loops import LoopForest
 from weft.ir import BasicBlock, Instruction, Value
-from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.cfg_view import CFGView
 from weft.ir.types import I1
 from weft.machine.targets import Isa
 
@@ -48,8 +50,8 @@ class ReplacedLoads:
     _constants: Constants = field(init=False)
 
     def __post_init__(self) -> None:
-        self.view = cfg_of(self.divergence.function)
-        self.loops = loop_forest(self.view.cfg)
+        self.view = self.divergence.facts.view
+        self.loops = self.divergence.facts.propagation.loops
         self._joins = frozenset(self.divergence.join_blocks)
         self._constants = constants_of(self.isa)
 
@@ -61,6 +63,38 @@ class ReplacedLoads:
             if self._gain(loads) <= self._cost(loads, states, solution):
                 stay.update(loads)
         return stay or self._without_room([g for g in groups if not stay.issuperset(g[0])])
+
+    def is_worth_hoisting(self, hoisted: Instruction, served: list[Instruction]) -> bool:
+        """Whether a load at a divergent branch is worth the loads in its arms, and elsewhere, that it serves.
+
+        The arms may be skipped where no thread takes them; what is behind the branch runs all the same.
+        """
+        block = hoisted.block
+        assert block is not None
+        regions = RegionCosts.of(self.divergence, self.width, self.isa)
+        gain = 0.0
+        for load in served:
+            assert load.block is not None
+            arm = next((b for b in block.successors if self._leads(b, load.block)), None)
+            runs = 1.0 if arm is None else 1.0 - regions.chances(block, arm).none
+            gain += runs * self._weight(load.block) * self._cycles(load)
+        return gain > self._weight(block) * self._cycles(hoisted)
+
+    def is_worth_sinking(
+        self, stores: Sequence[Instruction], exits: Sequence[BasicBlock], certain: bool
+    ) -> bool:
+        """Whether stores in a loop are worth one on each edge that leaves it, and the blends in between."""
+        like = stores[0]
+        gain = sum(self._weight(s.block) * self._cycles(s) for s in stores if s.block is not None)
+        cost = sum(self._weight(b) for b in exits) * (
+            self._cycles(like) + self._constants.test * (not certain)
+        )
+        return gain > cost
+
+    def _leads(self, arm: BasicBlock, block: BasicBlock) -> bool:
+        """Whether the block is entered by way of the arm of a branch only."""
+        index, dominators = self.view.index, dominator_tree(self.view.cfg)
+        return len(arm.predecessors) == 1 and dominators.dominates(index[arm], index[block])
 
     def _groups(self, solution: Solution) -> list[tuple[list[Instruction], dict[State, None]]]:
         """Loads with the states they need, those together that share some."""
@@ -83,19 +117,19 @@ class ReplacedLoads:
         return self.divergence.access_form(load).form is Form.UNIFORM
 
     def _cycles(self, load: Instruction) -> float:
-        """Cycles of a load, for all lanes."""
+        """Cycles of a load or store, for all lanes."""
         form = self.divergence.access_form(load).form
         if form is Form.UNIFORM:
             return self._constants.scalar
         bits = self._bits(load)
-        cycles = memory_cost("load", form.value, bits, self.width, self.isa).cycles
+        cycles = memory_cost(load.op, form.value, bits, self.width, self.isa).cycles
         assert load.block is not None
         if self.divergence.has_varying_predicate(load.block):
             cycles += _MASKED_LOAD * self._registers(load)
         return cycles
 
     def _bits(self, load: Instruction) -> int:
-        return 8 * self.divergence.function.layout.size(load.type)
+        return 8 * self.divergence.function.layout.size(load.accessed_type)
 
     def _registers(self, load: Instruction) -> int:
         return max(1, -(-self._bits(load) * self.width // self.isa.vector_bits))

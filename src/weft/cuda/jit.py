@@ -14,7 +14,7 @@ from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Signature
 from weft.options import CompileOptions, require_lane_options
-from weft.switches import SWITCHES, switches
+from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 _IGNORED = frozenset({"opt", "lineinfo", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"})
 """Options of numba.cuda that ask for nothing here: code is always optimized, located and cached."""
@@ -46,7 +46,7 @@ def jit(
     uniform_values: bool = True,
     uniform_control: bool = True,
     scalar_counters: bool = True,
-    scalar_replacement: str = "off",
+    scalar_replacement: str = DEFAULT_REPLACEMENT,
     without: Sequence[str] = (),
     target: str = "cpu",
     max_registers: int | None = None,
@@ -81,7 +81,7 @@ def jit(
         Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
     scalar_replacement
         Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
-        ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
+        ``"ssrqp"``, where nothing is said, or ``"ssrqp_s"`` (docs/scalar_replacement.md).
     without
         Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
     target

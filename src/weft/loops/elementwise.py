@@ -19,7 +19,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops import elementwise_loops as loops
 from weft.loops.contiguous import ContiguousLoop, Kinds, contiguous
 from weft.loops.jit import JitFunction
-from weft.switches import SWITCHES, switches
+from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 SHORT_ROW = 64
 """Rows of fewer elements are not worth a loop of their own."""
@@ -38,7 +38,7 @@ def vectorize(
     uniform_values: bool = True,
     uniform_control: bool = True,
     scalar_counters: bool = True,
-    scalar_replacement: str = "off",
+    scalar_replacement: str = DEFAULT_REPLACEMENT,
     without: Sequence[str] = (),
     **options: Any,
 ) -> Any:
@@ -62,7 +62,7 @@ def vectorize(
         Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
     scalar_replacement
         Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
-        ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
+        ``"ssrqp"``, where nothing is said, or ``"ssrqp_s"`` (docs/scalar_replacement.md).
     without
         Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
     **options

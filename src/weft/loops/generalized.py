@@ -23,7 +23,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
 from weft.loops.jit import JitFunction
-from weft.switches import SWITCHES, switches
+from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 
 @located
@@ -38,7 +38,7 @@ def guvectorize(
     uniform_values: bool = True,
     uniform_control: bool = True,
     scalar_counters: bool = True,
-    scalar_replacement: str = "off",
+    scalar_replacement: str = DEFAULT_REPLACEMENT,
     without: Sequence[str] = (),
     **options: Any,
 ) -> Any:
@@ -61,7 +61,7 @@ def guvectorize(
         Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
     scalar_replacement
         Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
-        ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
+        ``"ssrqp"``, where nothing is said, or ``"ssrqp_s"`` (docs/scalar_replacement.md).
     without
         Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
     **options

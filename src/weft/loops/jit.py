@@ -22,7 +22,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
-from weft.switches import SWITCHES, switches
+from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 from weft.target.once import made_once
 
 Types = tuple[KernelType, ...]
@@ -42,7 +42,7 @@ def jit(
     uniform_values: bool = True,
     uniform_control: bool = True,
     scalar_counters: bool = True,
-    scalar_replacement: str = "off",
+    scalar_replacement: str = DEFAULT_REPLACEMENT,
     without: Sequence[str] = (),
     **options: Any,
 ) -> Any:
@@ -70,7 +70,7 @@ def jit(
         Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
     scalar_replacement
         Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
-        ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md).
+        ``"ssrqp"``, where nothing is said, or ``"ssrqp_s"`` (docs/scalar_replacement.md).
     without
         Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
     **options

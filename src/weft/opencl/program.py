@@ -12,7 +12,7 @@ from weft.opencl.kernel import Kernel, Loaded
 from weft.opencl.prepare import compile_options
 from weft.opencl.source import ProgramSource, build_source
 from weft.options import CompileOptions, require_lane_options
-from weft.switches import switches
+from weft.switches import DEFAULT_REPLACEMENT, switches
 from weft.target.once import made_once
 
 
@@ -63,7 +63,7 @@ class Program:
         uniform_values: bool = True,
         uniform_control: bool = True,
         scalar_counters: bool = True,
-        scalar_replacement: str = "off",
+        scalar_replacement: str = DEFAULT_REPLACEMENT,
         without: Sequence[str] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:

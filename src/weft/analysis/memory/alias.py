@@ -89,9 +89,14 @@ def is_identified(value: Value) -> bool:
 
 
 def are_apart(a: Value, b: Value) -> bool:
-    """Whether two pointers, not derived from others, lead to different objects: no argument leads into a new block."""
+    """Whether two pointers, not derived from others, lead to different objects.
+
+    No argument leads into a new block. What one argument owns, no other leads to while the function runs.
+    """
     if is_identified(a) and is_identified(b):
         return True
+    if isinstance(a, Argument) and isinstance(b, Argument):
+        return a is not b and (is_identified(a) or is_identified(b))
     return (is_allocation(a) and isinstance(b, Argument)) or (is_allocation(b) and isinstance(a, Argument))
 
 

@@ -18,13 +18,13 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from weft.analysis.questions.company import is_candidate
 from weft.analysis.questions.kills import Kills
 from weft.analysis.questions.places import Place
 from weft.analysis.questions.regions import Regions
 from weft.graph.cfg import reverse_postorder
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_not_return, may_write
-from weft.ir.types import FloatType, IntType, PointerType
 
 MAX_DISTANCE = 8
 """Iterations between two accesses of a place that are still seen."""
@@ -33,9 +33,9 @@ MAX_STATES = 20_000
 """States of a function; what lies behind is not asked."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A place at the beginning of a block."""
+    """A place at the beginning of a block. The graph makes one object of each: two are equal if they are one."""
 
     block: BasicBlock
     place: Place
@@ -139,7 +139,7 @@ class QuestionGraph:
     """
 
     __slots__ = (
-        "_ahead", "_finite", "_order", "_touches", "kills", "origins", "places", "regions", "sources",
+        "_ahead", "_finite", "_order", "_states", "_touches", "kills", "origins", "places", "regions", "sources",
     )  # fmt: skip
 
     def __init__(
@@ -157,6 +157,7 @@ class QuestionGraph:
         self._order = {view.blocks[b]: k for k, b in enumerate(order)}
         self._touches = {block: list(self._touching(block)) for block in self._order}
         self._ahead: dict[State, Ahead] = {}
+        self._states: dict[tuple[BasicBlock, Place], State] = {}
         self.sources: dict[State, list[tuple[BasicBlock, Source]]] = {}
         self.origins: dict[Instruction, Source] = {}
         for block in self._order:
@@ -172,6 +173,14 @@ class QuestionGraph:
                 yield Touch(position, instruction, self.places.of_access(instruction))
             elif may_write(instruction) or may_not_return(instruction):
                 yield Touch(position, instruction, None)
+
+    def state(self, block: BasicBlock, place: Place) -> State:
+        """The state of a place at the beginning of a block."""
+        key = block, place
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = State(block, place)
+        return state
 
     def touches(self, block: BasicBlock) -> list[Touch]:
         """What happens to memory in a block, in order."""
@@ -204,7 +213,7 @@ class QuestionGraph:
                 return Lost(touch.instruction, place)
         if last[1] is not None:
             return Lost(last[1], place)
-        return Asked(State(block, place))
+        return Asked(self.state(block, place))
 
     def at_end(self, block: BasicBlock, place: Place) -> Source:
         """Who answers for `place` at the end of a block."""
@@ -263,12 +272,5 @@ class QuestionGraph:
             there = self.places.ahead(place, block, target, self.regions.is_valid)
             if there is None:
                 return None
-            following.append(State(target, there))
+            following.append(self.state(target, there))
         return tuple(following) or None
-
-
-def is_candidate(instruction: Instruction) -> bool:
-    """Whether it is a plain load of a number or a pointer."""
-    if instruction.op != "load" or not instruction.is_plain_access:
-        return False
-    return isinstance(instruction.type, (IntType, FloatType, PointerType))

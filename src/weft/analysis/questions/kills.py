@@ -10,15 +10,14 @@ changed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.memory.alias import Alias, Location, alias, are_apart, is_same_object
 from weft.analysis.memory.stack_objects import StackObjects, is_block_write
 from weft.analysis.questions.places import Monomial, Narrow, Place, Places, as_narrow, difference
-from weft.ir import Argument, Function, GlobalVariable, Instruction, Value
-from weft.ir.cfg_view import CFGView
-from weft.ir.effects import may_write
+from weft.ir import GlobalVariable, Instruction, Value
+from weft.ir.effects import may_not_return, may_read, may_write
 from weft.ir.types import PointerType
 
 _WEAK = ("monotonic", "unordered")
@@ -35,33 +34,28 @@ class Kills:
 
     Parameters
     ----------
-    function, view
-        The function, and its graph.
     places
-        Its places.
+        The function's places.
+    objects
+        Its stack objects.
     range_of
         Ranges of its integers; nothing is known of them by default.
     """
 
-    function: Function
-    view: CFGView
     places: Places
+    objects: StackObjects
     range_of: RangeOf = lambda value: None
-    objects: StackObjects = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.objects = StackObjects(self.function, self.view)
 
     def changes(self, instruction: Instruction, place: Place) -> bool:
         """Whether the instruction may change what is at the place, or let the thread see that others did."""
         op = instruction.op
         if op == "store" and instruction.is_plain_access:
-            return self._overlaps(instruction, place)
+            return self.overlaps(instruction, place)
         if not may_write(instruction) or is_constant(place.base):
             return False
         if op == "call":
             return self._call_changes(instruction, place)
-        if op in ("load", "store", "atomicrmw", "cmpxchg") and self._overlaps(instruction, place):
+        if op in ("load", "store", "atomicrmw", "cmpxchg") and self.overlaps(instruction, place):
             return True
         return _orders_memory(instruction) and not self.is_private(place)
 
@@ -85,16 +79,27 @@ class Kills:
         """Whether two bases lead to different objects."""
         if a is b or is_same_object(a, b):
             return False
-        if are_apart(a, b) or (
-            isinstance(a, Argument) and isinstance(b, Argument) and (_owns(a) or _owns(b))
-        ):
+        if are_apart(a, b):
             return True
         sites, others = self.objects.of(a), self.objects.of(b)
         if sites and others:
             return sites.isdisjoint(others)
         return bool(sites or others) and (sites or others).isdisjoint(self.objects.escaped)
 
-    def _overlaps(self, access: Instruction, place: Place) -> bool:
+    def leaves_alone(self, instruction: Instruction, place: Place) -> bool:
+        """Whether the instruction neither reads nor changes what is at the place, nor shows it to others."""
+        if instruction.is_plain_access:
+            return not self.overlaps(instruction, place)
+        if self.changes(instruction, place):
+            return False
+        return (
+            self.is_private(place)
+            or not (may_read(instruction) or may_not_return(instruction))
+            or (instruction.op in ("load", "atomicrmw", "cmpxchg"))
+        )
+
+    def overlaps(self, access: Instruction, place: Place) -> bool:
+        """Whether an access may touch the bytes of the place."""
         other = self.places.of_access(access)
         layout = self.places.layout
         size, other_size = layout.store_size(place.type), layout.store_size(other.type)
@@ -129,11 +134,6 @@ def is_constant(base: Value) -> bool:
     if isinstance(base, GlobalVariable) and base.is_constant:
         return True
     return isinstance(base.type, PointerType) and base.type.space == _CONSTANT_SPACE
-
-
-def _owns(argument: Argument) -> bool:
-    """Whether what it leads to is not reached, while the function runs, by other arguments."""
-    return "noalias" in argument.attributes or any(text.startswith("byval") for text in argument.attributes)
 
 
 def _location(place: Place) -> Location:

@@ -67,9 +67,9 @@ Polynomial = dict[Monomial, int]
 _ONE: Monomial = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """Bytes in memory.
+    """Bytes in memory. `Places` makes one object of each: two are equal if they are one.
 
     Parameters
     ----------
@@ -113,6 +113,9 @@ class Places:
     _numbers: dict[Value | Narrow, int] = field(default_factory=dict)
     _known: dict[tuple[Value, bool], Polynomial] = field(default_factory=dict)
     _pointers: dict[Value, tuple[Value, Polynomial]] = field(default_factory=dict)
+    _places: dict[tuple[Value, Type, int, tuple[tuple[Monomial, int], ...]], Place] = field(
+        default_factory=dict
+    )
 
     def of(self, pointer: Value, type: Type) -> Place:
         """The place that a pointer leads to."""
@@ -298,7 +301,11 @@ class Places:
     def _place(self, base: Value, type: Type, polynomial: Polynomial) -> Place:
         terms = [(monomial, c) for monomial, c in polynomial.items() if monomial and c]
         terms.sort(key=lambda term: [self._key(atom) for atom in term[0]])
-        return Place(base, type, polynomial.get(_ONE, 0), tuple(terms))
+        key = base, type, polynomial.get(_ONE, 0), tuple(terms)
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = Place(*key)
+        return place
 
     def _address(self, pointer: Value) -> tuple[Value, Polynomial]:
         """The base and what is added to it."""

@@ -249,7 +249,7 @@ class Solution:
         there = self.graph.places.ahead(state.place, state.block, first, self.graph.regions.is_valid)
         if there is None:
             return None
-        begun = State(first, there)
+        begun = self.graph.state(first, there)
         return first if begun in self.available and begun in self.anticipated else None
 
 

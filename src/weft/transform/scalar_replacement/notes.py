@@ -15,32 +15,34 @@ from weft.diag.words import counted
 from weft.ir import Instruction
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.locations import span_of
+from weft.transform.scalar_replacement.sinking import Sink
 
 _MEMORY = frozenset(("load", "store", "call", "atomicrmw", "cmpxchg", "fence"))
 
 
 class Note(StrEnum):
-    """What became of a load."""
+    """What became of a load, or of a store."""
 
     REMOVED = "removed"
     HOISTED = "hoisted"
+    SUNK = "sunk"
     REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)
 class LoadNote:
-    """What became of one load.
+    """What became of one load or store.
 
     Parameters
     ----------
     kind
         What.
     load
-        Its name.
+        Its name; stores have none.
     message
         One sentence without a full stop.
     span
-        Where the load is.
+        Where it is.
     """
 
     kind: Note
@@ -75,6 +77,11 @@ def hoisted_note(load: Instruction, hoists: Sequence[Hoist]) -> LoadNote:
     return LoadNote(
         Note.HOISTED, load.name, f"this load is done before the divergent branch{where}", span_of(load)
     )
+
+
+def sunk_note(found: Sink) -> LoadNote:
+    """That stores go behind their loop."""
+    return LoadNote(Note.SUNK, "", "this store is done once, behind the loop", span_of(found.stores[0]))
 
 
 def refused_note(load: Instruction, solution: Solution) -> LoadNote | None:

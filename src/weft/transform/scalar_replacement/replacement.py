@@ -12,34 +12,58 @@ Fukuhara and Takimoto (2021): §4.2 is SRQP, §5.1 ESRQP, §5.2 and A.2 SSRQP.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from weft.analysis.integers.ranges import Ranges
+from weft.analysis.divergence import Divergence
 from weft.analysis.loops.counted_loops import counted_loop
-from weft.analysis.questions.graph import MAX_DISTANCE, QuestionGraph
+from weft.analysis.questions.company import has_company
+from weft.analysis.questions.graph import MAX_DISTANCE, Found, QuestionGraph
 from weft.analysis.questions.kills import Kills
 from weft.analysis.questions.places import Places
 from weft.analysis.questions.presence import Presence
-from weft.analysis.questions.regions import DivergentBranch, Regions
+from weft.analysis.questions.regions import Regions
 from weft.analysis.questions.solution import EdgeRules, Solution
 from weft.analysis.questions.speculation import Hoist, Speculation
-from weft.graph.block_index import block_index
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
-from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.cfg_view import CFGView
 from weft.ir.types import Type
 from weft.transform.scalar_replacement.loop_entry import entered_bodies
-from weft.transform.scalar_replacement.notes import LoadNote, Note, hoisted_note, refused_note, removed_note
+from weft.transform.scalar_replacement.notes import (
+    LoadNote,
+    Note,
+    hoisted_note,
+    refused_note,
+    removed_note,
+    sunk_note,
+)
 from weft.transform.scalar_replacement.policy import Policy
 from weft.transform.scalar_replacement.rewriting import Rewriting, insert_load, known_alignment
+from weft.transform.scalar_replacement.sinking import Sink, sink_stores
 
 MAX_ROUNDS = 4
 """How often loads are hoisted, and looked at again."""
 
-Choice = Callable[[Solution], set[Instruction]]
-"""Which of the loads that can be replaced are to stay."""
+
+class Judge(Protocol):
+    """Says what is worth it in a function as it is."""
+
+    def not_worth_it(self, solution: Solution) -> set[Instruction]:
+        """Which of the loads that can be replaced had better stay; none if those that are replaced are worth it."""
+        ...
+
+    def is_worth_hoisting(self, hoisted: Instruction, served: list[Instruction]) -> bool:
+        """Whether a load that left an arm is worth the loads that get their value from it."""
+        ...
+
+    def is_worth_sinking(
+        self, stores: Sequence[Instruction], exits: Sequence[BasicBlock], certain: bool
+    ) -> bool:
+        """Whether stores in a loop are worth one at each of its exits, behind a test unless that is `certain`."""
+        ...
 
 
 @dataclass(slots=True)
@@ -50,6 +74,8 @@ class ReplacementSummary:
     ----------
     removed, inserted, hoisted
         Loads that are gone, that are new on edges, that left the arms of branches.
+    sunk
+        Stores that are done behind their loop.
     notes
         What there is to say of each load.
     """
@@ -57,32 +83,32 @@ class ReplacementSummary:
     removed: int = 0
     inserted: int = 0
     hoisted: int = 0
+    sunk: int = 0
     notes: list[LoadNote] = field(default_factory=list)
 
     @property
     def changed(self) -> bool:
         """Whether the function is another one."""
-        return bool(self.removed or self.inserted or self.hoisted)
+        return bool(self.removed or self.inserted or self.hoisted or self.sunk)
 
 
 @dataclass(slots=True)
 class _Facts:
     """What is known of the function as it is."""
 
-    function: Function
-    view: CFGView
+    divergence: Divergence
     graph: QuestionGraph
     presence: Presence
     entered: dict[tuple[BasicBlock, BasicBlock], BasicBlock]
 
     @classmethod
-    def of(cls, function: Function, diverges: DivergentBranch, max_distance: int) -> _Facts:
-        view = cfg_of(function)
-        ranges = Ranges(function, view, block_index(view.cfg))
-        kills = Kills(function, view, Places(function.layout), ranges.of)
-        regions = Regions(view, diverges)
-        graph = QuestionGraph(kills, regions, max_distance, finite_loops(view))
-        return cls(function, view, graph, Presence(function, graph, ranges), entered_bodies(view))
+    def of(cls, divergence: Divergence, max_distance: int) -> _Facts:
+        function, shared = divergence.function, divergence.facts
+        kills = Kills(Places(function.layout), shared.objects, shared.ranges.of)
+        regions = Regions(shared.view, divergence.is_divergent_branch)
+        graph = QuestionGraph(kills, regions, max_distance, finite_loops(shared.view))
+        presence = Presence(function, graph, shared.ranges)
+        return cls(divergence, graph, presence, entered_bodies(shared.view))
 
     def rules(self, policy: Policy) -> EdgeRules:
         """Where the policy lets loads be inserted."""
@@ -105,12 +131,138 @@ def finite_loops(view: CFGView) -> frozenset[BasicBlock]:
     )
 
 
+@dataclass(slots=True)
+class _Replacing:
+    """One run of the pass."""
+
+    policy: Policy
+    analyze: Callable[[], Divergence]
+    judge: Callable[[Divergence], Judge] | None
+    max_distance: int
+    facts: _Facts
+    summary: ReplacementSummary = field(default_factory=ReplacementSummary)
+    lonely: set[Instruction] = field(default_factory=set)
+
+    def run(self) -> ReplacementSummary:
+        solution = self.replace()
+        for _ in range(MAX_ROUNDS if self.policy.speculates else 0):
+            if not self.hoist():
+                break
+            solution = self.replace()
+        self.note_refused(solution)
+        return self.summary
+
+    def refresh(self) -> None:
+        """Look at the function again, which was changed."""
+        self.facts = _Facts.of(self.analyze(), self.max_distance)
+
+    def solve(self) -> Solution:
+        """The loads that can be replaced, and are worth it."""
+        facts = self.facts
+        solution = Solution(facts.graph, facts.rules(self.policy))
+        if self.judge is None or not solution.replaced:
+            return solution
+        judge = self.judge(facts.divergence)
+        while chosen := {load for load in judge.not_worth_it(solution) if solution.is_replaced(load)}:
+            solution.excluded |= chosen
+            solution.solve()
+        return solution
+
+    def replace(self) -> Solution:
+        """Replace what can be replaced; the answers that hold then."""
+        solution = self.solve()
+        loads = solution.replaced
+        if not loads:
+            return solution
+        self.summary.notes.extend(removed_note(load, solution) for load in loads)
+        rewriting = Rewriting(solution)
+        rewriting.apply()
+        self.summary.removed += len(loads)
+        self.summary.inserted += len(rewriting.inserted)
+        self.refresh()
+        return Solution(self.facts.graph, self.facts.rules(self.policy))
+
+    def hoist(self) -> bool:
+        """Put loads where those in the arms of divergent branches may as well be done; whether there are any."""
+        function = self.facts.divergence.function
+        chosen = self.hoists()
+        if not chosen:
+            return False
+        hoisted: dict[Instruction, tuple[Hoist, Instruction]] = {}
+        for hoist, load in chosen.items():
+            align = known_alignment(hoist.place, function, load.alignment)
+            hoisted[insert_load(hoist.place, hoist.block, load, align, "hoisted")] = hoist, load
+        self.refresh()
+        if self.judge is not None:
+            self.take_back(hoisted)
+        for load in dict.fromkeys(load for _, load in hoisted.values()):
+            of_it = [hoist for hoist, other in hoisted.values() if other is load]
+            self.summary.notes.append(hoisted_note(load, of_it))
+        self.summary.hoisted += len(hoisted)
+        return bool(hoisted)
+
+    def hoists(self) -> dict[Hoist, Instruction]:
+        """Where loads may go, one of each array."""
+        graph = self.facts.graph
+
+        def diverges(block: BasicBlock) -> bool:
+            return self.policy.any_branch or graph.regions.is_divergent(block)
+
+        speculation = Speculation(graph, diverges, self.facts.presence.is_there)
+        chosen: dict[Hoist, Instruction] = {}
+        objects: set[tuple[Value, Type]] = set()
+        for load in graph.origins:
+            # What one load's going up does for others of the same array shows in the next round.
+            place = graph.places.of_access(load)
+            if load in self.lonely or (place.base, place.type) in objects:
+                continue
+            hoists = speculation.hoists(load)
+            if hoists:
+                objects.add((place.base, place.type))
+                for hoist in hoists:
+                    chosen.setdefault(hoist, load)
+        return chosen
+
+    def take_back(self, hoisted: dict[Instruction, tuple[Hoist, Instruction]]) -> None:
+        """Erase the loads that were hoisted and are not worth it; they are not tried again."""
+        solution = self.solve()
+        assert self.judge is not None
+        judge = self.judge(self.facts.divergence)
+        served = served_loads(solution)
+        wrong = [load for load in hoisted if not judge.is_worth_hoisting(load, served.get(load, []))]
+        for load in wrong:
+            self.lonely.add(hoisted.pop(load)[1])
+            load.erase()
+        if wrong:
+            remove_dead_instructions(self.facts.divergence.function)
+            self.refresh()
+
+    def note_refused(self, solution: Solution) -> None:
+        """Say of loads that stay what stands in the way."""
+        for load in self.facts.graph.origins:
+            note = None if solution.is_replaced(load) else refused_note(load, solution)
+            if note is not None:
+                self.summary.notes.append(note)
+
+
+def served_loads(solution: Solution) -> dict[Instruction, list[Instruction]]:
+    """For each access the loads that are replaced and may get their value from it."""
+    found: dict[Instruction, list[Instruction]] = {}
+    for load in solution.replaced:
+        origin = solution.graph.origins[load]
+        answers = [origin] if isinstance(origin, Found) else []
+        answers += [a for s in solution.demanded((load,)) for _, a in solution.graph.sources[s]]
+        for access in dict.fromkeys(a.by for a in answers if isinstance(a, Found)):
+            found.setdefault(access, []).append(load)
+    return found
+
+
 def replace_loads(
     function: Function,
     policy: Policy,
-    divergence: Callable[[], DivergentBranch],
+    analyze: Callable[[], Divergence],
     *,
-    stay: Choice = lambda solution: set(),
+    judge: Callable[[Divergence], Judge] | None = None,
     max_distance: int = MAX_DISTANCE,
 ) -> ReplacementSummary:
     """Replace loads of a function whose values are known.
@@ -121,83 +273,31 @@ def replace_loads(
         The function.
     policy
         Where loads may be inserted.
-    divergence
-        Finds the divergent branches of the function as it is.
-    stay
-        Which loads are not worth it.
+    analyze
+        Finds the divergence of the function as it is.
+    judge
+        Says which loads are worth it; by default all that can be are replaced.
     max_distance
         Iterations over which values are kept.
     """
-    summary = ReplacementSummary()
-    facts = _Facts.of(function, divergence(), max_distance)
-    facts = _replace(facts, policy, divergence, stay, max_distance, summary)
-    for _ in range(MAX_ROUNDS if policy.speculates else 0):
-        if not _hoist(facts, policy, stay, summary):
-            break
-        facts = _Facts.of(function, divergence(), max_distance)
-        facts = _replace(facts, policy, divergence, stay, max_distance, summary)
-    _note_refused(facts, policy, summary)
+    divergence, summary = analyze(), ReplacementSummary()
+    if has_company(divergence.facts.view, divergence.facts.propagation.loops):
+        replacing = _Replacing(policy, analyze, judge, max_distance, _Facts.of(divergence, max_distance))
+        summary = replacing.run()
+        divergence = replacing.facts.divergence
+
+    def is_worth_it(found: Sink, divergence: Divergence) -> bool:
+        if judge is None:
+            return True
+        exits = [divergence.facts.view.blocks[b] for b in found.loop.exits]
+        return judge(divergence).is_worth_sinking(found.stores, exits, found.certain)
+
+    for found in sink_stores(divergence, analyze, is_worth_it):
+        summary.sunk += len(found.stores)
+        summary.notes.append(sunk_note(found))
     if summary.changed:
         remove_dead_instructions(function)
     return summary
-
-
-def _replace(
-    facts: _Facts,
-    policy: Policy,
-    divergence: Callable[[], DivergentBranch],
-    stay: Choice,
-    max_distance: int,
-    summary: ReplacementSummary,
-) -> _Facts:
-    """Replace what can be replaced; what is known of the function behind that."""
-    solution = Solution(facts.graph, facts.rules(policy))
-    while chosen := {load for load in stay(solution) if solution.is_replaced(load)}:
-        solution.excluded |= chosen
-        solution.solve()
-    loads = solution.replaced
-    if not loads:
-        return facts
-    summary.notes.extend(removed_note(load, solution) for load in loads)
-    rewriting = Rewriting(solution)
-    rewriting.apply()
-    summary.removed += len(loads)
-    summary.inserted += len(rewriting.inserted)
-    return _Facts.of(facts.function, divergence(), max_distance)
-
-
-def _hoist(facts: _Facts, policy: Policy, stay: Choice, summary: ReplacementSummary) -> bool:
-    """Put loads where those in the arms of divergent branches may as well be done; whether there are any."""
-    graph, presence = facts.graph, facts.presence
-
-    def diverges(block: BasicBlock) -> bool:
-        return policy.any_branch or graph.regions.is_divergent(block)
-
-    speculation = Speculation(graph, diverges, presence.is_there)
-    chosen: dict[Hoist, Instruction] = {}
-    objects: set[tuple[Value, Type]] = set()
-    for load in graph.origins:
-        # What one load's going up does for others of the same array shows in the next round.
-        place = graph.places.of_access(load)
-        hoists = None if (place.base, place.type) in objects else speculation.hoists(load)
-        if hoists:
-            objects.add((place.base, place.type))
-            summary.notes.append(hoisted_note(load, hoists))
-            for hoist in hoists:
-                chosen.setdefault(hoist, load)
-    for hoist, load in chosen.items():
-        align = known_alignment(hoist.place, facts.function, load.alignment)
-        insert_load(hoist.place, hoist.block, load, align)
-    summary.hoisted += len(chosen)
-    return bool(chosen)
-
-
-def _note_refused(facts: _Facts, policy: Policy, summary: ReplacementSummary) -> None:
-    solution = Solution(facts.graph, facts.rules(policy))
-    for load in facts.graph.origins:
-        note = None if solution.is_replaced(load) else refused_note(load, solution)
-        if note is not None:
-            summary.notes.append(note)
 
 
 __all__ = ["LoadNote", "Note", "ReplacementSummary", "finite_loops", "replace_loads"]

@@ -141,12 +141,14 @@ class Rewriting:
         return known
 
 
-def insert_load(place: Place, block: BasicBlock, like: Instruction, align: int) -> Instruction:
-    """Read a place at the end of a block, before its branch, as `like` reads it."""
+def insert_load(
+    place: Place, block: BasicBlock, like: Instruction, align: int, suffix: str = "read"
+) -> Instruction:
+    """Read a place at the end of a block, before its branch, as `like` reads it, by whose name it is called."""
     builder = Builder(before=block.terminator)
     builder.loc = like.loc
     address = build_address(place, builder)
-    return builder.load(place.type, address, align, name=f"{like.name}.read" if like.name else "")
+    return builder.load(place.type, address, align, name=f"{like.name}.{suffix}" if like.name else "")
 
 
 def known_alignment(place: Place, function: Function, most: int) -> int:
