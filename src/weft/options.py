@@ -52,6 +52,9 @@ class CompileOptions:
     small_arrays
         Whether all arrays have less than 2 GiB, so that 32 bits are enough for places in them; the launcher of a kernel
         sees to that.
+    arrays_apart
+        Whether no two arrays overlap; the launcher of a kernel sees to that, where `LaunchTerms.arrays_apart`
+        (`weft.runtime.launch_terms`) says that the code makes use of it.
     lock_step
         Whether each work-group is one lane group: it has one row of at most `width` threads. The launcher sees to that.
     whole_rows
@@ -70,6 +73,7 @@ class CompileOptions:
     warp: int | None = None
     boscc: str = "auto"
     small_arrays: bool = True
+    arrays_apart: bool = False
     lock_step: bool = False
     whole_rows: bool = False
     block: tuple[int, int, int] | None = None

@@ -18,7 +18,7 @@ from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.options import CompileOptions
-from weft.runtime.array_memory import has_large_array
+from weft.runtime.array_memory import has_large_array, have_common_bytes
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape, launch_shape, tasks_shape
 from weft.target.once import made_once
@@ -64,7 +64,9 @@ class Kernel(Portable):
         self.py_func = function
         self.debug = debug
         # Rows of most launches are whole lane groups, and code for these alone is made in half the time.
-        self._source = KernelSource(function, replace(options or CompileOptions(), whole_rows=True))
+        self._source = KernelSource(
+            function, replace(options or CompileOptions(), whole_rows=True, arrays_apart=True)
+        )
         self.overloads: dict[Types, CompiledKernel] = {}
         self._specializations = Specializations(self._specialized)
         self._fixed = bool(signatures)
@@ -144,7 +146,9 @@ class Kernel(Portable):
 
     def _serving(self, compiled: CompiledKernel, shape: LaunchShape, args: tuple[Any, ...]) -> CompiledKernel:
         """The compiled kernel, or its specialization for such launches."""
-        return self._specializations.serving(compiled, shape, has_large_array(args))
+        return self._specializations.serving(
+            compiled, shape, has_large_array(args), lambda: have_common_bytes(args)
+        )
 
     def _specialized(self, compiled: CompiledKernel, options: CompileOptions) -> CompiledKernel:
         """The kernel for the same types under these options."""

@@ -121,6 +121,9 @@ OBLIVIOUS_ATTRIBUTE = "weft.oblivious"
 SMALL_ARRAYS_ATTRIBUTE = "weft.small.arrays"
 """Marks kernels whose pointer arguments all lead into objects of less than 2 GiB: the launcher sees to that."""
 
+ARRAYS_APART_ATTRIBUTE = "weft.arrays.apart"
+"""Marks kernels whose pointer arguments lead into objects that do not overlap: the launcher sees to that."""
+
 REASSOCIATE_ATTRIBUTE = "weft.reassociate"
 """Marks kernels in which the order of float operations does not matter, atomic ones included."""
 

@@ -125,7 +125,8 @@ class KernelUnit:
         warp, done = self.premises.warp, self.done
         # Of code that was asked for at a width there are no narrower specializations.
         width = done.barrier_width if warp is None and self.options.width is None else 0
-        return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1)
+        apart = self.summary is not None and self.summary.replacement.arrays_apart
+        return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1, apart)
 
     @property
     def facts(self) -> FunctionFacts:

@@ -100,6 +100,7 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
         part.facts = unit.facts if function is kernel else None
         vectors.append(vectorize(part, _runner(unit, i)))
         summaries.append(part.summary)
+    summaries[0].replacement.arrays_apart = any(s.replacement.arrays_apart for s in summaries)
     full, partial, summary = vectors[0], vectors[1] if len(vectors) > 1 else None, summaries[0]
     if unit.order.box is not None:
         return BoxKernel(lanes, full, partial, summary=summary), summary

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,20 @@ def has_large_array(args: Iterable[Any]) -> bool:
         elif isinstance(value, tuple) and has_large_array(value):
             return True
     return False
+
+
+def have_common_bytes(args: Iterable[Any]) -> bool:
+    """Return whether two of the arrays, also of those in tuples, may share bytes."""
+    bounds = sorted(byte_bounds(array) for array in _arrays_in(args) if array.size)
+    return any(low < behind for (_, behind), (low, _) in pairwise(bounds))
+
+
+def _arrays_in(args: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
+    for value in args:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _arrays_in(value)
 
 
 # The C struct behind an array is fixed by NumPy's ABI: the object header, then the data pointer. Reading it

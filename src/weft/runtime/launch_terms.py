@@ -2,7 +2,7 @@
 
 A kernel is compiled for launches of any shape first. What the passes find out about it, its `LaunchTerms`, says which
 work-groups are served better, or only, by code that is made for them: small ones, rows that are no whole lane groups,
-boxes of threads, arrays of 2 GiB. Every door for kernels launches through `Specializations`.
+boxes of threads, arrays of 2 GiB, arrays that overlap. Every door for kernels launches through `Specializations`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class LaunchTerms:
     box_width
         For work-groups of several rows with fewer threads than this there are specializations that run boxes of
         threads.
+    arrays_apart
+        It is for launches in which no two arrays overlap; there is a specialization for the others.
     warp
         Threads of a warp if the kernel uses warp operations, else 1; boxes have as many, and are warps.
     """
@@ -38,6 +40,7 @@ class LaunchTerms:
     row_multiple: int = 1
     box_width: int = 0
     warp: int = 1
+    arrays_apart: bool = False
 
     def has_boxes(self, block: tuple[int, int, int]) -> bool:
         """Whether there is a specialization for work-groups of this size that runs boxes of threads.
@@ -111,13 +114,33 @@ class Specializations(Generic[SpecializedT]):
         self._make = make
         self.made: dict[tuple[Hashable, CompileOptions], SpecializedT] = {}
 
-    def serving(self, code: SpecializedT, shape: LaunchShape, large: bool) -> SpecializedT:
-        """The specialization of `code` that serves a launch, one with arrays of 2 GiB or more if it is `large`."""
-        if not large and code.terms.serves(shape.block):
-            return code
-        if large:
-            code = self._specialized(code, replace(code.options, small_arrays=False))
-        return self._specialized(code, code.terms.options_for(code.options, shape))
+    def serving(
+        self,
+        code: SpecializedT,
+        shape: LaunchShape,
+        large: bool,
+        overlapping: Callable[[], bool] = lambda: False,
+    ) -> SpecializedT:
+        """The specialization of `code` that serves a launch.
+
+        Parameters
+        ----------
+        code
+            What was compiled for launches of any shape.
+        shape
+            That of the launch.
+        large
+            Whether it has arrays of 2 GiB or more.
+        overlapping
+            Whether two of its arrays overlap; that is asked for code that takes none to do so.
+        """
+        if large or not code.terms.serves(shape.block):
+            if large:
+                code = self._specialized(code, replace(code.options, small_arrays=False))
+            code = self._specialized(code, code.terms.options_for(code.options, shape))
+        if code.terms.arrays_apart and overlapping():
+            return self._specialized(code, replace(code.options, arrays_apart=False))
+        return code
 
     def _specialized(self, code: SpecializedT, options: CompileOptions) -> SpecializedT:
         if options == code.options:

@@ -16,8 +16,9 @@ from weft.analysis.integers.intervals import Interval
 from weft.analysis.memory.alias import Alias, Location, alias, are_apart, is_same_object
 from weft.analysis.memory.stack_objects import StackObjects, is_block_write
 from weft.analysis.questions.places import Monomial, Narrow, Place, Places, as_narrow, difference
-from weft.ir import GlobalVariable, Instruction, Value
+from weft.ir import Argument, Function, GlobalVariable, Instruction, Value
 from weft.ir.effects import may_not_return, may_read, may_write
+from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE
 from weft.ir.types import PointerType
 
 _WEAK = ("monotonic", "unordered")
@@ -26,6 +27,24 @@ _CONSTANT_SPACE = 4
 
 RangeOf = Callable[[Value], Interval | None]
 """What is known of a value's range, extended by sign."""
+
+
+@dataclass(slots=True)
+class Promise:
+    """That the arguments of a function lead to objects that do not overlap, as its launcher sees to.
+
+    Attributes
+    ----------
+    is_used
+        Whether an answer was given because of it.
+    """
+
+    is_used: bool = False
+
+    @classmethod
+    def of(cls, function: Function) -> Promise | None:
+        """The promise that a function has, if any."""
+        return None if function.attribute(ARRAYS_APART_ATTRIBUTE) is None else cls()
 
 
 @dataclass(slots=True)
@@ -40,11 +59,14 @@ class Kills:
         Its stack objects.
     range_of
         Ranges of its integers; nothing is known of them by default.
+    promise
+        What the launcher promises of its arguments.
     """
 
     places: Places
     objects: StackObjects
     range_of: RangeOf = lambda value: None
+    promise: Promise | None = None
 
     def changes(self, instruction: Instruction, place: Place) -> bool:
         """Whether the instruction may change what is at the place, or let the thread see that others did."""
@@ -80,6 +102,9 @@ class Kills:
         if a is b or is_same_object(a, b):
             return False
         if are_apart(a, b):
+            return True
+        if self.promise is not None and isinstance(a, Argument) and isinstance(b, Argument):
+            self.promise.is_used = True
             return True
         sites, others = self.objects.of(a), self.objects.of(b)
         if sites and others:

@@ -20,7 +20,7 @@ from weft.analysis.divergence import Divergence
 from weft.analysis.loops.counted_loops import counted_loop
 from weft.analysis.questions.company import has_company
 from weft.analysis.questions.graph import MAX_DISTANCE, Found, QuestionGraph
-from weft.analysis.questions.kills import Kills
+from weft.analysis.questions.kills import Kills, Promise
 from weft.analysis.questions.places import Places
 from weft.analysis.questions.presence import Presence
 from weft.analysis.questions.regions import Regions
@@ -76,6 +76,8 @@ class ReplacementSummary:
         Loads that are gone, that are new on edges, that left the arms of branches.
     sunk
         Stores that are done behind their loop.
+    arrays_apart
+        Whether the function holds only where no two arrays overlap, as it says (`ARRAYS_APART_ATTRIBUTE`).
     notes
         What there is to say of each load.
     """
@@ -84,6 +86,7 @@ class ReplacementSummary:
     inserted: int = 0
     hoisted: int = 0
     sunk: int = 0
+    arrays_apart: bool = False
     notes: list[LoadNote] = field(default_factory=list)
 
     @property
@@ -102,9 +105,9 @@ class _Facts:
     entered: dict[tuple[BasicBlock, BasicBlock], BasicBlock]
 
     @classmethod
-    def of(cls, divergence: Divergence, max_distance: int) -> _Facts:
+    def of(cls, divergence: Divergence, max_distance: int, promise: Promise | None) -> _Facts:
         function, shared = divergence.function, divergence.facts
-        kills = Kills(Places(function.layout), shared.objects, shared.ranges.of)
+        kills = Kills(Places(function.layout), shared.objects, shared.ranges.of, promise)
         regions = Regions(shared.view, divergence.is_divergent_branch)
         graph = QuestionGraph(kills, regions, max_distance, finite_loops(shared.view))
         presence = Presence(function, graph, shared.ranges)
@@ -154,7 +157,7 @@ class _Replacing:
 
     def refresh(self) -> None:
         """Look at the function again, which was changed."""
-        self.facts = _Facts.of(self.analyze(), self.max_distance)
+        self.facts = _Facts.of(self.analyze(), self.max_distance, self.facts.graph.kills.promise)
 
     def solve(self) -> Solution:
         """The loads that can be replaced, and are worth it."""
@@ -280,9 +283,10 @@ def replace_loads(
     max_distance
         Iterations over which values are kept.
     """
-    divergence, summary = analyze(), ReplacementSummary()
+    divergence, promise, summary = analyze(), Promise.of(function), ReplacementSummary()
     if has_company(divergence.facts.view, divergence.facts.propagation.loops):
-        replacing = _Replacing(policy, analyze, judge, max_distance, _Facts.of(divergence, max_distance))
+        facts = _Facts.of(divergence, max_distance, promise)
+        replacing = _Replacing(policy, analyze, judge, max_distance, facts)
         summary = replacing.run()
         divergence = replacing.facts.divergence
 
@@ -292,11 +296,12 @@ def replace_loads(
         exits = [divergence.facts.view.blocks[b] for b in found.loop.exits]
         return judge(divergence).is_worth_sinking(found.stores, exits, found.certain)
 
-    for found in sink_stores(divergence, analyze, is_worth_it):
+    for found in sink_stores(divergence, analyze, is_worth_it, promise):
         summary.sunk += len(found.stores)
         summary.notes.append(sunk_note(found))
     if summary.changed:
         remove_dead_instructions(function)
+        summary.arrays_apart = promise is not None and promise.is_used
     return summary
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.questions.company import is_fixed
-from weft.analysis.questions.kills import Kills
+from weft.analysis.questions.kills import Kills, Promise
 from weft.analysis.questions.places import Place, Places
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, LoopForest
@@ -74,6 +74,7 @@ def sink_stores(
     divergence: Divergence,
     analyze: Callable[[], Divergence],
     is_worth_it: Callable[[Sink, Divergence], bool] = lambda sink, divergence: True,
+    promise: Promise | None = None,
 ) -> Iterator[Sink]:
     """Sink stores one after the other; yield what was done.
 
@@ -85,13 +86,15 @@ def sink_stores(
         Finds it again for the function as it was changed.
     is_worth_it
         Which ones are worth it.
+    promise
+        What the function's launcher promises.
     """
     for _ in range(MAX_SINKS):
         facts = divergence.facts
         view, loops = facts.view, facts.propagation.loops
         if not may_sink(view, loops):
             return
-        kills = Kills(Places(divergence.function.layout), facts.objects, facts.ranges.of)
+        kills = Kills(Places(divergence.function.layout), facts.objects, facts.ranges.of, promise)
         found = next((s for s in find_sinks(kills, view, loops) if is_worth_it(s, divergence)), None)
         if found is None:
             return
