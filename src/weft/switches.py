@@ -20,7 +20,7 @@ OPTIONAL_PASSES = {
 SCALAR_REPLACEMENT = ("off", "srqp", "esrqp", "ssrqp", "ssrqp_s")
 """The policies of scalar replacement (docs/scalar_replacement.md)."""
 
-DEFAULT_REPLACEMENT = "ssrqp"
+DEFAULT_REPLACEMENT = "off"
 """That of all doors, where nothing else is asked for."""
 
 

@@ -61,7 +61,7 @@ def guvectorize(
         Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
     scalar_replacement
         Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
-        ``"ssrqp"``, where nothing is said, or ``"ssrqp_s"`` (docs/scalar_replacement.md).
+        ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md has the default).
     without
         Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
     **options

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.memory.alias import Alias, Location, alias, are_apart, is_same_object
 from weft.analysis.memory.stack_objects import StackObjects, is_block_write
-from weft.analysis.questions.places import Monomial, Narrow, Place, Places, as_narrow, difference
+from weft.analysis.questions.places import Place, Places, difference
+from weft.analysis.questions.polynomials import Monomial, Narrow, as_narrow
 from weft.ir import Argument, Function, GlobalVariable, Instruction, Value
 from weft.ir.effects import may_not_return, may_read, may_write
 from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE

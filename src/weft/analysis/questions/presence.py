@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.questions.graph import QuestionGraph
-from weft.analysis.questions.places import Narrow, Place
+from weft.analysis.questions.places import Place
+from weft.analysis.questions.polynomials import Narrow
 from weft.ir import Argument, BasicBlock, Constant, Function, GlobalVariable, Instruction, Value
 from weft.ir.constants import ConstInt, Poison, Undef
 from weft.ir.effects import may_write

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from weft.analysis.questions.places import ADDRESS_BITS, Narrow, Place, bits_of
+from weft.analysis.questions.places import Place
+from weft.analysis.questions.polynomials import ADDRESS_BITS, Narrow, bits_of
 from weft.ir import Builder, ConstInt, Value
 from weft.ir.types import I8, I64, IntType
 
