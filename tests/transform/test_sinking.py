@@ -74,7 +74,9 @@ def test_where_each_iteration_stores_before_the_loop_is_left_there_is_no_guard()
     text = loop("store float 1.0, ptr %p").replace("br label %head\nhead", "br label %latch\nhead")
     text = text.replace("%i = phi i64 [ 0, %entry ], [ %next, %latch ]", "%i = add i64 %j, 0")
     text = text.replace("latch:\n", "latch:\n  %j = phi i64 [ 0, %entry ], [ %i, %then ], [ %i, %body ]\n")
-    text = text.replace("latch:\n", "latch:\n", 1).replace("%next = add nsw i64 %i, 1\n", "store float 2.0, ptr %p\n")
+    text = text.replace("latch:\n", "latch:\n", 1).replace(
+        "%next = add nsw i64 %i, 1\n", "store float 2.0, ptr %p\n"
+    )
     text = text.replace("%i = add i64 %j, 0", "%i = add nsw i64 %j, 1")
     count, function = sunk(text)
     assert count == 2 and stores(function) == ["head.leaves"]
@@ -86,7 +88,9 @@ def test_stores_in_arms_are_done_by_the_threads_that_did_one() -> None:
 
 
 def test_the_value_that_a_replaced_load_has_is_carried_once() -> None:
-    text = loop("%x = load float, ptr %b\n%y = load float, ptr %q\n%z = fadd float %x, %y\nstore float %z, ptr %b")
+    text = loop(
+        "%x = load float, ptr %b\n%y = load float, ptr %q\n%z = fadd float %x, %y\nstore float %z, ptr %b"
+    )
     count, function = sunk(text)
     assert count == 1
     head = next(b for b in function.blocks if b.name == "head")
