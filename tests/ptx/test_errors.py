@@ -21,6 +21,7 @@ WRONG = {
     "add.s32 %r1, %r1, ^1.5;": "a floating constant is no .s32",
     "mov.u32 %r1, ^%nothing;": "'%nothing' is not declared",
     "mov.u32 %r1, ^%clock64;": "'%clock64' is of type .u64",
+    "add.u32 %r1, %r1, ^%tid.x;": "'add' does not read special registers",
     "ld.global.u64 ^%r1, [%rd1];": ".u64 or wider is needed",
     "ld.global.v2.u32 ^{%r1, %r2, %r3}, [%rd1];": "3 elements, and 2 are needed",
     "mov.b64 ^{%r1, %r2, %r3}, %rd1;": "a .b64 has no 3 parts",

@@ -42,7 +42,7 @@ def test_names_of_scopes_become_names_of_the_function():
         { .reg .pred p; setp.ne.s32 p, %r1, 0; @!p bra L; { bra L; } L: }
         """
     )
-    texts = [write_statement(statement) for statement in without_scopes(function).body[7:]]
+    texts = [write_statement(statement) for statement in without_scopes(function).body[8:]]
     assert texts == [
         ".reg .pred p;",
         ".reg .b32 %r0$1, %r1$1;",

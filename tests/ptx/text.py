@@ -5,6 +5,7 @@ from weft.ptx.syntax import Function, Instruction, Module
 
 REGISTERS = """\
 .reg .pred %p<9>;
+.reg .b8 %b<9>;
 .reg .b16 %h<9>;
 .reg .b32 %r<40>;
 .reg .f32 %f<40>;

@@ -166,6 +166,12 @@ class BodyCheck:
 
     def _special(self, statement: Instruction, operand: SpecialRegister, number: int) -> None:
         facts = special_register(operand.name)
+        if statement.opcode not in {"mov", "cvt"} and operand.name != "WARP_SZ":
+            raise PtxError(
+                f"'{statement.opcode}' does not read special registers",
+                operand_span(self.source, statement, number),
+                hint=f"bring {operand.name} into a register by mov",
+            )
         if facts is not None and (self.target.version < facts.ptx or self.target.number < facts.sm):
             raise PtxError(
                 f"'{operand.name}' needs PTX {facts.ptx[0]}.{facts.ptx[1]} and sm_{facts.sm}",

@@ -120,6 +120,8 @@ def _register(operand: Register, wanted: str, loose: bool, names: Names[Declared
 def _special(operand: SpecialRegister, wanted: str, loose: bool) -> str | None:
     facts = special_register(operand.name)
     assert facts is not None
+    if operand.name == "WARP_SZ":
+        return None if takes_integer(wanted) else f"WARP_SZ is an integer constant and no .{wanted}"
     if operand.component and not (facts.vector and operand.component in {"x", "y", "z", "w"}):
         return f"'{operand.name}' has no component '{operand.component}'"
     if facts.vector and not operand.component:

@@ -74,6 +74,8 @@ class Target:
         """Say what is too old for something, or None where it is there."""
         if self.version < needs.ptx:
             return f"needs PTX {needs.ptx[0]}.{needs.ptx[1]}, and this module is of {self.version[0]}.{self.version[1]}"
+        if needs.gone is not None and self.version >= needs.gone and self.number >= 70:
+            return f"is gone from PTX {needs.gone[0]}.{needs.gone[1]} on"
         if needs.families:
             if self.kind and any(self._in_family(number) for number in needs.families):
                 return None

@@ -27,7 +27,7 @@ def fits(wanted: str, given: str, loose: bool = False) -> bool:
 
 def takes_integer(wanted: str) -> bool:
     """Whether an operand of this type may be an integer constant."""
-    return VALUE_TYPES[wanted][0] != "f" or VALUE_TYPES[wanted][1] == 16
+    return VALUE_TYPES[wanted][0] in {"b", "u", "s", "pred"}
 
 
 def takes_float(wanted: str) -> bool:

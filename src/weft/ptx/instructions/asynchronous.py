@@ -22,7 +22,7 @@ FORMS = [
     *forms(
         "cp",
         "async ca|cg S:shared|shared::cta D:global $HINT? $FETCH?",
-        "[] [] any any? b64?",
+        "[] [] any any? b64@L2::cache_hint",
         _COPY,
         ptx=7.0,
         sm=80,
@@ -33,7 +33,7 @@ FORMS = [
     *forms(
         "cp",
         f"async bulk shared::cluster|shared::cta global {_DONE} multicast::cluster? $HINT?",
-        "[] [] u32 [] any? b64?",
+        "[] [] u32 [] any? b64@L2::cache_hint",
         _COPY,
         ptx=8.0,
         sm=90,
@@ -47,7 +47,14 @@ FORMS = [
         ptx=8.0,
         sm=90,
     ),
-    *forms("cp", "async bulk prefetch L2 global $HINT?", "[] u32 b64?", _O | Effect.OTHER, ptx=8.0, sm=90),
+    *forms(
+        "cp",
+        "async bulk prefetch L2 global $HINT?",
+        "[] u32 b64@L2::cache_hint",
+        _O | Effect.OTHER,
+        ptx=8.0,
+        sm=90,
+    ),
     *forms("cp", "async bulk commit_group", "", _O | Effect.FENCE, ptx=8.0, sm=90),
     *forms("cp", "async bulk wait_group read?", "imm", _O | Effect.FENCE, ptx=8.0, sm=90),
     *forms(
@@ -62,7 +69,7 @@ FORMS = [
     *forms(
         "cp",
         f"async bulk tensor {_DIM} global shared::cta {_MODE} bulk_group $HINT?",
-        "[] [] b64?",
+        "[] [] b64@L2::cache_hint",
         _COPY,
         ptx=8.0,
         sm=90,
@@ -86,7 +93,7 @@ FORMS = [
     *forms(
         "cp",
         f"reduce async bulk global shared::cta bulk_group $HINT? {_REDUCE} noftz? {_BULK_TYPE}",
-        "[] [] u32 b64?",
+        "[] [] u32 b64@L2::cache_hint",
         _COPY,
         ptx=8.0,
         sm=90,
@@ -94,7 +101,7 @@ FORMS = [
     *forms(
         "cp",
         f"reduce async bulk tensor {_DIM} global shared::cta {_REDUCE} {_MODE} bulk_group $HINT?",
-        "[] [] b64?",
+        "[] [] b64@L2::cache_hint",
         _COPY,
         ptx=8.0,
         sm=90,

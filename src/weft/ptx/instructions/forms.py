@@ -26,6 +26,7 @@ Operands are parted by blanks:
 ``func`` ``group``    what is called; what is passed
 ``any``               whatever
 ``...?``              may be missing, as all behind it
+``b64@L2::hint``      there if this modifier is, and else not
 ====================  ======================================================================================
 """
 
@@ -80,16 +81,16 @@ SETS = {
     "WORD": "u32|s32|u64|s64",
     "BITS": "b16|b32|b64",
     "ANY": f"b16|b32|b64|{_INT}|f32|f64",
-    "MEMORY": "b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64",
     "RND": "rn|rz|rm|rp",
     "RND2": "rn|rz",
     "HALF": "f16|f16x2",
     "BHALF": "bf16|bf16x2",
-    "VECTOR": "v2|v4|v8",
     "SCOPE": "cta|cluster|gpu|sys",
     "SHARED": "shared|shared::cta|shared::cluster",
     "SPACE": "const|global|local|shared|shared::cta|shared::cluster|param|param::entry|param::func",
-    "CMP": "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan",
+    "SCMP": "eq|ne|lt|le|gt|ge",
+    "UCMP": "eq|ne|lt|le|gt|ge|lo|ls|hi|hs",
+    "FCMP": "eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan",
     "BOOL": "and|or|xor",
     "L1": "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate",
     "L2": "L2::evict_normal|L2::evict_first|L2::evict_last",
@@ -99,7 +100,7 @@ SETS = {
 }
 _SET = re.compile(r"\$(\w+)")
 _SLOT = re.compile(r"(?:([A-Z]\w*):(?!:))?([^?*]+)([?*]?)")
-_OPERAND = re.compile(r"([=+]?)([~!]?)(.+?)(\|pred)?(\?)?")
+_OPERAND = re.compile(r"([=+]?)([~!]?)(.+?)(\|pred)?(\?)?(?:@(\S+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,8 @@ class OperandForm:
         Whether a second, a predicate, may follow behind ``|``, and (``must``) whether it has to.
     optional
         Whether this operand and all behind it may be missing.
+    when
+        The modifier with which alone it is there.
     """
 
     kind: str
@@ -146,19 +149,21 @@ class OperandForm:
     negatable: bool = False
     pair: str = ""
     optional: bool = False
+    when: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The least version of PTX and architecture.
+    """The least version of PTX and architecture, and the last.
 
     `families` names architectures of which only the variants with ``a`` or ``f`` have it (``sm_90a``); where it is
-    empty, `sm` and all later ones have it.
+    empty, `sm` and all later ones have it. From version `gone` on it is no more for sm_70 and later.
     """
 
     ptx: tuple[int, int] = (1, 0)
     sm: int = 0
     families: tuple[int, ...] = ()
+    gone: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +176,6 @@ class Form:
     effects: Effect = Effect.NONE
     needs: Needs = Needs()
 
-    @property
-    def least(self) -> int:
-        """How many operands there are at least."""
-        return next((at for at, form in enumerate(self.operands) if form.optional), len(self.operands))
-
 
 def forms(
     opcodes: str,
@@ -186,12 +186,13 @@ def forms(
     ptx: float = 1.0,
     sm: int = 0,
     families: tuple[int, ...] = (),
+    gone: tuple[int, int] | None = None,
 ) -> list[Form]:
     """Rows of the table for several opcodes that differ in nothing else; `ptx` is 8.5 for version 8.5."""
     slots = tuple(_slot(text) for text in modifiers.split())
     kinds = tuple(_operand(text) for text in operands.split())
     major, _, minor = str(ptx).partition(".")
-    needs = Needs((int(major), int(minor)), sm, families)
+    needs = Needs((int(major), int(minor)), sm, families, gone)
     return [Form(opcode, slots, kinds, effects, needs) for opcode in opcodes.split()]
 
 
@@ -208,7 +209,7 @@ def _operand(text: str) -> OperandForm:
     match = _OPERAND.fullmatch(text)
     if match is None:
         raise ValueError(text)
-    role, mark, core, pair, optional = match.groups()
+    role, mark, core, pair, optional, when = match.groups()
     kind, type, factor = _core(core)
     # The question mark of a pair is the pair's.
     return OperandForm(
@@ -221,6 +222,7 @@ def _operand(text: str) -> OperandForm:
         mark == "!",
         "" if not pair else "may" if optional else "must",
         bool(optional) and not pair,
+        when or "",
     )
 
 

@@ -10,10 +10,9 @@ _CARRY = Effect.CARRY_IN | Effect.CARRY_OUT
 FORMS = [
     *forms("add sub", "T:$INT", "=T T T"),
     *forms("add sub", "sat T:s32", "=T T T"),
-    *forms("add", "sat? T:u16x2|s16x2", "=T T T", ptx=8.0, sm=90),
-    *forms("sub", "sat? T:u16x2|s16x2", "=T T T", ptx=9.2, sm=120),
+    *forms("add", "T:u16x2|s16x2", "=T T T", ptx=8.0, sm=90),
+    *forms("add", "sat T:u16x2|s16x2|u32", "=T T T", ptx=9.2, families=(120, 121)),
     *forms("add sub", "sat? T:u8x4|s8x4", "=T T T", ptx=9.2, families=(120, 121)),
-    *forms("add sub", "sat T:u32|u64|s64", "=T T T", ptx=9.2, families=(120, 121)),
     *forms("add sub", "cc T:$WORD", "=T T T", _CC, ptx=1.2),
     *forms("addc subc", "T:$WORD", "=T T T", Effect.CARRY_IN, ptx=1.2),
     *forms("addc subc", "cc T:$WORD", "=T T T", _CARRY, ptx=1.2),
@@ -58,5 +57,5 @@ FORMS = [
     *forms("prmt", "T:b32 f4e|b4e|rc8|ecl|ecr|rc16", "=T T T T", ptx=2.0, sm=20),
     *forms("isspacep", "global|const|local", "=pred ~u64", ptx=2.0, sm=20),
     *forms("isspacep", "shared|shared::cta|shared::cluster", "=pred ~u64", ptx=2.0, sm=20),
-    *forms("isspacep", "param|param::entry|param::func", "=pred ~u64", ptx=7.7, sm=70),
+    *forms("isspacep", "param|param::entry", "=pred ~u64", ptx=7.7, sm=70),
 ]

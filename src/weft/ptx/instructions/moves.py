@@ -2,43 +2,80 @@
 
 from __future__ import annotations
 
-from weft.ptx.instructions.forms import Effect, forms
+from weft.ptx.instructions.forms import Effect, Form, forms
 
 _LOAD = Effect.READS
 _STORE = Effect.WRITES
-_NUMBER = "u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64"
-_INTEGER = "u8|u16|u32|u64|s8|s16|s32|s64"
 _IRND = "rni|rzi|rmi|rpi"
 _FP8X2 = "e4m3x2|e5m2x2"
 _FP6X2 = "e2m3x2|e3m2x2"
-_NARROW = f"{_FP8X2}|{_FP6X2}|e2m1x2"
-_LEVELS = "$L1? $L2? $HINT? $FETCH?"
-_LD_CACHE = "ca|cg|cs|lu|cv"
-_ST_CACHE = "wb|cg|cs|wt"
-_TYPE = "V:$VECTOR? T:$MEMORY"
+_FP4 = (100, 101, 103, 110, 120, 121)
+_S2F6 = (100, 103, 110)
+_LD_SPACE = "S:$SPACE?"
+_ST_SPACE = "S:global|local|shared|shared::cta|shared::cluster|param|param::func?"
+_HINT = "b64@L2::cache_hint"
+_WORDS = "b32|u32|s32|f32"
+_LONGS = "b64|u64|s64|f64"
+_SHORTS = "b8|u8|s8|b16|u16|s16"
+_SINGLE = f"{_SHORTS}|{_WORDS}|{_LONGS}"
+_VOLATILE_SPACE = "S:const|global|local|$SHARED?"
+_CACHED = "C:$SCOPE S:global? $L1? $HINT? $FETCH?"
+_INTEGER = "u8|u16|u32|u64|s8|s16|s32|s64"
+
+
+def _access(
+    opcode: str, modifiers: str, operands: str, effects: Effect, *, ptx: float = 1.0, sm: int = 0
+) -> list[Form]:
+    """Rows of an access to memory for single values and vectors of up to 128 bits."""
+    narrow = f"{modifiers} V:v2|v4? T:{_SHORTS}|{_WORDS}"
+    return [
+        *forms(opcode, narrow, operands, effects, ptx=ptx, sm=sm),
+        *forms(opcode, f"{modifiers} V:v2? T:{_LONGS}", operands, effects, ptx=ptx, sm=sm),
+        *forms(opcode, f"{modifiers} T:b128", operands, effects, ptx=8.3, sm=70),
+    ]
+
+
+def _wide(opcode: str, modifiers: str, operands: str, effects: Effect) -> list[Form]:
+    """Rows of an access to 256 bits of global memory."""
+    return [
+        *forms(opcode, f"{modifiers} V:v8 T:{_WORDS}", operands, effects, ptx=8.8, sm=100),
+        *forms(opcode, f"{modifiers} V:v4 T:{_LONGS}", operands, effects, ptx=8.8, sm=100),
+    ]
+
 
 FORMS = [
     *forms("mov", "T:pred", "=T !T"),
-    *forms("mov", "T:b16|u16|s16|f16|bf16|u32|s32|f32|u64|s64|f64", "=T T"),
+    *forms("mov", "T:b16|u16|s16|u32|s32|f32|u64|s64|f64", "=T T"),
     *forms("mov", "T:b32|b64|b128", "=<T> <T>"),
     *forms("mov", "V:v2|v4 T:$ANY", "={T} {T}"),
-    # Loads. `.weak` is what an access without it is.
-    *forms("ld", f"weak? S:$SPACE? {_LEVELS} {_TYPE}", "=~vT [] b64?", _LOAD),
-    *forms("ld", f"weak? S:$SPACE? {_LD_CACHE} {_LEVELS} {_TYPE}", "=~vT [] b64?", _LOAD),
-    *forms("ld", f"volatile S:$SPACE? $FETCH? {_TYPE}", "=~vT []", _LOAD, ptx=1.1),
-    *forms(
-        "ld", f"relaxed|acquire C:$SCOPE S:$SPACE? {_LEVELS} {_TYPE}", "=~vT [] b64?", _LOAD, ptx=6.0, sm=70
+    # Loads and stores. `.weak` is what an access without it is.
+    *_access("ld", f"weak? {_LD_SPACE} ca|cg|cs|lu|cv?", "=~vT []", _LOAD),
+    *_access(
+        "ld", "weak? S:global? ca|cg|cs|lu|cv $HINT? $FETCH?", f"=~vT [] {_HINT}", _LOAD, ptx=7.4, sm=75
     ),
-    *forms("ld", f"mmio relaxed|acquire C:sys S:global? {_TYPE}", "=~vT []", _LOAD, ptx=8.2, sm=70),
-    *forms("ld", f"S:global {_LD_CACHE}? nc {_LEVELS} {_TYPE}", "=~vT [] b64?", _LOAD, ptx=3.1, sm=32),
-    *forms("ldu", f"S:global? {_TYPE}", "=~vT []", _LOAD, ptx=2.0, sm=20),
-    *forms("st", f"weak? S:$SPACE? {_LEVELS} {_TYPE}", "[] ~vT b64?", _STORE),
-    *forms("st", f"weak? S:$SPACE? {_ST_CACHE} {_LEVELS} {_TYPE}", "[] ~vT b64?", _STORE),
-    *forms("st", f"volatile S:$SPACE? {_TYPE}", "[] ~vT", _STORE, ptx=1.1),
-    *forms(
-        "st", f"relaxed|release C:$SCOPE S:$SPACE? {_LEVELS} {_TYPE}", "[] ~vT b64?", _STORE, ptx=6.0, sm=70
+    *_access("ld", "weak? S:global? $L1? $HINT? $FETCH?", f"=~vT [] {_HINT}", _LOAD, ptx=7.4, sm=70),
+    *_wide("ld", "weak? S:global? $L1? $L2? $HINT? $FETCH?", f"=~vT [] {_HINT}", _LOAD),
+    *_access("ld", f"volatile {_VOLATILE_SPACE}", "=~vT []", _LOAD, ptx=1.1),
+    *_access("ld", "volatile S:global? $FETCH", "=~vT []", _LOAD, ptx=7.4, sm=75),
+    *_access("ld", "relaxed|acquire C:$SCOPE S:$SHARED", "=~vT []", _LOAD, ptx=6.0, sm=70),
+    *_access("ld", f"relaxed|acquire {_CACHED}", f"=~vT [] {_HINT}", _LOAD, ptx=6.0, sm=70),
+    *_wide("ld", "relaxed|acquire C:$SCOPE S:global? $L1? $L2? $HINT? $FETCH?", f"=~vT [] {_HINT}", _LOAD),
+    *forms("ld", f"mmio relaxed|acquire C:sys S:global? T:{_SINGLE}", "=~T []", _LOAD, ptx=8.2, sm=70),
+    *_access("ld", "S:global ca|cg|cs? nc $HINT? $FETCH?", f"=~vT [] {_HINT}", _LOAD, ptx=3.1, sm=32),
+    *_access("ld", "S:global nc $L1 $HINT? $FETCH?", f"=~vT [] {_HINT}", _LOAD, ptx=7.4, sm=70),
+    *_wide("ld", "S:global nc $L1? $L2? $HINT? $FETCH?", f"=~vT [] {_HINT}", _LOAD),
+    *_access("ldu", "S:global?", "=~vT []", _LOAD, ptx=2.0, sm=20),
+    *_access("st", f"weak? {_ST_SPACE} wb|cg|cs|wt?", "[] ~vT", _STORE),
+    *_access("st", "weak? S:global? wb|cg|cs|wt $HINT", f"[] ~vT {_HINT}", _STORE, ptx=7.4, sm=80),
+    *_access("st", "weak? S:global? $L1? $HINT?", f"[] ~vT {_HINT}", _STORE, ptx=7.4, sm=70),
+    *_wide("st", "weak? S:global? $L1? $L2? $HINT?", f"[] ~vT {_HINT}", _STORE),
+    *_access("st", f"volatile {_VOLATILE_SPACE}", "[] ~vT", _STORE, ptx=1.1),
+    *_access("st", "relaxed|release C:$SCOPE S:$SHARED", "[] ~vT", _STORE, ptx=6.0, sm=70),
+    *_access(
+        "st", "relaxed|release C:$SCOPE S:global? $L1? $HINT?", f"[] ~vT {_HINT}", _STORE, ptx=6.0, sm=70
     ),
-    *forms("st", f"mmio relaxed|release C:sys S:global? {_TYPE}", "[] ~vT", _STORE, ptx=8.2, sm=70),
+    *_wide("st", "relaxed|release C:$SCOPE S:global? $L1? $L2? $HINT?", f"[] ~vT {_HINT}", _STORE),
+    *forms("st", f"mmio relaxed|release C:sys S:global? T:{_SINGLE}", "[] ~T", _STORE, ptx=8.2, sm=70),
     *forms("prefetch", "S:global|local? L1|L2", "[]", Effect.OTHER, ptx=2.0, sm=20),
     *forms("prefetch", "S:global L2::evict_last|L2::evict_normal", "[]", Effect.OTHER, ptx=7.4, sm=80),
     *forms("prefetch", "S:const|param? tensormap", "[]", Effect.OTHER, ptx=8.0, sm=90),
@@ -63,29 +100,44 @@ FORMS = [
         sm=80,
     ),
     *forms("createpolicy", "cvt L2 b64", "=b64 b64", ptx=7.4, sm=80),
-    *forms("cvta", "to? S:$SPACE T:u32|u64", "=T T", ptx=2.0, sm=20),
+    *forms("cvta", "to? S:const|global|local|$SHARED|param|param::entry T:u32|u64", "=T T", ptx=2.0, sm=20),
     *forms("mapa", "shared::cluster? T:u32|u64", "=T T u32", Effect.OPAQUE, ptx=7.8, sm=90),
     *forms("getctarank", "shared::cluster? T:u32|u64", "=u32 T", Effect.OPAQUE, ptx=7.8, sm=90),
     # Conversions.
-    *forms("cvt", f"$RND|{_IRND}? ftz? sat? D:{_NUMBER} A:{_NUMBER}", "=~D ~A"),
-    *forms("cvt", "rn|rz|rs? relu? satfinite? D:$HALF|$BHALF A:f32", "=D A A? b32?", ptx=7.0, sm=80),
-    *forms("cvt", "rna|rn|rz satfinite? relu? D:tf32 A:f32", "=D A", ptx=7.0, sm=80),
+    *forms("cvt", f"sat? D:{_INTEGER} A:{_INTEGER}", "=~D ~A"),
+    *forms("cvt", f"{_IRND} ftz? sat? D:{_INTEGER} A:f32", "=~D ~A"),
+    *forms("cvt", f"{_IRND} sat? D:{_INTEGER} A:f16|f64", "=~D ~A"),
+    *forms("cvt", f"{_IRND} D:{_INTEGER} A:bf16", "=~D ~A", ptx=7.8, sm=90),
+    *forms("cvt", f"$RND ftz? sat? D:f32 A:{_INTEGER}", "=~D ~A"),
+    *forms("cvt", f"$RND sat? D:f16|f64 A:{_INTEGER}", "=~D ~A"),
+    *forms("cvt", f"$RND D:bf16 A:{_INTEGER}", "=~D ~A", ptx=7.8, sm=90),
+    *forms("cvt", "$RND ftz? sat? D:f16 A:f32", "=~D ~A"),
+    *forms("cvt", "$RND ftz? sat? D:f32 A:f64", "=~D ~A"),
+    *forms("cvt", "$RND sat? D:f16 A:f64", "=~D ~A"),
+    *forms("cvt", "ftz? sat? D:f32 A:f16", "=~D ~A"),
+    *forms("cvt", "ftz? sat? D:f64 A:f32", "=~D ~A"),
+    *forms("cvt", "sat? D:f64 A:f16", "=~D ~A"),
+    *forms("cvt", f"{_IRND}? ftz? sat? D:f32 A:f32", "=~D ~A"),
+    *forms("cvt", f"{_IRND}? sat? D:f64 A:f64", "=~D ~A"),
+    *forms("cvt", f"{_IRND}? sat? D:f16 A:f16", "=~D ~A"),
+    *forms("cvt", "ftz? D:f32 A:bf16", "=~D ~A", ptx=7.1, sm=80),
+    *forms("cvt", "$RND D:bf16 A:f16|f64", "=~D ~A", ptx=7.8, sm=90),
+    *forms("cvt", "$RND D:f16 A:bf16", "=~D ~A", ptx=7.8, sm=90),
+    *forms("cvt", f"{_IRND}? D:bf16 A:bf16", "=~D ~A", ptx=7.8, sm=90),
+    *forms("cvt", "D:f64 A:bf16", "=~D ~A", ptx=7.8, sm=90),
+    *forms("cvt", "rn|rz relu? satfinite? D:f16|bf16 A:f32", "=D A", ptx=7.0, sm=80),
+    *forms("cvt", "rn|rz relu? satfinite? D:f16x2|bf16x2 A:f32", "=D A A", ptx=7.0, sm=80),
+    *forms("cvt", "rs relu? satfinite? D:f16x2|bf16x2 A:f32", "=D A A b32", ptx=8.7, families=(100, 103)),
+    *forms("cvt", "rna satfinite? D:tf32 A:f32", "=D A", ptx=7.0, sm=80),
+    *forms("cvt", "rn|rz relu? D:tf32 A:f32", "=D A", ptx=7.8, sm=90),
+    *forms("cvt", "rn|rz satfinite relu? D:tf32 A:f32", "=D A", ptx=8.6, sm=100),
     *forms("cvt", f"rn satfinite relu? D:{_FP8X2} A:f32", "=D A A", ptx=7.8, sm=89),
     *forms("cvt", f"rn satfinite relu? D:{_FP8X2} A:f16x2", "=D A", ptx=7.8, sm=89),
-    *forms(
-        "cvt",
-        f"rn satfinite? relu? D:{_NARROW} A:f32",
-        "=~D A A",
-        ptx=8.6,
-        families=(100, 101, 103, 110, 120, 121),
-    ),
-    *forms(
-        "cvt",
-        f"rn satfinite relu? D:{_NARROW}|s2f6x2 A:$HALF|$BHALF",
-        "=~D A",
-        ptx=9.1,
-        families=(100, 101, 103, 110, 120, 121),
-    ),
+    *forms("cvt", f"rn relu? D:f16x2 A:{_FP8X2}", "=D A", ptx=7.8, sm=89),
+    *forms("cvt", f"rn satfinite relu? D:{_FP6X2}|e2m1x2 A:f32", "=D A A", ptx=8.6, families=_FP4),
+    *forms("cvt", f"rn satfinite relu? D:{_FP6X2}|e2m1x2 A:f16x2|bf16x2", "=D A", ptx=9.1, families=_FP4),
+    *forms("cvt", f"rn satfinite relu? D:{_FP8X2} A:bf16x2", "=D A", ptx=9.1, families=_FP4),
+    *forms("cvt", f"rn relu? D:f16x2 A:{_FP6X2}|e2m1x2", "=D A", ptx=8.6, families=_FP4),
     *forms(
         "cvt",
         "rs relu? satfinite D:e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4 A:f32",
@@ -93,28 +145,29 @@ FORMS = [
         ptx=8.7,
         families=(100, 103),
     ),
-    *forms("cvt", f"rn relu? D:$HALF A:{_FP8X2}", "=D A", ptx=7.8, sm=89),
-    *forms("cvt", f"rn relu? D:f16x2 A:{_NARROW}", "=D ~A", ptx=8.6, families=(100, 101, 103, 110, 120, 121)),
-    *forms(
-        "cvt", "rz|rp satfinite? D:ue8m0x2 A:f32", "=D A A", ptx=8.6, families=(100, 101, 103, 110, 120, 121)
-    ),
-    *forms(
-        "cvt", "rz|rp satfinite? D:ue8m0x2 A:bf16x2", "=D A", ptx=8.6, families=(100, 101, 103, 110, 120, 121)
-    ),
-    *forms("cvt", "rn D:bf16x2 A:ue8m0x2", "=D A", ptx=8.6, families=(100, 101, 103, 110, 120, 121)),
+    *forms("cvt", "rz|rp satfinite? D:ue8m0x2 A:f32", "=D A A", ptx=8.6, families=_FP4),
+    *forms("cvt", "rz|rp satfinite? D:ue8m0x2 A:bf16x2", "=D A", ptx=8.6, families=_FP4),
+    *forms("cvt", "rn D:bf16x2 A:ue8m0x2", "=D A", ptx=8.6, families=_FP4),
     *forms(
         "cvt",
-        "rn satfinite? relu? scaled::n2::ue8m0 D:s2f6x2 A:f32|bf16x2",
-        "=D A A? b16?",
+        "rn satfinite relu? scaled::n2::ue8m0? D:s2f6x2 A:f32",
+        "=D A A b16@scaled::n2::ue8m0",
         ptx=9.1,
-        families=(100, 103, 110),
+        families=_S2F6,
     ),
     *forms(
         "cvt",
-        f"rn satfinite? relu? scaled::n2::ue8m0? D:bf16x2 A:{_NARROW}|s2f6x2",
-        "=D ~A b16?",
+        "rn satfinite relu? scaled::n2::ue8m0? D:s2f6x2 A:bf16x2",
+        "=D A b16@scaled::n2::ue8m0",
         ptx=9.1,
-        families=(100, 103, 110),
+        families=_S2F6,
+    ),
+    *forms(
+        "cvt",
+        f"rn satfinite? relu? scaled::n2::ue8m0? D:bf16x2 A:{_FP8X2}|{_FP6X2}|e2m1x2|s2f6x2",
+        "=D A b16@scaled::n2::ue8m0",
+        ptx=9.1,
+        families=_S2F6,
     ),
     *forms("cvt", "pack sat D:u16|s16 A:s32", "=b32 A A", ptx=6.5, sm=72),
     *forms("cvt", "pack sat D:u8|s8|u4|s4|u2|s2 A:s32 b32", "=b32 A A b32", ptx=6.5, sm=72),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from weft.diag.errors import PtxError
 from weft.ptx.instructions import (
     asynchronous,
+    atomics,
     compares,
     control,
     floats,
@@ -25,7 +26,7 @@ from weft.ptx.syntax import Address, Float, Group, Instruction, Integer, Operand
 from weft.ptx.types import VALUE_TYPES
 
 _AREAS = (
-    integers, floats, compares, moves, control, threads, video, textures, tensors, asynchronous,
+    integers, floats, compares, moves, control, threads, atomics, video, textures, tensors, asynchronous,
 )  # fmt: skip
 
 
@@ -75,6 +76,11 @@ class Variant:
     needs: tuple[Needs, ...]
 
     @property
+    def least(self) -> int:
+        """How many operands there are at least."""
+        return next((at for at, form in enumerate(self.operands) if form.optional), len(self.operands))
+
+    @property
     def effects(self) -> Effect:
         """What it does besides computing its results."""
         return self.form.effects
@@ -96,7 +102,7 @@ def variant_of(instruction: Instruction) -> Variant:
     operands = instruction.operands
     for variant in variants:
         forms = variant.operands
-        if variant.form.least <= len(operands) <= len(forms) and all(map(_fits, forms, operands)):
+        if variant.least <= len(operands) <= len(forms) and all(map(_fits, forms, operands)):
             return variant
     raise _no_fit(instruction, variants)
 
@@ -146,6 +152,8 @@ def _variant(form: Form, modifiers: tuple[str, ...], bound: tuple[tuple[str, str
     operands: list[OperandForm] = []
     lengths: list[int] = []
     for operand in form.operands:
+        if operand.when and operand.when not in modifiers:
+            continue
         kind = operand.kind
         if kind == "vec":
             kind = "vector" if vector else "value"
@@ -193,7 +201,7 @@ def _fits(form: OperandForm, operand: Operand) -> bool:
 
 def _no_fit(instruction: Instruction, variants: tuple[Variant, ...]) -> PtxError:
     count = len(instruction.operands)
-    bounds = [(variant.form.least, len(variant.operands)) for variant in variants]
+    bounds = [(variant.least, len(variant.operands)) for variant in variants]
     if not any(least <= count <= most for least, most in bounds):
         least, most = min(least for least, _ in bounds), max(most for _, most in bounds)
         wanted = str(least) if least == most else f"{least} to {most}"

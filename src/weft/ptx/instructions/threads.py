@@ -1,16 +1,11 @@
-"""Barriers, fences, atomics, and communication within a warp."""
+"""Barriers, fences, and communication within a warp."""
 
 from __future__ import annotations
 
 from weft.ptx.instructions.forms import Effect, forms
 
 _BARRIER = Effect.BARRIER
-_ATOM = Effect.ATOMIC | Effect.READS | Effect.WRITES
 _WARP = Effect.WARP
-_WHERE = "C:$SCOPE? S:global|shared|shared::cta|shared::cluster?"
-_ORDER = "relaxed|acquire|release|acq_rel?"
-_RED_ORDER = "relaxed|release?"
-
 FORMS = [
     *forms("bar", "cta? sync", "u32 u32?", _BARRIER),
     *forms("bar", "cta? arrive", "u32 u32", _BARRIER, ptx=2.0, sm=20),
@@ -38,7 +33,8 @@ FORMS = [
         ptx=7.5,
         sm=70,
     ),
-    *forms("fence", "sc|acq_rel|acquire|release? $SCOPE", "", Effect.FENCE, ptx=6.0, sm=70),
+    *forms("fence", "sc|acq_rel? $SCOPE", "", Effect.FENCE, ptx=6.0, sm=70),
+    *forms("fence", "acquire|release $SCOPE", "", Effect.FENCE, ptx=8.6, sm=90),
     *forms(
         "fence",
         "acquire|release sync_restrict::shared::cta|sync_restrict::shared::cluster cluster",
@@ -90,58 +86,11 @@ FORMS = [
         ptx=8.6,
         sm=90,
     ),
-    # Atomics; the order of scope and space is either.
-    *forms("atom", f"{_ORDER} {_WHERE} and|or|xor $HINT? T:b32|b64", "=T [] T b64?", _ATOM, ptx=1.1),
-    *forms("atom", f"{_ORDER} {_WHERE} exch $HINT? T:b32|b64|b128", "=T [] T b64?", _ATOM, ptx=1.1),
-    *forms("atom", f"{_ORDER} {_WHERE} cas $HINT? T:b16|b32|b64|b128", "=T [] T T b64?", _ATOM, ptx=1.1),
-    *forms("atom", f"{_ORDER} {_WHERE} add $HINT? T:u32|s32|u64|f32|f64", "=T [] T b64?", _ATOM, ptx=1.1),
-    *forms("atom", f"{_ORDER} {_WHERE} min|max $HINT? T:u32|s32|u64|s64", "=T [] T b64?", _ATOM, ptx=1.1),
-    *forms("atom", f"{_ORDER} {_WHERE} inc|dec $HINT? T:u32", "=T [] T b64?", _ATOM, ptx=1.1),
-    *forms("atom", f"{_ORDER} {_WHERE} add noftz $HINT? T:$HALF", "=T [] T b64?", _ATOM, ptx=6.2, sm=60),
-    *forms("atom", f"{_ORDER} {_WHERE} add noftz $HINT? T:$BHALF", "=T [] T b64?", _ATOM, ptx=7.8, sm=90),
-    *forms(
-        "atom",
-        f"{_ORDER} C:$SCOPE? S:global? add $HINT? V:v2|v4 T:f32",
-        "={T} [] {T} b64?",
-        _ATOM,
-        ptx=8.1,
-        sm=90,
-    ),
-    *forms(
-        "atom",
-        f"{_ORDER} C:$SCOPE? S:global? add|min|max noftz $HINT? V:v2|v4|v8 T:$HALF|$BHALF",
-        "={T} [] {T} b64?",
-        _ATOM,
-        ptx=8.1,
-        sm=90,
-    ),
-    *forms("red", f"{_RED_ORDER} {_WHERE} and|or|xor $HINT? T:b32|b64", "[] T b64?", _ATOM, ptx=1.2),
-    *forms("red", f"{_RED_ORDER} {_WHERE} add $HINT? T:u32|s32|u64|f32|f64", "[] T b64?", _ATOM, ptx=1.2),
-    *forms("red", f"{_RED_ORDER} {_WHERE} min|max $HINT? T:u32|s32|u64|s64", "[] T b64?", _ATOM, ptx=1.2),
-    *forms("red", f"{_RED_ORDER} {_WHERE} inc|dec $HINT? T:u32", "[] T b64?", _ATOM, ptx=1.2),
-    *forms("red", f"{_RED_ORDER} {_WHERE} add noftz $HINT? T:$HALF", "[] T b64?", _ATOM, ptx=6.2, sm=60),
-    *forms("red", f"{_RED_ORDER} {_WHERE} add noftz $HINT? T:$BHALF", "[] T b64?", _ATOM, ptx=7.8, sm=90),
-    *forms(
-        "red",
-        f"{_RED_ORDER} C:$SCOPE? S:global? add $HINT? V:v2|v4 T:f32",
-        "[] {T} b64?",
-        _ATOM,
-        ptx=8.1,
-        sm=90,
-    ),
-    *forms(
-        "red",
-        f"{_RED_ORDER} C:$SCOPE? S:global? add|min|max noftz $HINT? V:v2|v4|v8 T:$HALF|$BHALF",
-        "[] {T} b64?",
-        _ATOM,
-        ptx=8.1,
-        sm=90,
-    ),
     # Within a warp.
-    *forms("shfl", "up|down|bfly|idx T:b32", "=T|pred? T b32 b32", _WARP, ptx=3.0, sm=30),
+    *forms("shfl", "up|down|bfly|idx T:b32", "=T|pred? T b32 b32", _WARP, gone=(6, 4), ptx=3.0, sm=30),
     *forms("shfl", "sync up|down|bfly|idx T:b32", "=T|pred? T b32 b32 b32", _WARP, ptx=6.0, sm=30),
-    *forms("vote", "all|any|uni pred", "=pred !pred", _WARP, ptx=1.2),
-    *forms("vote", "ballot b32", "=b32 !pred", _WARP, ptx=2.0, sm=20),
+    *forms("vote", "all|any|uni pred", "=pred !pred", _WARP, gone=(6, 4), ptx=1.2),
+    *forms("vote", "ballot b32", "=b32 !pred", _WARP, gone=(6, 4), ptx=2.0, sm=20),
     *forms("vote", "sync all|any|uni pred", "=pred !pred b32", _WARP, ptx=6.0, sm=30),
     *forms("vote", "sync ballot b32", "=b32 !pred b32", _WARP, ptx=6.0, sm=30),
     *forms("match", "any sync T:b32|b64", "=b32 T b32", _WARP, ptx=6.0, sm=70),
