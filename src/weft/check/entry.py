@@ -130,7 +130,12 @@ class CheckedEntry:
         """What the call does, by all stages alike; None when that cannot be said."""
         wanted: CallOutcome | None = None
         reorders = False
+        before: CallProgram | None = None
         for stage in self._programs():
+            if before is not None and stage.repeats(before):
+                self.checked.append(stage.stage.name)
+                continue
+            before = None
             name, budget = stage.stage.name, Budget(MAX_CALL_STEPS)
             try:
                 got = stage.run(inputs, budget)
@@ -159,6 +164,7 @@ class CheckedEntry:
                 wanted = got
             reorders = stage.stage.reorders
             self.checked.append(name)
+            before = stage
         return wanted
 
     def _judge(self, stage: str, difference: str | None, inputs: LaunchInputs) -> bool:

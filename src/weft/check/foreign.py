@@ -21,7 +21,7 @@ from weft.check.generate import Arguments
 from weft.check.inputs import Content, LaunchInputs, Workspace
 from weft.check.iterations import IterationRaces
 from weft.check.machine_code import MachineCode
-from weft.check.prepare import prepared
+from weft.check.prepare import prepared, run_text, same_run
 from weft.check.results import Place, Result, first_result_difference
 from weft.diag.errors import MiscompilationError, UnsupportedError, WeftError
 from weft.interp import Program, run_function
@@ -194,7 +194,7 @@ def _check(
     code: _Code,
     call_code: Callable[[MachineCode, LaunchInputs], Outcome],
 ) -> None:
-    programs = [(stage, prepared(stage, math)) for stage in stages]
+    programs = _programs(stages, math)
     if asks_for_lanes(programs[0][1].module) and stages[0].full.form is Form.CALL:
         _log.info(
             "%s is checked behind loops only: what operations on lanes do depends on how many there are", name
@@ -215,6 +215,19 @@ def _check(
         return
     if not done:
         _log.info("%s is not checked: no arguments are known with which it has a defined result", name)
+
+
+def _programs(stages: Sequence[Stage], math: Mapping[str, MathSymbol]) -> list[tuple[Stage, Program]]:
+    """The stages that do not run the program of the one before them in the same way, ready to run."""
+    programs: list[tuple[Stage, Program]] = []
+    latest = ""
+    for stage in stages:
+        text = run_text(stage)
+        if programs and text == latest and same_run(stage, programs[-1][0]):
+            continue
+        programs.append((stage, prepared(stage, math, text)))
+        latest = text
+    return programs
 
 
 def _compare(

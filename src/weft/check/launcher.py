@@ -109,10 +109,15 @@ class CheckedLauncher:
     def _interpret(self, inputs: LaunchInputs, shape: LaunchShape) -> list[Content] | None:
         """What memory holds after the launch, by all stages alike; None when that cannot be said."""
         wanted: list[Content] | None = None
+        before: StageProgram | None = None
         for stage in self._stages:
             if stage.stage.changed not in [r.function for r in stage.runnables_used(shape)]:
                 continue
             name = stage.stage.name
+            if before is not None and stage.repeats(before):
+                self.checked.append(name)
+                continue
+            before = None
             try:
                 got = stage.run(inputs, shape)
             except TooLong:
@@ -136,6 +141,7 @@ class CheckedLauncher:
             if wanted is None:
                 wanted = got
             self.checked.append(name)
+            before = stage
         return wanted
 
     def _judge(self, stage: str, difference: str | None, inputs: LaunchInputs, shape: LaunchShape) -> bool:

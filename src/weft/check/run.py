@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from weft.check.budget import MAX_ENTRY_STEPS, Budget
 from weft.check.inputs import Content, LaunchInputs, Workspace
 from weft.check.lane_groups import LaneGroups, lane_groups
-from weft.check.prepare import PreparedStage
+from weft.check.prepare import PreparedStage, run_text
 from weft.check.rows import RowGroups, row_groups
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.launch_record import ERROR_WORDS, RECORD
@@ -217,4 +217,4 @@ class _PerGroup:
 
 def static_shared_bytes(stage: Stage) -> int:
     """Bytes of static shared memory of the kernel of a stage."""
-    return shared_layout(read_module(stage.text).functions[stage.full.function])[1]
+    return shared_layout(read_module(run_text(stage)).functions[stage.full.function])[1]

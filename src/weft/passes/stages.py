@@ -130,6 +130,16 @@ class Stage:
     reorders: bool = False
     has_lanes: bool = False
 
+    @property
+    def roots(self) -> list[str]:
+        """The functions that are called to run it."""
+        called = [self.full.function]
+        if self.partial is not None:
+            called.append(self.partial.function)
+        if self.rows is not None and self.rows.bounds is not None:
+            called.append(self.rows.bounds)
+        return called
+
 
 class Staged(Protocol):
     """A unit that says how its program is run."""

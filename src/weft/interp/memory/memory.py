@@ -78,6 +78,9 @@ class MemoryObject:
         """Per access, whether it stays inside one part; None when all do."""
         if not self.stride:
             return None
+        if offsets.size == 1:
+            is_inside = int(offsets[0]) % self.stride + size <= self.part_size
+            return None if is_inside else np.zeros(1, np.bool_)
         inside = offsets % np.uint64(self.stride) + np.uint64(size) <= np.uint64(self.part_size)
         return None if np.count_nonzero(inside) == inside.size else inside
 

@@ -150,9 +150,11 @@ def write_leaf(frame: Frame, part: Leaf, offset: int, reached: access.Access, va
             f = f[which] if f is not None and f.shape[0] > 1 else f
         if f is not None:
             shape = (at.size, part.count) if part.count else (at.size,)
-            f = np.broadcast_to(f if f.ndim == len(shape) else f[:, None], shape)
-            f = f if f.any() else None
-        d = np.broadcast_to(d, (at.size, *d.shape[1:]))
+            if f.shape != shape:
+                f = np.broadcast_to(f if f.ndim == len(shape) else f[:, None], shape)
+            f = f if np.count_nonzero(f) else None
+        if d.shape[0] != at.size:
+            d = np.broadcast_to(d, (at.size, *d.shape[1:]))
         if memory.compares_stores and np.array_equal(part.read(target, at)[0], d):
             continue
         memory.changes += 1

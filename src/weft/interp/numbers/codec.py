@@ -59,6 +59,10 @@ class Leaf:
 
     def _flags_of_units(self, state: Array, offsets: Array) -> Flags:
         assert self.unit is not None
+        if offsets.size == 1:
+            start = int(offsets[0])
+            if not np.count_nonzero(state[start : start + self.size]):
+                return None
         word = np.dtype(f"u{self.unit.itemsize}")
         whole = state.size - state.size % word.itemsize
         found = _gather(state[:whole].view(word), state, offsets, word, self.count)
@@ -85,12 +89,18 @@ class Leaf:
                 lane = (flags.max(axis=1) if flags.ndim == 2 else flags)[:, None]
             state[_byte_index(offsets, self.size)] = lane
             return
+        if flags is None and offsets.size == 1:
+            start = int(offsets[0])
+            state[start : start + self.size] = 0
+            return
         word = np.dtype(f"u{self.unit.itemsize}")
         ones = word.type(int.from_bytes(b"\x01" * word.itemsize, "little"))
         shape = (offsets.size, self.count) if self.count else (offsets.size,)
-        pattern = np.zeros(shape, word) if flags is None else flags.astype(word) * ones
+        pattern = (
+            np.zeros(shape, word) if flags is None else np.broadcast_to(flags.astype(word) * ones, shape)
+        )
         whole = state.size - state.size % word.itemsize
-        _scatter(state[:whole].view(word), state, offsets, word, self.count, np.broadcast_to(pattern, shape))
+        _scatter(state[:whole].view(word), state, offsets, word, self.count, pattern)
 
     def _decode(self, raw: Array) -> Array:
         """Values from their bytes, shape (lanes, size)."""
@@ -131,6 +141,9 @@ def _byte_index(offsets: Array, size: int) -> Array:
 
 
 def _gather(units: Array, raw: Array, offsets: Array, unit: np.dtype, count: int) -> Array:
+    if offsets.size == 1 and (only := _only_units(offsets, unit, count)) is not None:
+        found = units[only].copy()
+        return found.reshape(1, count) if count else found
     index = _unit_index(offsets, unit, count)
     if index is not None:
         return units[index]
@@ -140,6 +153,9 @@ def _gather(units: Array, raw: Array, offsets: Array, unit: np.dtype, count: int
 
 
 def _scatter(units: Array, raw: Array, offsets: Array, unit: np.dtype, count: int, data: Array) -> None:
+    if offsets.size == 1 and (only := _only_units(offsets, unit, count)) is not None:
+        units[only] = data[0]
+        return
     index = _unit_index(offsets, unit, count)
     if index is not None:
         units[index] = data
@@ -147,6 +163,12 @@ def _scatter(units: Array, raw: Array, offsets: Array, unit: np.dtype, count: in
     size = unit.itemsize * max(count, 1)
     columns = np.ascontiguousarray(data).view(np.uint8).reshape(offsets.size, size)
     raw[_byte_index(offsets, size)] = columns
+
+
+def _only_units(offsets: Array, unit: np.dtype, count: int) -> slice | None:
+    """The positions of a single access, which a slice finds sooner; None when it is no multiple of the unit."""
+    start, rest = divmod(int(offsets[0]), unit.itemsize)
+    return None if rest else slice(start, start + (count or 1))
 
 
 def _unit_index(offsets: Array, unit: np.dtype, count: int) -> Array | None:
