@@ -1,4 +1,4 @@
-"""The part of a module's text that some functions reach: what has to be read to run them."""
+"""Functions within a module's text: each by its name, and what some of them reach."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ def reachable_text(text: str, roots: Iterable[str]) -> str:
     roots
         Names of functions to keep. One that the module does not have is passed over.
     """
-    functions: dict[str, str] = {}
-    rest: list[str] = []
-    end = 0
-    for match in _FUNCTION.finditer(text):
-        rest.append(text[end : match.start()])
-        end = match.end()
-        functions[_named(match[0])] = match[0]
-    rest.append(text[end:])
+    functions = functions_of(text)
+    first, *others = _FUNCTION.split(text)
     # Names that only look like symbols, such as those within strings, keep a function too many at worst.
-    waiting = [
-        *(quote_name(r).strip('"') for r in roots),
-        *(name for part in rest for name in _symbols(part)),
-    ]
+    waiting = [*map(written_name, roots), *_symbols(first), *(n for part in others for n in _symbols(part))]
     kept: set[str] = set()
     while waiting:
         name = waiting.pop()
         if name in functions and name not in kept:
             kept.add(name)
             waiting += _symbols(functions[name])
-    bodies = [body for name, body in functions.items() if name in kept]
-    return "".join([*rest[:1], *bodies, *rest[1:]])
+    return "".join([first, *(body for name, body in functions.items() if name in kept), *others])
+
+
+def functions_of(text: str) -> dict[str, str]:
+    """The text of each function of a module that `write_module` has written, by its `written_name`."""
+    return {_named(found): found for found in _FUNCTION.findall(text)}
+
+
+def written_name(name: str) -> str:
+    """A function's name as it is written, without quotes."""
+    return quote_name(name).strip('"')
 
 
 def _named(function: str) -> str:

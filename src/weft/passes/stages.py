@@ -12,7 +12,8 @@ from enum import Enum
 from typing import Any, Protocol
 
 from weft.ir import Module
-from weft.ir.verifier import verify
+from weft.ir.reachable import functions_of, written_name
+from weft.ir.verifier import verify_structure, verify_within
 from weft.ir.writer import write_module
 from weft.options import checking
 from weft.passes.declared import Pass
@@ -168,6 +169,7 @@ class StageLog:
 
     unit: Staged
     stages: list[Stage] = field(default_factory=list)
+    _functions: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, done: Pass[Any], unit: Any) -> None:
         """Keep the program.
@@ -181,8 +183,13 @@ class StageLog:
 
     def keep(self, name: str) -> None:
         """Verify and keep the program as it is behind `name`."""
-        verify(self.unit.module)
-        stage = self.unit.stage(name, write_module(self.unit.module))
+        module = self.unit.module
+        verify_structure(module)
+        text = write_module(module)
+        before, self._functions = self._functions, functions_of(text)
+        written = [(f, written_name(f.name)) for f in module.definitions()]
+        verify_within(f for f, n in written if self._functions[n] != before.get(n))
+        stage = self.unit.stage(name, text)
         if stage is not None:
             self.stages.append(stage)
 

@@ -6,6 +6,8 @@ of φs and predecessors, operand types) and those of Moll §4.10, definition 11,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from weft.diag.errors import VerifyError
 from weft.diag.source import SourceSpan
 from weft.ir.function import Function, Module
@@ -16,17 +18,16 @@ from weft.ir.verifier.operands import check_operands
 from weft.ir.verifier.problem import Problem
 from weft.ir.verifier.structure import check_structure
 
-__all__ = ["Problem", "problems_of", "verify"]
+__all__ = ["Problem", "problems_of", "verify", "verify_structure", "verify_within"]
 
 
 def problems_of(function: Function) -> list[Problem]:
     """Every rule that a definition breaks; types and dominance are looked at once the structure is sound."""
-    problems = list(check_structure(function))
-    if not problems:
-        problems += check_operands(function)
-        problems += check_dominance(function)
-        problems += check_dialect(function)
-    return problems
+    return list(check_structure(function)) or _problems_within(function)
+
+
+def _problems_within(function: Function) -> list[Problem]:
+    return [*check_operands(function), *check_dominance(function), *check_dialect(function)]
 
 
 def verify(unit: Function | Module) -> None:
@@ -44,6 +45,38 @@ def verify(unit: Function | Module) -> None:
             problems += problems_of(function)
     else:
         problems = problems_of(unit)
+    _raise(problems)
+
+
+def verify_structure(module: Module) -> None:
+    """Check that a module can be written: its tables, and the blocks, φs and use lists of all definitions.
+
+    Raises
+    ------
+    VerifyError
+        As `verify`.
+    """
+    problems = list(check_module(module))
+    for function in module.definitions():
+        problems += check_structure(function)
+    _raise(problems)
+
+
+def verify_within(functions: Iterable[Function]) -> None:
+    """Check types, dominance and the dialect's rules in definitions whose structure is sound.
+
+    All of these show in a function's text: one that has been found right need not be looked at again while it is
+    written in the same way.
+
+    Raises
+    ------
+    VerifyError
+        As `verify`.
+    """
+    _raise([problem for function in functions for problem in _problems_within(function)])
+
+
+def _raise(problems: list[Problem]) -> None:
     if not problems:
         return
     count = f"{len(problems)} problems" if len(problems) > 1 else "1 problem"
