@@ -218,14 +218,15 @@ def _check(
 
 
 def _programs(stages: Sequence[Stage], math: Mapping[str, MathSymbol]) -> list[tuple[Stage, Program]]:
-    """The stages that do not run the program of the one before them in the same way, ready to run."""
+    """The stages, ready to run; one that does what the one before it did shares its program."""
     programs: list[tuple[Stage, Program]] = []
     latest = ""
     for stage in stages:
         text = run_text(stage)
         if programs and text == latest and same_run(stage, programs[-1][0]):
-            continue
-        programs.append((stage, prepared(stage, math, text)))
+            programs.append((stage, programs[-1][1]))
+        else:
+            programs.append((stage, prepared(stage, math, text)))
         latest = text
     return programs
 
@@ -236,7 +237,10 @@ def _compare(
     """Whether the program does something defined for these inputs; what all stages do, if they do the same."""
     wanted: Outcome | None = None
     reorders = False
+    agreed: Program | None = None
     for stage, program in programs:
+        if program is agreed:
+            continue
         try:
             got = call(stage, program, inputs, [Budget(MAX_ENTRY_STEPS)])
         except TooLong:
@@ -260,6 +264,7 @@ def _compare(
         if wanted is None or first:
             wanted = got
         reorders = stage.reorders
+        agreed = program
     return wanted is not None, wanted
 
 
