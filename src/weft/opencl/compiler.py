@@ -19,10 +19,12 @@ from __future__ import annotations
 
 import functools
 import os
+import select
 import signal
 import socket
 import struct
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -249,7 +251,16 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The host waits on nothing but the socket; what libraries print must not mix with what it prints.
     with socket.socket(fileno=os.dup(0)) as connection:
+        threading.Thread(target=_end_with, args=(connection.fileno(),), daemon=True).start()
         serve(connection)
+
+
+def _end_with(connection: int) -> None:
+    """End this process when the other side is gone, whatever is being compiled for it."""
+    gone = select.poll()
+    gone.register(connection, select.POLLRDHUP)
+    gone.poll()
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,11 @@
 """Hosts in other languages, and the command that tells loaders of the driver."""
 
+import socket
+import struct
 import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,3 +41,44 @@ def test_a_folder_that_cannot_be_written(
     (tmp_path / "file").touch()
     assert main(["opencl", "install", "--folder", str(tmp_path / "file")]) == 1
     assert "OCL_ICD_VENDORS" in capsys.readouterr().err
+
+
+def test_a_host_that_forks(host: Callable[..., str]) -> None:
+    printed = host(
+        """
+import os
+source = "kernel void f(global int *x) { x[get_global_id(0)] = get_global_id(0); }"
+def runs(context, queue):
+    out, target = np.empty(5000, np.int32), cl.Buffer(context, flags.READ_WRITE, 20000)
+    cl.Program(context, source).build().f(queue, out.shape, None, target)
+    cl.enqueue_copy(queue, out, target)
+    print((out == np.arange(5000)).all(), flush=True)
+runs(context, queue)
+if (child := os.fork()) == 0:
+    own = cl.Context([device])
+    runs(own, cl.CommandQueue(own))
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+runs(context, queue)
+""",
+        WEFT_NUM_THREADS="2",
+    )
+    assert printed.split() == ["True"] * 3
+
+
+def test_the_compiler_ends_with_its_host(vendors: Path) -> None:
+    """Even while it compiles."""
+    start, other = socket.socketpair()
+    with start, other:
+        command = [sys.executable, "-P", "-m", "weft.opencl.compiler"]
+        compiler = subprocess.Popen(command, stdin=other)
+        other.close()
+        slow = "".join(
+            f"kernel void k{n}(global float *x) {{ x[0] = pow(x[1], {n}.5f); }}\n" for n in range(400)
+        )
+        fields = [b"build", b"", slow.encode()]
+        body = b"".join(struct.pack("<Q", len(f)) + f for f in fields)
+        start.sendall(struct.pack("<Q", len(body)) + body)
+        time.sleep(1)
+        assert compiler.poll() is None
+    assert compiler.wait(timeout=10) is not None

@@ -107,6 +107,9 @@ refuses(-11, cl._cl._Program(context, "int f(int n) { return n ? f(n - 1) + f(n 
 program = cl._cl._Program(context, "void nobody(int);\\nkernel void f() { nobody(1); }")
 refuses(-11, program._build, b"", [device])
 assert "nobody defines nobody" in program.get_build_info(device, cl.program_build_info.LOG)
+header = cl.Program(context, "")
+refuses(-15, cl.Program(context, "kernel void f() {}").compile, headers=[("../out.h", header)])
+cl.Program(context, "\\ufeffkernel void f() {}").build()
 refuses(-43, cl._cl._Program(context, "kernel void f() {}")._build, b"-no-such-option", [device])
 """)
 

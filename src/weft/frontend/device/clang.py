@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import re
 import subprocess
 import tempfile
@@ -60,17 +61,26 @@ def run_clang(
         The text, and what it is called.
     headers
         Texts that ``#include`` finds under these names.
+
+    Raises
+    ------
+    BuildError
+        The name of a header is no relative one.
     """
     name = file.replace("\\", "\\\\").replace('"', '\\"')
     with tempfile.TemporaryDirectory(prefix="weft-clang-") as folder:
         for header, text in (headers or {}).items():
             path = Path(folder, header)
+            if not Path(os.path.normpath(path)).is_relative_to(folder):
+                raise BuildError(f"a header cannot be called {header!r}, which leads out of its folder")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         includes = [f"-I{folder}"] if headers else []
+        # Only at the beginning clang passes over a byte order mark.
+        program = source.removeprefix("\ufeff")
         # What clang quotes of the source has its bytes.
         return subprocess.run(
-            [*command, *includes, "-", "-o", "-"], input=f'#line 1 "{name}"\n{source}',
+            [*command, *includes, "-", "-o", "-"], input=f'#line 1 "{name}"\n{program}',
             capture_output=True, encoding="utf-8", errors="backslashreplace", check=False,
         )  # fmt: skip
 

@@ -23,7 +23,7 @@ extern const char weft_python[];
 static struct {
     pthread_mutex_t lock;
     int socket;
-    pid_t process, owner;
+    pid_t process;
 } compiler = {.lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1};
 
 void message_add(struct message *message, const void *data, size_t bytes) {
@@ -107,7 +107,15 @@ static bool receive_all(void *data, size_t bytes) {
 static void stop(void) {
     if (compiler.socket >= 0) close(compiler.socket);
     compiler.socket = -1;
-    if (compiler.process > 0 && compiler.owner == getpid()) waitpid(compiler.process, NULL, WNOHANG);
+    if (compiler.process > 0) waitpid(compiler.process, NULL, WNOHANG);
+    compiler.process = 0;
+}
+
+/* The process that answers is the parent's, and so is what it answers. */
+void forked_reset_compiler(void) {
+    pthread_mutex_init(&compiler.lock, NULL);
+    if (compiler.socket >= 0) close(compiler.socket);
+    compiler.socket = -1;
     compiler.process = 0;
 }
 
@@ -157,7 +165,6 @@ static bool start(void) {
         return false;
     }
     compiler.socket = ends[0];
-    compiler.owner = getpid();
     return true;
 }
 
@@ -176,8 +183,7 @@ bool compiler_ask(struct message *request, struct message *reply) {
     if (request->failed) return false;
     bool answered = false;
     pthread_mutex_lock(&compiler.lock);
-    /* A process that a fork left behind is another one's; one that has died gets a successor, once. */
-    if (compiler.socket >= 0 && compiler.owner != getpid()) stop();
+    /* One that has died gets a successor, once. */
     for (int attempt = 0; attempt < 2 && !answered; attempt++) {
         if (compiler.socket < 0 && !start()) break;
         answered = exchange(request, reply);

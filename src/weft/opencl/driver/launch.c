@@ -115,6 +115,12 @@ struct arenas {
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct arenas *free_arenas;
 
+void forked_reset_launches(void) {
+    pthread_mutex_init(&preparing, NULL);
+    pthread_mutex_init(&arena_lock, NULL);
+    free_arenas = NULL;
+}
+
 static struct arenas *take_arenas(size_t bytes, cl_uint threads) {
     bytes = (bytes + 4095) / 4096 * 4096;
     pthread_mutex_lock(&arena_lock);

@@ -24,6 +24,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 size_t kernel_bytes(void);
 
+void forked_reset_objects(void) {
+    pthread_mutex_init(&lock, NULL);
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        freed[kind].oldest = freed[kind].newest = NULL;
+        freed[kind].count = 0;
+    }
+}
+
 void object_on_free(enum kind kind, void (*free)(void *object)) { freed[kind].free = free; }
 
 static struct object *taken(enum kind kind, size_t bytes) {

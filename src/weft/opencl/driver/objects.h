@@ -242,6 +242,16 @@ char *memory_allocate(size_t bytes);
 /* print.c */
 void weft_print(const char *letters, const int64_t *slots);
 
+/* forked.c: what a file does in a forked process, where none of the other threads are that may hold its lock. */
+void forked_reset_objects(void);
+void forked_reset_schedule(void);
+void forked_reset_programs(void);
+void forked_reset_launches(void);
+void forked_reset_transfers(void);
+void forked_reset_svm(void);
+void forked_reset_pool(void);
+void forked_reset_compiler(void);
+
 /* pool.c */
 typedef int32_t (*group_function)(void *record, int64_t begin, int64_t end, int32_t worker);
 int32_t pool_run(group_function function, void *record, int64_t groups, int64_t chunk, cl_uint threads);

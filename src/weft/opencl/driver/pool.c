@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* As weft.runtime.pool_ir has it; the numbers come from there when the driver is built. */
 extern const size_t weft_pool_size, weft_pool_alignment, weft_pool_spin, weft_pool_threads;
@@ -23,7 +22,6 @@ static struct {
     pthread_mutex_t lock;
     void *memory;
     cl_uint workers;
-    pid_t process;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 cl_uint pool_threads(void) {
@@ -37,18 +35,18 @@ cl_uint pool_threads(void) {
     return threads;
 }
 
-/* Workers for launches by so many threads; a forked process has none at first. */
+/* A forked process has no workers; the parent's pool may be in the midst of a launch. */
+void forked_reset_pool(void) {
+    pthread_mutex_init(&pool.lock, NULL);
+    pool.memory = NULL;
+    pool.workers = 0;
+}
+
+/* Workers for launches by so many threads. */
 static void *prepared(cl_uint threads) {
     pthread_mutex_lock(&pool.lock);
-    if (!pool.memory || pool.process != getpid()) {
-        if (posix_memalign(&pool.memory, weft_pool_alignment, weft_pool_size))
-            pool.memory = NULL;
-        else {
-            memset(pool.memory, 0, weft_pool_size);
-            pool.workers = 0;
-            pool.process = getpid();
-        }
-    }
+    if (!pool.memory && posix_memalign(&pool.memory, weft_pool_alignment, weft_pool_size) == 0)
+        memset(pool.memory, 0, weft_pool_size);
     if (pool.memory && pool.workers + 1 < threads) {
         int64_t spin = threads - 1 < processor_count() ? SPIN : 0;
         memcpy((char *)pool.memory + weft_pool_spin, &spin, sizeof spin);

@@ -11,6 +11,8 @@ typedef void (*program_notify)(cl_program program, void *data);
 /* Builds are one at a time, as is the compiler. */
 static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
 
+void forked_reset_programs(void) { pthread_mutex_init(&building, NULL); }
+
 static const char magic[8] = "WEFTCL1";
 
 static struct program *program_make(struct context *context) {

@@ -16,6 +16,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static cl_uint watchers;
 
+void forked_reset_schedule(void) {
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&changed, NULL);
+    watchers = 0;
+}
+
 /* A queue with so many commands that nobody has asked for begins to run them. */
 enum { BACKLOG = 32 };
 

@@ -7,6 +7,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+void forked_reset_svm(void) { pthread_mutex_init(&lock, NULL); }
+
 /* The block that holds some bytes. */
 struct svm_block *svm_find(struct context *context, const void *pointer, size_t bytes) {
     pthread_mutex_lock(&lock);

@@ -244,6 +244,8 @@ cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint objects, const
 
 static pthread_mutex_t mappings = PTHREAD_MUTEX_INITIALIZER;
 
+void forked_reset_transfers(void) { pthread_mutex_init(&mappings, NULL); }
+
 cl_int mapping_add(struct memory *memory, char *pointer) {
     pthread_mutex_lock(&mappings);
     struct mapping *mapping = memory->mappings;
