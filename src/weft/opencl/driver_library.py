@@ -32,6 +32,9 @@ SHARED_HEADER = Path(__file__).parents[1] / "frontend" / "opencl" / "library" / 
 
 TARGET = "x86_64-linux-gnu"
 
+API_EXTENSIONS = ("cl_khr_icd", "cl_khr_image2d_from_buffer")
+"""Extensions that the driver has, and the language knows nothing of."""
+
 _OPTIONS = (
     *(
         "-std=c11",

@@ -55,3 +55,21 @@ between = (pixels + np.concatenate([pixels[:, 1:], pixels[:, -1:]], 1)) / 2
 before = np.concatenate([np.zeros((4, 1)), pixels[:, :-1]], 1)
 assert np.allclose(read(target, pixels), between + 100 * before)
 ''')
+
+
+def test_arguments_for_images_are_what_kernels_may_access(host: Host) -> None:
+    host('''
+source = """
+kernel void k(read_only image2d_t in, write_only image2d_t out, sampler_t s) {
+    write_imagef(out, (int2)(0, 0), read_imagef(in, s, (int2)(0, 0)));
+}
+"""
+kernel = cl.Kernel(cl.Program(context, source).build(), "k")
+form = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.UNORM_INT8)
+of = {f: cl.create_image(context, f, form, shape=(4, 4)) for f in (flags.READ_ONLY, flags.WRITE_ONLY, flags.READ_WRITE)}
+refuses(-50, kernel.set_arg, 0, of[flags.WRITE_ONLY])
+refuses(-50, kernel.set_arg, 1, of[flags.READ_ONLY])
+refuses(-41, kernel.set_arg, 2, None)
+for index in (0, 1):
+    kernel.set_arg(index, of[flags.READ_WRITE])
+''')

@@ -93,6 +93,12 @@ bool memory_fits(const struct memory *memory, enum passing passing, const struct
            (memory->type == CL_MEM_OBJECT_BUFFER) == (passing == PASS_BUFFER);
 }
 
+/* Whether kernels may not access an image as the argument's qualifier says. */
+static bool forbidden(const struct memory *image, cl_uint access) {
+    return (access == CL_ARG_ACCESS_READ_ONLY && image->flags & CL_MEM_WRITE_ONLY) ||
+           (access == CL_ARG_ACCESS_WRITE_ONLY && image->flags & CL_MEM_READ_ONLY);
+}
+
 cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t bytes, const void *value) {
     if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
     if (index >= kernel->facts->argument_count) return CL_INVALID_ARG_INDEX;
@@ -111,6 +117,7 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t bytes, const void 
         if (value) memcpy(&memory, value, sizeof memory);
         if (!memory && facts->passing == PASS_IMAGE) return CL_INVALID_MEM_OBJECT;
         if (memory && !memory_fits(memory, facts->passing, kernel->context)) return CL_INVALID_MEM_OBJECT;
+        if (memory && forbidden(memory, facts->access)) return CL_INVALID_ARG_VALUE;
         argument->memory = memory;
         argument->pointer = NULL;
         break;
@@ -118,7 +125,7 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t bytes, const void 
     case PASS_SAMPLER: {
         cl_sampler sampler = NULL;
         if (bytes != sizeof sampler) return CL_INVALID_ARG_SIZE;
-        if (!value) return CL_INVALID_ARG_VALUE;
+        if (!value) return CL_INVALID_SAMPLER;
         memcpy(&sampler, value, sizeof sampler);
         if (!object_is(sampler, SAMPLER)) return CL_INVALID_SAMPLER;
         argument->sampler = sampler;
