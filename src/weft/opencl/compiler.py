@@ -250,8 +250,8 @@ def _exactly(connection: socket.socket, size: int) -> bytes | None:
 def main() -> None:
     """Serve the driver whose socket is the standard input."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A kernel's program is thousands of small objects: at Python's thresholds a seventh of the time goes into looking for
-    # garbage among them.
+    # A kernel's program is thousands of small objects: at Python's thresholds a seventh of the time goes into
+    # looking for garbage among them.
     gc.set_threshold(50_000, 20, 50)
     # The host waits on nothing but the socket; what libraries print must not mix with what it prints.
     with socket.socket(fileno=os.dup(0)) as connection:
