@@ -64,7 +64,9 @@ def operand(form: OperandForm, length: int, space: str, rng: random.Random) -> O
         case "value":
             made = value(form.type, form.writes, rng)
         case "vector":
-            made = Vector(tuple(value(form.type, form.writes, rng) for _ in range(length or 4)))
+            made = Vector(
+                tuple(value(form.type, form.writes or not form.loose, rng) for _ in range(length or 4))
+            )
         case "pack":
             made = value(form.type, form.writes, rng)
         case "address":
@@ -88,7 +90,7 @@ def operand(form: OperandForm, length: int, space: str, rng: random.Random) -> O
     if form.negatable and isinstance(made, Register) and rng.random() < 0.3:
         made = Negated(made)
     if form.pair == "must" or (form.pair and rng.random() < 0.3):
-        made = Pair(made, register("pred", rng) if rng.random() < 0.7 or form.type == "pred" else Sink())
+        made = Pair(made, register("pred", rng) if rng.random() < 0.7 or form.pair == "must" else Sink())
     return made
 
 
@@ -111,7 +113,7 @@ def instruction(form: Form, rng: random.Random, optional: float = 0.4) -> Instru
 _LEFT_OUT = frozenset(
     (
         "call", "brx", "bra", "ret", "exit", "trap", "brkpt", "istypep", "applypriority", "discard", "createpolicy",
-        "alloca", "stackrestore", "elect", "pmevent", "bar", "barrier", "bmsk", "szext",
+        "alloca", "stackrestore", "elect", "pmevent", "bar", "barrier",
     )
 )  # fmt: skip
 
@@ -129,7 +131,10 @@ def body(rng: random.Random, module: Module, count: int) -> list[Statement]:
     rows = [form for name, forms in OPCODES.items() if name not in _LEFT_OUT for form in forms]
     while len(statements) < count:
         form = rng.choice(rows)
-        if Effect.OPAQUE in form.effects or "param::func" in (made := instruction(form, rng)).modifiers:
+        made = instruction(form, rng)
+        parameter = "param::func" in made.modifiers or (form.opcode == "st" and "param" in made.modifiers)
+        constant = form.opcode == "cvt" and any(isinstance(each, Integer | Float) for each in made.operands)
+        if Effect.OPAQUE in form.effects or parameter or constant:
             continue
         if all(target.lacks(needs) is None for needs in variant_of(made).needs):
             statements.append(made)

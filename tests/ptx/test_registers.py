@@ -24,6 +24,7 @@ ROLES = {
     "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, 1, 1, 1, 0, 0;":
         ("%f1 %f2 %f3 %f4 %rd1 %rd2", "%f1 %f2 %f3 %f4"),
     "vadd.s32.u32.s32.sat %r1, %r2.b0, -%r3.h1;": ("%r2 %r3", "%r1"),
+    "atom.add.acq_rel.cta.u64 %rd1, [%rd2], 4;": ("%rd2", "%rd1"),
     "bra L;": ("", ""),
 }  # fmt: skip
 

@@ -22,12 +22,14 @@ PTXAS = _tool("ptxas")
 NVDISASM = _tool("nvdisasm")
 
 
-def assemble(text: str, arch: str) -> bytes:
+def assemble(text: str, arch: str, *options: str) -> bytes:
     """What ptxas makes of a module; an AssertionError with its messages where it refuses."""
     with tempfile.TemporaryDirectory() as folder:
         source, result = Path(folder, "k.ptx"), Path(folder, "k.cubin")
         source.write_text(text)
-        run = subprocess.run([PTXAS, f"-arch={arch}", source, "-o", result], capture_output=True, text=True)
+        run = subprocess.run(
+            [PTXAS, f"-arch={arch}", *options, source, "-o", result], capture_output=True, text=True
+        )
         assert run.returncode == 0, run.stderr
         return result.read_bytes()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.ptx.instructions.forms import Effect, Form, forms
+from weft.ptx.types import VALUE_TYPES
 
 _LOAD = Effect.READS
 _STORE = Effect.WRITES
@@ -18,7 +19,7 @@ _WORDS = "b32|u32|s32|f32"
 _LONGS = "b64|u64|s64|f64"
 _SHORTS = "b8|u8|s8|b16|u16|s16"
 _SINGLE = f"{_SHORTS}|{_WORDS}|{_LONGS}"
-_VOLATILE_SPACE = "S:const|global|local|$SHARED?"
+_VOLATILE_SPACE = "S:global|local|$SHARED?"
 _CACHED = "C:$SCOPE S:global? $L1? $HINT? $FETCH?"
 _INTEGER = "u8|u16|u32|u64|s8|s16|s32|s64"
 
@@ -43,11 +44,24 @@ def _wide(opcode: str, modifiers: str, operands: str, effects: Effect) -> list[F
     ]
 
 
+def _clamping(source: str) -> str:
+    """The integer types that do not have all values of another."""
+    kind, bits = VALUE_TYPES[source]
+    targets: list[str] = []
+    for target in _INTEGER.split("|"):
+        target_kind, target_bits = VALUE_TYPES[target]
+        wide = target_bits >= bits if target_kind == kind else target_kind == "s" and target_bits > bits
+        if not wide:
+            targets.append(target)
+    return "|".join(targets)
+
+
 FORMS = [
     *forms("mov", "T:pred", "=T !T"),
     *forms("mov", "T:b16|u16|s16|u32|s32|f32|u64|s64|f64", "=T T"),
     *forms("mov", "T:b32|b64|b128", "=<T> <T>"),
-    *forms("mov", "V:v2|v4 T:$ANY", "={T} {T}"),
+    *forms("mov", "V:v2|v4 T:b16|u16|s16|b32|u32|s32|f32", "={T} {T}"),
+    *forms("mov", "V:v2 T:b64|u64|s64|f64", "={T} {T}"),
     # Loads and stores. `.weak` is what an access without it is.
     *_access("ld", f"weak? {_LD_SPACE} ca|cg|cs|lu|cv?", "=~vT []", _LOAD),
     *_access(
@@ -104,13 +118,18 @@ FORMS = [
     *forms("mapa", "shared::cluster? T:u32|u64", "=T T u32", Effect.OPAQUE, ptx=7.8, sm=90),
     *forms("getctarank", "shared::cluster? T:u32|u64", "=u32 T", Effect.OPAQUE, ptx=7.8, sm=90),
     # Conversions.
-    *forms("cvt", f"sat? D:{_INTEGER} A:{_INTEGER}", "=~D ~A"),
+    *forms("cvt", f"D:{_INTEGER} A:{_INTEGER}", "=~D ~A"),
+    *(
+        row
+        for source in _INTEGER.split("|")
+        for row in forms("cvt", f"sat D:{_clamping(source)} A:{source}", "=~D ~A")
+    ),
     *forms("cvt", f"{_IRND} ftz? sat? D:{_INTEGER} A:f32", "=~D ~A"),
     *forms("cvt", f"{_IRND} sat? D:{_INTEGER} A:f16|f64", "=~D ~A"),
-    *forms("cvt", f"{_IRND} D:{_INTEGER} A:bf16", "=~D ~A", ptx=7.8, sm=90),
+    *forms("cvt", f"{_IRND} D:$INT A:bf16", "=~D ~A", ptx=7.8, sm=90),
     *forms("cvt", f"$RND ftz? sat? D:f32 A:{_INTEGER}", "=~D ~A"),
     *forms("cvt", f"$RND sat? D:f16|f64 A:{_INTEGER}", "=~D ~A"),
-    *forms("cvt", f"$RND D:bf16 A:{_INTEGER}", "=~D ~A", ptx=7.8, sm=90),
+    *forms("cvt", "$RND D:bf16 A:$INT", "=~D ~A", ptx=7.8, sm=90),
     *forms("cvt", "$RND ftz? sat? D:f16 A:f32", "=~D ~A"),
     *forms("cvt", "$RND ftz? sat? D:f32 A:f64", "=~D ~A"),
     *forms("cvt", "$RND sat? D:f16 A:f64", "=~D ~A"),

@@ -111,6 +111,8 @@ def variant_of(instruction: Instruction) -> Variant:
 def variants_of(opcode: str, modifiers: tuple[str, ...]) -> tuple[Variant, ...]:
     """The rows that these modifiers fit; at least one.
 
+    As the assembler does, take modifiers that are not in the order of the language in any order.
+
     Raises
     ------
     PtxError
@@ -124,6 +126,12 @@ def variants_of(opcode: str, modifiers: tuple[str, ...]) -> tuple[Variant, ...]:
         for form in rows
         if (bound := next(_matches(form.slots, 0, modifiers, 0), None)) is not None
     ]
+    if not found:
+        found = [
+            _variant(form, modifiers, bound)
+            for form in rows
+            if (bound := _in_any_order(form.slots, modifiers)) is not None
+        ]
     if not found:
         raise _no_modifiers(opcode, modifiers, rows)
     return tuple(found)
@@ -144,6 +152,21 @@ def _matches(
             yield ((slot.name, modifiers[used]), *others) if slot.name else others
     if slot.optional:
         yield from _matches(slots, at + 1, modifiers, used)
+
+
+def _in_any_order(slots: tuple[Slot, ...], modifiers: tuple[str, ...]) -> tuple[tuple[str, str], ...] | None:
+    """The modifiers given to slots without regard to order, but that of types; None where they do not fit."""
+    free = list(slots)
+    bound: list[tuple[str, str]] = []
+    for modifier in modifiers:
+        slot = next((slot for slot in free if modifier in slot.choices), None)
+        if slot is None:
+            return None
+        if not slot.repeated:
+            free.remove(slot)
+        if slot.name:
+            bound.append((slot.name, modifier))
+    return tuple(bound) if all(slot.optional for slot in free) else None
 
 
 def _variant(form: Form, modifiers: tuple[str, ...], bound: tuple[tuple[str, str], ...]) -> Variant:
