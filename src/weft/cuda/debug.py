@@ -47,13 +47,19 @@ def launch_checked(
         program, name = _program(function, types)
     packer = packer_for(source.name, source.parameters, types)
     slots = packer.pack(args)
+    memory = mapped_memory(source, args)
+    check_launch(
+        program, name, slots, shape.grid, shape.block, memory=memory, dynamic_shared=shape.dynamic_bytes
+    )
+
+
+def mapped_memory(source: KernelSource, args: Sequence[Any]) -> Memory:
+    """The memory of a launch: that of its arguments."""
     memory = Memory()
     for parameter, value in zip(source.parameters, args, strict=True):
         for array in _arrays((value,)):
             memory.map_array(array, f"array '{parameter}'")
-    check_launch(
-        program, name, slots, shape.grid, shape.block, memory=memory, dynamic_shared=shape.dynamic_bytes
-    )
+    return memory
 
 
 def _arrays(args: Sequence[Any]) -> list[np.ndarray[Any, Any]]:

@@ -26,6 +26,7 @@ from weft.target.once import made_once
 if TYPE_CHECKING:
     from weft.diag.remarks import Remark
     from weft.report.report import Report
+    from weft.simt.result import Simulation
 
 _FORALL_BLOCK = 256
 
@@ -254,6 +255,52 @@ class Kernel(Portable):
         if signature is not None:
             return text(types_of(signature))
         return {types: text(types) for types in self.overloads}
+
+    def simulate(
+        self,
+        grid: Any,
+        block: Any,
+        *args: Any,
+        device: str = "h200",
+        dynamic_shared: int = 0,
+        registers: int | None = None,
+        sensitivity: bool = False,
+    ) -> Simulation:
+        """Run the kernel on the interpreter under a cost model of a GPU; print what it says, or read its figures.
+
+        Parameters
+        ----------
+        grid, block
+            As for a launch.
+        *args
+            The arguments of the launch; arrays hold its results.
+        device
+            A GPU of the model (docs/gpu_model.md): ``"h200"``, ``"gtx570"``, ``"gtx570-48k"``.
+        dynamic_shared
+            Bytes of dynamic shared memory of each work-group.
+        registers
+            32-bit registers of a thread; an estimate by default.
+        sensitivity
+            Whether cycles are predicted with each figure of the GPU halved and doubled, too.
+
+        Raises
+        ------
+        SettingError
+            The model has no such GPU.
+        LaunchError
+            The launch is none, or no work-group fits.
+        ArgumentError
+            The arguments do not fit.
+        """
+        from weft.cuda.simulation import simulate_launch
+
+        host = _host(args)
+        types = tuple(typeof(a) for a in host)
+        self._require_as_many(types, ArgumentError)
+        shape = launch_shape(grid, block, dynamic_shared)
+        return simulate_launch(
+            self._source, types, shape, host, device, registers=registers, sensitivity=sensitivity
+        )
 
     def report(
         self, signature: Any = None, *, args: str = "", width: int | None = None, scope: str = "lanes"

@@ -122,6 +122,7 @@ def launch(
     hooks: Iterable[object] = (),
     faults: FaultHandler | None = None,
     step_limit: int = DEFAULT_STEP_LIMIT,
+    at_once: int | None = None,
 ) -> Memory:
     """Run a kernel for every thread of a grid of work-groups; returns the memory it ran in.
 
@@ -140,6 +141,8 @@ def launch(
         Lanes of a lane group. By default 32 for programs with horizontal operations, else the whole group.
     semantics
         ``"FR"`` or ``"OBL"``.
+    at_once
+        Work-groups that run side by side at most; by default as many as there is room for.
     """
     program = program if isinstance(program, Program) else Program(program)
     function = program.function(name)
@@ -148,7 +151,7 @@ def launch(
     grid3, block3 = _extents(grid, "grid"), _extents(block, "block")
     groups, padded, width = group_layout(program, grid3, block3, width)
     image = Image(program, memory)
-    batch = max(1, min(groups, MAX_LANES // padded))
+    batch = max(1, min(groups, MAX_LANES // padded if at_once is None else at_once))
     hooks = tuple(hooks)
     with _numeric_environment():
         for first in range(0, groups, batch):
