@@ -172,7 +172,7 @@ def test_certainly_divergent_barrier_is_status_1(write, capsys) -> None:
         (["--args", "Q", "t.ll"], "cannot read 'Q'"),
         (["--types", "void()", "t.ll"], "--types is for .py files"),
         (["--scope", "planet", "t.ll"], "invalid choice"),
-        (["t.cu"], "reads .py, .ll, .bc, OpenCL C (.cl), C and C++"),
+        (["t.txt"], "reads .py, .cu, .cl, .ll, .bc, C and C++ files"),
         (["t.cl"], "t.cl defines no kernel"),
         (["--types", "void(int32)", "two.py"], "choose it with --function"),
     ],
@@ -181,7 +181,7 @@ def test_wrong_usage_is_status_2(arguments, message, tmp_path, monkeypatch, caps
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.ll").write_text(FOREIGN)
     (tmp_path / "t.cl").write_text("")
-    (tmp_path / "t.cu").write_text("")
+    (tmp_path / "t.txt").write_text("")
     (tmp_path / "two.py").write_text(KERNELS)
     assert run(*arguments) == 2
     assert message in capsys.readouterr().err

@@ -12,6 +12,7 @@ from typing import Any
 from weft.analysis.divergence import Scope
 from weft.analysis.shapes import DOMAINS, Signature, parse_args
 from weft.cli.programs import compile_kernels, import_file, kernels_of
+from weft.cuda.c.module import Module
 from weft.device.report import report_under
 from weft.diag.errors import WeftError
 from weft.frontend.clang import SUFFIXES
@@ -40,7 +41,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a .py file with kernels, OpenCL C (.cl), LLVM text (.ll), bitcode (.bc), C or C++",
+        help="a .py file with kernels, CUDA C++ (.cu), OpenCL C (.cl), LLVM text (.ll), bitcode (.bc), C or C++",
     )
     parser.add_argument(
         "--function", metavar="NAME", action="append", default=[], help="only this function (repeatable)"
@@ -83,7 +84,7 @@ def add_parser(subparsers: Any) -> None:
         metavar="OPTION",
         action="append",
         default=[],
-        help="for C: an option for clang; for OpenCL C: a build option",
+        help="for C: an option for clang; for OpenCL C and CUDA C++: a build option",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--html", metavar="OUT", help="write an HTML page")
@@ -139,7 +140,9 @@ def _report(options: argparse.Namespace) -> Report:
         return build_report(program, settings)
     if file.suffix == ".cl":
         return _opencl_report(file, settings, options)
-    raise UsageError(f"{options.file}: {_unsupported(file.suffix)}")
+    if file.suffix == ".cu":
+        return _cuda_report(file, settings, options)
+    raise UsageError(f"{options.file}: weft analyze reads .py, .cu, .cl, .ll, .bc, C and C++ files")
 
 
 def _opencl_report(file: Path, settings: ReportOptions, options: argparse.Namespace) -> Report:
@@ -151,11 +154,13 @@ def _opencl_report(file: Path, settings: ReportOptions, options: argparse.Namesp
     return report_under([program.kernel(name).origin() for name in names], settings, options.args)
 
 
-def _unsupported(suffix: str) -> str:
-    known = "weft analyze reads .py, .ll, .bc, OpenCL C (.cl), C and C++ files"
-    if suffix == ".cu":
-        return f"{known}; make LLVM IR of this one: clang -S -emit-llvm -O1 -g -fno-vectorize"
-    return known
+def _cuda_report(file: Path, settings: ReportOptions, options: argparse.Namespace) -> Report:
+    """A report on kernels in CUDA C++; of templates, on the instances that the file makes, or that are named."""
+    module = Module(file, options.clang)
+    kernels = [module.kernel(name) for name in options.function] if options.function else module.kernels()
+    if not kernels:
+        raise UsageError(f"{file} defines no kernel; name instances of templates: --function 'add<float>'")
+    return report_under([kernel.origin for kernel in kernels], settings, options.args)
 
 
 def _parsed(parse: Callable[[str], Any], text: str) -> Any:

@@ -23,6 +23,7 @@ from weft.cuda.arrays import (
     pinned_array,
     to_device,
 )
+from weft.cuda.c.module import Module
 from weft.cuda.host import (
     Device,
     Event,
@@ -48,6 +49,7 @@ __all__ = [
     "DeviceFunction",
     "Event",
     "Kernel",
+    "Module",
     "Stream",
     "as_cuda_array",
     "close",

@@ -88,7 +88,7 @@ class Kernel(Portable):
 
     @located
     def _configure(self, configuration: Any) -> ConfiguredKernel:
-        return ConfiguredKernel(self, _shape_of(configuration))
+        return ConfiguredKernel(self, shape_of(configuration))
 
     @located
     def __call__(self, *args: Any, **kwargs: Any) -> None:
@@ -406,7 +406,7 @@ def _host(args: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([a.array if type(a) is DeviceArray else a for a in args])
 
 
-def _shape_of(configuration: Any) -> LaunchShape:
+def shape_of(configuration: Any) -> LaunchShape:
     """The launch shape written in square brackets: grid, block, and optionally stream and dynamic bytes."""
     if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
         raise LaunchError(

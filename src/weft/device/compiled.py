@@ -43,6 +43,6 @@ class CompiledKernel(CompiledKernelBase):
 
         with self.timings.measure("frontend"):
             module = self.origin.module(self.options.small_arrays)
-        name = self.origin.info.name
-        lowered = lower_kernel(module, name, self.options, TargetSpec.chosen(), self.timings)
+        symbol = self.origin.symbol
+        lowered = lower_kernel(module, symbol, self.options, TargetSpec.chosen(), self.timings)
         return lowered, tuple(lowered.remarks)

@@ -22,7 +22,7 @@ from weft.target.passes import SROA_ONLY, optimize
 def interpreted(origin: Origin) -> Program:
     """Return the kernel, each access of the source still there, decoded for the interpreter."""
     with COMPILING:
-        text = write_module(origin.module(small=True), plain=True)
+        text = write_module(origin.module(small=True, debug=True), plain=True)
         return Program(read_module(optimize(text, SROA_ONLY, TargetSpec.chosen().machine)))
 
 
@@ -42,6 +42,6 @@ def launch_checked(program: Program, origin: Origin, shape: LaunchShape, values:
     slots = packer.pack(values, checked=True)
     width = origin.info.sub_group_size if asks_for_lanes(program.module) else None
     check_launch(
-        program, origin.info.name, slots, shape.grid, shape.block, memory=memory,
+        program, origin.symbol, slots, shape.grid, shape.block, memory=memory,
         dynamic_shared=shape.dynamic_bytes, width=width,
     )  # fmt: skip

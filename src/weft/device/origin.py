@@ -32,8 +32,13 @@ class Origin(Protocol):
         """The door, and what tells kernels of that door apart."""
         ...
 
-    def module(self, small: bool) -> Module:
-        """Its P-LLVM, for buffers of less than 2 GiB if they are `small`."""
+    @property
+    def symbol(self) -> str:
+        """What its function is called in the program."""
+        ...
+
+    def module(self, small: bool, debug: bool = False) -> Module:
+        """Its P-LLVM, for buffers of less than 2 GiB if they are `small`, or for the sanitizer."""
         ...
 
     def packer(self) -> ArgumentPacker:

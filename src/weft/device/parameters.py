@@ -218,16 +218,20 @@ def _numbers(argument: ArgumentInfo, given: Any) -> list[Any]:
     wanted = np.dtype(argument.element)
     if argument.lanes == 1:
         return [_number(argument, wanted, given)]
-    array = _vector(argument, wanted, given)
+    return _vector(argument, wanted, given).tolist()
+
+
+def _vector(argument: ArgumentInfo, wanted: np.dtype[Any], given: Any) -> np.ndarray[Any, Any]:
+    array = _elements(argument, wanted, given)
     if array.size != argument.lanes:
         raise _Misfit(
             f"it is a {argument.type_name}, and {array.size} numbers were given",
             f"pass {argument.lanes} numbers",
         )
-    return array.tolist()
+    return array
 
 
-def _vector(argument: ArgumentInfo, wanted: np.dtype[Any], given: Any) -> np.ndarray[Any, Any]:
+def _elements(argument: ArgumentInfo, wanted: np.dtype[Any], given: Any) -> np.ndarray[Any, Any]:
     """The elements that were given for a vector, those of a record or of what numbers are made into an array of."""
     if isinstance(given, np.void) or (isinstance(given, np.ndarray) and given.dtype.fields):
         array = np.frombuffer(given.tobytes(), np.uint8)
@@ -289,7 +293,9 @@ def _is_same_kind(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
 
 
 def _record(argument: ArgumentInfo, given: Any) -> np.ndarray[Any, Any]:
-    """A copy of a record's bytes, aligned as the kernel reads them."""
+    """A copy of a record's bytes, aligned as the kernel reads them; one of numbers is given as these, too."""
+    if argument.element and not isinstance(given, np.void):
+        return _aligned(argument, _vector(argument, np.dtype(argument.element), given).tobytes())
     array = given if isinstance(given, np.ndarray) else np.asarray(given)
     if (
         array.size != 1
@@ -313,9 +319,13 @@ def _record(argument: ArgumentInfo, given: Any) -> np.ndarray[Any, Any]:
             f"the record has a {code} at byte {at}, where {argument.type_name} has none",
             "make the dtype with align=True, and vectors of three with a fourth element",
         )
+    return _aligned(argument, array.tobytes())
+
+
+def _aligned(argument: ArgumentInfo, data: bytes) -> np.ndarray[Any, Any]:
     memory = np.zeros(argument.size + 128, np.uint8)
     start = -data_pointer(memory) % 128
-    memory[start : start + argument.size] = np.frombuffer(array.tobytes(), np.uint8)
+    memory[start : start + len(data)] = np.frombuffer(data, np.uint8)
     return memory[start : start + argument.size]
 
 

@@ -56,7 +56,8 @@ def _program(kernel: Origin, shapes: Signature | None) -> Program:
     info = kernel.info
     text = write_module(kernel.module(small=True), plain=True)
     module = read_module(optimize(text, SROA_ONLY, TargetSpec.chosen().machine))
-    main = module.functions[info.name]
+    main = module.functions[kernel.symbol]
+    main.name = info.name
     parameters = ", ".join(f"{a.type_name} {a.name}" for a in info.arguments)
     given = {} if shapes is None else {main: _spread(info, shapes)}
     source = DebugSource({main.name: f"({parameters})"})

@@ -25,11 +25,17 @@ def mentions(value: Value, variables: Collection[GlobalVariable]) -> bool:
 
 
 def replace_globals(function: Function, variables: Collection[GlobalVariable], address: Address) -> None:
-    """Let `function` take what `address` builds, in its entry and once, for the address of each of the variables."""
+    """Let `function` take what `address` builds, in its entry and once, for the address of each of the variables.
+
+    Debug records that mention one go.
+    """
     if not variables:
         return
     computed = _Computed(function, variables, address)
     for instruction in list(function.instructions()):
+        instruction.debug_records = [
+            r for r in instruction.debug_records if not any(mentions(v, variables) for v in r.values)
+        ]
         for number, operand in enumerate(instruction.operands):
             if mentions(operand, variables):
                 instruction.set_operand(number, computed.of(operand))

@@ -50,8 +50,13 @@ class KernelOrigin:
         """What makes slots of arguments, followed by the launch's own."""
         return packer_of(self.info, (WORK_DIM, *(HIDDEN if self.placed else ())))
 
-    def module(self, small: bool) -> Module:
-        """Its P-LLVM, for buffers of less than 2 GiB if they are `small`."""
+    @property
+    def symbol(self) -> str:
+        """What its function is called in the program."""
+        return self.info.name
+
+    def module(self, small: bool, debug: bool = False) -> Module:
+        """Its P-LLVM, for buffers of less than 2 GiB if they are `small`; the sanitizer needs no other."""
         from weft.frontend.device.definitions import alone
         from weft.frontend.opencl.adopt import adopt_kernel
 

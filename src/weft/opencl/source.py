@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from weft.device.stored import kernel_from, scope_from, scope_row
 from weft.diag.errors import ArgumentError
 from weft.frontend.device.definitions import check_inlined
 from weft.frontend.device.flatten import flatten
 from weft.frontend.device.memory import Scope, scope_of
-from weft.frontend.device.metadata import ArgumentInfo, KernelInfo, Passing
+from weft.frontend.device.metadata import KernelInfo
 from weft.frontend.device.primitives import SUB_GROUP_SIZE
 from weft.frontend.opencl.arguments import kernel_infos
 from weft.frontend.opencl.clang import compile_source, note_source, preprocessed
@@ -184,24 +185,12 @@ def _facts(built: ProgramSource) -> dict[str, Any]:
     return {
         "log": built.log,
         "kernels": [asdict(kernel) for kernel in built.kernels.values()],
-        "scope": [dict(built.scope.offsets), built.scope.data.hex(), built.scope.pointers],
+        "scope": scope_row(built.scope),
     }
 
 
 def _restored(entry: CacheEntry, file: str, options: BuildOptions) -> ProgramSource:
     facts = json.loads(json.dumps(entry.metadata))
-    offsets, data, pointers = facts["scope"]
-    kernels = {row["name"]: _kernel(row) for row in facts["kernels"]}
-    scope = Scope(offsets, bytes.fromhex(data), tuple((a, b) for a, b in pointers))
+    kernels = {row["name"]: kernel_from(row) for row in facts["kernels"]}
+    scope = scope_from(facts["scope"])
     return ProgramSource(entry.code.decode(), facts["log"], file, options, kernels, scope)
-
-
-def _kernel(row: dict[str, Any]) -> KernelInfo:
-    three = {key: tuple(row[key]) if row[key] else None for key in ("required_size", "size_hint")}
-    return KernelInfo(**{**row, **three, "arguments": tuple(_argument(a) for a in row["arguments"])})
-
-
-def _argument(row: dict[str, Any]) -> ArgumentInfo:
-    fields = tuple((at, code) for at, code in row["fields"])
-    changed = {"passing": Passing(row["passing"]), "qualifiers": tuple(row["qualifiers"]), "fields": fields}
-    return ArgumentInfo(**{**row, **changed})

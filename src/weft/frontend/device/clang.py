@@ -49,7 +49,7 @@ def without_folders(text: str) -> str:
 
 
 def run_clang(
-    command: Sequence[str], source: str, file: str, headers: Mapping[str, str] | None
+    command: Sequence[str], source: str, file: str, headers: Mapping[str, str] | None, before: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run clang on a source, with headers in a folder of their own.
 
@@ -61,6 +61,8 @@ def run_clang(
         The text, and what it is called.
     headers
         Texts that ``#include`` finds under these names.
+    before
+        Text that stands before the source.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def run_clang(
         program = source.removeprefix("\ufeff")
         # What clang quotes of the source has its bytes.
         return subprocess.run(
-            [*command, *includes, "-", "-o", "-"], input=f'#line 1 "{name}"\n{program}',
+            [*command, *includes, "-", "-o", "-"], input=f'{before}#line 1 "{name}"\n{program}',
             capture_output=True, encoding="utf-8", errors="backslashreplace", check=False,
         )  # fmt: skip
 

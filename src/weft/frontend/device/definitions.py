@@ -40,36 +40,35 @@ def check_inlined(kernel: Function) -> None:
                 )
 
 
-def keep_only(module: Module, kernel: Function) -> None:
-    """Drop all definitions that `kernel` does not need.
+def keep_only(module: Module, kernel: Function) -> list[Function]:
+    """Drop all definitions that `kernel` does not need; return the functions that it calls and that are kept.
 
-    Raises
-    ------
-    UnsupportedError
-        It needs another function, which could not be inlined.
+    These are such as call themselves, or are called by a pointer: everything else has been inlined.
     """
-    check_inlined(kernel)
-    used = {o for i in kernel.instructions() for o in i.operands if isinstance(o, Function)}
-    module.functions = {n: f for n, f in module.functions.items() if f is kernel or f in used}
+    needed, variables = _needed(kernel)
+    module.functions = {n: f for n, f in module.functions.items() if f is kernel or f in needed}
     module.named_metadata = {n: m for n, m in module.named_metadata.items() if not n.startswith("opencl.")}
-    needed = _needed_globals(module, kernel)
-    module.globals = {n: g for n, g in module.globals.items() if g in needed}
+    module.globals = {n: g for n, g in module.globals.items() if g in variables}
+    return [f for f in module.functions.values() if f is not kernel and not f.is_declaration]
 
 
-def _needed_globals(module: Module, kernel: Function) -> set[GlobalVariable]:
-    """The variables that `kernel` mentions, and those that their values do."""
+def _needed(kernel: Function) -> tuple[set[Function], set[GlobalVariable]]:
+    """The functions and variables that `kernel` mentions, and those that these do."""
     work: list[Value] = [o for i in kernel.instructions() for o in i.operands]
-    needed: set[GlobalVariable] = set()
+    functions, variables = set[Function](), set[GlobalVariable]()
     while work:
         value = work.pop()
-        if isinstance(value, GlobalVariable) and value not in needed:
-            needed.add(value)
+        if isinstance(value, GlobalVariable) and value not in variables:
+            variables.add(value)
             if value.initializer is not None:
                 work.append(value.initializer)
+        elif isinstance(value, Function) and value not in functions:
+            functions.add(value)
+            work += [o for i in value.instructions() for o in i.operands]
         elif isinstance(value, ConstExpr):
             work.extend(value.operands)
         elif isinstance(value, ConstAggregate):
             work.extend(value.elements)
         elif isinstance(value, ConstSplat):
             work.append(value.element)
-    return needed
+    return functions, variables

@@ -1,9 +1,10 @@
-"""From clang's LLVM IR for spir64 to that of a CPU: one address space, but for local memory.
+"""From clang's LLVM IR for spir64 or nvptx64 to that of a CPU: one address space, but for the memory of a group.
 
-Global, constant and generic memory are address space 0, as private memory is; local memory stays in space 3, where
-`weft.shared` has it. Calling conventions, scopes of atomics and the data layout of spir64 go; layouts of types agree
-with x86-64 (`test_layouts_of_types_agree` in tests/frontend/opencl/test_frontend.py). All functions but kernels are
-internal and always inlined: OpenCL C has no recursion.
+Global, constant and generic memory are address space 0, as private memory is; local memory (OpenCL), which is shared
+memory (CUDA), stays in space 3, where `weft.shared` has it. Calling conventions, scopes of atomics and the data layout
+go; layouts of types agree with x86-64 (`test_layouts_of_types_agree` in tests/frontend/opencl/test_frontend.py). All
+functions but kernels are internal and always inlined, but for those that call themselves, which LLVM leaves. Variables
+that the host may set are no constants.
 
 This is done on text: a name, a string or a piece of metadata is never touched.
 """
@@ -21,7 +22,9 @@ MAX_ALIGN = 16
 """The greatest alignment that code relies on: that of memory as allocators give it."""
 
 _SPACES = re.compile(r" ?addrspace\([124]\)")
-_CONVENTIONS = re.compile(r"\bspir_(?:kernel|func) ")
+_CONVENTIONS = re.compile(r"\b(?:spir_kernel|spir_func|ptx_kernel|ptx_device) ")
+_KERNEL = re.compile(r"\b(?:spir|ptx)_kernel ")
+_SET_BY_HOST = re.compile(r"\bexternally_initialized (?:constant|global) ")
 _SCOPE = re.compile(r'syncscope\("[^"]*"\) ')
 _OPAQUE = re.compile(r'target\("spirv\.\w+"[^)]*\)')
 _INTRINSIC = re.compile(r"(@llvm\.[\w.]+)")
@@ -39,6 +42,7 @@ _LINKAGE = re.compile(
 _GLOBAL = re.compile(
     r'^(?P<name>@(?:"[^"]*"|\S+) = )(?P<words>(?:\w+ )*?)(?P<rest>(?:addrspace\(\d\) )?(?:constant|global) .*)$'
 )
+_ADDRESS = re.compile(r" (?:local_)?unnamed_addr\b")
 _KEPT = ("unnamed_addr", "local_unnamed_addr")
 _ALIGN = re.compile(r"\balign (\d+)")
 _CAST = "addrspacecast"
@@ -86,14 +90,16 @@ def _as_kernel(line: str, name: str, kernel: str) -> str:
 
 
 def _line(line: str) -> str:
-    if line.startswith(("target datalayout", "target triple")):
+    if line.startswith(("target datalayout", "target triple", "@llvm.compiler.used", "@llvm.used")):
         return ""
     if line.startswith("!") and "addrspace" not in line:
         return line
     if line.startswith("define "):
         line = _definition(line)
     elif line.startswith("@"):
-        line = _internal(line)
+        # What the host may set stays, used or not.
+        set_by_host = _SET_BY_HOST.sub("global ", line, count=1)
+        line = _internal(line) if set_by_host == line else _LINKAGE.sub("", set_by_host, count=1)
     elif line.startswith("attributes "):
         return _NEVER.sub("", line)
     parts = _STRING.split(line)
@@ -103,7 +109,7 @@ def _line(line: str) -> str:
 
 def _definition(line: str) -> str:
     """A function's header: kernels are marked and visible, everything else is internal and inlined."""
-    if "spir_kernel " in line:
+    if _KERNEL.search(line):
         return _with_attribute(line, f'"{KERNEL_ATTRIBUTE}"')
     at = _name_end(line)
     head = _LINKAGE.sub("", line[:at]).replace("define ", "define internal ", 1)
@@ -120,20 +126,22 @@ def _name_end(line: str) -> int:
 
 
 def _with_attribute(line: str, attribute: str) -> str:
-    """A function's header with an attribute more, which stands behind the parameters."""
+    """A function's header with an attribute more: behind the parameters, and what is said of its address."""
     at = _name_end(line)
     depth = 0
     for k in range(at, len(line)):
         depth += (line[k] == "(") - (line[k] == ")")
         if not depth:
-            return f"{line[: k + 1]} {attribute}{line[k + 1 :]}"
+            found = _ADDRESS.match(line, k + 1)
+            end = k + 1 if found is None else found.end()
+            return f"{line[:end]} {attribute}{line[end:]}"
     raise UnsupportedError(f"a function's header cannot be read: {line.strip()}")
 
 
 def _internal(line: str) -> str:
     """A global variable with a value is the program's own."""
     found = _GLOBAL.match(line)
-    if found is None or "external" in found["words"].split():
+    if found is None or not {"external", "extern_weak"}.isdisjoint(found["words"].split()):
         return line
     words = [word for word in found["words"].split() if word in _KEPT]
     return f"{found['name']}{' '.join(('internal', *words))} {found['rest']}"
@@ -142,7 +150,7 @@ def _internal(line: str) -> str:
 def _plain(text: str) -> str:
     if "addrspace" in text:
         text = _casts(_SPACES.sub("", text)) if _CAST in text else _SPACES.sub("", text)
-    if "spir_" in text:
+    if "spir_" in text or "ptx_" in text:
         text = _CONVENTIONS.sub("", text)
     if "align " in text and not text.startswith("@") and "alloca" not in text:
         text = _ALIGN.sub(lambda found: f"align {min(int(found[1]), MAX_ALIGN)}", text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.diag.errors import UnsupportedError
@@ -51,18 +51,33 @@ class Scope:
     pointers: tuple[tuple[int, int], ...] = ()
 
 
-def scope_of(module: Module) -> Scope:
+def scope_of(module: Module, first: Sequence[str] = (), reserved: int = 0) -> Scope:
     """The variables that kernels may write and that are of no kernel.
+
+    Parameters
+    ----------
+    module
+        The program.
+    first
+        Names of variables that come before the others, in this order.
+    reserved
+        Bytes of zeros before all of them.
 
     Raises
     ------
     UnsupportedError
         One is defined elsewhere, or holds what is known only when the program runs.
     """
-    variables = [g for g in module.globals.values() if not g.is_constant and address_space(g) != SHARED_SPACE]
+    variables = [
+        g
+        for g in module.globals.values()
+        if not g.is_constant and address_space(g) != SHARED_SPACE and not g.name.startswith("llvm.")
+    ]
     if not variables:
-        return Scope({}, b"")
-    layout, offsets, end = module.layout, dict[str, int](), 0
+        return Scope({}, bytes(reserved))
+    order = {name: k for k, name in enumerate(first)}
+    variables.sort(key=lambda g: order.get(g.name, len(order)))
+    layout, offsets, end = module.layout, dict[str, int](), reserved
     for variable in variables:
         if variable.initializer is None:
             raise UnsupportedError(f"the variable {variable.name} is declared, and nobody defines it")
@@ -159,7 +174,10 @@ def adopt_scope(kernel: Function, base: Value, offsets: Mapping[str, int]) -> No
 
 
 def adopt_local_memory(kernel: Function) -> int:
-    """Make local variables of `kernel` shared objects of weft; return their bytes."""
+    """Make local variables of `kernel` shared objects of weft; return their bytes.
+
+    Those that are declared without a definition (CUDA's ``extern __shared__``) are the launch's dynamic memory.
+    """
     module = kernel.module
     assert module is not None
     found = [g for g in module.globals.values() if address_space(g) == SHARED_SPACE]
@@ -167,15 +185,21 @@ def adopt_local_memory(kernel: Function) -> int:
     if not used:
         return 0
     layout, sizes = kernel.layout, list[tuple[int, int]]()
+    numbers: dict[GlobalVariable, int] = {}
     for variable in used:
+        if variable.initializer is None:
+            continue
         align = max(variable.linkage.align, layout.align(variable.value_type), _ALIGN)
+        numbers[variable] = len(sizes)
         sizes.append((layout.size(variable.value_type), align))
-    numbers = {variable: k for k, variable in enumerate(used)}
 
     def address(builder: Builder, variable: GlobalVariable) -> Value:
+        if variable not in numbers:
+            return builder.call(declare(builder.module, "weft.shared.dynamic"), ())
         return builder.call(declare(builder.module, "weft.shared"), (ConstInt(I32, numbers[variable]),))
 
     replace_globals(kernel, used, address)
-    listed = ",".join(f"{size}:{align}" for size, align in sizes)
-    kernel.attributes = (*kernel.attributes, f'"{SHARED_ATTRIBUTE}"="{listed}"')
+    if sizes:
+        listed = ",".join(f"{size}:{align}" for size, align in sizes)
+        kernel.attributes = (*kernel.attributes, f'"{SHARED_ATTRIBUTE}"="{listed}"')
     return sum(size for size, _ in sizes)

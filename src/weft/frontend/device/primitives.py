@@ -1,4 +1,4 @@
-"""What the builtin library leaves undefined: the primitives, which adoption lowers to weft's intrinsics.
+"""What the builtin library and CUDA's headers leave undefined: the primitives, lowered to weft's intrinsics.
 
 The library (`weft.frontend.opencl.library`) is OpenCL C. It declares a primitive under its plain name as a C function
 (``__attribute__((overloadable))`` would mangle it; leave that away) and may call these and nothing else:
@@ -10,7 +10,7 @@ The library (`weft.frontend.opencl.library`) is OpenCL C. It declares a primitiv
 ``uint __weft_work_dim(void)``                         as the launch gave it
 ``void __weft_barrier(uint flags, uint scope)``        all unfinished work-items of the work-group meet
 ``void __weft_mem_fence(uint flags)``                  orders memory of this work-item (sequentially consistent)
-``int __weft_work_group_any(int)``, ``_all``           with a barrier; 0 or 1
+``int __weft_work_group_any(int)``, ``_all``           with a barrier; 0 or 1; ``_count``: how many are not 0
 ``local void *__weft_scratch(void)``                   16 KiB of local memory, 128-byte aligned, of the work-group; the
                                                        same at each call (work-group reductions, scans, broadcasts)
 ``uint __weft_sub_group_local_id(void)``               position in the sub-group
@@ -19,7 +19,10 @@ The library (`weft.frontend.opencl.library`) is OpenCL C. It declares a primitiv
                                                        ``long __weft_sub_group_shuffle_i64(long, uint)`` likewise
 ``ulong __weft_sub_group_ballot(int)``                 bit l: whether work-item l runs and its value is not 0
 ``ulong __weft_sub_group_active(void)``                bit l: whether work-item l runs
+``int __weft_sub_group_any(int)``, ``_all``            0 or 1
+``ulong __weft_sub_group_match(ulong)``                bit l: whether work-item l runs and has the same value
 ``void __weft_sub_group_barrier(uint flags, uint scope)``  the sub-group meets
+``long long __weft_clock(void)``                       a counter of the processor's
 ``int printf(constant char *, ...)``                   declared by ``base.h``; stays as it is
 =====================================================  =============================================================
 
@@ -40,7 +43,7 @@ from weft.ir import Builder, ConstInt, Function, GlobalVariable, Instruction, Un
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.intrinsics import SHARED_SPACE, declare
 from weft.ir.locations import span_of
-from weft.ir.types import I8, I32, ArrayType, IntType
+from weft.ir.types import I8, I32, I64, ArrayType, FunctionType, IntType
 
 PREFIX = "__weft_"
 
@@ -128,6 +131,23 @@ def _vote_of_group(name: str) -> Build:
     return lambda low, builder, call: _ask(builder, name, _truth(builder, call.args[0]))
 
 
+def _vote_of_sub_group(name: str) -> Build:
+    return lambda low, builder, call: builder.cast(
+        "zext", _ask(builder, name, _truth(builder, call.args[0])), I32
+    )
+
+
+def _match(low: Lowering, builder: Builder, call: Instruction) -> Value:
+    return _ask(builder, "weft.match.any.i64", call.args[0])
+
+
+def _clock(low: Lowering, builder: Builder, call: Instruction) -> Value:
+    function = builder.module.declare(
+        "llvm.readcyclecounter", FunctionType(I64, ()), ("nounwind", "willreturn")
+    )
+    return builder.call(function, ())
+
+
 def _scratch(low: Lowering, builder: Builder, call: Instruction) -> Value:
     module = builder.module
     name = f"{PREFIX}scratch.memory"
@@ -169,6 +189,7 @@ _PRIMITIVES: dict[str, Build] = {
     "mem_fence": _mem_fence,
     "work_group_any": _vote_of_group("weft.barrier.or"),
     "work_group_all": _vote_of_group("weft.barrier.and"),
+    "work_group_count": _vote_of_group("weft.barrier.count"),
     "scratch": _scratch,
     "sub_group_local_id": _local_id,
     "sub_group_max_size": _max_sub_group_size,
@@ -176,6 +197,10 @@ _PRIMITIVES: dict[str, Build] = {
     "sub_group_shuffle_i64": _shuffle("weft.shfl.idx.i64"),
     "sub_group_ballot": _ballot,
     "sub_group_active": _active,
+    "sub_group_any": _vote_of_sub_group("weft.any"),
+    "sub_group_all": _vote_of_sub_group("weft.all"),
+    "sub_group_match": _match,
+    "clock": _clock,
     "sub_group_barrier": _sub_group_barrier,
 }
 """The primitives but ids and sizes, without ``__weft_``."""

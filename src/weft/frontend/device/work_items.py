@@ -27,13 +27,8 @@ the id of that group's first work-item, offset included."""
 
 _NO_WRAP = ("nuw", "nsw")
 
-_RANGES = {
-    "weft.local.id": "range(i64 0, 1024)",
-    "weft.local.size": "range(i64 1, 1025)",
-    "weft.group.id": "range(i64 0, 2147483648)",
-    "weft.num.groups": "range(i64 1, 2147483648)",
-}
-"""What LLVM may know of ids and sizes (`weft.opencl.geometry` sees to it)."""
+MAX_GROUPS = (1 << 31) - 1
+"""Work-groups along a dimension (`weft.opencl.geometry` and `weft.runtime.shape` see to it)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +41,13 @@ class WorkItems:
         Its parameters by the names of `HIDDEN`, and `WORK_DIM`.
     small
         Whether all ids of a launch are less than 2^31, so that a source may keep them as ``int``.
+    max_groups
+        Work-groups that a launch has along a dimension at most.
     """
 
     hidden: Mapping[str, Argument]
     small: bool
+    max_groups: int = MAX_GROUPS
 
     @property
     def placed(self) -> bool:
@@ -72,34 +70,36 @@ class WorkItems:
 
     def local_id(self, builder: Builder, d: int) -> Value:
         """The position in the work-group."""
-        return _ask(builder, "weft.local.id", d)
+        return self.ask(builder, "weft.local.id", d)
 
     def local_size(self, builder: Builder, d: int) -> Value:
         """The size of the work-group."""
-        return _ask(builder, "weft.local.size", d)
+        return self.ask(builder, "weft.local.size", d)
 
     def group_id(self, builder: Builder, d: int) -> Value:
         """The number of the work-group in the launch."""
-        group = _ask(builder, "weft.group.id", d)
+        group = self.ask(builder, "weft.group.id", d)
         return self._after(builder, "first.group", d, group)
 
     def global_id(self, builder: Builder, d: int) -> Value:
         """The position in the launch, its offset included; no launch is so large that it wraps."""
-        group = _ask(builder, "weft.group.id", d)
-        first = builder.binary("mul", group, _ask(builder, "weft.local.size", d), _NO_WRAP)
-        value = builder.binary("add", first, _ask(builder, "weft.local.id", d), _NO_WRAP)
+        group = self.ask(builder, "weft.group.id", d)
+        first = builder.binary("mul", group, self.ask(builder, "weft.local.size", d), _NO_WRAP)
+        value = builder.binary("add", first, self.ask(builder, "weft.local.id", d), _NO_WRAP)
         return self._narrow(builder, self._after(builder, "first.id", d, value))
 
     def num_groups(self, builder: Builder, d: int) -> Value:
         """Work-groups of the launch."""
-        return self.hidden[f"num.groups.{'xyz'[d]}"] if self.placed else _ask(builder, "weft.num.groups", d)
+        return (
+            self.hidden[f"num.groups.{'xyz'[d]}"] if self.placed else self.ask(builder, "weft.num.groups", d)
+        )
 
     def global_size(self, builder: Builder, d: int) -> Value:
         """Work-items of the launch."""
         if self.placed:
             return self.hidden[f"global.size.{'xyz'[d]}"]
-        groups = _ask(builder, "weft.num.groups", d)
-        size = builder.binary("mul", groups, _ask(builder, "weft.local.size", d), _NO_WRAP)
+        groups = self.ask(builder, "weft.num.groups", d)
+        size = builder.binary("mul", groups, self.ask(builder, "weft.local.size", d), _NO_WRAP)
         return self._narrow(builder, size)
 
     def enqueued_local_size(self, builder: Builder, d: int) -> Value:
@@ -109,6 +109,22 @@ class WorkItems:
     def global_offset(self, builder: Builder, d: int) -> Value:
         """The id of the first work-item."""
         return self.hidden[f"global.offset.{'xyz'[d]}"] if self.placed else ConstInt(I64, 0)
+
+    def ask(self, builder: Builder, intrinsic: str, dimension: int) -> Value:
+        """One of weft's ids and sizes, with what LLVM may know of it."""
+        low, high = self.bounds(intrinsic)
+        function = declare(builder.module, intrinsic)
+        function.return_attributes = (f"range(i64 {low}, {high + 1})",)
+        return builder.call(function, (ConstInt(I32, dimension),))
+
+    def bounds(self, intrinsic: str) -> tuple[int, int]:
+        """The least and greatest value of one of weft's ids and sizes."""
+        return {
+            "weft.local.id": (0, 1023),
+            "weft.local.size": (1, 1024),
+            "weft.group.id": (0, self.max_groups - 1),
+            "weft.num.groups": (1, self.max_groups),
+        }[intrinsic]
 
     def _narrow(self, builder: Builder, value: Value) -> Value:
         """`value` with the promise that 31 bits hold it, which a conversion to ``int`` takes up."""
@@ -139,9 +155,3 @@ _IDS: dict[str, tuple[Callable[[WorkItems, Builder, int], Value], int]] = {
 def is_work_item_primitive(name: str) -> bool:
     """Whether a primitive's name, without ``__weft_``, is an id or size."""
     return name == "work_dim" or name in _IDS
-
-
-def _ask(builder: Builder, intrinsic: str, dimension: int) -> Value:
-    function = declare(builder.module, intrinsic)
-    function.return_attributes = (_RANGES[intrinsic],)
-    return builder.call(function, (ConstInt(I32, dimension),))

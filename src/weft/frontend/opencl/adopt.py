@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from weft.frontend.device.arguments import adopt_arguments
 from weft.frontend.device.contraction import settle_contraction
-from weft.frontend.device.definitions import keep_only
+from weft.frontend.device.definitions import check_inlined, keep_only
 from weft.frontend.device.memory import SCOPE, adopt_local_memory, adopt_scope
 from weft.frontend.device.primitives import lower_primitives
 from weft.frontend.device.printing import adopt_printf
@@ -61,6 +61,7 @@ def adopt_kernel(
     """
     module = read_module(text)
     kernel = module.functions[name]
+    check_inlined(kernel)
     keep_only(module, kernel)
     adopt_arguments(kernel)
     adopt_scope(kernel, kernel.append_parameter(PTR, SCOPE), scope)

@@ -1,0 +1,1 @@
+"""CUDA C++ from Python: programs, their kernels and variables."""

@@ -1,0 +1,1 @@
+/* Every program has what this file declares: weft/cuda.h. */

@@ -1,0 +1,2 @@
+/* In weft/host.h. */
+#include "weft/host.h"
