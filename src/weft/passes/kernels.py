@@ -32,6 +32,7 @@ from weft.transform.groups.guard_splitting import split_guards
 from weft.transform.groups.known_block import know_block
 from weft.transform.groups.merge_groups import merge_groups
 from weft.transform.groups.work_items import lower_work_items
+from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.splitting.barriers import barriers_of, cut_behind, split_at_barriers
 from weft.transform.splitting.lock_step import run_in_lock_step
 
@@ -51,6 +52,10 @@ def _lower_work_items(unit: KernelUnit) -> None:
     if unit.premises.block is not None:
         know_block(unit.function, unit.premises.block)
     unit.runnables = [Runnable(unit.name, Form.THREADS)]
+
+
+def _fill_at_once(unit: KernelUnit) -> bool:
+    return fill_at_once(unit.module, unit.function) > 0
 
 
 def _check_barriers(unit: KernelUnit) -> None:
@@ -164,6 +169,12 @@ WORK_ITEMS: Pass[KernelUnit] = Pass(
     _lower_work_items,
     source="Karrenberg and Hack, §2.2",
 )
+FILLS: Pass[KernelUnit] = Pass(
+    "fills",
+    "no loop only fills so many bytes of memory with one of them",
+    _fill_at_once,
+    optional=True,
+)
 BARRIERS: Pass[KernelUnit] = Pass(
     "barriers",
     "each barrier orders something; it is known whether all threads arrive at each together",
@@ -245,6 +256,7 @@ KERNELS = PassList(
         KNOWN_NUMBERS,
         WIDE_COMPARISONS,
         NARROW_PHIS,
+        FILLS,
         BARRIERS,
         OBSTACLES,
         LANE_ORDER,

@@ -1,0 +1,166 @@
+"""Loops that fill memory with one byte, over and over: each becomes one ``memset``.
+
+Where a work-item clears its own row of an array, ``for (k = 0; k < 256; k++) counts[id * 256 + k] = 0;``, lanes scatter
+single elements. Its row is filled in a few wide stores, one lane after the other.
+
+Precondition: canonical form, without predicates, shadows and guards. Postcondition: no counted loop is left that only
+stores the same bytes to consecutive places, `MIN_BYTES` at least of a number that is known, but of stack objects, whose
+lanes lie side by side. Preserves the program under FR.
+"""
+
+from __future__ import annotations
+
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
+from weft.analysis.memory.alias import locate
+from weft.graph.loops import loop_forest
+from weft.ir import BasicBlock, Builder, ConstFloat, ConstInt, Function, Instruction, Module, Value
+from weft.ir.cfg_view import cfg_of
+from weft.ir.types import I1, I8, I64, VOID, FunctionType, PointerType
+from weft.transform.loops.replace_loop import open_preheader, replace_loop
+
+MIN_BYTES = 32
+_RISING = {"slt": 0, "ult": 0, "ne": 0, "sle": 1, "ule": 1}
+_ARITHMETIC = frozenset(
+    ("getelementptr", "add", "sub", "mul", "shl", "or", "and", "lshr", "zext", "sext", "trunc")
+)
+
+
+def fill_at_once(module: Module, function: Function) -> int:
+    """Replace the loops that fill; return how many that was."""
+    replaced = 0
+    while (found := _next_fill(function)) is not None:
+        loop, store, byte, iterations = found
+        builder = open_preheader(loop)
+        builder.loc = store.loc or builder.loc
+        first = _at_start(store.pointer, loop, builder, {})
+        size = ConstInt(I64, iterations * function.layout.store_size(store.accessed_type))
+        call = builder.call(_memset(module, first), (first, ConstInt(I8, byte), size, ConstInt(I1, 0)))
+        call.attrs["arg_attrs"] = ((f"align {store.alignment}",), (), (), ())
+        replace_loop(loop, builder, {})
+        replaced += 1
+    return replaced
+
+
+def _next_fill(function: Function) -> tuple[CountedLoop, Instruction, int, int] | None:
+    view = cfg_of(function)
+    for found in loop_forest(view.cfg).loops:
+        if found.children:
+            continue
+        loop = counted_loop(view, found)
+        if isinstance(loop, str):
+            continue
+        store, iterations = _only_store(loop), _iterations(loop)
+        if store is None or iterations is None:
+            continue
+        size = function.layout.store_size(store.accessed_type)
+        byte = _byte_of(store.operands[0], size)
+        if (
+            byte is not None
+            and size * iterations >= MIN_BYTES
+            and _is_consecutive(store, loop, size, iterations)
+        ):
+            return loop, store, byte, iterations
+    return None
+
+
+def _only_store(loop: CountedLoop) -> Instruction | None:
+    """The one thing that each iteration does besides counting, if it is a store."""
+    store: Instruction | None = None
+    inside = set(loop.blocks)
+    for block in loop.blocks:
+        if block is not loop.exiting and len(block.successors) != 1:
+            return None
+        for instruction in block:
+            if any(user.block not in inside for user in instruction.instruction_users()):
+                return None
+            if instruction.op == "store" and store is None and instruction.is_plain_access:
+                store = instruction
+            elif not _only_counts(instruction, loop):
+                return None
+    if store is None or (loop.top_tested and store.block is loop.header):
+        return None
+    return store
+
+
+def _only_counts(instruction: Instruction, loop: CountedLoop) -> bool:
+    if instruction.is_phi:
+        return instruction is loop.counter.phi
+    return instruction.op in _ARITHMETIC or instruction.op in ("icmp", "br")
+
+
+def _iterations(loop: CountedLoop) -> int | None:
+    """How often the body runs, where that is known; counters stay below 2³¹, where they have no sign."""
+    counter, bound, more = loop.counter, loop.bound, _RISING.get(loop.predicate)
+    if not isinstance(counter.start, ConstInt) or not isinstance(bound, ConstInt) or more is None:
+        return None
+    start, last, step = counter.start.signed, bound.signed + more, counter.step
+    tested = start + step if loop.tests_next else start
+    if step < 1 or start < 0 or tested > last or last >= 1 << 31:
+        return None
+    if loop.predicate == "ne" and (last - tested) % step:
+        return None
+    tests = -(-(last - tested) // step)
+    return tests if loop.top_tested else tests + 1
+
+
+def _byte_of(value: Value, size: int) -> int | None:
+    """The byte that all bytes of a constant are."""
+    if isinstance(value, ConstInt):
+        data = (value.value % (1 << (8 * size))).to_bytes(size, "little")
+    elif isinstance(value, ConstFloat):
+        data = value.bits.to_bytes(size, "little")
+    else:
+        return None
+    return data[0] if data == data[:1] * size else None
+
+
+def _is_consecutive(store: Instruction, loop: CountedLoop, size: int, iterations: int) -> bool:
+    """Whether each iteration stores right behind the one before, and not to a stack object."""
+    block = store.block
+    assert block is not None and block.function is not None
+    layout = block.function.layout
+    location, inside = locate(store.pointer, layout), set(loop.blocks)
+    if isinstance(location.base, Instruction) and (
+        location.base.op == "alloca" or location.base.block in inside
+    ):
+        return False
+    if layout.bit_size(store.accessed_type) != 8 * size:
+        return False
+    scale = 0
+    for index, each in location.terms.items():
+        if _counted(index) is loop.counter.phi:
+            scale += each
+        elif _changes(index, loop, inside):
+            return False
+    return scale * loop.counter.step == size
+
+
+def _changes(value: Value, loop: CountedLoop, inside: set[BasicBlock]) -> bool:
+    """Whether a value that arithmetic makes differs between iterations."""
+    if not isinstance(value, Instruction) or value.block not in inside:
+        return False
+    return value is loop.counter.phi or any(_changes(operand, loop, inside) for operand in value.operands)
+
+
+def _counted(index: Value) -> Value:
+    if isinstance(index, Instruction) and index.op in ("sext", "zext"):
+        return index.operands[0]
+    return index
+
+
+def _at_start(value: Value, loop: CountedLoop, builder: Builder, done: dict[Value, Value]) -> Value:
+    """A value as the first iteration has it, computed before the loop."""
+    if value is loop.counter.phi:
+        return loop.counter.start
+    if not isinstance(value, Instruction) or value.block not in loop.blocks:
+        return value
+    if value not in done:
+        operands = [_at_start(operand, loop, builder, done) for operand in value.operands]
+        done[value] = builder.insert(Instruction(value.op, value.type, operands, attrs=value.attrs))
+    return done[value]
+
+
+def _memset(module: Module, pointer: Value) -> Function:
+    assert isinstance(pointer.type, PointerType)
+    signature = FunctionType(VOID, (pointer.type, I8, I64, I1))
+    return module.declare(f"llvm.memset.p{pointer.type.space}.i64", signature, ("nounwind", "willreturn"))

@@ -1,0 +1,98 @@
+"""Loops that fill become one memset, others stay, and memory holds what it held (`fill_loops`)."""
+
+import numpy as np
+import pytest
+
+from weft.interp import Program, run_function
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.transform.loops.fill_loops import fill_at_once
+
+#   entry ──> head <──┐
+#              │ └─> body
+#             out
+LOOP = """
+define void @f(ptr %rows, i64 %row) {{
+entry:
+  %own = alloca [64 x i32]
+  br label %head
+head:
+  %k = phi i32 [ {start}, %entry ], [ %next, %body ]
+  %more = icmp {test}
+  br i1 %more, label %body, label %out
+body:
+  %place = zext nneg i32 %k to i64
+  %first = shl i64 %row, 6
+  %begin = getelementptr i32, ptr {base}, i64 {row}
+  %p = getelementptr i32, ptr %begin, i64 {index}
+  store i32 {value}, ptr %p, align 4
+  %next = add nuw nsw i32 %k, {step}
+  br label %head
+out:
+  ret void
+}}
+"""
+FILL = {
+    "start": 3,
+    "test": "ult i32 %k, 60",
+    "base": "%rows",
+    "row": "%first",
+    "index": "%place",
+    "value": 0,
+    "step": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "filled"),
+    [
+        ({}, 57 * 4),
+        ({"test": "slt i32 %k, 60", "value": 0x5A5A5A5A}, 57 * 4),
+        ({"test": "ne i32 %k, 60"}, 57 * 4),
+        ({"test": "ule i32 %k, 60"}, 58 * 4),
+        ({"value": 1}, None),
+        ({"step": 2}, None),
+        ({"index": "%row"}, None),
+        ({"base": "%own", "row": 0}, None),
+        ({"test": "ult i32 %k, 10"}, None),
+    ],
+)
+def test_a_row_is_filled_at_once(changes: dict[str, object], filled: int | None) -> None:
+    text = LOOP.format(**FILL | changes)
+    module = read_module(text)
+    assert fill_at_once(module, module.functions["f"]) == (filled is not None)
+    verify(module)
+    calls = [i for i in module.functions["f"].instructions() if i.op == "call"]
+    assert [call.args[2].value for call in calls] == ([filled] if filled else [])
+    memory = []
+    for program in (read_module(text), module):
+        rows = np.arange(4 * 64, dtype=np.int32)
+        run_function(Program(program), "f", [rows, 2])
+        memory.append(rows)
+    np.testing.assert_array_equal(*memory)
+
+
+def test_a_loop_that_is_tested_at_its_end_and_one_that_does_more() -> None:
+    bottom = """
+define void @f(ptr %rows, i64 %row) {
+entry:
+  br label %body
+body:
+  %k = phi i64 [ 0, %entry ], [ %next, %body ]
+  %p = getelementptr double, ptr %rows, i64 %k
+  store double 0.0, ptr %p, align 8
+  %next = add nuw nsw i64 %k, 1
+  %more = icmp ult i64 %next, 16
+  br i1 %more, label %body, label %out
+out:
+  ret void
+}
+"""
+    module = read_module(bottom)
+    assert fill_at_once(module, module.functions["f"]) == 1
+    rows = np.ones(20)
+    run_function(Program(module), "f", [rows, 0])
+    assert (rows == [0] * 16 + [1] * 4).all()
+    busy = bottom.replace("  %next =", "  store volatile i64 %k, ptr %rows\n  %next =")
+    module = read_module(busy)
+    assert fill_at_once(module, module.functions["f"]) == 0
