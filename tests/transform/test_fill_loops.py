@@ -67,7 +67,7 @@ def test_a_row_is_filled_at_once(changes: dict[str, object], filled: int | None)
     memory = []
     for program in (read_module(text), module):
         rows = np.arange(4 * 64, dtype=np.int32)
-        run_function(Program(program), "f", [rows, 2])
+        run_function(Program(program), "f", [rows, 2], 1)
         memory.append(rows)
     np.testing.assert_array_equal(*memory)
 
@@ -91,7 +91,7 @@ out:
     module = read_module(bottom)
     assert fill_at_once(module, module.functions["f"]) == 1
     rows = np.ones(20)
-    run_function(Program(module), "f", [rows, 0])
+    run_function(Program(module), "f", [rows, 0], 1)
     assert (rows == [0] * 16 + [1] * 4).all()
     busy = bottom.replace("  %next =", "  store volatile i64 %k, ptr %rows\n  %next =")
     module = read_module(busy)
