@@ -12,7 +12,7 @@ from weft.ptx.check.operands import operand_problem
 from weft.ptx.check.places import guard_span, name_span, operand_span
 from weft.ptx.check.targets import Target
 from weft.ptx.check.variables import variable_problem
-from weft.ptx.instructions import Effect, Variant, variant_of
+from weft.ptx.instructions import Variant, variant_of
 from weft.ptx.names import Names
 from weft.ptx.source import Source
 from weft.ptx.special_registers import special_register
@@ -152,7 +152,7 @@ class BodyCheck:
                 raise PtxError(problem, operand_span(self.source, statement, number))
             if isinstance(operand, SpecialRegister):
                 self._special(statement, operand, number)
-        if variant.effects & Effect.CALL:
+        if statement.opcode == "call":
             problem = call_problem(statement, self.names)
             if problem is not None:
                 raise PtxError(problem, name_span(self.source, statement))

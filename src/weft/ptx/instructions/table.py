@@ -44,9 +44,11 @@ OPCODES: dict[str, tuple[Form, ...]] = _by_opcode()
 _MEMORY = Effect.READS | Effect.WRITES
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Variant:
     """A row of the table with the choices that an instruction made.
+
+    There is one of it for an opcode with its modifiers, so it is compared by identity.
 
     Parameters
     ----------
@@ -65,6 +67,8 @@ class Variant:
         Whether an access has to be made as it stands.
     needs
         All that it needs, by the row or one of the modifiers.
+    least
+        How many operands there are at least.
     """
 
     form: Form
@@ -74,11 +78,7 @@ class Variant:
     space: str
     volatile: bool
     needs: tuple[Needs, ...]
-
-    @property
-    def least(self) -> int:
-        """How many operands there are at least."""
-        return next((at for at, form in enumerate(self.operands) if form.optional), len(self.operands))
+    least: int
 
     @property
     def effects(self) -> Effect:
@@ -102,12 +102,12 @@ def variant_of(instruction: Instruction) -> Variant:
     operands = instruction.operands
     for variant in variants:
         forms = variant.operands
-        if variant.least <= len(operands) <= len(forms) and all(map(_fits, forms, operands)):
+        if variant.least <= len(operands) <= len(forms) and False not in map(_fits, forms, operands):
             return variant
     raise _no_fit(instruction, variants)
 
 
-@functools.lru_cache(maxsize=1 << 14)
+@functools.cache
 def variants_of(opcode: str, modifiers: tuple[str, ...]) -> tuple[Variant, ...]:
     """The rows that these modifiers fit; at least one.
 
@@ -188,7 +188,8 @@ def _variant(form: Form, modifiers: tuple[str, ...], bound: tuple[tuple[str, str
         space = choices.get("S", "generic").partition("::")[0]
     needs = (form.needs, *(NEWER[modifier] for modifier in modifiers if modifier in NEWER))
     volatile = "volatile" in modifiers or "mmio" in modifiers
-    return Variant(form, tuple(operands), tuple(lengths), bound, space, volatile, needs)
+    least = next((at for at, operand in enumerate(operands) if operand.optional), len(operands))
+    return Variant(form, tuple(operands), tuple(lengths), bound, space, volatile, needs, least)
 
 
 def _widened(type: str, factor: int) -> str:

@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-_LONE = frozenset("@|:<>=-+!?*/%^&~,;[]{}()")
+_LONE = frozenset("_$@|:<>=-+!?*%^&~,;[]{}()")
 
 
 def tokenize(source: Source) -> tuple[list[str], list[int]]:
@@ -65,11 +65,10 @@ def tokenize(source: Source) -> tuple[list[str], list[int]]:
     for match in _TOKEN.finditer(source.text):
         tokens.append(match[1])
         starts.append(match.start(1))
-    for number, token in enumerate(tokens):
-        if len(token) == 1 and not (token.isalnum() or token in _LONE or token in "_$"):
+    doubtful = {token for token in set(tokens) if len(token) == 1 and not (token.isalnum() or token in _LONE)}
+    for number, token in enumerate(tokens) if doubtful else ():
+        if token in doubtful and (token != "/" or source.text.startswith("/*", starts[number])):
             raise _stray(source, token, starts[number])
-        if token == "/" and source.text.startswith("/*", starts[number]):
-            raise PtxError("this comment does not end", source.span(starts[number], starts[number] + 2))
     tokens.append(END)
     starts.append(len(source.text.rstrip()))
     return tokens, starts
@@ -83,6 +82,8 @@ def tokens_from(source: Source, offset: int) -> Iterator[tuple[str, int]]:
 
 def _stray(source: Source, token: str, start: int) -> PtxError:
     span = source.span(start, start + 1)
+    if token == "/":
+        return PtxError("this comment does not end", source.span(start, start + 2))
     if token == '"':
         return PtxError("this string does not end on its line", span)
     return PtxError(f"{token!r} begins nothing in PTX", span)
