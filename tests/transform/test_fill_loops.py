@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from weft.interp import Program, run_function
+from weft.interp import Memory, Program, run_function
+from weft.ir import Module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.transform.loops.fill_loops import fill_at_once
@@ -43,6 +44,11 @@ FILL = {
 }
 
 
+def run(module: Module, rows: np.ndarray, row: int) -> None:
+    memory = Memory()
+    run_function(Program(module), "f", [memory.map_array(rows), np.array([row])], 1, memory=memory)
+
+
 @pytest.mark.parametrize(
     ("changes", "filled"),
     [
@@ -67,7 +73,7 @@ def test_a_row_is_filled_at_once(changes: dict[str, object], filled: int | None)
     memory = []
     for program in (read_module(text), module):
         rows = np.arange(4 * 64, dtype=np.int32)
-        run_function(Program(program), "f", [rows, 2], 1)
+        run(program, rows, 2)
         memory.append(rows)
     np.testing.assert_array_equal(*memory)
 
@@ -91,7 +97,7 @@ out:
     module = read_module(bottom)
     assert fill_at_once(module, module.functions["f"]) == 1
     rows = np.ones(20)
-    run_function(Program(module), "f", [rows, 0], 1)
+    run(module, rows, 0)
     assert (rows == [0] * 16 + [1] * 4).all()
     busy = bottom.replace("  %next =", "  store volatile i64 %k, ptr %rows\n  %next =")
     module = read_module(busy)
