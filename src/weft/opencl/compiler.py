@@ -9,10 +9,14 @@ Requests say all that is needed to answer them, so this process keeps nothing bu
 ``link``, options, number, part...                         a program, or a library, of parts
 ``load``, options, program                                 what is known of a program that was made before
 ``prepare``, program, kernel, x, y, z, large, placed       code for launches of one kind, as a shared library
+``check``, program, kernel, placed, groups and work-items  a part of a launch on the interpreter
+along x, y and z, local bytes, slots, (address, name,
+bytes)...
 ========================================================== =============================================================
 
-The first four are answered by status, log, type, program, bytes of program scope with their contents, and kernels; the
-last one by status, path or message, symbol and needs.
+The first four are answered by status, log, type, program, bytes of program scope with their contents, and kernels;
+``prepare`` by status, path or message, symbol and needs; ``check`` by how it went, message, what was printed, and the
+bytes.
 """
 
 from __future__ import annotations
@@ -100,6 +104,8 @@ def serve(connection: socket.socket) -> None:
 def answer(fields: Sequence[bytes]) -> Answer:
     """The answer to a request."""
     kind = fields[0].decode()
+    if kind == "check":
+        return _checked_launch(fields[1:])
     return _prepared(fields[1:]) if kind == "prepare" else _program(kind, fields[1:])
 
 
@@ -226,6 +232,21 @@ def _prepared(fields: Sequence[bytes]) -> Answer:
     lanes = (*arena.lanes, 1, 1, 1)[:3]
     chunk = RunUnit(**facts["run_unit"]).groups((x, y, z))
     return Answer().add(0, str(library), facts["entry"], arena.fixed, arena.per_lane_group, *lanes, chunk)
+
+
+def _checked_launch(fields: Sequence[bytes]) -> Answer:
+    from weft.opencl.checked_launch import HostLaunch, Region, run_checked
+
+    program, name, *numbers = fields[:10]
+    placed, gx, gy, gz, x, y, z, dynamic = (_NUMBER.unpack(n)[0] for n in numbers)
+    slots, *rest = fields[10:]
+    regions = [
+        Region(_NUMBER.unpack(address)[0], name.decode(), data)
+        for address, name, data in zip(rest[::3], rest[1::3], rest[2::3], strict=True)
+    ]
+    launch = HostLaunch(name.decode(), bool(placed), (gx, gy, gz), (x, y, z), dynamic, slots, regions)
+    status, message, printed, contents = run_checked(_built(program).source, launch)
+    return Answer().add(status, message, printed, *contents)
 
 
 def _refused(message: str) -> Answer:

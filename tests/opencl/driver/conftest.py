@@ -21,10 +21,16 @@ def vendors(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def host(vendors: Path, tmp_path: Path) -> Callable[..., str]:
+def host(host_streams: Callable[..., tuple[str, str]]) -> Callable[..., str]:
     """Run a Python program that uses OpenCL through pyopencl, in a process of its own; what it prints."""
+    return lambda program, **environment: host_streams(program, **environment)[0]
 
-    def run(program: str, **environment: str) -> str:
+
+@pytest.fixture
+def host_streams(vendors: Path, tmp_path: Path) -> Callable[..., tuple[str, str]]:
+    """The same; what it prints, and its standard error stream."""
+
+    def run(program: str, **environment: str) -> tuple[str, str]:
         file = tmp_path / "host.py"
         file.write_text(_BEGIN + program)
         settings = {"OCL_ICD_VENDORS": str(vendors), "PYOPENCL_NO_CACHE": "1", "WEFT_CHECK": "0"}
@@ -36,7 +42,7 @@ def host(vendors: Path, tmp_path: Path) -> Callable[..., str]:
             timeout=300,
         )
         assert done.returncode == 0, done.stderr
-        return done.stdout
+        return done.stdout, done.stderr
 
     return run
 

@@ -164,6 +164,10 @@ class Memory:
         self._insert(made)
         return made
 
+    def place(self, address: int, data: Array, name: str) -> None:
+        """Make bytes accessible at an address that is theirs elsewhere, such as in another process."""
+        self._insert(MemoryObject(address, data, name))
+
     def place_bytes(self, data: bytes, name: str) -> int:
         """The address of a new object that holds `data`."""
         made = self.allocate(len(data), name, initialized=True)

@@ -1,13 +1,13 @@
 /* Launches of kernels: what work-groups there are, code for them, and running it. */
 
-#include "compiler.h"
+#include "launch.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGE = 1u << 31, ERROR_WORDS = 8, PARTS = 8 };
+enum { LARGE = 1u << 31, ERROR_WORDS = 8 };
 
 extern const size_t weft_group_limit, weft_local_bytes;
 
@@ -18,24 +18,6 @@ struct record {
     char **arenas;
     int64_t dynamic_bytes;
     int64_t *error;
-};
-
-/* A box of work-groups that are all alike. */
-struct part {
-    const struct prepared *code;
-    size_t local[3], groups[3], first_group[3];
-};
-
-struct launch {
-    struct kernel *kernel;
-    size_t global[3], local[3], offset[3];
-    cl_uint dimensions, part_count;
-    struct part parts[PARTS];
-    size_t local_bytes, argument_slots;
-    /* Held until the launch is done. */
-    cl_uint memory_count;
-    struct memory **memories;
-    int64_t slots[];
 };
 
 /* Code. It is made once for each kind of launch, and found again without the compiler. */
@@ -179,6 +161,8 @@ static cl_int run_part(struct launch *launch, const struct part *part) {
         groups *= record.grid[d];
     }
     place(launch, part, launch->slots + launch->argument_slots);
+    cl_int checked;
+    if (launches_are_checked() && launch_check(launch, part, &checked)) return checked;
     int64_t chunk = (int64_t)part->code->chunk, chunks = (groups + chunk - 1) / chunk;
     cl_uint threads = pool_threads();
     if (threads > chunks) threads = (cl_uint)chunks;
@@ -381,8 +365,7 @@ static cl_int enqueue(cl_command_queue queue, cl_uint type, cl_kernel kernel, cl
         slots += argument_slots(&facts->arguments[i]);
         records += record_bytes(&facts->arguments[i]);
     }
-    enum { HIDDEN = 20 };
-    size_t bytes = sizeof(struct launch) + (slots + HIDDEN) * 8 + 128 + records;
+    size_t bytes = sizeof(struct launch) + (slots + HIDDEN_SLOTS) * 8 + 128 + records;
     struct command *command = command_make(queue, type, bytes, run_launch);
     if (!command) return CL_OUT_OF_HOST_MEMORY;
     struct launch *launch = command->payload;
@@ -398,7 +381,7 @@ static cl_int enqueue(cl_command_queue queue, cl_uint type, cl_kernel kernel, cl
         command_abandon(command);
         return wrong;
     }
-    char *copies = (char *)launch + sizeof *launch + (slots + HIDDEN) * 8;
+    char *copies = (char *)launch + sizeof *launch + (slots + HIDDEN_SLOTS) * 8;
     copies += -(uintptr_t)copies % 128;
     pack(launch, kernel, copies);
     return command_submit(command, count, waits, false, event);
