@@ -31,6 +31,8 @@ int main(int count, char **arguments) {
     error = CALL(int, clSetKernelArg, kernel, 0, sizeof memory, &memory);
     size_t size = 100;
     error |= CALL(int, clEnqueueNDRangeKernel, queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+    /* No sizes at all: nothing runs. */
+    error |= CALL(int, clEnqueueNDRangeKernel, queue, kernel, 1, NULL, NULL, NULL, 0, NULL, NULL);
     error |= CALL(int, clEnqueueReadBuffer, queue, memory, 1, (size_t)0, sizeof data, data, 0, NULL, NULL);
     for (int i = 0; i < 100; i++) zero |= data[i] != 3 * i;
     /* What was released is no object any more. */

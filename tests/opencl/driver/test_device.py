@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 def test_the_device_is_one_of_the_full_profile(host: Callable[..., str]) -> None:
     host("""
+assert device.type == cl.device_type.CPU
 assert device.version.startswith("OpenCL 3.0 ") and device.opencl_c_version.startswith("OpenCL C 1.2 ")
 least = {
     "max_work_item_dimensions": 3, "max_parameter_size": 1024, "max_mem_alloc_size": device.global_mem_size // 4,

@@ -304,7 +304,8 @@ static cl_int check_sizes(struct launch *launch, const struct kernel_facts *fact
     size_t threads = 1;
     for (int d = 0; d < 3; d++) {
         bool used = (cl_uint)d < launch->dimensions;
-        launch->global[d] = used ? global[d] : 1;
+        /* No sizes are zeros, and a launch of none does nothing (API 3.0, section 5.10). */
+        launch->global[d] = !used ? 1 : global ? global[d] : 0;
         launch->offset[d] = used && offset ? offset[d] : 0;
         launch->local[d] = used && local ? local[d] : 1;
         if (launch->offset[d] + launch->global[d] < launch->offset[d]) return CL_INVALID_GLOBAL_OFFSET;
@@ -359,7 +360,6 @@ static cl_int enqueue(cl_command_queue queue, cl_uint type, cl_kernel kernel, cl
     wrong = check_arguments(kernel, &large);
     if (wrong) return wrong;
     if (dimensions < 1 || dimensions > 3) return CL_INVALID_WORK_DIMENSION;
-    if (!global) return CL_INVALID_GLOBAL_WORK_SIZE;
     size_t slots = 0, records = 0;
     for (cl_uint i = 0; i < facts->argument_count; i++) {
         slots += argument_slots(&facts->arguments[i]);

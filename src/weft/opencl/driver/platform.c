@@ -216,7 +216,7 @@ static bool has_extension(const char *name) {
 static cl_int answer_bits(cl_uint name, size_t size, void *value, size_t *bytes_out) {
     const cl_bitfield basic = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA;
     switch (name) {
-    case CL_DEVICE_TYPE: ANSWER(cl_bitfield, CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT);
+    case CL_DEVICE_TYPE: ANSWER(cl_bitfield, CL_DEVICE_TYPE_CPU);
     case CL_DEVICE_SINGLE_FP_CONFIG: ANSWER(cl_bitfield, basic | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT);
     case CL_DEVICE_DOUBLE_FP_CONFIG: ANSWER(cl_bitfield, basic | CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF);
     case CL_DEVICE_HALF_FP_CONFIG: ANSWER(cl_bitfield, has_extension("cl_khr_fp16") ? basic & ~(cl_bitfield)CL_FP_FMA : 0);
