@@ -277,8 +277,16 @@ class PointerTo:
     align: int = 0
 
 
-Initializer: TypeAlias = "Integer | Float | Symbol | tuple[Initializer, ...]"
-"""A constant, an address, or a list in braces."""
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a texture, sampler or surface is set to: ``filter_mode = nearest``."""
+
+    name: str
+    value: Integer | Symbol
+
+
+Initializer: TypeAlias = "Integer | Float | Symbol | Setting | tuple[Initializer, ...]"
+"""A constant, an address, a setting, or a list in braces."""
 
 
 @dataclass(slots=True)
@@ -475,7 +483,14 @@ class Alias(Located):
     aliasee: str
 
 
-Top: TypeAlias = Variable | Function | File | Section | Alias | Pragma
+@dataclass(slots=True)
+class Dwarf(Located):
+    """A line of debug data of PTX 1.x, ``@@DWARF ...``, as it stands."""
+
+    text: str
+
+
+Top: TypeAlias = Variable | Function | File | Section | Alias | Pragma | Dwarf
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from weft.ptx.syntax import (
     CallTargets,
     Difference,
     Directive,
+    Dwarf,
     Element,
     File,
     Float,
@@ -38,6 +39,7 @@ from weft.ptx.syntax import (
     ScopeEnd,
     Section,
     SectionData,
+    Setting,
     Sink,
     SpecialRegister,
     Statement,
@@ -196,6 +198,8 @@ def _declaration(variable: Variable) -> str:
 def _initializer(value: Initializer) -> str:
     if isinstance(value, tuple):
         return f"{{{', '.join(map(_initializer, value))}}}"
+    if isinstance(value, Setting):
+        return f"{value.name} = {write_operand(value.value)}"
     return _OPERANDS[type(value)](value)
 
 
@@ -258,6 +262,8 @@ def _top(item: Top) -> list[str]:
         return [f'.file {item.number} "{item.name}"{stamp}']
     if isinstance(item, Alias):
         return [f".alias {item.name}, {item.aliasee};"]
+    if isinstance(item, Dwarf):
+        return [item.text]
     if isinstance(item, Section):
         return [f".section {item.name}", "{", *map(_section_item, item.body), "}"]
     return [_STATEMENTS[type(item)](item)]

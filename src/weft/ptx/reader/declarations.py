@@ -10,6 +10,7 @@ from weft.ptx.syntax import (
     PointerTo,
     RegisterDeclaration,
     RegisterNames,
+    Setting,
     Symbol,
     Variable,
 )
@@ -191,6 +192,8 @@ def _value(c: Cursor) -> Initializer:
                 c.expect(",", "between the values of an initializer")
         return tuple(parts)
     if is_name(c.token):
+        if c.tokens[c.at + 1] == "=":
+            return _setting(c)
         return _address(c)
     constant = read_constant(c)
     if isinstance(constant, Integer) and c.accept("("):
@@ -198,6 +201,14 @@ def _value(c: Cursor) -> Initializer:
         c.expect(")", "behind the address that a mask is for")
         return Symbol(address.name, address.offset, address.generic, constant.value)
     return constant
+
+
+def _setting(c: Cursor) -> Setting:
+    name = c.take()
+    c.at += 1
+    if is_name(c.token):
+        return Setting(name, Symbol(c.take()))
+    return Setting(name, Integer(read_integer(c, "a setting")))
 
 
 def _address(c: Cursor) -> Symbol:

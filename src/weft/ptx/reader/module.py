@@ -12,6 +12,7 @@ from weft.ptx.source import Source
 from weft.ptx.syntax import (
     Alias,
     Difference,
+    Dwarf,
     File,
     Integer,
     Label,
@@ -107,6 +108,9 @@ def _top(c: Cursor) -> list[Top]:
     if token == ";":
         c.at += 1
         return []
+    if token.startswith("@@DWARF"):
+        line, column = c.place()
+        return [Dwarf(c.take().rstrip(), line=line, column=column)]
     if token in _READERS:
         return [_READERS[token](c)]
     raise c.error(f"expected a directive of a module, found {c.found()}")
