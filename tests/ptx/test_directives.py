@@ -37,8 +37,8 @@ TEXT = """
 .global .texref image;
 .global .samplerref sampler = {addr_mode_0 = clamp_to_border, filter_mode = nearest};
 .global .b32 one = 1, two = 2, many[3];
-.visible .func (.param .align 8 .b8 result[16]) pair(.param .align 8 .b8 given[16], .param .b32 n);
-.func never(.reg .b32 a) .noreturn;
+.extern .func (.param .align 8 .b8 result[16]) pair(.param .align 8 .b8 given[16], .param .b32 n);
+.extern .func never(.reg .b32 a) .noreturn;
 .func (.reg .b32 r) twice(.reg .b32 a) { add.s32 r, a, a; ret; }
 .alias twin, twice;
 .visible .entry k(
