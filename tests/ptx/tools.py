@@ -1,25 +1,16 @@
-"""NVIDIA's assembler and disassembler, where they are installed: on the path, in wheels, or where WEFT_CUDA says."""
+"""NVIDIA's assembler and disassembler, where they are installed."""
 
-import importlib.util
-import os
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-MISSING = "ptxas and nvdisasm are not installed: the extra `cuda-tools` has them"
+from weft.machine.cuda_tools import find_program
+
+MISSING = "ptxas and nvdisasm are not installed: the extra `ptx` has them"
 
 
-def _tool(name: str) -> str | None:
-    places = [os.environ["WEFT_CUDA"]] if os.environ.get("WEFT_CUDA") else []
-    spec = importlib.util.find_spec("nvidia")
-    for root in (spec.submodule_search_locations or ()) if spec else ():
-        places.extend(str(path) for path in Path(root).glob("cu*/bin"))
-    return next((found for place in places if (found := shutil.which(name, path=place))), shutil.which(name))
-
-
-PTXAS = _tool("ptxas")
-NVDISASM = _tool("nvdisasm")
+PTXAS = find_program("ptxas")
+NVDISASM = find_program("nvdisasm")
 
 
 def assemble(text: str, arch: str, *options: str) -> bytes:
