@@ -54,6 +54,15 @@ CASES = {
         ),
         ([1, 2, 3, 4], np.array([4, 5, 6], np.int32), X),
     ),
+    # Divisions by zero and beyond the type's range have any result, and end nothing.
+    "divisions": Case(
+        "kernel void k(global float *o, global const long *x, long2 z, int n)"
+        "{ int i = get_global_id(0); long d = x[i]; long2 q = z / (long2)(d, -1);"
+        "  long r = d / z.y + z.x % d + z.x / -z.y + q.x + q.y + n % (int)z.y;"
+        "  o[i] = d == 1 ? z.x / d : 0 * fmin(fabs((float)r), 1.0f); }",
+        lambda i: np.where(i % 3 == 1, -(2.0**63), 0),
+        (np.where(IDS % 3 == 2, -1, IDS % 3), [-(2**63), 0], -(2**31)),
+    ),
     "records": Case(
         "typedef struct { float a; int b; float4 c; } R;"
         "kernel void k(global float *o, R r, global const R *s)"

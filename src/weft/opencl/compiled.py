@@ -56,7 +56,7 @@ class KernelOrigin:
         return self.info.name
 
     def module(self, small: bool, debug: bool = False) -> Module:
-        """Its P-LLVM, for buffers of less than 2 GiB if they are `small`; the sanitizer needs no other."""
+        """Its P-LLVM, for buffers of less than 2 GiB if they are `small`, or for the sanitizer."""
         from weft.frontend.device.definitions import alone
         from weft.frontend.opencl.adopt import adopt_kernel
 
@@ -68,4 +68,5 @@ class KernelOrigin:
             small=small,
             sub_group_size=self.info.sub_group_size,
             fused="fma" in TargetSpec.chosen().isa.features,
+            debug=debug,
         )

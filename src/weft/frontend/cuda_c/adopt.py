@@ -18,6 +18,7 @@ from weft.frontend.cuda_c.bounds import Bounded, widen_bounded
 from weft.frontend.device.arguments import adopt_arguments
 from weft.frontend.device.contraction import settle_contraction
 from weft.frontend.device.definitions import keep_only
+from weft.frontend.device.division import settle_division
 from weft.frontend.device.memory import SCOPE, adopt_local_memory, adopt_scope
 from weft.frontend.device.primitives import lower_primitives
 from weft.frontend.device.printing import adopt_printf
@@ -94,7 +95,7 @@ def adopt_kernel(
     fused
         Whether ``a*b + c`` is rounded once.
     debug
-        Whether assertions are left for the sanitizer.
+        Whether assertions, and divisions that have no meaning, are left for the sanitizer.
 
     Raises
     ------
@@ -116,6 +117,8 @@ def adopt_kernel(
     items = WorkItems({}, small, SMALL_GROUPS if small else MAX_GROUPS)
     for function in (kernel, *others):
         _adopt_body(function, items, fused, function is kernel)
+        if not debug:
+            settle_division(function)
     keep_only(module, kernel)
     _settle_attributes(kernel, others, small)
     return module

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from weft.frontend.device.arguments import adopt_arguments
 from weft.frontend.device.contraction import settle_contraction
 from weft.frontend.device.definitions import check_inlined, keep_only
+from weft.frontend.device.division import settle_division
 from weft.frontend.device.memory import SCOPE, adopt_local_memory, adopt_scope
 from weft.frontend.device.primitives import lower_primitives
 from weft.frontend.device.printing import adopt_printf
@@ -36,6 +37,7 @@ def adopt_kernel(
     small: bool,
     sub_group_size: int,
     fused: bool,
+    debug: bool = False,
 ) -> Module:
     """Return the module of one kernel of a program.
 
@@ -53,6 +55,8 @@ def adopt_kernel(
         Work-items of a sub-group.
     fused
         Whether the machine rounds ``a*b + c`` once.
+    debug
+        Whether divisions that have no meaning are left for the sanitizer.
 
     Raises
     ------
@@ -71,6 +75,8 @@ def adopt_kernel(
     adopt_local_memory(kernel)
     adopt_printf(kernel)
     settle_contraction(kernel, fused)
+    if not debug:
+        settle_division(kernel)
     keep_only(module, kernel)
     attributes = [a for a in kernel.attributes if not a.startswith(_DROPPED_ATTRIBUTES)]
     kernel.attributes = (*attributes, *([f'"{SMALL_ARRAYS_ATTRIBUTE}"'] if small else []))
