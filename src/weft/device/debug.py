@@ -37,8 +37,9 @@ def launch_checked(program: Program, origin: Origin, shape: LaunchShape, values:
     packer = origin.packer()
     memory = Memory()
     for name, value in zip(packer.names, values, strict=True):
-        if isinstance(value, np.ndarray) and value.size:
-            memory.map_array(value, f"buffer '{name}'")
+        for array in value if isinstance(value, tuple) else (value,):
+            if isinstance(array, np.ndarray) and array.size:
+                memory.map_array(array, f"buffer '{name}'")
     slots = packer.pack(values, checked=True)
     width = origin.info.sub_group_size if asks_for_lanes(program.module) else None
     check_launch(

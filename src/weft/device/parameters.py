@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.device.images import Image, Sampler
 from weft.diag.errors import ArgumentError
 from weft.diag.source import SourceSpan
 from weft.frontend.device.flatten import MAX_ALIGN
@@ -47,6 +48,19 @@ class _Pointer:
 
     def add(self, value: Any, slots: list[Any]) -> None:
         slots.append(0 if value is None else data_pointer(value))
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """A slot with the address of an image's descriptor, behind which its pixels stand in the argument."""
+
+    formats: str = POINTER
+
+    def mismatch(self, value: Any) -> str | None:
+        return None
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots.append(data_pointer(value[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +111,10 @@ def _parameter(argument: ArgumentInfo) -> Parameter:
             dtype = np.dtype(argument.element)
             padding = f"{8 - dtype.itemsize}x" if dtype.itemsize < 8 else ""
             return _Numbers((dtype.char + padding) * argument.lanes)
-        case Passing.LOCAL:
+        case Passing.LOCAL | Passing.SAMPLER:
             return _Index()
+        case Passing.IMAGE:
+            return _Described()
         case _:
             return _Pointer()
 
@@ -342,16 +358,33 @@ def _leaves(dtype: np.dtype[Any], at: int) -> Iterator[tuple[int, str]]:
         yield at, f"{'f' if dtype.kind == 'f' else 'i'}{dtype.itemsize}"
 
 
-def _unsupported(argument: ArgumentInfo, given: Any) -> Any:
-    raise _Misfit("images and samplers are not run yet", "pass a buffer")
+def _image(argument: ArgumentInfo, given: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """An image's descriptor, and its pixels."""
+    if not isinstance(given, Image):
+        raise _Misfit(
+            f"it is a {argument.type_name}, and {_kind_of(given)} was given",
+            "pass weft.opencl.Image(array, order)",
+        )
+    misfit = given.misfit(argument.type_name, argument.access)
+    if misfit is not None:
+        raise _Misfit(*misfit)
+    return given.described(argument.type_name), given.array
+
+
+def _sampler(argument: ArgumentInfo, given: Any) -> int:
+    if not isinstance(given, Sampler):
+        raise _Misfit(
+            f"it is a {argument.type_name}, and {_kind_of(given)} was given", "pass weft.opencl.Sampler(...)"
+        )
+    return given.bits
 
 
 _CONVERTERS = {
     Passing.BUFFER: _buffer,
     Passing.VALUE: _numbers,
     Passing.RECORD: _record,
-    Passing.IMAGE: _unsupported,
-    Passing.SAMPLER: _unsupported,
+    Passing.IMAGE: _image,
+    Passing.SAMPLER: _sampler,
 }
 
 
