@@ -19,8 +19,8 @@ os.environ.setdefault("WEFT_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"we
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-hypothesis.settings.register_profile("fast", deadline=None, max_examples=60)
-hypothesis.settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
+hypothesis.settings.register_profile("fast", deadline=None, max_examples=40)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 if os.environ.get("WEFT_FUZZ"):
     hypothesis.settings.register_profile(
         "fuzz",

@@ -17,9 +17,9 @@ from weft.interp.memory.memory import Memory
 from weft.interp.program import Program
 from weft.ir.writer import write_module
 
-PROGRAMS = 600
-TRANSFORMED = 30
-GROUPS = 100
+PROGRAMS = 400
+TRANSFORMED = 20
+GROUPS = 60
 PARTS = 8
 RUNS = 2
 WIDTHS = (4, 8)

@@ -14,7 +14,7 @@ from weft.analysis.gated.polynomial import UNKNOWN, Polynomial, PolynomialDomain
 from weft.analysis.gated.polynomial_transfer import apart, transfer
 from weft.analysis.shapes import ACTIVE, BASE, WRAPS
 
-SAMPLES = 20_000 if "WEFT_FUZZ" in os.environ else 600
+SAMPLES = 20_000 if "WEFT_FUZZ" in os.environ else 400
 BITS = 5
 
 AFFINE = PolynomialDomain(1, (6,))

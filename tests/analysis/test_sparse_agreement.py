@@ -30,7 +30,7 @@ from weft.ir import Function, Instruction
 from weft.ir.reader import read_module
 from weft.ir.types import VOID
 
-PROGRAMS = 5_000 if "WEFT_FUZZ" in os.environ else 90
+PROGRAMS = 5_000 if "WEFT_FUZZ" in os.environ else 60
 
 
 def both(function: Function, scope: str = "lanes") -> tuple[Divergence, SimpleDivergence]:

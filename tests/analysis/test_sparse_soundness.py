@@ -24,7 +24,7 @@ from weft.interp.memory.memory import Memory
 from weft.ir import Instruction
 from weft.ir.writer import write_module
 
-PROGRAMS = 4_000 if "WEFT_FUZZ" in os.environ else 80
+PROGRAMS = 4_000 if "WEFT_FUZZ" in os.environ else 50
 PARTS = 4
 RUNS = 2
 WIDTH = 8

@@ -1,6 +1,6 @@
 """Vectorized machine code does what scalar machine code and the interpreter do, on random programs.
 
-Each program runs at one width and for one instruction set; with ``WEFT_FUZZ`` there are four times as many.
+Each program runs at one width and for one instruction set; with ``WEFT_FUZZ`` there are six times as many.
 ``python -m codegen.fuzz`` searches on without end.
 """
 
@@ -10,7 +10,7 @@ import pytest
 
 from codegen.differential import choice_of, judge
 
-PROGRAMS = 500 if os.environ.get("WEFT_FUZZ") else 120
+PROGRAMS = 500 if os.environ.get("WEFT_FUZZ") else 80
 PARTS = 20
 
 

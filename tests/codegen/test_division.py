@@ -1,10 +1,15 @@
 """Integer division in lanes against NumPy's, at the ends of every type."""
 
+import os
+
 import numpy as np
 import pytest
 
 import weft
+from conformance.runner import passes_checked
 from weft import prange
+
+EVERY = bool(os.environ.get("WEFT_FUZZ"))
 
 
 @weft.jit(width=8)
@@ -22,7 +27,8 @@ def test_quotients_are_exact_at_the_ends_of_every_type(dtype: str) -> None:
     values = np.concatenate([np.array(near, dtype), np.array(-1).astype(dtype)[None], drawn])
     a, b = (v.ravel().copy() for v in np.meshgrid(values, values))
     quotients, remainders = np.empty_like(a), np.empty_like(a)
-    divide(a, b, quotients, remainders)
+    with passes_checked(EVERY or dtype in ("int8", "uint64")):
+        divide(a, b, quotients, remainders)
     with np.errstate(all="ignore"):
         assert np.array_equal(quotients, a // b)
         assert np.array_equal(remainders, a % b)

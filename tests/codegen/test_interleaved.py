@@ -124,7 +124,7 @@ def test_accesses_made_together_do_what_single_ones_do(body: str) -> None:
         agree(kernel_text(guarded(body) if k % 2 else body), width, isa, launches)
 
 
-PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 18)
+PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 12)
 FIRST = int(os.environ.get("WEFT_FUZZ_FROM") or 0)
 PARTS = 4
 

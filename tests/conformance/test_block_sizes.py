@@ -1,8 +1,9 @@
 """Each kernel whose problem does not depend on the group's size does the same at sizes of every kind.
 
 Sizes below, at and above the vector width and a warp, and such as are no multiple of either. Of the cases of one
-kernel, which differ in types, the first runs. Passes are checked for a sample. With ``WEFT_FUZZ`` both are done for
-all cases, and at the sizes that ``WEFT_BLOCKS=7,100`` names.
+kernel, which differ in types, the first runs; of kernels whose threads have nothing to do with each other, one in
+`APART`. Passes are checked for a sample. With ``WEFT_FUZZ`` both are done for all cases, and at the sizes that
+``WEFT_BLOCKS=7,100`` names.
 """
 
 import os
@@ -20,16 +21,29 @@ SIZES = (1, 7, 32, 100, 256, 1024)
 CHOSEN = os.environ.get("WEFT_BLOCKS")
 EVERY = bool(CHOSEN or os.environ.get("WEFT_FUZZ"))
 
+TOGETHER = ("atomics", "local_const", "shared_barriers", "warp")
+"""Areas in which threads of a work-group meet, or have memory of their own in it."""
+
+APART = 3
+
+
+def is_wanted(name: str, case: Case) -> bool:
+    """Whether the case runs here."""
+    if EVERY:
+        return True
+    return not case.number and (name.split(".")[0] in TOGETHER or zlib.crc32(name.encode()) % APART == 0)
+
+
 CASES = {
     name: case
     for name, case in every_case().items()
-    if case.any_block and case.threads is not None and (EVERY or not case.number)
+    if case.any_block and case.threads is not None and is_wanted(name, case)
 }
 
 CHECKED_SIZES = tuple(map(int, (CHOSEN or "100").split(",")))
 """A size that gives both whole and partial lane groups at every width but 1, 2 and 4, if none is chosen."""
 
-SHARE = 1 if EVERY else 8
+SHARE = 1 if EVERY else 5
 """Of so many cases one has its passes checked here too."""
 
 SAMPLE = {name: case for name, case in CASES.items() if zlib.crc32(name.encode()) % SHARE == 0}

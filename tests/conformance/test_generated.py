@@ -13,7 +13,7 @@ from conformance.runner import check
 
 SEEDS = st.integers(0, 2**32 - 1)
 
-FEWER = settings(max_examples=settings.default.max_examples // 15)
+FEWER = settings(max_examples=settings.default.max_examples // 20)
 """Each example compiles a kernel."""
 
 

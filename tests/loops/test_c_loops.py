@@ -1,12 +1,14 @@
 """Loop mode on C: each loop of ``loops.c`` becomes SIMD code with the same results, or is left, with the reason."""
 
 import ctypes
+import os
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from conformance.runner import passes_checked
 from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import VectorizedIR, vectorize_ir
 from weft.target.jit import LoadedCode, load_object
@@ -14,6 +16,7 @@ from weft.target.machine import TargetSpec, emit_object
 
 SOURCE = Path(__file__).with_name("loops.c")
 LOOPS = re.findall(r"^//: (.*)\nvoid (\w+)\(ARGS\)", SOURCE.read_text(), re.M)
+EVERY = bool(os.environ.get("WEFT_FUZZ"))
 VECTORIZED = [name for fate, name in LOOPS if fate == "SIMD"]
 REFUSED = [(name, fate) for fate, name in LOOPS if fate != "SIMD"]
 SIZES = (1, 2, 15, 16, 33, 200)
@@ -58,8 +61,9 @@ def vectorized(text: str, name: str, width: int, loop: str = "outermost") -> Vec
 
 @pytest.mark.parametrize("name", VECTORIZED)
 def test_iterations_in_lanes_give_what_the_loop_gives(name: str, text: str, original: LoadedCode) -> None:
-    width = (4, 8, 16)[VECTORIZED.index(name) % 3]
-    made = vectorized(text, name, width)
+    number = VECTORIZED.index(name)
+    with passes_checked(EVERY or number // 3 % 2 == 0):
+        made = vectorized(text, name, (4, 8, 16)[number % 3])
     assert made.loops == 1, str(made.remarks)
     code = load_object(made.object_code, [name])
     for n in SIZES:

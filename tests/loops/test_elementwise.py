@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import weft
 from weft.errors import ArgumentError
 
-EXAMPLES = 500 if os.environ.get("WEFT_FUZZ") else 50
+EXAMPLES = 500 if os.environ.get("WEFT_FUZZ") else 35
 
 
 @weft.vectorize
@@ -77,7 +77,7 @@ def test_results_that_overlap_operands_are_as_if_these_had_been_copied(n, shift,
     assert result is out and np.array_equal(out, wanted)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.tuples(st.integers(0, 9), st.integers(0, 70)), st.integers(0, 1 << 16), st.booleans())
 def test_where_leaves_the_other_elements_alone(shape, seed, by_row) -> None:
     rng = np.random.default_rng(seed)
