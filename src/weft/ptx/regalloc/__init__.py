@@ -1,0 +1,1 @@
+"""Register allocation on PTX itself, instruction for instruction."""
