@@ -111,7 +111,7 @@ def _settings() -> Iterator[str]:
     yield "#include <stddef.h>"
     for name, text in (("version", weft.__version__), ("python", sys.executable)):
         yield f"extern const char weft_{name}[];\nconst char weft_{name}[] = {json.dumps(text)};"
-    for name, texts in (("extension", ("cl_khr_icd", *DEVICE_EXTENSIONS)), ("feature", FEATURES)):
+    for name, texts in (("extension", (*API_EXTENSIONS, *DEVICE_EXTENSIONS)), ("feature", FEATURES)):
         list_of = ", ".join(map(json.dumps, texts))
         yield f"extern const char *const weft_{name}s[];\nconst char *const weft_{name}s[] = {{{list_of}}};"
         yield _size(f"{name}_count", len(texts))

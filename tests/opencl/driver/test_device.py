@@ -14,6 +14,7 @@ least = {
     "image_max_array_size": 2048, "max_read_image_args": 128, "max_write_image_args": 64, "max_samplers": 16,
     "max_global_variable_size": 65536, "min_data_type_align_size": 128, "max_clock_frequency": 0,
 }
+assert "cl_khr_image2d_from_buffer" in device.extensions.split()
 assert all(getattr(device, name) >= value for name, value in least.items())
 for kind in ("char", "short", "int", "long", "half", "float", "double"):
     assert getattr(device, "native_vector_width_" + kind) >= getattr(device, "preferred_vector_width_" + kind) >= 1
