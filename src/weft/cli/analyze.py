@@ -13,6 +13,7 @@ from weft.analysis.divergence import Scope
 from weft.analysis.shapes import DOMAINS, Signature, parse_args
 from weft.cli.programs import compile_kernels, import_file, kernels_of
 from weft.cuda.c.module import Module
+from weft.cuda.ptx.module import Module as PtxModule
 from weft.device.report import report_under
 from weft.diag.errors import WeftError
 from weft.frontend.clang import SUFFIXES
@@ -142,7 +143,9 @@ def _report(options: argparse.Namespace) -> Report:
         return _opencl_report(file, settings, options)
     if file.suffix == ".cu":
         return _cuda_report(file, settings, options)
-    raise UsageError(f"{options.file}: weft analyze reads .py, .cu, .cl, .ll, .bc, C and C++ files")
+    if file.suffix == ".ptx":
+        return _ptx_report(file, settings, options)
+    raise UsageError(f"{options.file}: weft analyze reads .py, .cu, .ptx, .cl, .ll, .bc, C and C++ files")
 
 
 def _opencl_report(file: Path, settings: ReportOptions, options: argparse.Namespace) -> Report:
@@ -161,6 +164,15 @@ def _cuda_report(file: Path, settings: ReportOptions, options: argparse.Namespac
     if not kernels:
         raise UsageError(f"{file} defines no kernel; name instances of templates: --function 'add<float>'")
     return report_under([kernel.origin for kernel in kernels], settings, options.args)
+
+
+def _ptx_report(file: Path, settings: ReportOptions, options: argparse.Namespace) -> Report:
+    """A report on kernels in PTX, in the lines that ``.loc`` names or its own."""
+    module = PtxModule(file)
+    names = options.function or module.kernel_names
+    if not names:
+        raise UsageError(f"{file} defines no kernel")
+    return report_under([module[name].origin for name in names], settings, options.args)
 
 
 def _parsed(parse: Callable[[str], Any], text: str) -> Any:

@@ -13,7 +13,7 @@ from weft.diag.errors import ArgumentError
 from weft.diag.source import SourceSpan
 from weft.frontend.device.flatten import MAX_ALIGN
 from weft.frontend.device.memory import SCOPE
-from weft.frontend.device.metadata import ArgumentInfo, KernelInfo, Passing
+from weft.frontend.device.metadata import SIGNLESS, ArgumentInfo, KernelInfo, Passing
 from weft.runtime.arguments import INDEX, POINTER, ArgumentPacker, Parameter
 from weft.runtime.array_memory import data_pointer
 
@@ -292,6 +292,8 @@ def _number(argument: ArgumentInfo, wanted: np.dtype[Any], given: Any) -> Any:
     low, high = (0, 1 << bits) if wanted.kind == "u" else (-(1 << bits - 1), 1 << bits - 1)
     if isinstance(given, np.generic):
         return given.astype(wanted).item()
+    if SIGNLESS in argument.qualifiers and -high // 2 <= given < 0:
+        return int(given) + high
     if not low <= given < high:
         raise _Misfit(
             f"{given} does not fit the type, {argument.type_name}", f"it may be {low} to {high - 1}"

@@ -21,6 +21,10 @@ class Passing(StrEnum):
     SAMPLER = "sampler"
 
 
+SIGNLESS = "signless"
+"""The qualifier of an integer that may be taken with a sign or without."""
+
+
 @dataclass(frozen=True, slots=True)
 class ArgumentInfo:
     """An argument of a kernel.
@@ -36,7 +40,7 @@ class ArgumentInfo:
     access
         ``read_only``, ``write_only``, ``read_write`` or ``none``.
     qualifiers
-        Of ``const``, ``restrict``, ``volatile`` and ``pipe`` those that it has.
+        Of ``const``, ``restrict``, ``volatile``, ``pipe`` and `SIGNLESS` those that it has.
     passing
         How it is passed.
     size, align

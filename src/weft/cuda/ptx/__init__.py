@@ -1,0 +1,1 @@
+"""PTX from Python: modules, their kernels and variables (`weft.ptx.Module`)."""

@@ -1,0 +1,119 @@
+"""PTX modules from Python: kernels that run on all cores as SIMD code."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.cuda.c.compiled import KernelOrigin
+from weft.cuda.c.kernel import CKernel, Loaded
+from weft.cuda.c.memory import VariableMemory
+from weft.cuda.ptx.build import PtxProgram
+from weft.diag.call_site import call_site, located
+from weft.diag.errors import ArgumentError, PtxError
+from weft.frontend.cuda_c.arguments import WARP
+from weft.frontend.device.clang import note_source
+from weft.options import CompileOptions, require_lane_options
+from weft.ptx.reader.module import read_module
+from weft.switches import switches
+from weft.target.once import made_once
+
+
+class Module:
+    """A PTX module; its kernels, and its variables as arrays, are its attributes.
+
+    ``module.saxpy[grid, block](n, 2.0, x, y)`` launches a kernel, ``module.saxpy[grid, block, stream, dynamic_bytes]``
+    gives dynamic shared memory. Parameters that the kernel takes as addresses are NumPy arrays (in place), device
+    arrays, or None for null; what is passed in memory is a scalar of a structured dtype.
+
+    Parameters
+    ----------
+    source
+        The text, or the path of a file with it.
+    debug
+        Run kernels on the checking interpreter: out-of-bounds accesses, races, barriers that part of a block reaches,
+        reads of what nobody wrote and more raise `weft.errors.SanitizerError` with the line.
+    width
+        Threads in a lane group, a power of two; 1 runs one after the other. weft chooses by default.
+    boscc, uniform_values, uniform_control, scalar_counters, scalar_replacement, without
+        As for `weft.cuda.jit`.
+
+    Raises
+    ------
+    PtxError
+        The text is malformed.
+    SettingError
+        An option has a value that it cannot have.
+    """
+
+    @located
+    def __init__(
+        self,
+        source: str | Path,
+        *,
+        debug: bool = False,
+        width: int | None = None,
+        boscc: str = "auto",
+        uniform_values: bool = True,
+        uniform_control: bool = True,
+        scalar_counters: bool = True,
+        scalar_replacement: str = "off",
+        without: Sequence[str] = (),
+    ) -> None:
+        require_lane_options(width, boscc)
+        chosen = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
+        options = CompileOptions(width=width, boscc=boscc, whole_rows=True, switches=chosen, warp=WARP)
+        text, file = _text_of(source)
+        note_source(file, text)
+        self.program = PtxProgram.of(read_module(text, file), file)
+        self._loaded = Loaded(VariableMemory(self.program.scope), options, debug)
+        self._kernels: dict[str, CKernel] = {}
+
+    @property
+    def kernel_names(self) -> list[str]:
+        """The kernels in the order of the text."""
+        return [f.name for f in self.program.text.entries()]
+
+    @property
+    def variable_names(self) -> list[str]:
+        """The variables in global and constant memory."""
+        return list(self.program.variables())
+
+    def __getitem__(self, name: str) -> CKernel:
+        try:
+            return made_once(self._kernels, name, lambda: self._kernel(name))
+        except (ArgumentError, PtxError) as error:
+            error.at(call_site())
+            raise
+
+    def _kernel(self, name: str) -> CKernel:
+        return CKernel(self._loaded, KernelOrigin(self.program.kernel(name), name))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self.kernel_names:
+            return self[name]
+        if name in self.variable_names:
+            return self.variable(name)
+        listed = ", ".join([*self.kernel_names, *self.variable_names])
+        raise AttributeError(
+            f"{self.program.file} has neither a kernel nor a variable {name}; it has {listed}"
+        )
+
+    def variable(self, name: str) -> np.ndarray[Any, Any]:
+        """A variable's memory as an array of its type."""
+        return self._loaded.memory.view(self.program.bare(), name)
+
+    def __repr__(self) -> str:
+        return f"<weft PTX module {self.program.file}: {', '.join(self.kernel_names)}>"
+
+
+def _text_of(source: str | Path) -> tuple[str, str]:
+    if isinstance(source, Path) or ("\n" not in source and source.endswith(".ptx")):
+        return Path(source).read_text(), str(source)
+    return source, f"<ptx {hashlib.sha256(source.encode()).hexdigest()[:8]}>"

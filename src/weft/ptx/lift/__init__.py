@@ -1,0 +1,1 @@
+"""From PTX to P-LLVM: what a kernel in PTX means, instruction by instruction."""

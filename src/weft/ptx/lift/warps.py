@@ -1,0 +1,209 @@
+"""What threads do together: barriers of the work-group, votes, shuffles and matches of warps of 32.
+
+A membermask says which threads take part. As in all of weft, the active threads of a warp run in lock step, so an
+operation is of those that are active and in the mask, and waits for nobody.
+"""
+
+from __future__ import annotations
+
+from weft.ir import ConstInt, Value
+from weft.ir.constants import FALSE, TRUE
+from weft.ir.types import I32, I64
+from weft.ptx import syntax
+from weft.ptx.lift.body import Body
+from weft.ptx.lift.integers import Operation
+from weft.ptx.lift.special_registers import lane
+from weft.ptx.lift.types import Form, bits_of
+
+_FULL = 0xFFFFFFFF
+
+
+def _member(body: Body, mask: Value) -> Value:
+    """Whether this thread is in a mask."""
+    if isinstance(mask, ConstInt) and mask.value == _FULL:
+        return TRUE
+    bit = body.builder.binary("and", body.builder.binary("lshr", mask, lane(body)), ConstInt(I32, 1))
+    return body.builder.icmp("ne", bit, ConstInt(I32, 0))
+
+
+def _lanes(body: Body, bits: Value) -> Value:
+    return body.builder.cast("trunc", bits, I32)
+
+
+def _vote(body: Body, i: syntax.Instruction) -> None:
+    form, builder = Form.of(i), body.builder
+    source = body.read(i.operands[1], "pred")
+    mask = body.read(i.operands[2], "b32") if "sync" in form.words else ConstInt(I32, _FULL)
+    member = _member(body, mask)
+    inside = builder.select(member, source, FALSE)
+    if "ballot" in form.words:
+        body.write(i.operands[0], _lanes(body, body.ask("weft.ballot", inside)), "b32")
+        return
+    everyone = builder.select(member, source, TRUE)
+    if "any" in form.words:
+        value: Value = body.ask("weft.any", inside)
+    elif "all" in form.words:
+        value = body.ask("weft.all", everyone)
+    else:
+        value = builder.icmp("eq", body.ask("weft.any", inside), body.ask("weft.all", everyone))
+    body.write(i.operands[0], value, "pred")
+
+
+def _activemask(body: Body, i: syntax.Instruction) -> None:
+    body.write(i.operands[0], _lanes(body, body.ask("weft.active")), "b32")
+
+
+def _shfl(body: Body, i: syntax.Instruction) -> None:
+    """A value of another lane of a segment, the own one where that is outside of it."""
+    form, builder = Form.of(i), body.builder
+    value, by, clamps = (
+        body.read(i.operands[1], "b32"),
+        body.read(i.operands[2], "b32"),
+        body.read(i.operands[3], "b32"),
+    )
+    own = lane(body)
+    segment = builder.binary("and", builder.binary("lshr", clamps, ConstInt(I32, 8)), ConstInt(I32, 31))
+    clamp = builder.binary("and", clamps, ConstInt(I32, 31))
+    by = builder.binary("and", by, ConstInt(I32, 31))
+    inverse = builder.binary("xor", segment, ConstInt(I32, -1))
+    first = builder.binary("and", own, segment)
+    last = builder.binary("or", first, builder.binary("and", clamp, inverse))
+    mode = form.one_of("up", "down", "bfly", "idx")
+    if mode == "idx":
+        other: Value = builder.binary("or", first, builder.binary("and", by, inverse))
+    else:
+        other = builder.binary({"up": "sub", "down": "add", "bfly": "xor"}[mode], own, by)
+    inside = builder.icmp("sge" if mode == "up" else "sle", other, last)
+    other = builder.select(inside, other, own)
+    moved = body.ask("weft.shfl.idx.i32", value, other)
+    target = i.operands[0]
+    if isinstance(target, syntax.Pair):
+        body.write(target.second, inside, "pred")
+        target = target.first
+    body.write(target, moved, "b32")
+
+
+def _match(body: Body, i: syntax.Instruction) -> None:
+    form, builder = Form.of(i), body.builder
+    value = body.resized(body.read(i.operands[1], form.type), I64, signed=False)
+    mask = body.read(i.operands[2], "b32")
+    same = builder.binary("and", _lanes(body, body.ask("weft.match.any.i64", value)), mask)
+    target = i.operands[0]
+    if "any" in form.words:
+        body.write(target, same, "b32")
+        return
+    active = builder.binary("and", _lanes(body, body.ask("weft.active")), mask)
+    agreed = builder.icmp("eq", same, active)
+    if isinstance(target, syntax.Pair):
+        body.write(target.second, agreed, "pred")
+        target = target.first
+    body.write(target, builder.select(agreed, active, ConstInt(I32, 0)), "b32")
+
+
+def _elect(body: Body, i: syntax.Instruction) -> None:
+    """The first of the active lanes of a mask."""
+    mask = body.read(i.operands[1], "b32")
+    builder = body.builder
+    active = builder.binary("and", _lanes(body, body.ask("weft.active")), mask)
+    first = body.compute("llvm.cttz.i32", I32, active, FALSE)
+    target = i.operands[0]
+    assert isinstance(target, syntax.Pair)
+    body.write(target.first, first, "b32")
+    body.write(target.second, builder.icmp("eq", first, lane(body)), "pred")
+
+
+_NEUTRAL = {
+    "add": 0,
+    "or": 0,
+    "xor": 0,
+    "umax": 0,
+    "and": -1,
+    "umin": -1,
+    "smin": 2**31 - 1,
+    "smax": -(2**31),
+}
+
+
+def _redux(body: Body, i: syntax.Instruction) -> None:
+    """A reduction over the active lanes of a mask, by five exchanges."""
+    form, builder = Form.of(i), body.builder
+    if bits_of(form.type) != 32 or form.type == "f32":
+        body.refuse(i)
+    op = form.one_of("add", "and", "or", "xor", "min", "max")
+    if op in ("min", "max"):
+        op = f"{'s' if form.type == 's32' else 'u'}{op}"
+    value, mask = body.read(i.operands[1], form.type), body.read(i.operands[2], "b32")
+    neutral = ConstInt(I32, _NEUTRAL[op])
+    active = builder.binary("and", _lanes(body, body.ask("weft.active")), mask)
+    value = builder.select(_member(body, mask), value, neutral)
+    total: Value = neutral
+    for k in range(32):
+        is_there = builder.icmp("ne", builder.binary("and", active, ConstInt(I32, 1 << k)), ConstInt(I32, 0))
+        other = body.ask("weft.shfl.idx.i32", value, ConstInt(I32, k))
+        other = builder.select(is_there, other, neutral)
+        total = (
+            body.of(f"llvm.{op}", total, other)
+            if op[1:] in ("min", "max")
+            else builder.binary(op, total, other)
+        )
+    body.write(i.operands[0], total, form.type)
+
+
+def _bar(body: Body, i: syntax.Instruction) -> None:
+    form = Form.of(i)
+    if "warp" in form.words:
+        body.ask("weft.warp.sync")
+    elif "cluster" in form.words:
+        # Every block is a cluster of its own: who arrives has nobody to wait for but its block.
+        if "wait" in form.words:
+            body.ask("weft.barrier")
+    elif "arrive" in form.words:
+        body.refuse(i, "lets some threads go on while others wait", "let all threads wait: bar.sync")
+    elif "red" in form.words:
+        _bar_red(body, i, form)
+    else:
+        _require_everybody(body, i, i.operands[1:])
+        body.ask("weft.barrier")
+
+
+def _bar_red(body: Body, i: syntax.Instruction, form: Form) -> None:
+    target, _, *counts, source = i.operands
+    _require_everybody(body, i, counts)
+    test = body.read(source, "pred")
+    if "popc" in form.words:
+        body.write(target, body.ask("weft.barrier.count", test), "u32")
+        return
+    answer = body.ask("weft.barrier.and" if "and" in form.words else "weft.barrier.or", test)
+    body.write(target, body.builder.icmp("ne", answer, ConstInt(I32, 0)), "pred")
+
+
+def _require_everybody(body: Body, i: syntax.Instruction, counts: object) -> None:
+    """See that a barrier with a number of threads waits for all of a block."""
+    if not counts:
+        return
+    assert isinstance(counts, (tuple, list))
+    directive = body.source.directive("reqntid")
+    count = counts[0]
+    if directive is not None and isinstance(count, syntax.Integer):
+        size = 1
+        for extent in directive.values:
+            size *= int(extent)
+        if count.value == size:
+            return
+    body.refuse(
+        i, "waits for a number of threads, and weft's barriers for all of a block",
+        "leave the number out, or say .reqntid if it is all of them",
+    )  # fmt: skip
+
+
+WARPS: dict[str, Operation] = {
+    "vote": _vote,
+    "activemask": _activemask,
+    "shfl": _shfl,
+    "match": _match,
+    "elect": _elect,
+    "redux": _redux,
+    "bar": _bar,
+    "barrier": _bar,
+}
+"""What these opcodes mean."""

@@ -1,0 +1,362 @@
+"""Whole kernels in PTX: shared memory, barriers, warps, calls, branches, atomics, variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft.cuda.ptx.module import Module
+from weft.errors import ArgumentError, FailedAssertionError, SanitizerError, UnsupportedError
+
+_HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
+
+
+def _kernel(body: str, parameters: str = ".param .u64 out, .param .u64 x", before: str = "") -> str:
+    return f"""{_HEAD}{before}
+.visible .entry k({parameters})
+{{
+    .reg .pred %p<8>;
+    .reg .b16 %h<8>;
+    .reg .b32 %r<32>;
+    .reg .f32 %f<16>;
+    .reg .b64 %rd<32>;
+{body}
+    ret;
+}}
+"""
+
+
+_ELEMENT = """
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [x];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd1, %rd1, %rd3;
+    add.s64 %rd2, %rd2, %rd3;
+    ld.global.b32 %r2, [%rd2];
+"""
+
+_REDUCTION = (
+    _ELEMENT
+    + """
+    mov.u32 %r3, partial;
+    shl.b32 %r4, %r1, 2;
+    add.s32 %r5, %r3, %r4;
+    st.shared.u32 [%r5], %r2;
+    mov.u32 %r6, 64;
+$again:
+    bar.sync 0;
+    setp.ge.u32 %p1, %r1, %r6;
+    @%p1 bra $skip;
+    shl.b32 %r7, %r6, 2;
+    add.s32 %r8, %r5, %r7;
+    ld.shared.u32 %r9, [%r8];
+    ld.shared.u32 %r10, [%r5];
+    add.u32 %r10, %r10, %r9;
+    st.shared.u32 [%r5], %r10;
+$skip:
+    shr.u32 %r6, %r6, 1;
+    setp.ne.u32 %p2, %r6, 0;
+    @%p2 bra $again;
+    bar.sync 0;
+    ld.shared.u32 %r11, [partial];
+    st.global.u32 [%rd1], %r11;
+"""
+)
+
+
+def _ran(
+    text: str, x: np.ndarray[Any, Any], block: int = 128, dynamic: int = 0, **options: Any
+) -> np.ndarray[Any, Any]:
+    out = np.zeros_like(x)
+    Module(text, **options).k[1, block, 0, dynamic](out, x)
+    return out
+
+
+@pytest.mark.parametrize("options", [{}, {"width": 1}, {"debug": True}], ids=str)
+def test_a_reduction_in_shared_memory(options: dict[str, Any]) -> None:
+    x = np.arange(128, dtype=np.uint32)
+    for before, dynamic in (
+        (".shared .align 4 .b8 partial[512];", 0),
+        (".extern .shared .align 16 .b8 partial[];", 512),
+    ):
+        assert (_ran(_kernel(_REDUCTION, before=before), x, dynamic=dynamic, **options) == x.sum()).all()
+
+
+def test_addresses_of_shared_memory_may_be_generic() -> None:
+    """A pointer is chosen at run time between shared and global memory."""
+    body = (
+        _ELEMENT
+        + """
+    mov.u64 %rd4, buffer;
+    cvta.shared.u64 %rd5, %rd4;
+    add.s64 %rd6, %rd5, %rd3;
+    st.u32 [%rd6], %r1;
+    bar.sync 0;
+    and.b32 %r3, %r1, 1;
+    setp.eq.u32 %p1, %r3, 0;
+    selp.b64 %rd7, %rd6, %rd2, %p1;
+    ld.u32 %r4, [%rd7];
+    isspacep.shared %p2, %rd7;
+    selp.u32 %r5, 1000, 0, %p2;
+    add.u32 %r4, %r4, %r5;
+    st.global.u32 [%rd1], %r4;
+    """
+    )
+    x = np.arange(100, 164, dtype=np.uint32)
+    lanes = np.arange(64)
+    wanted = np.where(lanes % 2 == 0, lanes + 1000, x)
+    for options in ({}, {"debug": True}):
+        assert (
+            _ran(_kernel(body, before=".shared .align 4 .b8 buffer[256];"), x, 64, **options) == wanted
+        ).all()
+
+
+_WARP = {
+    "shfl.sync.bfly.b32 %r3|%p1, %r2, 5, 31, 0xffffffff;": lambda x, i: x[i ^ 5],
+    "shfl.sync.up.b32 %r3|%p1, %r2, 3, 0, 0xffffffff;": lambda x, i: x[i - 3] if i % 32 >= 3 else x[i],
+    "shfl.sync.down.b32 %r3|%p1, %r2, 2, 0x181f, 0xffffffff;": lambda x, i: x[i + 2] if i % 8 < 6 else x[i],
+    "shfl.sync.idx.b32 %r3|%p1, %r2, 9, 0x101f, 0xffffffff;": lambda x, i: x[i // 16 * 16 + 9],
+    "setp.gt.u32 %p2, %r2, 40; vote.sync.ballot.b32 %r3, %p2, 0xffff;":
+        lambda x, i: sum(1 << k for k in range(16) if x[i // 32 * 32 + k] > 40),
+    "setp.gt.u32 %p2, %r2, 40; vote.sync.any.pred %p3, %p2, 0xffffffff; selp.u32 %r3, 1, 0, %p3;":
+        lambda x, i: any(x[i // 32 * 32 + k] > 40 for k in range(32)),
+    "setp.lt.u32 %p2, %r2, 999; vote.sync.all.pred %p3, %p2, 0xffffffff; selp.u32 %r3, 1, 0, %p3;": lambda x, i: 1,
+    "activemask.b32 %r3;": lambda x, i: 0xFFFFFFFF,
+    "and.b32 %r4, %r2, 3; match.any.sync.b32 %r3, %r4, 0xffffffff;":
+        lambda x, i: sum(1 << k for k in range(32) if x[i // 32 * 32 + k] & 3 == x[i] & 3),
+    "redux.sync.max.u32 %r3, %r2, 0xffffffff;": lambda x, i: max(x[i // 32 * 32:i // 32 * 32 + 32]),
+    "redux.sync.add.s32 %r3, %r2, 0xff;": lambda x, i: sum(x[i // 32 * 32:i // 32 * 32 + 8]),
+    "mov.u32 %r3, %lanemask_lt;": lambda x, i: (1 << i % 32) - 1,
+    "mov.u32 %r3, %warpid;": lambda x, i: i // 32,
+    "bar.red.popc.u32 %r3, 0, %p4;": lambda x, i: 0,
+}  # fmt: skip
+
+
+def test_warps_exchange_values() -> None:
+    x = np.random.default_rng(3).integers(0, 90, 64, np.uint32)
+    lines = ["setp.gt.u32 %p4, %r2, 1000;"]
+    for k, text in enumerate(_WARP):
+        lines.append(f"{text} st.global.u32 [%rd1+{256 * k}], %r3;")
+    out = np.zeros(64 * len(_WARP), np.uint32)
+    for options in ({}, {"debug": True}):
+        Module(_kernel(_ELEMENT + "\n".join(lines)), **options).k[1, 64](out, x)
+        values = [int(v) for v in x]
+        for k, (text, means) in enumerate(_WARP.items()):
+            got = out[64 * k : 64 * k + 64].tolist()
+            assert got == [int(means(values, i)) for i in range(64)], text
+
+
+_FUNCTIONS = """
+.func (.param .b32 result) twice(.param .b32 v, .param .align 4 .b8 pair[8])
+{
+    .reg .b32 %a<4>;
+    ld.param.b32 %a0, [v];
+    ld.param.b32 %a1, [pair+4];
+    mad.lo.s32 %a2, %a0, 2, %a1;
+    st.param.b32 [result], %a2;
+    ret;
+}
+.func (.reg .b32 y) factorial(.reg .b32 n)
+{
+    .reg .pred %q;
+    .reg .b32 %m, %z;
+    setp.le.u32 %q, n, 1;
+    @%q bra $one;
+    sub.u32 %m, n, 1;
+    call (%z), factorial, (%m);
+    mul.lo.u32 y, %z, n;
+    ret;
+$one:
+    mov.u32 y, 1;
+    ret;
+}
+"""
+
+
+def test_functions_with_parameters_in_memory_and_recursion() -> None:
+    body = (
+        _ELEMENT
+        + """
+    {
+        .param .b32 argument;
+        .param .align 4 .b8 both[8];
+        .param .b32 got;
+        st.param.b32 [argument], %r2;
+        st.param.b32 [both], 0;
+        st.param.b32 [both+4], 7;
+        call.uni (got), twice, (argument, both);
+        ld.param.b32 %r3, [got];
+    }
+    and.b32 %r5, %r1, 3;
+    call (%r6), factorial, (%r5);
+    add.u32 %r3, %r3, %r6;
+    st.global.u32 [%rd1], %r3;
+    """
+    )
+    x = np.arange(32, dtype=np.uint32)
+    wanted = 2 * x + 7 + np.array([1, 1, 2, 6] * 8, np.uint32)
+    assert (_ran(_kernel(body, before=_FUNCTIONS), x, 32) == wanted).all()
+
+
+def test_predicated_branches_tables_and_loops() -> None:
+    """A jump table, a loop that threads leave at different times, and stores under a predicate."""
+    body = (
+        _ELEMENT
+        + """
+    and.b32 %r3, %r1, 3;
+    mov.u32 %r4, 0;
+    table: .branchtargets $a, $b, $c, $a;
+    brx.idx %r3, table;
+$a: add.u32 %r4, %r4, 10;
+    bra.uni $loop;
+$b: add.u32 %r4, %r4, 20;
+$c: add.u32 %r4, %r4, 40;
+$loop:
+    add.u32 %r4, %r4, 1;
+    sub.u32 %r2, %r2, 1;
+    setp.ne.u32 %p1, %r2, 0;
+    @%p1 bra $loop;
+    setp.lt.u32 %p2, %r1, 20;
+    @!%p2 st.global.u32 [%rd1], %r4;
+    @%p2 exit;
+    st.global.u32 [%rd1], %r4;
+    """
+    )
+    x = np.arange(1, 33, dtype=np.uint32)
+    base = np.array([10, 60, 40, 10] * 8)
+    wanted = np.where(np.arange(32) < 20, 0, base + x)
+    for options in ({}, {"width": 1}, {"debug": True}):
+        assert (_ran(_kernel(body), x, 32, **options) == wanted).all()
+
+
+def test_variables_of_the_module_live_between_launches() -> None:
+    before = """
+.global .align 4 .u32 counter = 5;
+.const .align 4 .f32 table[4] = {0f3F800000, 2.0, 3.5};
+.global .align 8 .u64 place = table;
+"""
+    body = (
+        _ELEMENT
+        + """
+    mov.u64 %rd4, counter;
+    atom.global.add.u32 %r3, [%rd4], 1;
+    ld.global.u64 %rd5, [place];
+    ld.const.f32 %f1, [table+8];
+    ld.f32 %f2, [%rd5+4];
+    add.f32 %f1, %f1, %f2;
+    cvt.rzi.u32.f32 %r4, %f1;
+    st.global.u32 [%rd1], %r4;
+    """
+    )
+    module = Module(_kernel(body, before=before))
+    x, out = np.zeros(16, np.uint32), np.zeros(16, np.uint32)
+    module.k[1, 16](out, x)
+    assert (out == 5).all()
+    assert int(module.variable("counter")) == 21
+    module.variable("table")[1] = 10
+    module.k[1, 16](out, x)
+    assert (out == 13).all()
+    assert module.variable("table").tolist() == [1, 10, 3.5, 0]
+
+
+def test_atomics_of_every_kind() -> None:
+    ops = {
+        "add.u32": (7, lambda v: v.sum() + 7), "max.s32": (-3, lambda v: max(v.max(), -3)),
+        "min.u32": (9, lambda v: min(v.min(), 9)), "or.b32": (0, np.bitwise_or.reduce),
+        "xor.b32": (0, np.bitwise_xor.reduce), "inc.u32": (0, lambda v: 64 % 12),
+    }  # fmt: skip
+    lines = []
+    for k, name in enumerate(ops):
+        value = "11" if name.startswith("inc") else "%r2"
+        lines.append(f"red.global.{name} [%rd4+{4 * k}], {value};")
+    body = _ELEMENT + "ld.param.u64 %rd4, [out];\n" + "\n".join(lines)
+    x = np.random.default_rng(1).integers(1, 1000, 64, np.uint32)
+    out = np.array([start for start, _ in ops.values()], np.int32).view(np.uint32)
+    Module(_kernel(body)).k[1, 64](out, x)
+    for (name, (_, means)), got in zip(ops.items(), out, strict=True):
+        assert int(got) == int(means(x.astype(np.int64))) & 0xFFFFFFFF, name
+
+
+def test_a_stack_and_vectors() -> None:
+    body = (
+        _ELEMENT
+        + """
+    .local .align 16 .b8 depot[64];
+    mov.u64 %rd4, depot;
+    cvta.local.u64 %rd5, %rd4;
+    and.b32 %r3, %r1, 3;
+    mul.wide.u32 %rd6, %r3, 16;
+    add.s64 %rd7, %rd5, %rd6;
+    st.local.v4.u32 [%rd7], {%r1, %r2, %r3, 9};
+    ld.v2.u32 {%r4, %r5}, [%rd7+8];
+    ld.local.v2.u32 {%r6, %r7}, [%rd7];
+    add.u32 %r8, %r4, %r5;
+    add.u32 %r8, %r8, %r6;
+    add.u32 %r8, %r8, %r7;
+    st.global.u32 [%rd1], %r8;
+    """
+    )
+    x = np.arange(50, 82, dtype=np.uint32)
+    i = np.arange(32)
+    for options in ({}, {"debug": True}):
+        assert (_ran(_kernel(body), x, 32, **options) == i + x + i % 4 + 9).all()
+
+
+def test_printf_and_traps(capfd: pytest.CaptureFixture[str]) -> None:
+    before = """
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .align 1 .b8 text[16] = {118, 61, 37, 100, 32, 37, 46, 49, 102, 10, 0};
+"""
+    body = (
+        _ELEMENT
+        + """
+    .local .align 8 .b8 room[16];
+    mov.u64 %rd4, room;
+    cvta.local.u64 %rd5, %rd4;
+    st.local.u32 [%rd4], %r2;
+    mov.f64 %rd6, 0d4004000000000000;
+    st.local.f64 [%rd4+8], %rd6;
+    mov.u64 %rd7, text;
+    cvta.global.u64 %rd8, %rd7;
+    { .param .b64 p0; .param .b64 p1; .param .b32 r0;
+      st.param.b64 [p0], %rd8; st.param.b64 [p1], %rd5;
+      call.uni (r0), vprintf, (p0, p1); }
+    setp.eq.u32 %p1, %r2, 77;
+    @%p1 trap;
+    st.global.u32 [%rd1], %r2;
+    """
+    )
+    text = _kernel(body.replace("%rd6, 0d", "%fd, 0d").replace(", %rd6", ", %fd"), before=before).replace(
+        ".reg .pred", ".reg .f64 %fd;\n    .reg .pred"
+    )
+    _ran(text, np.array([3], np.uint32), 1)
+    assert capfd.readouterr().out == "v=3 2.5\n"
+    with pytest.raises(FailedAssertionError, match="trap"):
+        _ran(text, np.array([77], np.uint32), 1)
+
+
+def test_what_cannot_run_is_refused_at_its_line() -> None:
+    text = _kernel(_ELEMENT + "    bar.sync 0, 64;")
+    with pytest.raises(UnsupportedError, match=r"bar\.sync waits for a number of threads") as caught:
+        _ran(text, np.zeros(32, np.uint32), 32)
+    assert caught.value.span is not None
+    assert text.splitlines()[caught.value.span.line - 1].strip() == "bar.sync 0, 64;"
+    with pytest.raises(UnsupportedError, match=r"tex.1d.v4.f32.s32 is read and printed, and cannot be run"):
+        _ran(
+            _kernel(_ELEMENT + "tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd1, {%r1}];"),
+            np.zeros(32, np.uint32),
+            32,
+        )
+    with pytest.raises(ArgumentError, match="no kernel nothing"):
+        Module(_kernel("")).__getitem__("nothing")
+
+
+def test_the_sanitizer_names_the_line_of_the_ptx() -> None:
+    text = _kernel(_ELEMENT + "    st.global.u32 [%rd1+64], %r2;")
+    with pytest.raises(SanitizerError) as caught:
+        _ran(text, np.zeros(32, np.uint32), 32, debug=True)
+    assert caught.value.span is not None
+    assert "[%rd1+64]" in text.splitlines()[caught.value.span.line - 1]
