@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         module, _, name = place.partition(":")
         kernel = getattr(importlib.import_module(module), name)
         assert isinstance(kernel, Kernel)
-        types_ = parse_signature(f"void({signature})").args  # type: ignore[union-attr]
+        types_ = parse_signature(f"void({signature})").args
         own = assemble(ptx_of(kernel.py_func, types_, options.arch).text, options.arch)
         row = f"| {name} | {own.registers} | "
         if options.no_numba:

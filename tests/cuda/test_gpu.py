@@ -1,6 +1,7 @@
 """``target="gpu"`` with a driver that stands in for a GPU: what is launched, with which parameters, what comes back."""
 
 import ctypes
+import pickle
 import subprocess
 import sys
 
@@ -76,7 +77,7 @@ def test_parameters_are_packed_as_the_layout_says():
     x, w = np.arange(12.0, dtype=np.float32).reshape(6, 2)[::2], np.ones(3, np.float64)
     kernel = GpuKernel(scale, driver=driver)
     arguments = (x, np.float32(2), True, (7, w))
-    sizes = ptx_of(scale, tuple(map(gpu_typeof, arguments)), "sm_90").sizes
+    sizes = [each.size for each in ptx_of(scale, tuple(map(gpu_typeof, arguments)), "sm_90").parameters]
     driver.count = len(sizes)
     kernel[(3, 2), 64, 0, 128](*arguments)
     values = words(seen)
@@ -174,7 +175,19 @@ def test_without_a_driver_the_error_says_so(monkeypatch):
 
     with pytest.raises(GpuError, match="cuda-bindings is not installed"):
         kernel[1, 1](np.zeros(1))
+    with pytest.raises(GpuError, match="compiled when it is launched"):
+        kernel.inspect_asm("void(int32[::1])")
     assert ".maxnreg 40" in kernel.inspect_ptx("void(int32[::1])")
+
+
+def test_kernels_can_be_pickled():
+    def kernel(x):
+        x[0] = 1
+
+    made = cuda.jit("void(int32[::1])", target="gpu", max_registers=40)(kernel)
+    again = pickle.loads(pickle.dumps(made))
+    assert type(again) is GpuKernel and again.signatures == made.signatures
+    assert ".maxnreg 40" in again.inspect_ptx("void(int32[::1])")
 
 
 def test_nothing_of_cuda_is_imported_before_a_launch():

@@ -10,7 +10,7 @@ import pytest
 
 from weft import cuda
 from weft.cli import main
-from weft.cuda.ptx import parameter_table, ptx_of
+from weft.cuda.ptx import ptx_of
 from weft.diag.errors import SettingError, UnresolvedError
 from weft.frontend.python.signatures import parse_signature
 from weft.machine.cuda_tools import find_libdevice, find_program
@@ -160,8 +160,8 @@ def test_parameters_are_laid_out_as_arrays_are_passed():
         "void(boolean, float64[:, :], float32[::1], Tuple((int32, int64[::1])), complex64)"
     ).args
     made = ptx_of(kernel, types, "sm_75")
-    assert made.sizes == (1, 8, 8, 8, 8, 8, 8, 8, 4, 8, 8, 4, 4)
-    table = parameter_table(made)
+    assert tuple(each.size for each in made.parameters) == (1, 8, 8, 8, 8, 8, 8, 8, 4, 8, 8, 4, 4)
+    table = made.table()
     assert [line.split()[3] for line in table.splitlines()[1:]] == [
         "flag", "a", "a.shape.0", "a.shape.1", "a.strides.0", "a.strides.1", "x", "x.shape.0", "pair.0", "pair.1",
         "pair.1.shape.0", "z.real", "z.imag",

@@ -1,15 +1,20 @@
-"""``weft ptx``: a kernel of a Python file as PTX, for NVIDIA's GPUs."""
+"""``weft ptx``: a kernel in Python or OpenCL C as PTX, for NVIDIA's GPUs."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from weft.cli.programs import compiled_types, import_file, kernels_of
-from weft.cuda.ptx import PtxKernel, parameter_table, ptx_of
+from weft.cuda.ptx import ptx_of as python_ptx
+from weft.device.ptx import ptx_of as device_ptx
 from weft.diag.errors import SignatureError
+from weft.opencl import Program
+from weft.ptx_kernel import PtxKernel
 
 _PTX = "weft ptx"
 
@@ -17,7 +22,7 @@ _PTX = "weft ptx"
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser("ptx", help="a kernel as PTX, for NVIDIA's GPUs", description=__doc__)
-    parser.add_argument("file", metavar="FILE", help="a .py file with kernels")
+    parser.add_argument("file", metavar="FILE", help="a .py file with kernels, or OpenCL C (.cl)")
     parser.add_argument("--kernel", metavar="K", help="which kernel; may be left out where there is one")
     parser.add_argument(
         "--types",
@@ -27,6 +32,13 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--arch", metavar="ARCH", default="sm_75", help="sm_75, sm_90, ...; sm_75 by default")
     parser.add_argument(
         "-o", metavar="OUT", dest="output", help="where to write it; standard output by default"
+    )
+    parser.add_argument(
+        "--clang",
+        metavar="OPTION",
+        action="append",
+        default=[],
+        help="a build option of OpenCL C (repeatable)",
     )
     parser.add_argument("--max-registers", metavar="N", type=int, help="the kernel's .maxnreg")
     parser.add_argument("--no-lines", action="store_true", help="leave out the lines of the source (.loc)")
@@ -39,11 +51,14 @@ def add_parser(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the kernel; 2 for wrong usage."""
     file = Path(options.file)
-    if not file.is_file() or file.suffix != ".py":
-        print(f"{_PTX}: {options.file} is no Python file", file=sys.stderr)
+    if not file.is_file() or file.suffix not in (".py", ".cl"):
+        print(f"{_PTX}: {options.file} is no file in Python (.py) or OpenCL C (.cl)", file=sys.stderr)
         return 2
-    made = _compile(file, options)
-    text = parameter_table(made) if options.parameters else made.text
+    if file.suffix == ".cl" and options.types is not None:
+        print(f"{_PTX}: --types is for .py files; OpenCL C has its types", file=sys.stderr)
+        return 2
+    made = _of_python(file, options) if file.suffix == ".py" else _of_opencl(file, options)
+    text = made.table() if options.parameters else made.text
     if options.output is None:
         sys.stdout.write(text)
         return 0
@@ -55,18 +70,36 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _compile(file: Path, options: argparse.Namespace) -> PtxKernel:
+def _of_python(file: Path, options: argparse.Namespace) -> PtxKernel:
     kernels = kernels_of(import_file(file), [options.kernel] if options.kernel else [])
-    if len(kernels) > 1:
-        raise SignatureError(
-            f"{file} has several kernels", hint=f"choose one with --kernel: {', '.join(kernels)}"
-        )
-    (kernel,) = kernels.values()
-    return ptx_of(
+    (kernel,) = _only(file, kernels).values()
+    return python_ptx(
         kernel.py_func,
         compiled_types(kernel, options.types),
         options.arch,
         fastmath=kernel.fastmath,
         lines=not options.no_lines,
         max_registers=options.max_registers,
+    )
+
+
+def _of_opencl(file: Path, options: argparse.Namespace) -> PtxKernel:
+    program = Program(file, shlex.join(options.clang))
+    names = [options.kernel] if options.kernel else program.kernel_names
+    (name,) = _only(file, dict.fromkeys(names))
+    origin = program.kernel(name).origin()
+    return device_ptx(origin, options.arch, lines=not options.no_lines, max_registers=options.max_registers)
+
+
+_Kernels = TypeVar("_Kernels", bound=Mapping[str, Any])
+
+
+def _only(file: Path, kernels: _Kernels) -> _Kernels:
+    """The kernels of a file, if they are one."""
+    if len(kernels) == 1:
+        return kernels
+    if not kernels:
+        raise SignatureError(f"{file} defines no kernel")
+    raise SignatureError(
+        f"{file} has several kernels", hint=f"choose one with --kernel: {', '.join(kernels)}"
     )

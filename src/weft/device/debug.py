@@ -13,6 +13,7 @@ from weft.interp.sanitizer.sanitizer import check_launch
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
+from weft.runtime.arguments import ArgumentPacker
 from weft.runtime.shape import LaunchShape
 from weft.target.machine import TargetSpec
 from weft.target.once import COMPILING
@@ -35,14 +36,20 @@ def launch_checked(program: Program, origin: Origin, shape: LaunchShape, values:
         The launch did something that has no defined meaning; arrays hold what was computed up to then.
     """
     packer = origin.packer()
-    memory = Memory()
-    for name, value in zip(packer.names, values, strict=True):
-        for array in value if isinstance(value, tuple) else (value,):
-            if isinstance(array, np.ndarray) and array.size:
-                memory.map_array(array, f"buffer '{name}'")
+    memory = mapped_memory(packer, values)
     slots = packer.pack(values, checked=True)
     width = origin.info.sub_group_size if asks_for_lanes(program.module) else None
     check_launch(
         program, origin.symbol, slots, shape.grid, shape.block, memory=memory,
         dynamic_shared=shape.dynamic_bytes, width=width,
     )  # fmt: skip
+
+
+def mapped_memory(packer: ArgumentPacker, values: Sequence[Any]) -> Memory:
+    """The memory of a launch: that of its buffers."""
+    memory = Memory()
+    for name, value in zip(packer.names, values, strict=True):
+        for array in value if isinstance(value, tuple) else (value,):
+            if isinstance(array, np.ndarray) and array.size:
+                memory.map_array(array, f"buffer '{name}'")
+    return memory

@@ -11,7 +11,7 @@ import numpy as np
 from weft.device.compiled import CompiledKernel
 from weft.device.parameters import converted
 from weft.diag.call_site import call_site
-from weft.diag.errors import WeftError
+from weft.diag.errors import LaunchError, WeftError
 from weft.frontend.device.metadata import KernelInfo
 from weft.opencl.compiled import KernelOrigin
 from weft.opencl.geometry import Extents, nd_range, require_local_memory
@@ -25,6 +25,7 @@ from weft.target.once import made_once
 if TYPE_CHECKING:
     from weft.diag.remarks import Remark
     from weft.report.report import Report
+    from weft.simt.result import Simulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +185,68 @@ class Kernel:
     def inspect_asm(self) -> str:
         """Assembly of the code for most launches."""
         return self.compiled().assembly()
+
+    def inspect_ptx(
+        self, arch: str = "sm_75", *, lines: bool = True, max_registers: int | None = None
+    ) -> str:
+        """PTX for NVIDIA's GPUs of the code for most launches (docs/ptx.md)."""
+        from weft.device.ptx import ptx_of
+
+        return ptx_of(self.origin(), arch, lines=lines, max_registers=max_registers).text
+
+    def simulate(
+        self,
+        global_size: Extents,
+        local_size: Extents | None,
+        *args: Any,
+        device: str = "h200",
+        registers: int | None = None,
+        sensitivity: bool = False,
+    ) -> Simulation:
+        """Run a launch on the interpreter under a cost model of a GPU (docs/gpu_model.md).
+
+        Parameters
+        ----------
+        global_size, local_size, *args
+            As for a launch.
+        device
+            A GPU of the model.
+        registers
+            32-bit registers of a work-item; an estimate by default.
+        sensitivity
+            Whether cycles are predicted with each figure of the GPU halved and doubled, too.
+
+        Raises
+        ------
+        LaunchError
+            A size does not fit, or work-groups are not all alike.
+        ArgumentError
+            An argument does not fit the signature.
+        SettingError
+            The model has no such GPU.
+        """
+        from weft.device.simulation import simulate_launch, simulated
+        from weft.machine.gpu_devices import device as gpu_named
+
+        gpu = gpu_named(device)
+        values, local_bytes = converted(self.info, args)
+        plan = self._planned(global_size, local_size, None, local_bytes)
+        if len(plan.parts) != 1:
+            raise LaunchError(
+                "the model takes launches whose work-groups are all alike",
+                hint="give a global size that is a multiple of the work-group's",
+            )
+        ((shape, own),) = plan.parts
+        origin = self.origin(plan.placed)
+        return simulate_launch(
+            simulated(origin),
+            origin,
+            shape,
+            (*values, *own),
+            gpu,
+            registers=registers,
+            sensitivity=sensitivity,
+        )
 
     def report(self, *, args: str = "", width: int | None = None, scope: str = "lanes") -> Report:
         """What is uniform, strided and varying, where lanes diverge, what that costs and why, in source lines.

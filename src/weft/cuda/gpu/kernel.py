@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.cuda.arrays import DeviceArray
+from weft.cuda.compiled import CompiledKernel
 from weft.cuda.gpu.arguments import PackedArguments, gpu_typeof
 from weft.cuda.gpu.driver import Driver, the_driver
 from weft.cuda.kernel import Kernel, Types, types_of
-from weft.cuda.ptx import PtxKernel, ptx_of
-from weft.diag.errors import ArgumentError, SignatureError
+from weft.cuda.ptx import ptx_of
+from weft.diag.errors import ArgumentError, GpuError, SignatureError
 from weft.options import CompileOptions
+from weft.ptx_kernel import PtxKernel
 from weft.runtime.shape import LaunchShape
 
 
@@ -73,6 +75,19 @@ class GpuKernel(Kernel):
         finally:
             packed.release()
 
+    def compile(self, signature: Any) -> CompiledKernel:
+        """Refuse to make code for a CPU: for the GPU it is made at the first launch.
+
+        Raises
+        ------
+        GpuError
+            Always.
+        """
+        raise GpuError(
+            f"{self.py_func.__name__} is compiled when it is launched on a GPU",
+            hint="inspect_ptx(signature) shows its code",
+        )
+
     def inspect_ptx(
         self,
         signature: Any = None,
@@ -91,6 +106,9 @@ class GpuKernel(Kernel):
     def signatures(self) -> list[Types]:
         """The argument types that it was declared for, and those loaded so far."""
         return list(dict.fromkeys((*self._declared, *self._loaded)))
+
+    def _options(self) -> tuple[Any, ...]:
+        return self._source.options, self._declared, self._max_registers
 
     def _load(self, driver: Driver, types: Types) -> tuple[Any, PtxKernel]:
         found = self._loaded.get(types)

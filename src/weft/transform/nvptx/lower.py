@@ -28,6 +28,8 @@ def lower_to_nvptx(module: Module, kernel: Function) -> None:
     UnsupportedError
         The kernel does something that a GPU has nothing for; the message says where.
     """
+    # Front ends lay types out as both kinds of machines do; LLVM takes the layout of the one that code is made for.
+    module.triple = module.datalayout = ""
     for function in list(module.definitions()):
         for call in [i for i in function.instructions() if i.callee_name in _DROPPED]:
             call.erase()
