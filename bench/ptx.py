@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.cuda.kernel import DeviceFunction, Kernel
-from weft.cuda.ptx import ptx_of
+from weft.cuda.to_ptx import ptx_of
 from weft.frontend.python.signatures import parse_signature
 from weft.machine.cuda_tools import find_program
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from conformance.suite import every_case
-from weft.cuda.ptx import ptx_of
+from weft.cuda.to_ptx import ptx_of
 from weft.diag.errors import WeftError
 from weft.frontend.python.typeof import typeof
 from weft.machine.cuda_tools import find_program

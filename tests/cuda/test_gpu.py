@@ -11,7 +11,7 @@ import pytest
 from weft import cuda
 from weft.cuda.gpu.arguments import gpu_typeof, on_gpu
 from weft.cuda.gpu.kernel import GpuKernel
-from weft.cuda.ptx import ptx_of
+from weft.cuda.to_ptx import ptx_of
 from weft.diag.errors import ArgumentError, GpuError, SignatureError
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from weft import cuda
 from weft.cli import main
-from weft.cuda.ptx import ptx_of
+from weft.cuda.to_ptx import ptx_of
 from weft.diag.errors import SettingError, UnresolvedError
 from weft.frontend.python.signatures import parse_signature
 from weft.machine.cuda_tools import find_libdevice, find_program

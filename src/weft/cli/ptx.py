@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from weft.cli.programs import compiled_types, import_file, kernels_of
-from weft.cuda.ptx import ptx_of as python_ptx
+from weft.cuda.to_ptx import ptx_of as python_ptx
 from weft.device.ptx import ptx_of as device_ptx
 from weft.diag.errors import SignatureError
 from weft.opencl import Program

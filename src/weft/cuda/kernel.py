@@ -244,7 +244,7 @@ class Kernel(Portable):
         UnresolvedError
             The kernel calls functions of libdevice, which is not installed.
         """
-        from weft.cuda.ptx import ptx_of
+        from weft.cuda.to_ptx import ptx_of
 
         def text(types: Types) -> str:
             made = ptx_of(

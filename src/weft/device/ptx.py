@@ -10,7 +10,7 @@ from weft.ptx_kernel import PtxKernel, ptx_of_module
 
 
 def ptx_of(origin: Origin, arch: str, *, lines: bool = True, max_registers: int | None = None) -> PtxKernel:
-    """Compile a kernel to PTX, as `weft.cuda.ptx.ptx_of` does.
+    """Compile a kernel to PTX, as `weft.cuda.to_ptx.ptx_of` does.
 
     Its parameters are the slots of its arguments, behind them what the door adds: the address of program-scope
     variables and the number of dimensions, for OpenCL C.

@@ -10,7 +10,7 @@ from weft.cuda.compiled import CompiledKernel
 from weft.cuda.gpu.arguments import PackedArguments, gpu_typeof
 from weft.cuda.gpu.driver import Driver, the_driver
 from weft.cuda.kernel import Kernel, Types, types_of
-from weft.cuda.ptx import ptx_of
+from weft.cuda.to_ptx import ptx_of
 from weft.diag.errors import ArgumentError, GpuError, SignatureError
 from weft.options import CompileOptions
 from weft.ptx_kernel import PtxKernel
