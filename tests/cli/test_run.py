@@ -30,7 +30,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 RUN = ("--global", "64", "--local", "16", "--arg", "x.npy", "--arg", "out:float32:64", "--arg", "local:64")
 
 
-@pytest.mark.parametrize("more", [(), ("--debug",)])
+@pytest.mark.parametrize("more", [("--width", "4", "--without", "narrowing", "--boscc", "off"), ("--debug",)])
 def test_run_writes_what_the_kernel_computes(file: str, more: tuple[str, ...]) -> None:
     assert cli.main(["run", file, *RUN, "--arg", "1,2.5f", "--out", "1=y.npy", "--build=-DN=5", *more]) == 0
     wanted = 2.5 * np.arange(64).reshape(4, 16)[:, ::-1]
@@ -45,6 +45,7 @@ def test_run_writes_what_the_kernel_computes(file: str, more: tuple[str, ...]) -
         (("turn.cl", *RUN, "--arg", "out:float99:3"), 2, "write out:DTYPE:SHAPE"),
         (("turn.cl", *RUN, "--arg", "1,2", "--out", "3=y.npy"), 2, "argument 3 is no array"),
         (("turn.cl", *RUN, "--arg", "1", "--build=-DN=5"), 1, "it is a float2"),
+        (("turn.cl", *RUN, "--arg", "1,2", "--build=-DN=5", "--width", "3"), 1, "a width of 3"),
         (("turn.cl", *RUN, "--arg", "1,2"), 1, "undeclared identifier 'N'"),
     ],
 )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.cli.switches import add_switches
 from weft.opencl import LocalMemory, Program
 
 _RUN = "weft run"
@@ -64,6 +65,10 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--debug", action="store_true", help="run on the interpreter, and report what has no defined meaning"
     )
+    parser.add_argument(
+        "--width", metavar="W", type=int, help="work-items in a lane group; weft chooses by default"
+    )
+    add_switches(parser)
     parser.set_defaults(run=run)
 
 
@@ -80,7 +85,12 @@ def _launch(options: argparse.Namespace) -> int:
     file = Path(options.file)
     if not file.is_file():
         raise UsageError(f"there is no file {options.file}")
-    program = Program(file, options.build, debug=options.debug)
+    program = Program(
+        file, options.build, debug=options.debug, width=options.width, boscc=options.boscc,
+        uniform_values=options.uniform_values, uniform_control=options.uniform_control,
+        scalar_counters=options.scalar_counters, scalar_replacement=options.scalar_replacement,
+        without=options.without,
+    )  # fmt: skip
     if program.log:
         print(program.log, end="", file=sys.stderr)
     name = options.kernel or _only(program)

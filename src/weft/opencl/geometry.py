@@ -24,7 +24,7 @@ Extents = SupportsIndex | Sequence[SupportsIndex]
 
 _MOST_IDS = 1 << 62
 _MOST_GROUPS = (1 << 31) - 1
-_GOOD_ROW, _GOOD_GROUP = 64, 256
+_SHORT_ROW, _GOOD_GROUP = 32, 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,9 @@ def _local_size(
     kernel: KernelInfo, options: BuildOptions, size: tuple[int, ...], given: Extents | None
 ) -> tuple[int, ...]:
     required = kernel.required_size
+    uniform = options.version < 200 or "-cl-uniform-work-group-size" in options.clang
     if given is None:
-        local = required[: len(size)] if required is not None else _good_size(size)
+        local = required[: len(size)] if required is not None else good_size(size, uniform)
     else:
         local = _integers("work-group size", given)
     if len(local) != len(size) or any(n < 1 for n in local):
@@ -169,7 +170,6 @@ def _local_size(
         raise LaunchError(
             f"a work-group of {local} has {prod(local)} work-items", hint=f"it may have {MAX_GROUP}"
         )
-    uniform = options.version < 200 or "-cl-uniform-work-group-size" in options.clang
     if uniform and any(n % m for n, m in zip(size, local, strict=True)):
         raise LaunchError(
             f"the global size {size} is no multiple of the work-group size {local}",
@@ -178,14 +178,27 @@ def _local_size(
     return tuple(local)
 
 
-def _good_size(size: tuple[int, ...]) -> tuple[int, ...]:
-    """A work-group size that divides the global size: long rows, and not too many work-items."""
+def good_size(size: tuple[int, ...], uniform: bool) -> tuple[int, ...]:
+    """A work-group size for who asks for none: rows as long as may be, in all up to 256 work-items.
+
+    The driver chooses the same (``choose_local`` in ``driver/launch.c``).
+
+    Parameters
+    ----------
+    size
+        The global size.
+    uniform
+        Whether all work-groups have to be alike.
+    """
     local: list[int] = []
-    left = _GOOD_GROUP
+    room = _GOOD_GROUP
     for number, extent in enumerate(size):
-        most = left if len(size) == 1 else min(left, _GOOD_ROW if number == 0 else left)
-        local.append(max((d for d in range(1, min(extent, most) + 1) if extent % d == 0), default=1))
-        left //= local[-1]
+        best = max((d for d in range(1, min(extent, room) + 1) if extent % d == 0), default=1)
+        # Better a last group that is smaller than many small ones.
+        if number == 0 and not uniform and best < _SHORT_ROW and extent > room:
+            best = room
+        local.append(best)
+        room //= best
     return tuple(local)
 
 

@@ -18,7 +18,7 @@ from weft.diag.errors import ArgumentError, BuildError
 from weft.frontend.cuda_c.arguments import WARP
 from weft.frontend.cuda_c.options import parse_options
 from weft.options import CompileOptions, require_lane_options
-from weft.switches import switches
+from weft.switches import DEFAULT_REPLACEMENT, switches
 from weft.target.once import made_once
 
 
@@ -73,7 +73,7 @@ class Module:
         uniform_values: bool = True,
         uniform_control: bool = True,
         scalar_counters: bool = True,
-        scalar_replacement: str = "off",
+        scalar_replacement: str = DEFAULT_REPLACEMENT,
         without: Sequence[str] = (),
     ) -> None:
         require_lane_options(width, boscc)
