@@ -25,9 +25,10 @@ def test_importing_weft_loads_neither_numpy_nor_llvm():
     assert run.stdout.split() == ["False", "False"]
 
 
-def test_the_doors_load_llvm_when_they_compile():
+def test_the_doors_load_llvm_and_the_compiler_when_they_compile():
     loaded = (
-        "import sys, weft; from weft import cuda; weft.jit, weft.vectorize; print('llvmlite' in sys.modules)"
+        "import sys, weft; from weft import cuda; weft.jit, weft.vectorize; loaded = sys.modules;"
+        "print('llvmlite' in loaded, 'weft.ir.reader' in loaded)"
     )
     run = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["False"]
+    assert run.stdout.split() == ["False", "False"]

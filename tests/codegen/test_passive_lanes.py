@@ -25,6 +25,8 @@ def last_line_of(module: str, isa: Isa, *arguments: str) -> str:
     Where the machine runs code of the level, that is what the process makes code for, vector math included.
     """
     chosen = {"WEFT_CPU": isa.cpu} if spec_to_run(isa) == TargetSpec.of_isa(isa) else {}
+    # The machine code is what is asked about; other tests verify the programs on the way to it.
+    chosen["WEFT_CHECK"] = "1" if os.environ.get("WEFT_FUZZ") else "0"
     ran = subprocess.run(
         [sys.executable, "-m", module, isa.name, *arguments],
         cwd=TESTS, env=os.environ | chosen, capture_output=True, text=True, check=False,

@@ -7,7 +7,7 @@ where they belong. The host API works on host memory, and copies where numba.cud
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.cuda import host, random
 from weft.cuda.arrays import (
@@ -23,7 +23,6 @@ from weft.cuda.arrays import (
     pinned_array,
     to_device,
 )
-from weft.cuda.c.module import Module
 from weft.cuda.host import (
     Device,
     Event,
@@ -42,6 +41,9 @@ from weft.cuda.host import (
 from weft.cuda.jit import jit
 from weft.cuda.kernel import DeviceFunction, Kernel
 from weft.frontend.python.cuda_names import CUDA
+
+if TYPE_CHECKING:
+    from weft.cuda.c.module import Module
 
 __all__ = [
     "Device",
@@ -78,7 +80,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The names of the kernel language: ``threadIdx``, ``grid``, ``atomic``, ``shared``, ``random``, ...."""
+    """The names of the kernel language: ``threadIdx``, ``grid``, ``atomic``, ``shared``, ``random``, ....
+
+    The door for CUDA C++ is imported when it is asked for.
+    """
+    if name == "Module":
+        from weft.cuda.c.module import Module
+
+        return Module
     if name.startswith("__"):
         raise AttributeError(name)
     return getattr(CUDA, name)
