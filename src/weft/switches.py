@@ -20,7 +20,7 @@ OPTIONAL_PASSES = {
 SCALAR_REPLACEMENT = ("off", "srqp", "esrqp", "ssrqp", "ssrqp_s")
 """The policies of scalar replacement (docs/scalar_replacement.md)."""
 
-DEFAULT_REPLACEMENT = "off"
+DEFAULT_REPLACEMENT = "ssrqp"
 """That of all doors, where nothing else is asked for."""
 
 
