@@ -71,6 +71,9 @@ class ReplacedLoads:
         """
         block = hoisted.block
         assert block is not None
+        if len(served) < 2:
+            # It would run without its mask, but also where no thread takes the arm.
+            return False
         regions = RegionCosts.of(self.divergence, self.width, self.isa)
         gain = 0.0
         for load in served:

@@ -1,4 +1,4 @@
-"""Whether a function has loads that could find their value at all: a test that takes no time where it has none.
+"""The loads of a function that could find their value at all: a test that takes no time where there are none.
 
 A load can get its value from an access of the same type that leads, by the names of its pointer, to the same object;
 or from itself in the iteration before, where its address does not change in a loop. Pointers of one φ go together.
@@ -25,20 +25,21 @@ def is_candidate(instruction: Instruction) -> bool:
     return isinstance(instruction.type, (IntType, FloatType, PointerType))
 
 
-def has_company(view: CFGView, loops: LoopForest) -> bool:
-    """Whether some load of a function has an access beside it that may tell its value."""
+def loads_in_company(view: CFGView, loops: LoopForest) -> set[Instruction]:
+    """The loads of a function that have an access beside them, or are one, that may tell their value."""
     roots = _Roots()
-    seen: dict[tuple[Value, Type], bool] = {}
     accesses = list(_accesses(view))
     for access in accesses:
         roots.find(access.pointer)
+    together: dict[tuple[Value, Type], list[Instruction]] = {}
     for access in accesses:
-        key = roots.find(access.pointer), access.accessed_type
-        load = is_candidate(access)
-        if (key in seen and (load or seen[key])) or (load and _is_repeated(access, view, loops)):
-            return True
-        seen[key] = seen.get(key, False) or load
-    return False
+        together.setdefault((roots.find(access.pointer), access.accessed_type), []).append(access)
+    return {
+        access
+        for group in together.values()
+        for access in group
+        if is_candidate(access) and (len(group) > 1 or _is_repeated(access, view, loops))
+    }
 
 
 def _accesses(view: CFGView) -> Iterator[Instruction]:

@@ -15,7 +15,7 @@ it, and states of more than `max_distance` trips are not asked (rule 2). So ther
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from weft.analysis.questions.company import is_candidate
@@ -148,8 +148,9 @@ class QuestionGraph:
         regions: Regions,
         max_distance: int = MAX_DISTANCE,
         is_finite: frozenset[BasicBlock] = frozenset(),
+        candidates: Container[Instruction] | None = None,
     ) -> None:
-        """`is_finite` has the headers of loops that are known to end."""
+        """`is_finite` has the headers of loops that are known to end, `candidates` the loads that are asked for."""
         self.kills, self.regions, self.places = kills, regions, kills.places
         view = regions.view
         self._finite = is_finite
@@ -162,9 +163,10 @@ class QuestionGraph:
         self.origins: dict[Instruction, Source] = {}
         for block in self._order:
             for touch in self._touches[block]:
-                if is_candidate(touch.instruction):
+                load = touch.instruction
+                if is_candidate(load) and (candidates is None or load in candidates):
                     assert touch.place is not None
-                    self.origins[touch.instruction] = self.above(block, touch.position, touch.place)
+                    self.origins[load] = self.above(block, touch.position, touch.place)
         self._explore(max_distance)
 
     def _touching(self, block: BasicBlock) -> Iterator[Touch]:
@@ -218,6 +220,24 @@ class QuestionGraph:
     def at_end(self, block: BasicBlock, place: Place) -> Source:
         """Who answers for `place` at the end of a block."""
         return self.above(block, len(block.instructions), place)
+
+    @property
+    def promising(self) -> set[State]:
+        """The states from which an occurrence is reached."""
+        users: dict[State, list[State]] = {}
+        found: list[State] = []
+        for state, sources in self.sources.items():
+            for _, source in sources:
+                if isinstance(source, Asked):
+                    users.setdefault(source.state, []).append(state)
+            if any(isinstance(source, Found) for _, source in sources):
+                found.append(state)
+        reached = set(found)
+        for state in found:
+            more = [user for user in users.get(state, ()) if user not in reached]
+            reached.update(more)
+            found.extend(more)
+        return reached
 
     def is_retreating(self, source: BasicBlock, target: BasicBlock) -> bool:
         """Whether an edge goes back in reverse postorder, as every cycle does somewhere."""

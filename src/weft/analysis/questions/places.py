@@ -53,22 +53,20 @@ class Place:
         The constant part, in bytes.
     terms
         Monomials and their coefficients, in the order of the atoms' numbers.
+    values
+        What the address is computed from: the base first.
     """
 
     base: Value
     type: Type
     offset: int
     terms: tuple[tuple[Monomial, int], ...]
+    values: tuple[Value, ...]
 
     @property
     def atoms(self) -> list[Atom]:
         """The atoms of all terms, one of them perhaps several times."""
         return [atom for monomial, _ in self.terms for atom in monomial]
-
-    @property
-    def values(self) -> list[Value]:
-        """What the address is computed from: the base first."""
-        return [self.base, *(value for atom, _ in self.atoms for value in atom_values(atom))]
 
 
 @dataclass(slots=True)
@@ -228,7 +226,9 @@ class Places:
         key = base, type, polynomial.get(ONE, 0), tuple(terms)
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = Place(*key)
+            atoms = (atom for monomial, _ in terms for atom, _ in monomial)
+            values = (base, *(value for atom in atoms for value in atom_values(atom)))
+            place = self._places[key] = Place(*key, values)
         return place
 
     def _address(self, pointer: Value) -> tuple[Value, Polynomial]:

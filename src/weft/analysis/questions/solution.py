@@ -108,17 +108,22 @@ class Solution:
     real: set[State] = field(default_factory=set)
     anticipated: set[State] = field(init=False)
     guarded: dict[State, BasicBlock] = field(default_factory=dict)
+    _promising: set[State] = field(init=False)
     _alike: dict[tuple[object, ...], list[State]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._promising = self.graph.promising
         for state in self.graph.sources:
             self._alike.setdefault(_family(state), []).append(state)
         self.solve()
 
     def solve(self) -> None:
-        """Find the answers anew; those of loads that are excluded meanwhile are no more."""
-        self.available = set(self.graph.sources)
-        self.anticipated = set(self.graph.sources)
+        """Find the answers anew; those of loads that are excluded meanwhile are no more.
+
+        A state from which no occurrence is reached is not real, and available only in code that is never reached.
+        """
+        self.available = set(self._promising)
+        self.anticipated = set(self.graph.sources) if self._promising else set()
         self.guarded = {}
         while True:
             self._find_real()

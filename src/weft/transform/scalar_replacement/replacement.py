@@ -18,7 +18,7 @@ from typing import Protocol
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.counted_loops import counted_loop
-from weft.analysis.questions.company import has_company
+from weft.analysis.questions.company import loads_in_company
 from weft.analysis.questions.graph import MAX_DISTANCE, Found, QuestionGraph
 from weft.analysis.questions.kills import Kills, Promise
 from weft.analysis.questions.places import Places
@@ -109,7 +109,8 @@ class _Facts:
         function, shared = divergence.function, divergence.facts
         kills = Kills(Places(function.layout), shared.objects, shared.ranges.of, promise)
         regions = Regions(shared.view, divergence.is_divergent_branch)
-        graph = QuestionGraph(kills, regions, max_distance, finite_loops(shared.view))
+        candidates = loads_in_company(shared.view, shared.propagation.loops)
+        graph = QuestionGraph(kills, regions, max_distance, finite_loops(shared.view), candidates)
         presence = Presence(function, graph, shared.ranges)
         return cls(divergence, graph, presence, entered_bodies(shared.view))
 
@@ -284,7 +285,7 @@ def replace_loads(
         Iterations over which values are kept.
     """
     divergence, promise, summary = analyze(), Promise.of(function), ReplacementSummary()
-    if has_company(divergence.facts.view, divergence.facts.propagation.loops):
+    if loads_in_company(divergence.facts.view, divergence.facts.propagation.loops):
         facts = _Facts.of(divergence, max_distance, promise)
         replacing = _Replacing(policy, analyze, judge, max_distance, facts)
         summary = replacing.run()
