@@ -19,7 +19,7 @@ from weft.cuda.compiled import CompiledKernel, KernelSource
 from weft.frontend.python.typeof import typeof
 from weft.machine.host import chosen
 from weft.options import CompileOptions
-from weft.runtime.launch_terms import Versions
+from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import launch_shape
 
 WIDTHS = (1, 4, 8, 16, 32, 64)
@@ -70,7 +70,7 @@ def make(
     shape = launch_shape(*program.launch(arguments), 0)
     options = CompileOptions(fastmath=program.fast, width=width, boscc=boscc, whole_rows=True, polls=True)
     with under(constants):
-        versions = Versions(lambda code, others: _compiled(program, code.types, others))
+        versions = Specializations(lambda code, others: _compiled(program, code.types, others))
         kernel = versions.serving(_compiled(program, types, options), shape, large=False)
         text = kernel.lowered().text
     return Code(hashlib.sha256(text.encode()).hexdigest()[:16], label, kernel)

@@ -14,12 +14,12 @@ it, and states of more than `max_distance` trips are not asked (rule 2). So ther
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from weft.analysis.questions.company import is_candidate
 from weft.analysis.questions.kills import Kills
+from weft.analysis.questions.nearness import distances
 from weft.analysis.questions.places import Place
 from weft.analysis.questions.regions import Regions
 from weft.graph.cfg import reverse_postorder
@@ -161,13 +161,14 @@ class QuestionGraph:
         self._states: dict[tuple[BasicBlock, Place], State] = {}
         self.sources: dict[State, list[tuple[BasicBlock, Source]]] = {}
         self.origins: dict[Instruction, Source] = {}
+        near = distances(dict(self.plain_accesses()), max_distance)
         for block in self._order:
             for touch in self._touches[block]:
                 load = touch.instruction
-                if is_candidate(load) and (candidates is None or load in candidates):
+                if is_candidate(load) and load in near and (candidates is None or load in candidates):
                     assert touch.place is not None
                     self.origins[load] = self.above(block, touch.position, touch.place)
-        self._explore(max_distance)
+        self._explore(max_distance, near)
 
     def _touching(self, block: BasicBlock) -> Iterator[Touch]:
         for position, instruction in enumerate(block.instructions):
@@ -243,28 +244,36 @@ class QuestionGraph:
         """Whether an edge goes back in reverse postorder, as every cycle does somewhere."""
         return self._order.get(source, -1) >= self._order[target]
 
-    def _explore(self, max_distance: int) -> None:
-        """Find the states that loads lead to, those of few trips first."""
-        pending: deque[tuple[State, int]] = deque()
-        pending.extend((s.state, 0) for s in self.origins.values() if isinstance(s, Asked))
-        while pending:
-            state, trips = pending.popleft()
-            if state in self.sources or len(self.sources) >= MAX_STATES:
-                continue
-            found: list[tuple[BasicBlock, Source]] = []
-            for source in state.block.predecessors:
-                place = self.places.back(state.place, source, state.block)
-                answer = (
-                    Lost(state.block.instructions[0], None) if place is None else self.at_end(source, place)
-                )
-                found.append((source, answer))
-                if not isinstance(answer, Asked):
+    def _explore(self, max_distance: int, near: Mapping[Instruction, int]) -> None:
+        """Find the states that loads lead to, those of few trips first; `near` says where trips begin."""
+        levels: list[list[State]] = [[] for _ in range(max_distance)]
+        for load, source in self.origins.items():
+            if isinstance(source, Asked):
+                levels[max_distance - near[load]].append(source.state)
+        for trips, pending in enumerate(levels):
+            while pending:
+                state = pending.pop()
+                if state in self.sources or len(self.sources) >= MAX_STATES:
                     continue
-                if not self.is_retreating(source, state.block):
-                    pending.appendleft((answer.state, trips))
-                elif trips + 1 < max_distance:
-                    pending.append((answer.state, trips + 1))
-            self.sources[state] = found
+                self.sources[state] = found = self._answers(state)
+                for source, answer in found:
+                    if not isinstance(answer, Asked):
+                        continue
+                    if not self.is_retreating(source, state.block):
+                        pending.append(answer.state)
+                    elif trips + 1 < max_distance:
+                        levels[trips + 1].append(answer.state)
+
+    def _answers(self, state: State) -> list[tuple[BasicBlock, Source]]:
+        """Who answers for a state at the end of each predecessor."""
+        found: list[tuple[BasicBlock, Source]] = []
+        for source in state.block.predecessors:
+            place = self.places.back(state.place, source, state.block)
+            if place is None:
+                found.append((source, Lost(state.block.instructions[0], None)))
+            else:
+                found.append((source, self.at_end(source, place)))
+        return found
 
     def ahead(self, state: State) -> Ahead:
         """What becomes of a place from the beginning of a block on."""
