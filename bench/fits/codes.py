@@ -68,7 +68,7 @@ def make(
     arguments = program.data[0]()
     types = tuple(typeof(a) for a in arguments)
     shape = launch_shape(*program.launch(arguments), 0)
-    options = CompileOptions(fastmath=program.fast, width=width, boscc=boscc, whole_rows=True, polls=True)
+    options = CompileOptions(fastmath=program.fast, width=width, boscc=boscc, whole_rows=True)
     with under(constants):
         versions = Specializations(lambda code, others: _compiled(program, code.types, others))
         kernel = versions.serving(_compiled(program, types, options), shape, large=False)
