@@ -21,7 +21,7 @@ from weft import cuda
 ULP = 4
 INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 FLOATS = (np.float16, np.float32, np.float64)
-CHECKED = (np.bool_, np.uint8, np.int32, *FLOATS)
+CHECKED = (np.bool_, np.uint8, np.int32, np.float32)
 EVERY = bool(os.environ.get("WEFT_FUZZ"))
 
 
