@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import weft
 from weft import cuda
 from weft.cli import main
 from weft.cuda.to_ptx import ptx_of
@@ -218,3 +219,21 @@ def test_conformance_kernels_are_assembled():
         cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_was_written_runs_here():
+    def kernel(rows, values, n):
+        i = cuda.grid(1)
+        if i < n:
+            rows[1, i] = values[i] + cuda.shfl_xor_sync(0xFFFFFFFF, values[i], 1)
+            rows[0, i] = -values[i] // 3
+
+    values = np.arange(32, dtype=np.uint8)
+    rows = np.zeros((2, 32), np.uint8)
+    types = parse_signature("void(uint8[:, ::1], uint8[::1], int64)").args
+    # Extents are no addresses, though bytes of the second row begin at one more than the other.
+    module = weft.ptx.Module(ptx_of(kernel, types, "sm_75").text)
+    module.kernel[1, 32](rows, 2, 32, values, 32, 32)
+    wanted = np.zeros((2, 32), np.uint8)
+    cuda.jit(kernel)[1, 32](wanted, values, 32)
+    assert (rows == wanted).all() and wanted.any()

@@ -88,8 +88,11 @@ class PtxProgram:
             module = read_module(optimize(lifted, SROA_ONLY, TargetSpec.chosen().machine))
         kernel = module.functions[name]
         through: dict[int, list[Instruction]] = {}
+        marked = frozenset(
+            k for k, parameter in enumerate(source.parameters) if parameter.pointer is not None
+        )
         for function in list(module.definitions()):
-            found = find_objects(function)
+            found = find_objects(function, marked if function is kernel else frozenset())
             settle_runtime(function)
             if function is kernel:
                 through = found

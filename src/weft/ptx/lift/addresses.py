@@ -29,9 +29,18 @@ Roots = frozenset[Value]
 _NONE: Roots = frozenset()
 
 
-def find_objects(function: Function) -> dict[int, list[Instruction]]:
-    """Let accesses of `function` name their objects; return the accesses through each parameter, by its number."""
-    finder = _Finder(function, function.attribute(KERNEL_ATTRIBUTE) is not None)
+def find_objects(function: Function, marked: frozenset[int] = frozenset()) -> dict[int, list[Instruction]]:
+    """Let accesses of `function` name their objects; return the accesses through each parameter, by its number.
+
+    Parameters
+    ----------
+    function
+        The function.
+    marked
+        The parameters that the source calls pointers (``.ptr``). Where it calls some so, others are numbers: in the sum
+        of an address and an extent, both could be either.
+    """
+    finder = _Finder(function, function.attribute(KERNEL_ATTRIBUTE) is not None, marked)
     finder.solve()
     casts = [i for i in function.instructions() if i.op == "inttoptr"]
     accessed = {cast: finder.roots(cast.operands[0]) for cast in casts}
@@ -76,12 +85,15 @@ class _Finder:
         The function.
     is_kernel
         Whether its parameters may become pointers.
+    marked
+        Those that may, by their numbers; all if there are none.
     parameters
         Those that do.
     """
 
     function: Function
     is_kernel: bool
+    marked: frozenset[int]
     parameters: list[Argument] = field(default_factory=list)
     _roots: dict[Value, Roots] = field(default_factory=dict)
     _pointers: dict[Value, Value] = field(default_factory=dict)
@@ -124,7 +136,8 @@ class _Finder:
         if variable is not None:
             return frozenset((variable,))
         if isinstance(value, Argument):
-            return frozenset((value,)) if value.type == I64 and self.is_kernel else _NONE
+            may_be = self.is_kernel and (not self.marked or value.index in self.marked)
+            return frozenset((value,)) if may_be and value.type == I64 else _NONE
         if not isinstance(value, Instruction):
             return _NONE
         match value.op:
