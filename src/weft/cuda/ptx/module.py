@@ -19,7 +19,7 @@ from weft.frontend.cuda_c.arguments import WARP
 from weft.frontend.device.clang import note_source
 from weft.options import CompileOptions, require_lane_options
 from weft.ptx.reader.module import read_module
-from weft.switches import switches
+from weft.switches import DEFAULT_REPLACEMENT, switches
 from weft.target.once import made_once
 
 
@@ -61,7 +61,7 @@ class Module:
         uniform_values: bool = True,
         uniform_control: bool = True,
         scalar_counters: bool = True,
-        scalar_replacement: str = "off",
+        scalar_replacement: str = DEFAULT_REPLACEMENT,
         without: Sequence[str] = (),
     ) -> None:
         require_lane_options(width, boscc)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from weft.diag.errors import PassError, SettingError, SignatureError
 from weft.fast_math import FastMath, fast_math
 from weft.options import require_lane_options
-from weft.switches import ALL_ON, Switches, switches
+from weft.switches import ALL_ON, DEFAULT_REPLACEMENT, Switches, switches
 
 STANDARDS = {"CL1.0": 100, "CL1.1": 110, "CL1.2": 120, "CL2.0": 200, "CL3.0": 300}
 """What ``-cl-std=`` may say, and what ``__OPENCL_C_VERSION__`` is then."""
@@ -161,7 +161,9 @@ def _vectorization(given: Mapping[str, str]) -> tuple[int | None, str, Switches]
         return (
             lanes,
             boscc,
-            switches(values, control, counters, given.get("scalar-replacement", "off"), without),
+            switches(
+                values, control, counters, given.get("scalar-replacement", DEFAULT_REPLACEMENT), without
+            ),
         )
     except ValueError:
         raise SettingError(f"-weft-width={width} is no number", hint="write a power of two") from None
