@@ -39,6 +39,7 @@ VALUE_TYPES: dict[str, tuple[str, int]] = {
     "e3m2x4": ("packed", 32),
     "e2m1x2": ("packed", 8),
     "e2m1x4": ("packed", 16),
+    "ue5m3x2": ("packed", 16),
     "ue8m0x2": ("packed", 16),
     "s2f6x2": ("packed", 16),
 }

@@ -37,6 +37,7 @@ _SINCE: dict[int, tuple[int, int]] = {
     100: (8, 6),
     101: (8, 6),
     103: (8, 8),
+    107: (9, 3),
     110: (9, 0),
     120: (8, 7),
     121: (8, 8),
@@ -46,7 +47,7 @@ _SINCE: dict[int, tuple[int, int]] = {
 _NAME = re.compile(r"(?:sm|compute)_(\d+)([af]?)", re.ASCII)
 _OPTIONS = frozenset(("texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"))
 # Architectures of a family have what the first of it has, when compiled for the family (f).
-_FAMILIES = ((100, 103), (101, 110), (120, 121))
+_FAMILIES = ((100, 103, 107), (101, 110), (120, 121))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,18 @@ _CTA = "S:shared|shared::cta?"
 _SHARED = "S:$SHARED?"
 _ORDER = "release|relaxed|acquire?"
 _SCOPE = "cta|cluster?"
+_PHASE = "phase_type::primary|phase_type::conditional?"
 _DONE = "mbarrier::complete_tx::bytes"
 _DIM = "1d|2d|3d|4d|5d"
 _MODE = "tile|tile::gather4|tile::scatter4|im2col|im2col::w|im2col::w::128|im2col_no_offs?"
+_MORE = (
+    "multicast::cluster|multicast::cluster::32b|cta_group::1|cta_group::2|cp_mask"
+    "|L2::cache_hint|L2::evict_last|L2::evict_normal"
+    "|override::global_address|override::global_dim|override::global_dim_stride|mbarrier::report::disabled"
+    "|mbarrier::report::validity::per_16bytes::8|mbarrier::report::validity::per_16bytes::80"
+    "|mbarrier::report::validity::per_16bytes::8000|mbarrier::report::validity::per_16bytes::80000000"
+    "|mbarrier::report::validity::per_element::ff"
+)
 _REDUCE = "and|or|xor|add|inc|dec|min|max"
 _BULK_TYPE = "f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64"
 
@@ -32,35 +41,38 @@ FORMS = [
     *forms("cp", f"async mbarrier arrive noinc? {_CTA} b64", "[]", _COPY, ptx=7.0, sm=80),
     *forms(
         "cp",
-        f"async bulk shared::cluster|shared::cta global {_DONE} multicast::cluster? $HINT?",
-        "[] [] u32 [] any? b64@L2::cache_hint",
+        f"async bulk shared::cluster|shared::cta global {_DONE} {_MORE}*",
+        "[] [] u32 [] any? any?",
         _COPY,
         ptx=8.0,
+        sm=90,
+    ),
+    *forms(
+        "cp",
+        f"async bulk shared::cta global {_DONE} ignore_oob {_MORE}*",
+        "[] [] u32 u32 u32 [] any?",
+        _COPY,
+        ptx=9.2,
         sm=90,
     ),
     *forms("cp", f"async bulk shared::cluster shared::cta {_DONE}", "[] [] u32 []", _COPY, ptx=8.0, sm=90),
     *forms(
         "cp",
-        "async bulk global shared::cta bulk_group $HINT? cp_mask?",
+        f"async bulk global shared::cta bulk_group {_MORE}*",
         "[] [] u32 any? any?",
         _COPY,
         ptx=8.0,
         sm=90,
     ),
-    *forms(
-        "cp",
-        "async bulk prefetch L2 global $HINT?",
-        "[] u32 b64@L2::cache_hint",
-        _O | Effect.OTHER,
-        ptx=8.0,
-        sm=90,
-    ),
+    *forms("cp", f"async bulk prefetch L2 global {_MORE}*", "[] u32 any?", _O | Effect.OTHER, ptx=8.0, sm=90),
     *forms("cp", "async bulk commit_group", "", _O | Effect.FENCE, ptx=8.0, sm=90),
     *forms("cp", "async bulk wait_group read?", "imm", _O | Effect.FENCE, ptx=8.0, sm=90),
     *forms(
+        "cp", "async bulk wait_group sync_restrict::proxy::async", "imm", _O | Effect.FENCE, ptx=9.5, sm=90
+    ),
+    *forms(
         "cp",
-        f"async bulk tensor {_DIM} shared::cluster|shared::cta global {_MODE} {_DONE} multicast::cluster?"
-        " $CGROUP? $HINT?",
+        f"async bulk tensor {_DIM} shared::cluster|shared::cta global {_MODE} {_DONE} {_MORE}*",
         "[] [] [] any? any? any?",
         _COPY,
         ptx=8.0,
@@ -68,15 +80,15 @@ FORMS = [
     ),
     *forms(
         "cp",
-        f"async bulk tensor {_DIM} global shared::cta {_MODE} bulk_group $HINT?",
-        "[] [] b64@L2::cache_hint",
+        f"async bulk tensor {_DIM} global shared::cta {_MODE} {_MORE}* bulk_group {_MORE}*",
+        "[] [] any?",
         _COPY,
         ptx=8.0,
         sm=90,
     ),
     *forms(
         "cp",
-        f"async bulk prefetch tensor {_DIM} L2 global {_MODE} $HINT?",
+        f"async bulk prefetch tensor {_DIM} L2 global {_MODE} {_MORE}*",
         "[] any? any?",
         _O | Effect.OTHER,
         ptx=8.0,
@@ -100,8 +112,8 @@ FORMS = [
     ),
     *forms(
         "cp",
-        f"reduce async bulk tensor {_DIM} global shared::cta {_REDUCE} {_MODE} bulk_group $HINT?",
-        "[] [] b64@L2::cache_hint",
+        f"reduce async bulk tensor {_DIM} global shared::cta {_REDUCE} {_MODE} {_MORE}* bulk_group {_MORE}*",
+        "[] [] any?",
         _COPY,
         ptx=8.0,
         sm=90,
@@ -113,7 +125,7 @@ FORMS = [
         "[] any any?",
         _WRITE,
         ptx=8.3,
-        families=(90, 100, 101, 103, 110, 120, 121),
+        families=(90, 100, 101, 103, 107, 110, 120, 121),
     ),
     *forms(
         "tensormap",
@@ -123,7 +135,7 @@ FORMS = [
         ptx=8.3,
         sm=90,
     ),
-    *forms("mbarrier", f"init {_CTA} b64", "[] u32", _WRITE, ptx=7.0, sm=80),
+    *forms("mbarrier", f"init layout::v0|layout::v1? {_CTA} b64", "[] u32", _WRITE, ptx=7.0, sm=80),
     *forms("mbarrier", f"inval {_CTA} b64", "[]", _WRITE, ptx=7.0, sm=80),
     *forms(
         "mbarrier", f"expect_tx|complete_tx relaxed? {_SCOPE} {_SHARED} b64", "[] u32", _COPY, ptx=8.0, sm=90
@@ -154,34 +166,67 @@ FORMS = [
     ),
     *forms(
         "mbarrier",
-        f"test_wait {_ORDER} {_SCOPE} {_CTA} b64",
-        "=pred [] b64",
+        f"test_wait {_PHASE} {_ORDER} {_SCOPE} {_CTA} b64",
+        "=pred|pred? [] b64",
         _READ | Effect.BARRIER,
         ptx=7.0,
         sm=80,
     ),
     *forms(
         "mbarrier",
-        f"test_wait parity {_ORDER} {_SCOPE} {_CTA} b64",
-        "=pred [] u32",
+        f"test_wait parity {_PHASE} {_ORDER} {_SCOPE} {_CTA} b64",
+        "=pred|pred? [] u32",
         _READ | Effect.BARRIER,
         ptx=7.1,
         sm=80,
     ),
     *forms(
         "mbarrier",
-        f"try_wait {_ORDER} {_SCOPE} {_CTA} b64",
-        "=pred [] b64 u32?",
+        f"try_wait {_PHASE} {_ORDER} {_SCOPE} {_CTA} b64",
+        "=pred|pred? [] b64 u32?",
         _READ | Effect.BARRIER,
         ptx=7.8,
         sm=90,
     ),
     *forms(
         "mbarrier",
-        f"try_wait parity {_ORDER} {_SCOPE} {_CTA} b64",
-        "=pred [] u32 u32?",
+        f"try_wait parity {_PHASE} {_ORDER} {_SCOPE} {_CTA} b64",
+        "=pred|pred? [] u32 u32?",
         _READ | Effect.BARRIER,
         ptx=7.8,
+        sm=90,
+    ),
+    *forms("mbarrier", f"check_layout layout::v0|layout::v1 {_CTA} b64", "=pred []", _READ, ptx=9.4, sm=90),
+    *forms(
+        "mbarrier",
+        f"arrive|arrive_drop expect_tx? {_ORDER} {_SCOPE} S:shared::cluster multicast::cluster::32b b64",
+        "=b64 [] u32 b32?",
+        _COPY | Effect.BARRIER,
+        ptx=9.4,
+        sm=107,
+    ),
+    *forms(
+        "mbarrier",
+        f"complete_tx relaxed? {_SCOPE} S:shared::cluster multicast::cluster::32b b64",
+        "[] u32 b32",
+        _COPY,
+        ptx=9.4,
+        sm=107,
+    ),
+    *forms(
+        "mbarrier",
+        f"test_wait|try_wait {_PHASE} {_ORDER} {_SCOPE} {_CTA} b64",
+        "=pred|pred =b8 [] b64 u32?",
+        _READ | Effect.BARRIER,
+        ptx=9.4,
+        sm=90,
+    ),
+    *forms(
+        "mbarrier",
+        f"test_wait|try_wait parity {_PHASE} {_ORDER} {_SCOPE} {_CTA} b64",
+        "=pred|pred =b8 [] u32 u32?",
+        _READ | Effect.BARRIER,
+        ptx=9.4,
         sm=90,
     ),
     *forms("mbarrier", "pending_count b64", "=u32 b64", _O, ptx=7.0, sm=80),

@@ -23,7 +23,7 @@ FORMS = [
         "imm",
         Effect.OTHER | Effect.OPAQUE,
         ptx=8.0,
-        families=(90, 100, 101, 103, 110, 120, 121),
+        families=(90, 100, 101, 103, 107, 110, 120, 121),
     ),
     *forms("griddepcontrol", "launch_dependents|wait", "", Effect.BARRIER | Effect.OPAQUE, ptx=7.8, sm=90),
 ]

@@ -10,8 +10,8 @@ _STORE = Effect.WRITES
 _IRND = "rni|rzi|rmi|rpi"
 _FP8X2 = "e4m3x2|e5m2x2"
 _FP6X2 = "e2m3x2|e3m2x2"
-_FP4 = (100, 101, 103, 110, 120, 121)
-_S2F6 = (100, 103, 110)
+_FP4 = (100, 101, 103, 107, 110, 120, 121)
+_S2F6 = (100, 103, 107, 110)
 _LD_SPACE = "S:$SPACE?"
 _ST_SPACE = "S:global|local|shared|shared::cta|shared::cluster|param|param::func?"
 _HINT = "b64@L2::cache_hint"
@@ -58,8 +58,8 @@ def _clamping(source: str) -> str:
 
 FORMS = [
     *forms("mov", "T:pred", "=T !T"),
-    *forms("mov", "T:b16|u16|s16|u32|s32|f32|u64|s64|f64", "=T T"),
-    *forms("mov", "T:b32|b64|b128", "=<T> <T>"),
+    *forms("mov", "T:u16|s16|u32|s32|f32|u64|s64|f64", "=T T"),
+    *forms("mov", "T:b16|b32|b64|b128", "=<T> <T>"),
     *forms("mov", "V:v2|v4 T:b16|u16|s16|b32|u32|s32|f32", "={T} {T}"),
     *forms("mov", "V:v2 T:b64|u64|s64|f64", "={T} {T}"),
     # Loads and stores. `.weak` is what an access without it is.
@@ -93,6 +93,7 @@ FORMS = [
     *forms("prefetch", "S:global|local? L1|L2", "[]", Effect.OTHER, ptx=2.0, sm=20),
     *forms("prefetch", "S:global L2::evict_last|L2::evict_normal", "[]", Effect.OTHER, ptx=7.4, sm=80),
     *forms("prefetch", "S:const|param? tensormap", "[]", Effect.OTHER, ptx=8.0, sm=90),
+    *forms("prefetch", "S:global L1::32B valid_addr", "[]", Effect.OTHER, ptx=9.4, sm=90),
     *forms("prefetchu", "L1", "[]", Effect.OTHER, ptx=2.0, sm=20),
     *forms("applypriority", "S:global? L2::evict_normal", "[] imm", Effect.OTHER, ptx=7.4, sm=80),
     *forms("discard", "S:global? L2", "[] imm", Effect.WRITES, ptx=7.4, sm=80),
@@ -126,7 +127,7 @@ FORMS = [
     ),
     *forms("cvt", f"{_IRND} ftz? sat? D:{_INTEGER} A:f32", "=~D ~A"),
     *forms("cvt", f"{_IRND} sat? D:{_INTEGER} A:f16|f64", "=~D ~A"),
-    *forms("cvt", f"{_IRND} D:$INT A:bf16", "=~D ~A", ptx=7.8, sm=90),
+    *forms("cvt", f"{_IRND} D:{_INTEGER} A:bf16", "=~D ~A", ptx=7.8, sm=90),
     *forms("cvt", f"$RND ftz? sat? D:f32 A:{_INTEGER}", "=~D ~A"),
     *forms("cvt", f"$RND sat? D:f16|f64 A:{_INTEGER}", "=~D ~A"),
     *forms("cvt", "$RND D:bf16 A:$INT", "=~D ~A", ptx=7.8, sm=90),
@@ -140,6 +141,7 @@ FORMS = [
     *forms("cvt", f"{_IRND}? sat? D:f64 A:f64", "=~D ~A"),
     *forms("cvt", f"{_IRND}? sat? D:f16 A:f16", "=~D ~A"),
     *forms("cvt", "ftz? D:f32 A:bf16", "=~D ~A", ptx=7.1, sm=80),
+    *forms("cvt", "rm|rp D:bf16 A:f32", "=~D ~A", ptx=7.8, sm=90),
     *forms("cvt", "$RND D:bf16 A:f16|f64", "=~D ~A", ptx=7.8, sm=90),
     *forms("cvt", "$RND D:f16 A:bf16", "=~D ~A", ptx=7.8, sm=90),
     *forms("cvt", f"{_IRND}? D:bf16 A:bf16", "=~D ~A", ptx=7.8, sm=90),
@@ -188,6 +190,17 @@ FORMS = [
         ptx=9.1,
         families=_S2F6,
     ),
+    *forms("cvt", f"rz satfinite relu? D:{_FP6X2}|e2m1x2|{_FP8X2} A:f32", "=D A A", ptx=9.3, families=(107,)),
+    *forms(
+        "cvt",
+        f"rz satfinite relu? D:{_FP6X2}|e2m1x2|{_FP8X2} A:f16x2|bf16x2",
+        "=D A",
+        ptx=9.3,
+        families=(107,),
+    ),
+    *forms("cvt", "rn|rz|rp satfinite? D:ue5m3x2 A:f32", "=D A A", ptx=9.3, families=(107,)),
+    *forms("cvt", "rn|rz|rp satfinite? D:ue5m3x2 A:f16x2|bf16x2", "=D A", ptx=9.3, families=(107,)),
+    *forms("cvt", "rn D:f16x2|bf16x2 A:ue5m3x2", "=D A", ptx=9.3, families=(107,)),
     *forms("cvt", "pack sat D:u16|s16 A:s32", "=b32 A A", ptx=6.5, sm=72),
     *forms("cvt", "pack sat D:u8|s8|u4|s4|u2|s2 A:s32 b32", "=b32 A A b32", ptx=6.5, sm=72),
     *forms("stacksave", "T:u32|u64", "=T", Effect.OTHER, ptx=7.3, sm=52),

@@ -12,6 +12,7 @@ from weft.ptx.instructions import (
     atomics,
     compares,
     control,
+    fabric,
     floats,
     integers,
     moves,
@@ -26,7 +27,7 @@ from weft.ptx.syntax import Address, Float, Group, Instruction, Integer, Operand
 from weft.ptx.types import VALUE_TYPES
 
 _AREAS = (
-    integers, floats, compares, moves, control, threads, atomics, video, textures, tensors, asynchronous,
+    integers, floats, compares, moves, control, threads, atomics, video, textures, tensors, asynchronous, fabric,
 )  # fmt: skip
 
 

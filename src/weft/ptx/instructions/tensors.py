@@ -16,7 +16,7 @@ _KIND = (
     "kind::f8f6f4|kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4|kind::f16|kind::tf32|kind::i8"
     "|block_scale|scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32"
 )
-_TCGEN = (100, 101, 103, 110)
+_TCGEN = (100, 101, 103, 107, 110)
 _GROUP = "$CGROUP"
 _TCSHAPE = "16x32bx2|16x64b|16x128b|16x256b|32x32b"
 _COUNT = "x1|x2|x4|x8|x16|x32|x64|x128"
@@ -96,7 +96,7 @@ FORMS = [
         "=any []",
         _READ,
         ptx=8.6,
-        families=(100, 101, 103, 110, 120, 121),
+        families=(100, 101, 103, 107, 110, 120, 121),
     ),
     *forms(
         "stmatrix",
@@ -122,9 +122,16 @@ FORMS += [
         families=(90,),
     ),
     *forms(
-        "tcgen05", f"alloc {_GROUP} sync aligned S:$SHARED? b32", "[] u32", _WRITE, ptx=8.6, families=_TCGEN
+        "tcgen05",
+        f"alloc exclusive? {_GROUP} sync aligned S:$SHARED? b32",
+        "[] u32",
+        _WRITE,
+        ptx=8.6,
+        families=_TCGEN,
     ),
-    *forms("tcgen05", f"dealloc {_GROUP} sync aligned b32", "u32 u32", _WARP, ptx=8.6, families=_TCGEN),
+    *forms(
+        "tcgen05", f"dealloc exclusive? {_GROUP} sync aligned b32", "u32 u32", _WARP, ptx=8.6, families=_TCGEN
+    ),
     *forms("tcgen05", f"relinquish_alloc_permit {_GROUP} sync aligned", "", _WARP, ptx=8.6, families=_TCGEN),
     *forms(
         "tcgen05",
@@ -133,6 +140,14 @@ FORMS += [
         _READ,
         ptx=8.6,
         families=_TCGEN,
+    ),
+    *forms(
+        "tcgen05",
+        f"ld red spcompress sync aligned {_TCSHAPE} {_COUNT} min|max sp::2:4 abs? NaN? f32 b2",
+        "=any =any =any []",
+        _READ,
+        ptx=9.4,
+        families=(107,),
     ),
     *forms(
         "tcgen05",
@@ -174,8 +189,9 @@ FORMS += [
     ),
     *forms(
         "tcgen05",
-        f"commit {_GROUP} mbarrier::arrive::one $SHARED? multicast::cluster? b64",
-        "[] b16?",
+        f"commit {_GROUP} mbarrier::arrive::one sync_restrict::shared::read::mma::a? $SHARED?"
+        " multicast::cluster|multicast::cluster::32b? b64",
+        "[] any?",
         _WRITE,
         ptx=8.6,
         families=_TCGEN,
