@@ -23,6 +23,9 @@ from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape
 from weft.switches import ALL_ON
 
+_SUB_GROUPS = "__weft_sub_group"
+"""In the text of programs that ask about their sub-group."""
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchKind:
@@ -55,8 +58,10 @@ class Built:
     """
 
     source: ProgramSource
-    _kernels: dict[tuple[str, bool], CompiledKernel] = field(default_factory=dict)
-    _specializations: dict[tuple[str, bool], Specializations[CompiledKernel]] = field(default_factory=dict)
+    _kernels: dict[tuple[str, bool, bool], CompiledKernel] = field(default_factory=dict)
+    _specializations: dict[tuple[str, bool, bool], Specializations[CompiledKernel]] = field(
+        default_factory=dict
+    )
 
     def code(self, name: str, kind: LaunchKind) -> CompiledKernel:
         """Return code of a kernel for launches of one kind.
@@ -68,10 +73,14 @@ class Built:
         WeftError
             It cannot be compiled.
         """
-        info, key = self.source.kernel(name), (name, kind.placed)
+        info = self.source.kernel(name)
+        # One work-item fills no lanes: code for more would take longer to compile, and to run.
+        alone = kind.local_size == (1, 1, 1) and _SUB_GROUPS not in self.source.text
+        key = (name, kind.placed, alone)
         if key not in self._kernels:
             origin = KernelOrigin(self.source, info, kind.placed)
-            self._kernels[key] = CompiledKernel(origin, compile_options(self.source, info))
+            options = compile_options(self.source, info)
+            self._kernels[key] = CompiledKernel(origin, _one_by_one(options) if alone else options)
             self._specializations[key] = Specializations(_specialized)
         shape = LaunchShape((1, 1, 1), kind.local_size)
         return self._specializations[key].serving(self._kernels[key], shape, kind.large)
@@ -90,8 +99,13 @@ def compile_options(
         switches=own.switches if asked.switches == ALL_ON else asked.switches,
     )
     if not own.optimize:
-        asked = replace(asked, width=1, boscc="off", whole_rows=False)
+        asked = _one_by_one(asked)
     return replace(asked, fastmath=own.fastmath, warp=info.sub_group_size)
+
+
+def _one_by_one(options: CompileOptions) -> CompileOptions:
+    """For work-items that run one after the other."""
+    return replace(options, width=1, boscc="off", whole_rows=False)
 
 
 def _specialized(code: CompiledKernel, options: CompileOptions) -> CompiledKernel:
