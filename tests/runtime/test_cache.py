@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.diag.errors import SettingError
-from weft.runtime.cache import CacheEntry, ObjectCache, cache_key, default_cache
+from weft.runtime.cache import CacheEntry, ObjectCache, _compiler_stamp, cache_key, default_cache
 
 KEY = cache_key("kernel")
 ENTRY = CacheEntry(b"\x7fELF" + bytes(range(200)), {"arena": [64, 8], "symbols": ["_ZGVeN16v_expf"]})
@@ -39,6 +39,13 @@ def test_key_depends_on_each_part_its_kind_and_where_parts_end():
     }
     assert len(keys) == 7
     assert cache_key("ab", "c") == cache_key("ab", "c")
+
+
+def test_key_depends_on_the_builtin_libraries_of_other_languages() -> None:
+    stamp = _compiler_stamp()
+    assert all(
+        f"{name}'" in stamp for name in ("library/geometric.cl", "library/base.h", "target/helpers.ll")
+    )
 
 
 def test_damage_to_any_byte_is_a_miss_and_removes_the_entry(cache):

@@ -64,6 +64,10 @@ class CacheEntry:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
+_SOURCES = (".py", ".cl", ".h", ".ll")
+"""What weft's files that decide about code end with: builtin libraries of C dialects are among them."""
+
+
 def cache_key(*parts: str | bytes) -> str:
     """Return the key for code that depends on the parts, and on the version and source of weft itself."""
     digest = hashlib.sha256()
@@ -229,7 +233,7 @@ def _compiler_stamp() -> str:
     states: list[tuple[str, int, int]] = []
     for folder, _, names in os.walk(Path(weft.__file__).parent):
         for name in names:
-            if name.endswith(".py"):
+            if name.endswith(_SOURCES):
                 path = os.path.join(folder, name)
                 state = os.stat(path)
                 states.append((path, state.st_size, state.st_mtime_ns))

@@ -38,10 +38,12 @@ DOTS(double)
   T##WIDTH PURE normalize(T##WIDTH v) {                                                                                \
     const T ONE = 1, most = LARGEST_##WIDTH(T);                                                                        \
     const bool infinite = (most == INF) & !HAS_NAN_##WIDTH;                                                             \
-    const T scale = infinite ? (T)1 : (most > LARGE ? DOWN : (most < SMALL ? UP : (T)1));                              \
-    const T##WIDTH s = UNITS_##WIDTH(T) * scale;                                                                       \
-    const T square = dot(s, s);                                                                                        \
-    return square == 0 ? v : s * ((T)1 / ROOT(square));                                                                \
+    const bool large = !infinite & (most > LARGE);                                                                     \
+    const T scale = large ? DOWN : (!infinite & (most < SMALL) ? UP : (T)1);                                           \
+    const T##WIDTH units = UNITS_##WIDTH(T), s = units * scale;                                                        \
+    const T square = dot(s, s), inverse = (T)1 / ROOT(square);                                                         \
+    /* Scaled down first, small elements beside large ones would lose bits. */                                         \
+    return square == 0 ? v : (large ? units * inverse * scale : s * inverse);                                          \
   }                                                                                                                    \
   T PURE distance(T##WIDTH a, T##WIDTH b) { return length(a - b); }
 
