@@ -57,3 +57,9 @@ def test_command(tmp_path, capsys):
     assert main(["ptx", str(file), "--kernel", "turn", "--parameters", "--clang=-cl-std=CL3.0"]) == 0
     assert "tile.offset" in capsys.readouterr().out
     assert main(["ptx", str(file), "--types", "void(int32)"]) == 2
+    file = tmp_path / "k.cu"
+    file.write_text(
+        "__global__ void k(float *x) { x[threadIdx.x] = __shfl_down_sync(~0u, x[threadIdx.x], 1); }"
+    )
+    assert main(["ptx", str(file), "--arch", "sm_90"]) == 0
+    assert "shfl.sync.idx.b32" in capsys.readouterr().out

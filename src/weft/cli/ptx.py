@@ -1,15 +1,16 @@
-"""``weft ptx``: a kernel in Python or OpenCL C as PTX, for NVIDIA's GPUs."""
+"""``weft ptx``: a kernel in Python, OpenCL C or CUDA C++ as PTX, for NVIDIA's GPUs."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from weft.cli.programs import compiled_types, import_file, kernels_of
+from weft.cuda.c.module import Module
 from weft.cuda.to_ptx import ptx_of as python_ptx
 from weft.device.ptx import ptx_of as device_ptx
 from weft.diag.errors import SignatureError
@@ -22,7 +23,9 @@ _PTX = "weft ptx"
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser("ptx", help="a kernel as PTX, for NVIDIA's GPUs", description=__doc__)
-    parser.add_argument("file", metavar="FILE", help="a .py file with kernels, or OpenCL C (.cl)")
+    parser.add_argument(
+        "file", metavar="FILE", help="a .py file with kernels, OpenCL C (.cl) or CUDA C++ (.cu)"
+    )
     parser.add_argument("--kernel", metavar="K", help="which kernel; may be left out where there is one")
     parser.add_argument(
         "--types",
@@ -38,7 +41,7 @@ def add_parser(subparsers: Any) -> None:
         metavar="OPTION",
         action="append",
         default=[],
-        help="a build option of OpenCL C (repeatable)",
+        help="a build option of OpenCL C or CUDA C++ (repeatable)",
     )
     parser.add_argument("--max-registers", metavar="N", type=int, help="the kernel's .maxnreg")
     parser.add_argument("--no-lines", action="store_true", help="leave out the lines of the source (.loc)")
@@ -51,13 +54,16 @@ def add_parser(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the kernel; 2 for wrong usage."""
     file = Path(options.file)
-    if not file.is_file() or file.suffix not in (".py", ".cl"):
-        print(f"{_PTX}: {options.file} is no file in Python (.py) or OpenCL C (.cl)", file=sys.stderr)
+    if not file.is_file() or file.suffix not in (".py", ".cl", ".cu"):
+        print(
+            f"{_PTX}: {options.file} is no file in Python (.py), OpenCL C (.cl) or CUDA C++ (.cu)",
+            file=sys.stderr,
+        )
         return 2
-    if file.suffix == ".cl" and options.types is not None:
-        print(f"{_PTX}: --types is for .py files; OpenCL C has its types", file=sys.stderr)
+    if file.suffix != ".py" and options.types is not None:
+        print(f"{_PTX}: --types is for .py files; others have their types", file=sys.stderr)
         return 2
-    made = _of_python(file, options) if file.suffix == ".py" else _of_opencl(file, options)
+    made = _of_python(file, options) if file.suffix == ".py" else _of_c(file, options)
     text = made.table() if options.parameters else made.text
     if options.output is None:
         sys.stdout.write(text)
@@ -83,12 +89,20 @@ def _of_python(file: Path, options: argparse.Namespace) -> PtxKernel:
     )
 
 
-def _of_opencl(file: Path, options: argparse.Namespace) -> PtxKernel:
-    program = Program(file, shlex.join(options.clang))
-    names = [options.kernel] if options.kernel else program.kernel_names
-    (name,) = _only(file, dict.fromkeys(names))
-    origin = program.kernel(name).origin()
+def _of_c(file: Path, options: argparse.Namespace) -> PtxKernel:
+    given = shlex.join(options.clang)
+    if file.suffix == ".cl":
+        program = Program(file, given)
+        origin = program.kernel(_chosen(file, program.kernel_names, options)).origin()
+    else:
+        module = Module(file, given)
+        origin = module[_chosen(file, module.kernel_names, options)].origin
     return device_ptx(origin, options.arch, lines=not options.no_lines, max_registers=options.max_registers)
+
+
+def _chosen(file: Path, names: Sequence[str], options: argparse.Namespace) -> str:
+    (name,) = _only(file, dict.fromkeys([options.kernel] if options.kernel else names))
+    return name
 
 
 _Kernels = TypeVar("_Kernels", bound=Mapping[str, Any])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from weft.simt.memory import Counts, GpuMemory, Request
 from weft.simt.places import Places, Space
 from weft.simt.result import Batch
 from weft.simt.timeline import Step, Timeline, steps_of
+from weft.simt.weights import Weight
 
 Array = np.ndarray
 Key = tuple[Instruction, Space, str]
@@ -33,6 +35,8 @@ class Observer:
         The GPU.
     module
         The program.
+    weights
+        What its instructions become; by default as `weft.simt.weights.weight_of` has it.
 
     Attributes
     ----------
@@ -44,7 +48,10 @@ class Observer:
         Instructions that threads executed, and those that warps issued for them, of those that became some.
     """
 
-    def __init__(self, device: GpuDevice, module: Module) -> None:
+    def __init__(
+        self, device: GpuDevice, module: Module, weights: Mapping[Instruction, Weight] | None = None
+    ) -> None:
+        self._weights = weights
         self.device = device
         self.accesses: defaultdict[Key, Counts] = defaultdict(Counts)
         self.batches: list[Batch] = []
@@ -128,7 +135,7 @@ class Observer:
     def _of(self, block: BasicBlock) -> list[Step]:
         known = self._steps.get(block)
         if known is None:
-            known = self._steps[block] = steps_of(block, self.device)
+            known = self._steps[block] = steps_of(block, self.device, self._weights)
         return known
 
     def _flush(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from weft.analysis.liveness import ValueSet, liveness
@@ -19,6 +19,7 @@ from weft.machine.gpus import occupancy
 from weft.simt.memory import Counts
 from weft.simt.observer import Observer
 from weft.simt.result import Access, Simulation, total_of
+from weft.simt.weights import Weight
 
 _ADDRESSES = 4
 """Registers that machine code needs beside values: addresses under construction, parameters."""
@@ -36,6 +37,7 @@ def simulate(
     dynamic_shared: int = 0,
     registers: int | None = None,
     sensitivity: bool = False,
+    weights: Mapping[Instruction, Weight] | None = None,
     hooks: Iterable[object] = (),
 ) -> Simulation:
     """Run a kernel on the interpreter, and return what the model says of it; arrays hold its results.
@@ -54,6 +56,8 @@ def simulate(
         32-bit registers of a thread; by default the most that are live at a time and some for addresses.
     sensitivity
         Whether cycles are predicted with each figure of the GPU halved and doubled, too.
+    weights
+        What instructions become on the GPU; by default as `weft.simt.weights.weight_of` has it.
     hooks
         Who else watches.
 
@@ -76,9 +80,9 @@ def simulate(
         )
     groups = grid[0] * grid[1] * grid[2]
     at_once = min(fits.blocks, -(-groups // device.multiprocessors))
-    observer = Observer(device, module)
+    observer = Observer(device, module, weights)
     others = (
-        {name: Observer(changed, module) for name, changed in variations(device).items()}
+        {name: Observer(changed, module, weights) for name, changed in variations(device).items()}
         if sensitivity
         else {}
     )

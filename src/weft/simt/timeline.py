@@ -15,7 +15,7 @@ import numpy as np
 from weft.ir import BasicBlock, Instruction
 from weft.ir.values import Value
 from weft.machine.gpu_devices import GpuDevice, Unit
-from weft.simt.weights import Weight, weight_of
+from weft.simt.weights import FREE, Weight, weight_of
 
 Array = np.ndarray
 
@@ -48,13 +48,17 @@ class Step:
     is_barrier: bool
 
 
-def steps_of(block: BasicBlock, device: GpuDevice) -> list[Step]:
-    """The steps of a block."""
-    return [_step(instruction, device) for instruction in block.instructions]
+def steps_of(
+    block: BasicBlock, device: GpuDevice, weights: Mapping[Instruction, Weight] | None = None
+) -> list[Step]:
+    """The steps of a block; `weights` says what its instructions become, where `weight_of` is not to."""
+    return [
+        _step(i, weight_of(i) if weights is None else weights.get(i, FREE), device)
+        for i in block.instructions
+    ]
 
 
-def _step(instruction: Instruction, device: GpuDevice) -> Step:
-    weight = weight_of(instruction)
+def _step(instruction: Instruction, weight: Weight, device: GpuDevice) -> Step:
     latency = weight.chain * device.latency[weight.unit]
     if weight.special:
         latency += device.latency[Unit.SPECIAL]

@@ -17,12 +17,14 @@ from weft.frontend.cuda_c.adopt import SMALL_GROUPS
 from weft.options import CompileOptions
 from weft.runtime.array_memory import has_large_array
 from weft.runtime.launch_terms import Specializations
-from weft.runtime.shape import LaunchShape
+from weft.runtime.shape import LaunchShape, launch_shape
 from weft.target.once import made_once
 
 if TYPE_CHECKING:
+    from weft.device.simulation import WatchedKernel
     from weft.diag.remarks import Remark
     from weft.report.report import Report
+    from weft.simt.result import Simulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,46 @@ class CKernel:
     def inspect_asm(self) -> str:
         """Assembly of the code for most launches."""
         return self.compiled().assembly()
+
+    def inspect_ptx(
+        self, arch: str = "sm_75", *, lines: bool = True, max_registers: int | None = None
+    ) -> str:
+        """PTX for NVIDIA's GPUs (docs/ptx.md)."""
+        from weft.device.ptx import ptx_of
+
+        return ptx_of(self.origin, arch, lines=lines, max_registers=max_registers).text
+
+    def simulate(
+        self,
+        grid: Any,
+        block: Any,
+        *args: Any,
+        device: str = "h200",
+        dynamic_shared: int = 0,
+        registers: int | None = None,
+        sensitivity: bool = False,
+    ) -> Simulation:
+        """Run a launch on the interpreter under a cost model of a GPU, as `weft.cuda.Kernel.simulate` does.
+
+        Of a kernel in PTX each instruction and each access is as the text has it.
+        """
+        from weft.device.simulation import simulate_launch
+        from weft.machine.gpu_devices import device as gpu_named
+
+        gpu = gpu_named(device)
+        shape = launch_shape(grid, block, dynamic_shared)
+        values, _ = converted(self.info, [a.array if type(a) is DeviceArray else a for a in args])
+        kernel = self._watched()
+        return simulate_launch(
+            kernel.module, kernel.origin, shape, (*values, self._loaded.memory.bytes), gpu, registers=registers,
+            sensitivity=sensitivity, weights=kernel.weights,
+        )  # fmt: skip
+
+    def _watched(self) -> WatchedKernel:
+        """The kernel as the model runs it."""
+        from weft.device.simulation import WatchedKernel, simulated
+
+        return WatchedKernel(self.origin, simulated(self.origin), None)
 
     def report(self, *, args: str = "", width: int | None = None, scope: str = "lanes") -> Report:
         """What is uniform, strided and varying, where lanes diverge, what that costs and why, in source lines.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,22 @@ from weft.options import CompileOptions, require_lane_options
 from weft.ptx.reader.module import read_module
 from weft.switches import DEFAULT_REPLACEMENT, switches
 from weft.target.once import made_once
+
+if TYPE_CHECKING:
+    from weft.device.simulation import WatchedKernel
+
+
+class PtxKernel(CKernel):
+    """A kernel in PTX, which launches as those in CUDA C++ do."""
+
+    def __init__(self, loaded: Loaded, origin: KernelOrigin, program: PtxProgram) -> None:
+        super().__init__(loaded, origin)
+        self._program = program
+
+    def _watched(self) -> WatchedKernel:
+        from weft.cuda.ptx.simulation import watched
+
+        return watched(self._program, self.info.name)
 
 
 class Module:
@@ -91,7 +107,7 @@ class Module:
             raise
 
     def _kernel(self, name: str) -> CKernel:
-        return CKernel(self._loaded, KernelOrigin(self.program.kernel(name), name))
+        return PtxKernel(self._loaded, KernelOrigin(self.program.kernel(name), name), self.program)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
