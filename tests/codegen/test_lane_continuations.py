@@ -25,6 +25,7 @@ from weft.diag.remarks import RemarkLog
 from weft.errors import BarrierDivergence
 from weft.ir.reader import read_module
 from weft.machine.host import chosen
+from weft.switches import Switches
 from weft.target.passes import FINAL_FAST
 from weft.transform.groups.work_items import lower_work_items
 
@@ -87,7 +88,9 @@ def vectorized(body: str) -> tuple[GroupContinuations, VectorizationSummary]:
     shapes = {
         a: domain_named("product", (WIDTH,)).strided(1, 64, WIDTH) for a in function.args if a.name == "tid.x"
     }
-    called = FunctionVectorizer(module, lanes, lambda callee, lanes: None, chosen().isa)
+    # What is kept in memory is to stay there.
+    switches = Switches(scalar_replacement="off")
+    called = FunctionVectorizer(module, lanes, lambda callee, lanes: None, chosen().isa, switches=switches)
     return vectorize_at_barriers(module, function, shapes, called)
 
 
