@@ -11,7 +11,7 @@ OPTIONAL_PASSES = {
     name.replace(" ", "-").replace("φ", "phi"): name
     for name in (
         *("boscc", "conditions", "fills", "known numbers", "narrow φs", "narrowing"),
-        *("scalar replacement", "wide comparisons"),
+        *("scalar replacement", "signed indices", "wide comparisons"),
     )
 }
 """The passes that may be left out, as options write them, with their names. The lists of passes are the truth

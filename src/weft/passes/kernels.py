@@ -33,6 +33,7 @@ from weft.transform.groups.known_block import know_block
 from weft.transform.groups.merge_groups import merge_groups
 from weft.transform.groups.work_items import lower_work_items
 from weft.transform.loops.fill_loops import fill_at_once
+from weft.transform.numbers.signed_indices import sign_indices
 from weft.transform.splitting.barriers import barriers_of, cut_behind, split_at_barriers
 from weft.transform.splitting.lock_step import run_in_lock_step
 
@@ -52,6 +53,10 @@ def _lower_work_items(unit: KernelUnit) -> None:
     if unit.premises.block is not None:
         know_block(unit.function, unit.premises.block)
     unit.runnables = [Runnable(unit.name, Form.THREADS)]
+
+
+def _sign_indices(unit: KernelUnit) -> bool:
+    return sign_indices(unit.function) > 0
 
 
 def _fill_at_once(unit: KernelUnit) -> bool:
@@ -169,6 +174,12 @@ WORK_ITEMS: Pass[KernelUnit] = Pass(
     _lower_work_items,
     source="Karrenberg and Hack, §2.2",
 )
+SIGNED_INDICES: Pass[KernelUnit] = Pass(
+    "signed indices",
+    "sums that end as places in small objects do not wrap around, where that is known",
+    _sign_indices,
+    optional=True,
+)
 FILLS: Pass[KernelUnit] = Pass(
     "fills",
     "no loop only fills so many bytes of memory with one of them",
@@ -254,6 +265,7 @@ KERNELS = PassList(
         AGGREGATES,
         WORK_ITEMS,
         KNOWN_NUMBERS,
+        SIGNED_INDICES,
         WIDE_COMPARISONS,
         NARROW_PHIS,
         FILLS,

@@ -34,7 +34,7 @@ class LaneNumbers:
     unit
         Bytes that a number counts for.
     same, own
-        A scalar and a vector, whose sum is each lane's number.
+        A scalar and a vector, whose sum is each lane's number; of the first lane alone, two scalars.
     """
 
     base: Value
@@ -55,8 +55,24 @@ def lane_addresses(w: Widening, access: Instruction, moved: int = 0) -> Value:
     return w.builder.gep(I8, addresses, (ConstInt(I64, moved),)) if moved else addresses
 
 
-def lane_numbers(w: Widening, access: Instruction, moved: int = 0) -> LaneNumbers | None:
-    """The addresses as one base and 32-bit numbers; None where these are not enough."""
+def lane_strides(w: Widening, access: Instruction) -> list[int] | None:
+    """How many bytes each lane's address is from the first lane's, by the low 32 bits of what it is computed from."""
+    found = [0] * w.lanes.width
+    for index, scale in w.addresses.location(access.pointer).terms.items():
+        strides = w.divergence.shape(index).strides
+        if not w.is_uniform(index):
+            assert isinstance(index.type, IntType)
+            if index.type.bits < 32 or not all(isinstance(stride, int) for stride in strides):
+                return None
+            each = w.lanes.offsets([stride for stride in strides if isinstance(stride, int)])
+            found = [bytes + scale * offset for bytes, offset in zip(found, each, strict=True)]
+    return found
+
+
+def lane_numbers(
+    w: Widening, access: Instruction, moved: int = 0, *, first_lane: bool = False
+) -> LaneNumbers | None:
+    """The addresses as one base and 32-bit numbers, or that of the first lane; None where these are not enough."""
     pointer = access.pointer
     location = w.addresses.location(pointer)
     if w.divergence.element_bytes(pointer) is not None or not _is_one_address(w, location.base):
@@ -68,13 +84,16 @@ def lane_numbers(w: Widening, access: Instruction, moved: int = 0) -> LaneNumber
     same: Value = ConstInt(I32, location.offset // unit)
     own: Value | None = None
     for index, scale in location.terms.items():
-        number, factor = _as_i32(w, index), ConstInt(I32, scale // unit)
+        number, factor = _as_i32(w, index, first_lane), ConstInt(I32, scale // unit)
         if w.is_uniform(index):
             same = w.builder.binary("add", _times(w, number, factor), same)
         else:
             number = _times(w, number, factor)
             own = w.builder.binary("add", own, number) if own is not None else number
-    return LaneNumbers(w.scalar(location.base), unit, same, own or w.lanes.splat(ConstInt(I32, 0)))
+    zero = ConstInt(I32, 0)
+    return LaneNumbers(
+        w.scalar(location.base), unit, same, own or (zero if first_lane else w.lanes.splat(zero))
+    )
 
 
 def _times(w: Widening, number: Value, factor: ConstInt) -> Value:
@@ -113,10 +132,10 @@ def _fits(w: Widening, location: Location, unit: int, block: BasicBlock | None) 
     return low >= _SMALLEST and high <= _LARGEST
 
 
-def _as_i32(w: Widening, index: Value) -> Value:
+def _as_i32(w: Widening, index: Value, first_lane: bool) -> Value:
     """The low 32 bits of an index, which is extended by sign to an address; a scalar of a uniform one."""
     assert isinstance(index.type, IntType)
-    uniform = w.is_uniform(index)
+    uniform = first_lane or w.is_uniform(index)
     value = w.scalar(index) if uniform else w.vector(index)
     if index.type.bits == 32:
         return value

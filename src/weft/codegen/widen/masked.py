@@ -1,8 +1,12 @@
-"""Calls of LLVM's masked loads, stores, gathers and scatters."""
+"""Calls of LLVM's masked loads, stores, gathers and scatters.
+
+Where there is no instruction for a gather or scatter, LLVM takes it apart, and asks for each lane whether it is active:
+branches that no processor foresees where lanes disagree. There passive lanes access a spare object, without a question.
+"""
 
 from __future__ import annotations
 
-from weft.codegen.widen.context import Widening
+from weft.codegen.widen.context import Widening, broadcast
 from weft.ir import Instruction, Poison, Value
 from weft.ir.types import VOID, FunctionType, IntType, PointerType, Type, VectorType
 
@@ -21,14 +25,28 @@ def masked_store(w: Widening, data: Value, address: Value, mask: Value, align: i
 
 def masked_gather(w: Widening, type: VectorType, addresses: Value, mask: Value, align: int) -> Instruction:
     """Load an element from each of the addresses for which `mask` is true; the others are poison."""
+    if not (w.isa.gather and w.isa.mask_registers):
+        addresses, mask = _for_all_lanes(w, type, addresses, mask)
     name = f"llvm.masked.gather.{mangled(type)}.{mangled(addresses.type)}"
     return _call(w, name, type, [addresses, mask, Poison(type)], 0, align)
 
 
 def masked_scatter(w: Widening, data: Value, addresses: Value, mask: Value, align: int) -> Instruction:
     """Store the elements for which `mask` is true to the addresses."""
+    assert isinstance(data.type, VectorType)
+    if not (w.isa.scatter and w.isa.mask_registers):
+        addresses, mask = _for_all_lanes(w, data.type, addresses, mask)
     name = f"llvm.masked.scatter.{mangled(data.type)}.{mangled(addresses.type)}"
     return _call(w, name, VOID, [data, addresses, mask], 1, align)
+
+
+def _for_all_lanes(w: Widening, type: VectorType, addresses: Value, mask: Value) -> tuple[Value, Value]:
+    """Addresses that all lanes may access, those of passive ones in a spare object, and the mask of all lanes."""
+    everyone = w.lanes.all_lanes
+    if mask is everyone or type.count != w.lanes.width or not isinstance(addresses.type, VectorType):
+        return addresses, mask
+    spare = w.spare_place(type.element, addresses.type.element)
+    return w.builder.select(mask, addresses, broadcast(w.builder, spare, w.lanes)), everyone
 
 
 def _call(

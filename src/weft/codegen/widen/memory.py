@@ -146,6 +146,8 @@ def _gather(w: Widening, load: Instruction) -> Instruction:
     if found is None:
         w.remark(load, "gather")
         return apart()
+    if found.hold is None:
+        return _vector_load(w, load, found.address, "neighbours")
     w.remark(load, "neighbours")
     return in_two_ways(w, found.hold, lambda: _vector_load(w, load, found.address, "neighbours"), apart)
 
@@ -163,6 +165,9 @@ def _scatter(w: Widening, store: Instruction, data: Value) -> None:
     if found is None:
         w.remark(store, "scatter")
         apart()
+        return
+    if found.hold is None:
+        _vector_store(w, store, data, found.address, w.mask, "neighbours")
         return
     w.remark(store, "neighbours")
     in_two_ways(

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from weft.analysis.shapes import SYMBOLIC
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
-from weft.codegen.widen.lane_addresses import lane_numbers
+from weft.codegen.widen.lane_addresses import lane_numbers, lane_strides
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.types import I32, int_type
 
@@ -25,6 +25,10 @@ MAX_STEPS = 24
 """How many instructions an index may be computed by, from thread numbers."""
 
 _LARGEST = (1 << 31) - 1
+
+_LEAST_UNIT = 2
+"""Bytes of a unit of which no object holds so many that 32 bits of their number could run over within it."""
+
 _CALCULATIONS = {
     "add",
     "sub",
@@ -46,9 +50,9 @@ _CLAMPS = ("llvm.smin.", "llvm.smax.", "llvm.umin.", "llvm.umax.", "llvm.abs.")
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Whether all lanes' addresses are those of neighbours, an i1, and the first of them."""
+    """Whether all lanes' addresses are those of neighbours, an i1, and the first of them; None if they always are."""
 
-    hold: Value
+    hold: Value | None
     address: Value
 
 
@@ -58,7 +62,11 @@ def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
     size = layout.store_size(type)
     location = w.addresses.location(access.pointer)
     varying = [index for index in location.terms if not w.is_uniform(index)]
-    if layout.bit_size(type) != 8 * size or not _from_thread_numbers(w, varying):
+    if layout.bit_size(type) != 8 * size:
+        return None
+    if varying and all(w.is_scalar(index) for index in varying):
+        return _by_stride(w, access, size)
+    if not _from_thread_numbers(w, varying):
         return None
     if all(SYMBOLIC in w.divergence.shape(index).strides for index in varying):
         return None
@@ -78,6 +86,22 @@ def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
         last = ConstInt(I32, _LARGEST - step * w.lanes.width)
         hold = builder.binary("and", hold, builder.icmp("sle", number, last))
     return Neighbours(hold, builder.gep(int_type(8 * numbers.unit), numbers.base, (number,)))
+
+
+def _by_stride(w: Widening, access: Instruction, size: int) -> Neighbours | None:
+    """Addresses whose numbers of 32 bits are neighbours, though those of 64 bits would wrap around in passive lanes.
+
+    A lane that accesses memory has a number within its object. Where the 32 bits run over between two lanes, those on
+    one side are out of it, so that they are passive, and the others are as far from the first as their numbers say.
+    """
+    strides = lane_strides(w, access)
+    if strides is None or [size * lane for lane in range(w.lanes.width)] != strides:
+        return None
+    numbers = lane_numbers(w, access, first_lane=True)
+    if numbers is None or numbers.unit < _LEAST_UNIT:
+        return None
+    number = w.builder.binary("add", numbers.same, numbers.own)
+    return Neighbours(None, w.builder.gep(int_type(8 * numbers.unit), numbers.base, (number,)))
 
 
 def in_two_ways(
