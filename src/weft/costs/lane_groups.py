@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
+from weft.analysis.memory.alias import locate
+from weft.analysis.memory.computed_indices import is_computed
 from weft.costs.constants import constants_of
 from weft.costs.instructions import instruction_cost, memory_cost
 from weft.costs.regions import RegionCosts
@@ -34,6 +38,7 @@ class WidthModel:
         self._layout = divergence.function.layout
         self._live = divergence.facts.liveness
         self._in_vectors = {i for i in divergence.function.instructions() if self._is_done_by_each(i)}
+        self._asked = {i for i in divergence.function.instructions() if self._may_be_neighbours(i)}
         self._order = reverse_postorder(self._view.cfg.succs)
         self._latency = {loop: self._recurrence(loop) for loop in self._loops.loops}
 
@@ -61,7 +66,7 @@ class WidthModel:
             for instruction in block.instructions:
                 if self._is_vector(instruction):
                     apart = self._is_atomic_apart(instruction)
-                    cycles = constants.atomic * width if apart else costs.cycles(instruction)
+                    cycles = constants.atomic * width if apart else self._cycles(instruction, costs)
                     total[loop] = total.get(loop, 0.0) + cycles
                 else:
                     shared[loop] = shared.get(loop, 0.0) + constants.scalar
@@ -73,6 +78,23 @@ class WidthModel:
                 max(busy, self._latency[loop]) + shared.get(loop, 0.0)
             )
         return cycles / width
+
+    def _cycles(self, instruction: Instruction, costs: RegionCosts) -> float:
+        """Cycles of a lane group's instruction. Lanes that turn out to be neighbours are not in every wider group."""
+        cycles = costs.cycles(instruction)
+        if instruction not in self._asked:
+            return cycles
+        bits = 8 * self._layout.size(instruction.accessed_type)
+        together = memory_cost(instruction.op, "contiguous", bits, costs.width, self._isa).cycles
+        apart = min(1.0, math.log2(costs.width) / self._constants.neighbour_doublings)
+        return self._constants.neighbour_test + apart * cycles + (1 - apart) * together
+
+    def _may_be_neighbours(self, access: Instruction) -> bool:
+        """Whether it is asked at run time whether the lanes of a gather or scatter are neighbours."""
+        if not access.is_plain_access or self._divergence.access_form(access).form is not Form.GATHER:
+            return False
+        terms = locate(access.pointer, self._layout).terms
+        return is_computed(terms, lambda value: self._divergence.shape(value).is_strided)
 
     def _is_vector(self, instruction: Instruction) -> bool:
         """Whether the instruction is done for each thread."""

@@ -15,37 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from weft.analysis.memory.computed_indices import is_computed
 from weft.analysis.shapes import SYMBOLIC
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.lane_addresses import lane_numbers, lane_strides
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.types import I32, int_type
 
-MAX_STEPS = 24
-"""How many instructions an index may be computed by, from thread numbers."""
-
 _LARGEST = (1 << 31) - 1
 
 _LEAST_UNIT = 2
 """Bytes of a unit of which no object holds so many that 32 bits of their number could run over within it."""
-
-_CALCULATIONS = {
-    "add",
-    "sub",
-    "mul",
-    "shl",
-    "lshr",
-    "ashr",
-    "and",
-    "or",
-    "xor",
-    "sdiv",
-    "udiv",
-    "srem",
-    "urem",
-}
-_ARITHMETIC = _CALCULATIONS | {"sext", "zext", "trunc", "icmp", "select", "freeze"}
-_CLAMPS = ("llvm.smin.", "llvm.smax.", "llvm.umin.", "llvm.umax.", "llvm.abs.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +46,7 @@ def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
         return None
     if varying and all(w.is_scalar(index) for index in varying):
         return _by_stride(w, access, size)
-    if not _from_thread_numbers(w, varying):
+    if not is_computed(varying, w.is_scalar):
         return None
     if all(SYMBOLIC in w.divergence.shape(index).strides for index in varying):
         return None
@@ -126,26 +106,3 @@ def in_two_ways(
     for value, block in results:
         phi.add_incoming(value, block)
     return phi
-
-
-def _from_thread_numbers(w: Widening, indices: list[Value]) -> bool:
-    """Whether they are computed, in few steps, from values that strides describe and constants."""
-    if all(w.is_scalar(index) for index in indices):
-        return False
-    seen: set[Value] = set()
-    work = list(indices)
-    while work:
-        value = work.pop()
-        if value in seen or w.is_scalar(value):
-            continue
-        seen.add(value)
-        if len(seen) > MAX_STEPS or not isinstance(value, Instruction) or not _is_arithmetic(value):
-            return False
-        work += value.args if value.op == "call" else value.operands
-    return True
-
-
-def _is_arithmetic(value: Instruction) -> bool:
-    if value.op == "call":
-        return (value.callee_name or "").startswith(_CLAMPS)
-    return value.op in _ARITHMETIC
