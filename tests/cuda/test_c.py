@@ -16,6 +16,7 @@ from weft.errors import (
     LaunchError,
     SanitizerError,
     SettingError,
+    UnsupportedError,
 )
 
 pytest.importorskip("ziglang")
@@ -96,6 +97,10 @@ __global__ void say(int n) {
 }
 __global__ void below_five(const int *x) {
   assert(x[threadIdx.x] < 5);
+}
+__global__ void timed(long long *x) {
+  const long long begin = clock64();
+  x[threadIdx.x] = clock64() - begin;
 }
 __global__ void past(float *x) {
   x[threadIdx.x + 1] = 0;
@@ -215,6 +220,9 @@ def test_printing_and_assertions(module, capsys):
 
 def test_the_sanitizer_names_line_and_thread():
     module = cuda.Module(SOURCE, debug=True)
+    x = np.full(4, -1, np.int64)
+    module.timed[1, 4](x)
+    assert (x >= 0).all()
     with pytest.raises(SanitizerError, match=r"x\[threadIdx.x \+ 1\] = 0"):
         module.past[1, 4](np.zeros(4, np.float32))
 
@@ -243,6 +251,12 @@ def test_wrong_programs_and_launches(module):
     with pytest.raises(BuildError, match="undeclared identifier 'y'") as raised:
         cuda.Module("__global__ void k(int *x) {\n  x[0] = y;\n}")
     assert raised.value.span is not None and raised.value.span.line == 2
+    program = cuda.Module(
+        "typedef int (*F)(); __device__ int one() { return 1; } __device__ F f = one;"
+        "__global__ void k(int *x) { x[0] = f(); }"
+    )
+    with pytest.raises(UnsupportedError, match="the variable f holds the address of a function"):
+        program.k[1, 1](np.zeros(1, np.int32))
     with pytest.raises(SettingError, match="--use_slow_math"):
         cuda.Module("", "--use_slow_math")
     with pytest.raises(ArgumentError, match="no kernel 'reversed<nothing, 1>': clang: use of undeclared"):

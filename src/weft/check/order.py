@@ -1,4 +1,4 @@
-"""Programs whose result depends on the order in which threads run."""
+"""Programs whose result depends on the order in which threads run, or on when they do."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ def order_dependence(module: Module) -> str | None:
     """Why the result of a race-free program depends on the order of its threads, None when it does not."""
     for function in module.definitions():
         for instruction in function.instructions():
+            if instruction.callee_name == "llvm.readcyclecounter":
+                return "it reads the processor's clock"
             if _orders_threads(instruction):
                 span = span_of(instruction)
                 line = f" in line {span.line}" if span else ""

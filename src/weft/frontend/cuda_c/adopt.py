@@ -23,7 +23,18 @@ from weft.frontend.device.memory import SCOPE, adopt_local_memory, adopt_scope
 from weft.frontend.device.primitives import lower_primitives
 from weft.frontend.device.printing import adopt_printf
 from weft.frontend.device.work_items import MAX_GROUPS, WorkItems
-from weft.ir import Builder, ConstBytes, ConstInt, Function, GlobalVariable, Instruction, Module, Value
+from weft.ir import (
+    Builder,
+    ConstAggregate,
+    ConstBytes,
+    ConstExpr,
+    ConstInt,
+    Function,
+    GlobalVariable,
+    Instruction,
+    Module,
+    Value,
+)
 from weft.ir.builder import address_space
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.global_addresses import mentions
@@ -112,6 +123,7 @@ def adopt_kernel(
     if not debug:
         _number_assertions(kernel, base, assertions)
         _drop_assertions(others)
+    _require_no_functions(kernel)
     adopt_scope(kernel, base, {n: at for n, at in scope.items() if n in module.globals})
     adopt_local_memory(kernel)
     items = WorkItems({}, small, SMALL_GROUPS if small else MAX_GROUPS)
@@ -137,14 +149,39 @@ def _require_own_memory(function: Function, is_kernel: bool) -> None:
     module = function.module
     assert module is not None
     variables = [g for g in module.globals.values() if not g.is_constant or address_space(g) == SHARED_SPACE]
-    for instruction in function.instructions():
+    for instruction in function.instructions() if not is_kernel else ():
         found = next((v for o in instruction.operands for v in variables if mentions(o, {v})), None)
-        if found is not None and not is_kernel:
+        if found is not None:
             raise UnsupportedError(
                 f"{function.name} calls itself, or is called by a pointer, and uses the variable {found.name}",
                 span_of(instruction),
                 "pass its address as an argument",
             )
+
+
+def _require_no_functions(kernel: Function) -> None:
+    """See that no variable that a kernel uses, and the host might set, begins with the address of a function."""
+    module = kernel.module
+    assert module is not None
+    for variable in module.globals.values():
+        if variable.is_constant or variable.initializer is None or not _holds_function(variable.initializer):
+            continue
+        use = next(
+            (i for i in kernel.instructions() if any(mentions(o, {variable}) for o in i.operands)), None
+        )
+        raise UnsupportedError(
+            f"the variable {variable.name} holds the address of a function",
+            None if use is None else span_of(use),
+            "declare it constexpr, or choose the function by a switch",
+        )
+
+
+def _holds_function(value: Value) -> bool:
+    if isinstance(value, ConstAggregate):
+        return any(map(_holds_function, value.elements))
+    if isinstance(value, ConstExpr):
+        return any(map(_holds_function, value.operands))
+    return isinstance(value, Function)
 
 
 def _lower_registers(function: Function, items: WorkItems) -> dict[Value, Bounded]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,11 @@ def _immediate(i: Instruction, position: int) -> int:
     operand = i.args[position]
     assert isinstance(operand, ConstInt), "the operand is an immediate"
     return operand.value
+
+
+def _cycle_counter(decoder: Decoder, i: Instruction) -> Compute:
+    """A clock of the host: all lanes read it at once."""
+    return lambda frame: Lanes(np.array([time.perf_counter_ns()], np.uint64))
 
 
 def _abs(decoder: Decoder, i: Instruction) -> Compute:
@@ -220,6 +226,7 @@ TABLE: dict[str, Decode] = {
     "ctlz": _ctlz,
     "cttz": _cttz,
     "bswap": _by_width(_bswap),
+    "readcyclecounter": _cycle_counter,
     "bitreverse": _by_width(_bitreverse),
     "fshl": _funnel(True),
     "fshr": _funnel(False),

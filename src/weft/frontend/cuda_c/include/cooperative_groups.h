@@ -79,6 +79,8 @@ template <unsigned __N, class Parent = void> class thread_block_tile {
   static_assert(__N && __N <= 32 && !(__N & (__N - 1)), "a tile has a power of two of threads, up to 32");
 
 public:
+  thread_block_tile() = default;
+  template <class __P> WEFT_MEMBER thread_block_tile(const thread_block_tile<__N, __P> &) {}
   WEFT_MEMBER static void sync() { __syncwarp(); }
   WEFT_MEMBER static constexpr unsigned size() { return __N; }
   WEFT_MEMBER static constexpr unsigned num_threads() { return __N; }

@@ -188,6 +188,10 @@ WEFT_DEVICE unsigned atomicDec(unsigned *p, unsigned x) { return __nvvm_atom_dec
 #undef WEFT_ATOMICS
 #undef WEFT_ATOMIC
 
+WEFT_DEVICE void *memcpy(void *to, const void *from, size_t n) { return __builtin_memcpy(to, from, n); }
+WEFT_DEVICE void *memmove(void *to, const void *from, size_t n) { return __builtin_memmove(to, from, n); }
+WEFT_DEVICE void *memset(void *to, int x, size_t n) { return __builtin_memset(to, x, n); }
+
 /* Loads and stores by way of a cache, which are like any. */
 #define WEFT_LOAD(NAME)                                                                                                \
   template <class T> static __inline__ __device__ __attribute__((always_inline, nodebug)) T NAME(const T *p) { return *p; }
