@@ -6,6 +6,8 @@ from ptx.text import module_of
 from weft.errors import PtxError
 from weft.ptx.check import check_module
 from weft.ptx.reader import read_module
+from weft.ptx.registers import replace_registers
+from weft.ptx.syntax import Register
 
 # The body of a kernel with ^ before what the caret points at, and a part of the message.
 WRONG = {
@@ -93,3 +95,14 @@ def test_how_an_error_is_shown():
 def test_modules(text, message):
     with pytest.raises(PtxError, match=message):
         check_module(read_module(text))
+
+
+@pytest.mark.parametrize(
+    "where", ["mov.b64 %rd1, {X, %r1};", "st.global.u32 [X], %r1;", "vadd.s32.s32.s32 %r1, X, 1;"]
+)
+def test_a_module_that_was_made_has_to_declare_its_registers(where):
+    module = module_of(where.replace("X", "%r3"))
+    kernel = module.function("k")
+    kernel.body[-1] = replace_registers(kernel.body[-1], lambda r: Register("%new") if r.name == "%r3" else r)
+    with pytest.raises(PtxError, match="'%new' is not declared"):
+        check_module(module)

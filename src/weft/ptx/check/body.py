@@ -22,7 +22,6 @@ from weft.ptx.syntax import (
     Function,
     Instruction,
     Located,
-    Register,
     RegisterDeclaration,
     ScopeBegin,
     ScopeEnd,
@@ -144,10 +143,7 @@ class BodyCheck:
                 raise PtxError(f"'{guard.register.name}' is no predicate", guard_span(self.source, statement))
         operands = zip(statement.operands, variant.operands, variant.lengths, strict=False)
         for number, (operand, form, length) in enumerate(operands):
-            if isinstance(operand, Register) and self.names.find(operand.name) is None:
-                problem = f"'{operand.name}' is not declared"
-            else:
-                problem = operand_problem(operand, form, length, variant.space, self.names)
+            problem = operand_problem(operand, form, length, variant.space, self.names)
             if problem is not None:
                 raise PtxError(problem, operand_span(self.source, statement, number))
             if isinstance(operand, SpecialRegister):

@@ -104,7 +104,8 @@ def _value(operand: Operand, wanted: str, loose: bool, written: bool, names: Nam
 
 def _register(operand: Register, wanted: str, loose: bool, names: Names[Declared]) -> str | None:
     declared = names.find(operand.name)
-    assert isinstance(declared, DeclaredRegister)
+    if not isinstance(declared, DeclaredRegister):
+        return f"'{operand.name}' is not declared"
     if operand.component and (
         operand.component not in _VECTOR_PARTS or "xyzwrgba".index(operand.component) % 4 >= declared.vector
     ):
@@ -191,7 +192,8 @@ def _address(operand: Operand, space: str, names: Names[Declared]) -> str | None
     base = operand.base
     if isinstance(base, Register):
         declared = names.find(base.name)
-        assert isinstance(declared, DeclaredRegister)
+        if not isinstance(declared, DeclaredRegister):
+            return f"'{base.name}' is not declared"
         kind, size = VALUE_TYPES[declared.type]
         if kind in {"f", "pred"} or size not in {32, 64}:
             return f"'{base.name}' is of type .{declared.type}, and an address is of 32 or 64 bits"
@@ -239,8 +241,8 @@ def _parts(operand: Operand, names: Names[Declared]) -> str | None:
         case Symbol(name) | Element(name):
             return None if names.find(name) is not None else f"'{name}' is not declared"
         case Register(name, component):
-            declared = names.find(name)
-            assert isinstance(declared, DeclaredRegister)
+            if not isinstance(names.find(name), DeclaredRegister):
+                return f"'{name}' is not declared"
             known = component in _VIDEO_PARTS or set(component) <= set("b0123h") or component in _VECTOR_PARTS
             return None if known else f"'{name}' has no component '{component}'"
         case Vector(parts) | Group(parts):

@@ -146,7 +146,7 @@ def _flat(variable: syntax.Variable) -> list[syntax.Integer | syntax.Float | syn
         item: syntax.Initializer | None, depth: int
     ) -> list[syntax.Integer | syntax.Float | syntax.Symbol]:
         if depth == len(extents):
-            if item is None or isinstance(item, tuple):
+            if item is None or isinstance(item, tuple | syntax.Setting):
                 return [syntax.Integer(0)]
             return [item]
         rows = item if isinstance(item, tuple) else () if item is None else (item,)
