@@ -36,5 +36,6 @@ def test_what_does_not_fit_has_no_occupancy():
 def test_architectures_by_name():
     assert architecture("sm_90a") is architecture("sm_90")
     assert architecture("sm_120").capability == 120
-    with pytest.raises(SettingError, match="sm_91"):
-        architecture("sm_91")
+    for wrong in ("sm_91", "sm_80a", "sm_90f", "sm_90aa", "", "a"):
+        with pytest.raises(SettingError, match="no architecture"):
+            architecture(wrong)

@@ -6,7 +6,6 @@ registers and shared memory are handed out. Fermi (sm_20) is there for the machi
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from weft.diag.errors import SettingError
@@ -99,6 +98,10 @@ ARCHITECTURES: dict[str, GpuArchitecture] = {
 """Every architecture that the model knows."""
 
 
+_OWN_FEATURES = {"a": 90, "f": 100}
+"""The least capability with features that only it has, and with those of a family."""
+
+
 def architecture(name: str) -> GpuArchitecture:
     """Return the architecture of a name, be it one with features of its own (``sm_90a``, ``sm_100f``).
 
@@ -107,8 +110,9 @@ def architecture(name: str) -> GpuArchitecture:
     SettingError
         There is none.
     """
-    found = ARCHITECTURES.get(re.sub(r"(?<=\d)[af]$", "", name))
-    if found is None:
+    found = ARCHITECTURES.get(name.rstrip("af"))
+    own = _OWN_FEATURES.get(name[-1:])
+    if found is None or name[len(found.name) :] not in ("", "a", "f") or (own and found.capability < own):
         raise SettingError(
             f"{name!r} is no architecture of a GPU that weft knows",
             hint=f"there are {', '.join(ARCHITECTURES)}",

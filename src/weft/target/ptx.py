@@ -76,7 +76,9 @@ def emit_ptx(
         text = _without_declarations(text, functions) + library_text(functions, present, answers)
     text = _EMISSION.sub(f"emissionKind: {'DebugDirectivesOnly' if lines else 'NoDebug'}", text)
     return emit_assembly(
-        text, TargetSpec(TRIPLE, arch, _LEAST_VERSION if arch == "sm_70" else "", 3), WHOLE_PROGRAM
+        text,
+        TargetSpec(TRIPLE, arch, _LEAST_VERSION if architecture(arch).capability < 75 else "", 3),
+        WHOLE_PROGRAM,
     )
 
 
