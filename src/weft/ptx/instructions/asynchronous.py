@@ -65,6 +65,14 @@ FORMS = [
         sm=90,
     ),
     *forms("cp", f"async bulk prefetch L2 global {_MORE}*", "[] u32 any?", _O | Effect.OTHER, ptx=8.0, sm=90),
+    *forms(
+        "applypriority",
+        "async bulk global bulk_group L2::evict_normal",
+        "[] u32",
+        _O | Effect.OTHER,
+        ptx=9.3,
+        sm=107,
+    ),
     *forms("cp", "async bulk commit_group", "", _O | Effect.FENCE, ptx=8.0, sm=90),
     *forms("cp", "async bulk wait_group read?", "imm", _O | Effect.FENCE, ptx=8.0, sm=90),
     *forms(
