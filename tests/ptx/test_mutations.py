@@ -15,7 +15,7 @@ from weft.ptx.reader.lexer import tokenize
 from weft.ptx.source import Source
 from weft.ptx.writer import write_module
 
-MUTATIONS = 20000 if os.environ.get("WEFT_FUZZ") else 120
+MUTATIONS = 20000 if os.environ.get("WEFT_FUZZ") else 60
 
 
 def mutated(text: str, rng: random.Random) -> str:

@@ -13,7 +13,7 @@ from weft.ptx.reader import read_module
 from weft.ptx.syntax import Module
 from weft.ptx.writer import write_module
 
-MODULES = 200 if os.environ.get("WEFT_FUZZ") else 4
+MODULES = 200 if os.environ.get("WEFT_FUZZ") else 3
 
 
 def drawn(seed: int) -> Module:
