@@ -16,10 +16,10 @@ ReadString = Callable[[int], str]
 
 _CODES = {"i": "q", "u": "Q", "f": "d", "b": "q", "s": "Q"}
 _CONVERSION = re.compile(
-    r"%(?P<flags>[-+ #0]*)(?P<width>\d+)?(?P<precision>\.\d*)?(?:v(?P<lanes>2|3|4|8|16))?(?P<size>hh|hl|h|l)?"
-    r"(?P<kind>[diouxXfFeEgGaAcsp%])"
+    r"%(?P<flags>[-+ #0]*)(?P<width>\d+)?(?P<precision>\.\d*)?(?:v(?P<lanes>2|3|4|8|16))?"
+    r"(?P<size>hh|hl|h|ll|l|j|z|t)?(?P<kind>[diouxXfFeEgGaAcsp%])"
 )
-_BITS = {"hh": 8, "h": 16, "hl": 32, "l": 64}
+_BITS = {"hh": 8, "h": 16, "hl": 32, **dict.fromkeys(("l", "ll", "j", "z", "t"), 64)}
 
 
 def slots_of(letters: str) -> str:

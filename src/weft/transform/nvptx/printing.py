@@ -57,7 +57,7 @@ def _letters(call: Instruction) -> str:
     data = value.initializer if isinstance(value, GlobalVariable) else None
     text = data.data.rstrip(b"\0").decode() if isinstance(data, ConstBytes) else ""
     if not set(text.lower()) <= set(_CONVERSIONS):
-        raise UnsupportedError("printf() of OpenCL C is not supported on a GPU", span_of(call))
+        raise UnsupportedError("printf() with a format of C is not supported on a GPU", span_of(call))
     return text
 
 
