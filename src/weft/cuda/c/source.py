@@ -31,6 +31,10 @@ INLINED = PassList("inlined", ("always-inline", "sroa", "globaldce"))
 """What is left of a program: kernels, what they mention, and what the host may set."""
 
 _NAMED = re.compile(rf"^@{NAMED}(\d+) = .*? ptr @([\w.$]+|\"[^\"]*\"),", re.M)
+# What a unit lists beside its functions is host code's: types, variables and names of other namespaces.
+_UNIT_LISTS = re.compile(
+    r"(?<=[^\n]), (?:retainedTypes|globals|imports|enums|macros): !\d+(?=[^\n]*\)$)", re.M
+)
 _NAMED_LINE = re.compile(rf"^@{NAMED}\d+ = .*\n", re.M)
 STATE_BYTES = 64
 """At the begin of a program's variables: the number of the assertion that did not hold."""
@@ -158,7 +162,8 @@ def _built(
 ) -> CudaSource:
     output = compile_source(source, options, file, names, headers)
     found = {int(number): symbol.strip('"') for number, symbol in _NAMED.findall(output.text)}
-    text = optimize(flatten(_NAMED_LINE.sub("", output.text)), INLINED, TargetSpec.chosen().machine)
+    bare = _UNIT_LISTS.sub("", _NAMED_LINE.sub("", output.text))
+    text = optimize(flatten(bare), INLINED, TargetSpec.chosen().machine)
     module = read_module(text, filename=file)
     kernels = [f for f in module.definitions() if f.attribute(KERNEL_ATTRIBUTE) is not None]
     infos = kernel_infos(kernels)

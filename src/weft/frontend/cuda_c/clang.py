@@ -28,7 +28,7 @@ _OUTPUT = (
 _LANGUAGE = (
     *("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version"),
     # The runtime prints from a call with its arguments, not from a packed record. Lanes do not unwind.
-    *("-fno-builtin-printf", "-fno-exceptions", "-fms-extensions", "-Wno-unused-value"),
+    *("-fno-builtin-printf", "-fno-exceptions", "-fms-extensions", "-Wno-unused-value", "-Wno-register"),
 )
 _USES_HOST = re.compile(r"#\s*include|\bstd\s*::|<<<|\bmain\s*\(")
 _OWN_INCLUDE = re.compile(r"#\s*include(?!\s*<)")

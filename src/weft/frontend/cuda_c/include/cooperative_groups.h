@@ -24,6 +24,14 @@ public:
 };
 WEFT_MEMBER inline thread_block this_thread_block() { return thread_block(); }
 
+/* Room that groups of several warps ask for on GPUs. */
+template <unsigned __N> struct block_tile_memory {
+  char room;
+};
+template <unsigned __N> WEFT_MEMBER inline thread_block this_thread_block(block_tile_memory<__N> &) {
+  return thread_block();
+}
+
 class grid_group {
 public:
   WEFT_MEMBER static bool is_valid() { return false; }

@@ -2,6 +2,7 @@
 #ifndef WEFT_CUDA_HOST_H
 #define WEFT_CUDA_HOST_H
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -65,8 +65,19 @@ template <class T> WEFT_CONVERGENT T weft_shuffle(T x, unsigned lane) {
     return weft_bits<T>(weft_warp_shuffle_i32(weft_bits<int>(x), lane));
   else if constexpr (sizeof(T) == 2)
     return weft_bits<T>((short)weft_warp_shuffle_i32(weft_bits<short>(x), lane));
-  else
-    return (T)weft_warp_shuffle_i32((int)x, lane);
+  else if constexpr (sizeof(T) == 1)
+    return weft_bits<T>((signed char)weft_warp_shuffle_i32(weft_bits<signed char>(x), lane));
+  else {
+    /* Vectors and records: a word at a time. */
+    struct words {
+      int word[sizeof(T) / 4];
+    };
+    static_assert(sizeof(words) == sizeof(T), "what is shuffled is whole words");
+    words all = weft_bits<words>(x);
+    for (int k = 0; k < (int)(sizeof(T) / 4); k++)
+      all.word[k] = weft_warp_shuffle_i32(all.word[k], lane);
+    return weft_bits<T>(all);
+  }
 }
 /* Of `width` consecutive threads: beyond them a thread gets its own value. */
 WEFT_DEVICE unsigned weft_lane_of(unsigned lane, int width) {
