@@ -56,7 +56,7 @@ CASES = {
     ),
     # Divisions by zero and beyond the type's range have any result, and end nothing.
     "divisions": Case(
-        "kernel void k(global float *o, global const long *x, long2 z, int n)"
+        "__kernel_exec(16, float) void k(global float *o, global const long *x, long2 z, int n)"
         "{ int i = get_global_id(0); long d = x[i]; long2 q = z / (long2)(d, -1);"
         "  long r = d / z.y + z.x % d + z.x / -z.y + q.x + q.y + n % (int)z.y;"
         "  o[i] = d == 1 ? z.x / d : 0 * fmin(fabs((float)r), 1.0f); }",

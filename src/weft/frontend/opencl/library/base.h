@@ -294,6 +294,7 @@ typedef atomic_int atomic_flag;
 #define CLK_UNORM_INT24 0x10DF
 #define CLK_UNORM_INT_101010_2 0x10E0
 
+#define __kernel_exec(X, typen) kernel_exec(X, typen)
 #define kernel_exec(X, typen) \
   __kernel __attribute__((work_group_size_hint(X, 1, 1))) __attribute__((vec_type_hint(typen)))
 
