@@ -172,7 +172,7 @@ def test_certainly_divergent_barrier_is_status_1(write, capsys) -> None:
         (["--args", "Q", "t.ll"], "cannot read 'Q'"),
         (["--types", "void()", "t.ll"], "--types is for .py files"),
         (["--scope", "planet", "t.ll"], "invalid choice"),
-        (["t.txt"], "reads .py, .cu, .cl, .ll, .bc, C and C++ files"),
+        (["t.txt"], "reads .py, .cu, .ptx, .cl, .ll, .bc, C and C++ files"),
         (["t.cl"], "t.cl defines no kernel"),
         (["--types", "void(int32)", "two.py"], "choose it with --function"),
     ],

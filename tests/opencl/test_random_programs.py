@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("ziglang")
 
-from opencl.random_programs import BATCH, choice_of, differences
+from codegen.opencl_programs import BATCH, choice_of, differences
 
 LARGE = bool(os.environ.get("WEFT_FUZZ"))
 PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 10)

@@ -67,11 +67,11 @@ def right(n=2):
 
 @cuda.jit
 def waits(x):
+    # Atomic operations see what others write meanwhile.
     i = cuda.grid(1)
-    while x[i] > 0:
-        x[i] += 1
-        if x[i] > 100:
-            x[i] = 1
+    while cuda.atomic.add(x, i, 1) > 0:
+        if cuda.atomic.max(x, i, 0) > 100:
+            cuda.atomic.sub(x, i, 99)
 
 @cuda.jit
 def meets(x):

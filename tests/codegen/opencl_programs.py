@@ -1,6 +1,6 @@
 """Random kernels in OpenCL C two ways: SIMD machine code and the interpreter.
 
-    PYTHONPATH=tests python -m opencl.random_programs FIRST END
+    PYTHONPATH=tests python -m codegen.opencl_programs FIRST END
 
 runs the programs of some seeds and prints what differs.
 """
