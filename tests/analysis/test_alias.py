@@ -32,6 +32,7 @@ entry:
   %aij = getelementptr i32, ptr %ai, i64 %j
   %aji = getelementptr i32, ptr %aj, i64 %i
   %sel = select i1 true, ptr %A, ptr %B
+  %qp = select i1 true, ptr %q, ptr %p
   %g3 = getelementptr i32, ptr @g, i64 3
   ret void
 }
@@ -61,7 +62,9 @@ def analysed() -> Analysed:
         ("C", "A", 4, Alias.NO),
         ("p", "r", 4, Alias.MAY),
         ("q", "C", 4, Alias.NO),
-        ("q", "p", 4, Alias.MAY),
+        ("q", "p", 4, Alias.NO),  # what q owns, no other argument leads to while the function runs
+        ("q", "qp", 4, Alias.MAY),  # but what may be derived from q does
+        ("p", "qp", 4, Alias.MAY),
         ("sel", "B", 4, Alias.MAY),
         ("sel", "p", 4, Alias.NO),
         ("s0", "s0b", 4, Alias.MUST),

@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
+from codegen.machine_code import AVX2, compile_kernel
 from weft import cuda
 from weft.analysis.divergence import analyze_divergence
+from weft.graph.loops import loop_forest
 from weft.ir import FALSE, TRUE, Function
+from weft.ir.cfg_view import cfg_of
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
+from weft.switches import Switches
 from weft.transform.scalar_replacement.notes import Note
 from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
 from weft.transform.scalar_replacement.replacement import replace_loads
@@ -17,6 +21,63 @@ declare void @weft.barrier() convergent nounwind willreturn
 declare void @may.end() memory(none)
 declare float @reads(ptr) nounwind willreturn memory(read)
 declare float @pure(float) nounwind willreturn memory(none)
+"""
+
+
+COUNTS = """
+define void @kernel(ptr %out, i32 %u) "weft.kernel" nounwind {
+entry:
+  %tid = call i64 @weft.local.id(i32 0)
+  %t = trunc i64 %tid to i32
+  %most = urem i32 %t, 5
+  %far = getelementptr i32, ptr %out, i64 16
+  %place = getelementptr i32, ptr %far, i64 %tid
+  %here = getelementptr i32, ptr %out, i64 %tid
+  br label %again
+again:
+  %k = phi i32 [ 0, %entry ], [ %next, %again ]
+  %next = add nuw nsw i32 %k, 1
+  store i32 %u, ptr %place, align 4
+  %more = icmp ult i32 %next, %most
+  br i1 %more, label %again, label %end
+end:
+  store i32 %next, ptr %here, align 4
+  ret void
+}
+declare i64 @weft.local.id(i32)
+"""
+
+NESTED = """
+define void @f(ptr noalias %a, ptr noalias %b, i64 %n, i64 %t) {
+entry:
+  br label %outer
+outer:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %outer.latch ]
+  %p = getelementptr float, ptr %a, i64 %i
+  br label %inner
+inner:
+  %j = phi i64 [ 0, %outer ], [ %j.next, %inner.latch ]
+  store float 1.0, ptr %p
+  %leave = icmp eq i64 %j, %t
+  br i1 %leave, label %left, label %inner.latch
+inner.latch:
+  %j.next = add nsw i64 %j, 1
+  %more = icmp slt i64 %j.next, %n
+  br i1 %more, label %inner, label %outer.latch
+outer.latch:
+  %j.inner = phi i64 [ %j.next, %inner.latch ]
+  %q = getelementptr i64, ptr %b, i64 %j.inner
+  store i64 %j.inner, ptr %q
+  %i.next = add nsw i64 %i, 1
+  %on = icmp slt i64 %i.next, %n
+  br i1 %on, label %outer, label %exit
+left:
+  %i.left = phi i64 [ %i, %inner ]
+  store i64 %i.left, ptr %b
+  ret void
+exit:
+  ret void
+}
 """
 
 
@@ -144,3 +205,25 @@ def test_threads_that_leave_apart_and_store_at_times_get_the_same() -> None:
         results.append(out)
     np.testing.assert_array_equal(*results)
     assert any("done once, behind the loop" in r.message for r in kernel.remarks)
+
+
+@pytest.mark.parametrize("policy", ["off", "srqp", "ssrqp"])
+def test_what_threads_leave_a_loop_with_stays_their_own_where_its_stores_are_sunk(policy: str) -> None:
+    """The block that stores is the exit then, and has to have the φs of the one that was."""
+    code = compile_kernel(COUNTS, 4, AVX2, level=0, switches=Switches(scalar_replacement=policy))
+    out = np.zeros(32, np.int32)
+    code((out, 7), 16)
+    np.testing.assert_array_equal(out, [*(max(t % 5, 1) for t in range(16)), *[7] * 16])
+
+
+def test_loops_are_closed_where_stores_leave_several() -> None:
+    count, function = sunk(NESTED)
+    assert count == 1
+    view = cfg_of(function)
+    loops = loop_forest(view.cfg).loops
+    assert len(loops) == 2
+    for loop in loops:
+        inside = {view.blocks[b] for b in loop.blocks}
+        for value in (i for block in inside for i in block):
+            for user in value.instruction_users():
+                assert user.block in inside or (user.is_phi and set(user.blocks) <= inside), (value, user)

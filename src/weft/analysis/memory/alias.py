@@ -1,9 +1,10 @@
 """Whether two accesses may touch the same bytes: by object, then by linear offset.
 
 An address is taken apart into an *object*, an offset in bytes that is a constant, and multiples of index values. Two
-addresses in different identified objects (allocas, globals, ``noalias`` arguments, shared objects) do not alias; two
-with the same object and the same multiples differ by a constant, which tells. All answers hold for one thread, for
-one execution of both addresses without a redefinition of the indices in between.
+addresses in different identified objects (allocas, globals, ``noalias`` arguments, shared objects) do not alias, nor
+do a ``noalias`` argument and any other argument, as in LLVM; two with the same object and the same multiples differ
+by a constant, which tells. All answers hold for one thread, for one execution of both addresses without a redefinition
+of the indices in between.
 
 Escape: an object whose address never leaves the function's own pointers (`escapes`) is not touched by calls, nor
 through pointers that come from elsewhere.

@@ -31,6 +31,7 @@ from weft.ir import BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import CFGView
 from weft.ir.types import Type
+from weft.transform.loops.close_loops import close_loops
 from weft.transform.scalar_replacement.loop_entry import entered_bodies
 from weft.transform.scalar_replacement.notes import (
     LoadNote,
@@ -300,6 +301,9 @@ def replace_loads(
     for found in sink_stores(divergence, analyze, is_worth_it, promise):
         summary.sunk += len(found.stores)
         summary.notes.append(sunk_note(found))
+    if summary.sunk:
+        # The blocks that store are the exits now.
+        close_loops(function)
     if summary.changed:
         remove_dead_instructions(function)
         summary.arrays_apart = promise is not None and promise.is_used

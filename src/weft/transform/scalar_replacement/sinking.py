@@ -2,7 +2,8 @@
 
 Precondition: loops with a single entry block. Postcondition: stores of a loop to one place that does not change in it
 are gone, where nothing else in the loop reads, changes or shows that place; instead the value is carried, and stored
-on the edges that leave the loop, by the threads that would have stored it::
+on the edges that leave the loop, by the threads that would have stored it. The blocks on these edges are the exits
+then: the program is loop-closed once `weft.transform.loops.close_loops` has run::
 
     for (...)                    for (...)
         if (c)          ─▶           if (c) { value = x; stored = true; }

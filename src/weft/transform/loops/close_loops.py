@@ -1,0 +1,53 @@
+"""Loop-closed form: what a loop computes is used behind it only by φs of its exit blocks.
+
+Precondition: loops have exit blocks of their own, which only the loop branches to. Postcondition: the function is
+loop-closed, with φs of one value at the exits where there were none. Nothing else changes: the φ tells that threads
+which left the loop in different iterations have different values. Preserves the program under FR and OBL.
+"""
+
+from __future__ import annotations
+
+from weft.graph.dominators import DominatorTree, dominator_tree
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import BasicBlock, Function, Instruction
+from weft.ir.cfg_view import CFGView, cfg_of
+from weft.transform.ssa_repair import ReachingDefinition, rewrite_uses
+
+
+def close_loops(function: Function) -> int:
+    """Give each value of a loop that is used behind it φs at the exits; for how many values."""
+    view = cfg_of(function)
+    dominators = dominator_tree(view.cfg)
+    closed = 0
+    # Inner loops first: the φs behind them are values of the loops around.
+    for loop in reversed(loop_forest(view.cfg).loops):
+        inside = {view.blocks[b] for b in loop.blocks}
+        for number in sorted(loop.blocks):
+            for value in list(view.blocks[number]):
+                users = [u for u in dict.fromkeys(value.instruction_users()) if _is_outside(value, u, inside)]
+                if users:
+                    _close(value, users, loop, view, dominators)
+                    closed += 1
+    return closed
+
+
+def _is_outside(value: Instruction, user: Instruction, inside: set[BasicBlock]) -> bool:
+    if user.is_phi:
+        return any(v is value and source not in inside for v, source in user.incoming())
+    return user.block not in inside
+
+
+def _close(
+    value: Instruction, users: list[Instruction], loop: Loop, view: CFGView, dominators: DominatorTree
+) -> None:
+    assert value.block is not None
+    here = view.index[value.block]
+    reaching = ReachingDefinition(value.type, {value.block: value}, value.name)
+    for number in loop.exits:
+        if dominators.dominates(here, number):
+            block = view.blocks[number]
+            phi = block.insert(0, Instruction("phi", value.type, name=value.name, loc=value.loc))
+            for source in block.predecessors:
+                phi.add_incoming(value, source)
+            reaching.at_start[block] = phi
+    rewrite_uses(value, users, reaching)
