@@ -94,3 +94,28 @@ def test_annotated_are_those_with_a_pragma(text: str) -> None:
 def test_naming_a_header_is_a_promise(text: str) -> None:
     made = vectorized(text, "scatters", 8, "for.cond")
     assert made.loops == 1
+
+
+def test_what_is_derived_from_an_argument_of_its_own_before_a_loop_leads_to_the_same_array(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "derived.c"
+    source.write_text("""
+    void f(int n, int k, int *restrict a, int *restrict out) {
+        int *b = a + k;
+    #pragma omp simd
+        for (int i = 0; i < n; i++) {
+            int x = a[i];
+            b[i] = x + 1;
+            out[i] = a[i];
+        }
+    }
+    """)
+    made = vectorize_ir(source, "f", width=4, loop="outermost")
+    assert made.loops == 1
+    code = load_object(made.object_code, ["f"])
+    a, out = np.arange(16, dtype=np.int32), np.zeros(16, np.int32)
+    function = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    function(code.address("f"))(16, 0, a.ctypes.data, out.ctypes.data)
+    np.testing.assert_array_equal(a, np.arange(16) + 1)
+    np.testing.assert_array_equal(out, a)

@@ -94,10 +94,12 @@ def are_apart(a: Value, b: Value) -> bool:
 
     No argument leads into a new block. What one argument owns, no other leads to while the function runs.
     """
+    if a is b or is_same_object(a, b):
+        return False
     if is_identified(a) and is_identified(b):
         return True
     if isinstance(a, Argument) and isinstance(b, Argument):
-        return a is not b and (is_identified(a) or is_identified(b))
+        return is_identified(a) or is_identified(b)
     return (is_allocation(a) and isinstance(b, Argument)) or (is_allocation(b) and isinstance(a, Argument))
 
 

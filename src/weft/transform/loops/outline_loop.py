@@ -30,7 +30,7 @@ from weft.ir.clone_metadata import LocalScopes
 from weft.ir.heap import is_allocation
 from weft.ir.intrinsics import declare
 from weft.ir.layout import DataLayout
-from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, Type
+from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, PointerType, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +122,16 @@ def _drop_flags(reduction: Reduction, values: ValueMap) -> None:
 
 
 def _attributes(value: Value, captured: tuple[Value, ...], layout: DataLayout) -> tuple[str, ...]:
-    """What is known of a captured value: nothing else leads into an array that the function itself has made."""
+    """What is known of a captured value.
+
+    Nothing else leads into an array that the function itself has made, or into what its caller said is reached by one
+    argument alone; but in the loop's body a captured pointer that was derived from it is an argument beside it.
+    """
+    others = [v for v in captured if v is not value and isinstance(v.type, PointerType)]
+    alone = all(are_apart(value, locate(other, layout).base) for other in others)
     if isinstance(value, Argument):
-        return value.attributes
-    others = [v for v in captured if v is not value and v.type == PTR]
-    if is_allocation(value) and all(are_apart(value, locate(other, layout).base) for other in others):
-        return ("noalias", "align 64")
-    return ()
+        return tuple(a for a in value.attributes if a != "noalias" or alone)
+    return ("noalias", "align 64") if is_allocation(value) and alone else ()
 
 
 def _counter_at(builder: Builder, counter: Counter, first: Value, lane: Value) -> Value:
