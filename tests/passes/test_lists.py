@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from weft.cli.passes import markdown
-from weft.codegen.lane_passes import CONTROL_UNIFORM, LANES, LINEARIZATION, UNIFORM_LOOPS, UNMASKED, WIDENING
+from weft.codegen.lane_passes import (
+    CONTROL_UNIFORM,
+    LANES,
+    LINEARIZATION,
+    LOOP_CLOSED,
+    UNIFORM_LOOPS,
+    UNMASKED,
+    WIDENING,
+)
 from weft.errors import PassError
 from weft.passes.catalog import LISTS, ON_LANES, ON_MODULES, known_names, list_named, passes_named
 from weft.passes.declared import Fact, Meaning, Pass
@@ -34,7 +42,7 @@ def test_each_list_vectorizes_by_the_same_passes(passes):
 
 
 def test_the_order_of_lanes_provides_what_each_pass_requires():
-    known: set[str] = {"vectorizable", UNMASKED.name}
+    known: set[str] = {"vectorizable", LOOP_CLOSED.name, UNMASKED.name}
     for each in LANES:
         assert {fact.name for fact in each.requires} <= known
         known |= {fact.name for fact in each.provides}

@@ -23,6 +23,7 @@ from weft.transform.boscc.insertion import BosccMode, BosccResult, insert_wanted
 from weft.transform.linearization.linearize import linearize
 from weft.transform.linearization.nest_selects import nest_selects
 from weft.transform.linearization.unify_conditions import unify_conditions
+from weft.transform.loops.close_loops import is_loop_closed
 from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
@@ -56,6 +57,11 @@ UNMASKED = Fact(
     "free of masks",
     "no block predicates, shadows, guards or total instructions",
     lambda unit: is_unmasked(unit.function),
+)
+LOOP_CLOSED = Fact(
+    "loop-closed",
+    "what loops compute is used behind them by φs of their exit blocks alone",
+    lambda unit: is_loop_closed(unit.function),
 )
 UNIFORM_LOOPS = Fact(
     "free of divergent loops", "threads that enter a loop together leave it together", _has_uniform_loops
@@ -220,7 +226,7 @@ DIVERGENT_LOOPS: Pass[LaneUnit] = Pass(
     "threads that enter a loop together leave it together",
     _make_loops_uniform,
     Meaning.BOTH,
-    requires=(VECTORIZABLE,),
+    requires=(VECTORIZABLE, LOOP_CLOSED),
     provides=(UNIFORM_LOOPS,),
     source="Moll, §9.1",
 )

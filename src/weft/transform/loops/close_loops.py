@@ -31,6 +31,17 @@ def close_loops(function: Function) -> int:
     return closed
 
 
+def is_loop_closed(function: Function) -> bool:
+    """Whether what loops compute is used behind them by φs of their exit blocks alone."""
+    view = cfg_of(function)
+    for loop in loop_forest(view.cfg).loops:
+        inside = {view.blocks[b] for b in loop.blocks}
+        values = (value for block in inside for value in block)
+        if any(_is_outside(value, user, inside) for value in values for user in value.instruction_users()):
+            return False
+    return True
+
+
 def _is_outside(value: Instruction, user: Instruction, inside: set[BasicBlock]) -> bool:
     if user.is_phi:
         return any(v is value and source not in inside for v, source in user.incoming())
