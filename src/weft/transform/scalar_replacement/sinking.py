@@ -168,7 +168,6 @@ def _store_on(
     """Store on an edge that leaves the loop what reaches it, if anything does."""
     source, target = edge
     room = split_edge(source, target, f"{source.name}.leaves")
-    _keep_closed(source, room, target)
     kept = _closed(value.end_of(source), source, room)
     first = found.stores[0]
     if found.certain:
@@ -190,14 +189,6 @@ def _store(found: Sink, value: Value, builder: Builder) -> Instruction:
     first = found.stores[0]
     builder.loc = first.loc
     return builder.store(value, build_address(found.place, builder), min(s.alignment for s in found.stores))
-
-
-def _keep_closed(source: BasicBlock, room: BasicBlock, target: BasicBlock) -> None:
-    """Let values of the loop that φs behind it take go through φs of the block that the loop now leaves to."""
-    for phi in target.phis():
-        for k, (value, block) in enumerate(list(phi.incoming())):
-            if block is room:
-                phi.set_operand(k, _closed(value, source, room))
 
 
 def _closed(value: Value, source: BasicBlock, room: BasicBlock) -> Value:
