@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from weft.cuda.ptx.module import Module
-from weft.errors import ArgumentError, FailedAssertionError, SanitizerError, UnsupportedError
+from weft.errors import (
+    ArgumentError,
+    FailedAssertionError,
+    LaunchError,
+    PtxError,
+    SanitizerError,
+    UnsupportedError,
+)
 
 _HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
@@ -360,3 +367,50 @@ def test_the_sanitizer_names_the_line_of_the_ptx() -> None:
         _ran(text, np.zeros(32, np.uint32), 32, debug=True)
     assert caught.value.span is not None
     assert "[%rd1+64]" in text.splitlines()[caught.value.span.line - 1]
+
+
+def test_addresses_may_be_null_on_some_way() -> None:
+    """A pointer that a branch sets, one that is chosen, and shared ones: no access goes through the null."""
+    body = (
+        _ELEMENT
+        + """
+    mov.u64 %rd4, 0;
+    mov.u32 %r5, 0;
+    setp.lt.u32 %p1, %r1, 9;
+    @%p1 bra $none;
+    add.s64 %rd4, %rd2, 0;
+    mov.u32 %r5, room;
+    add.u32 %r5, %r5, 4;
+$none:
+    selp.b64 %rd5, %rd2, 0, %p1;
+    setp.eq.u64 %p2, %rd4, 0;
+    mov.u32 %r4, 7;
+    @%p2 bra $skip;
+    ld.global.u32 %r4, [%rd4];
+    st.shared.u32 [%r5], 100;
+    ld.shared.u32 %r6, [%r5];
+    add.u32 %r4, %r4, %r6;
+$skip:
+    @%p1 ld.global.u32 %r4, [%rd5];
+    st.global.u32 [%rd1], %r4;
+    """
+    )
+    x = np.arange(40, 72, dtype=np.uint32)
+    wanted = np.where(np.arange(32) < 9, x, x + 100)
+    for options in ({}, {"width": 1}):
+        assert (_ran(_kernel(body, before=".shared .align 4 .b8 room[8];"), x, 32, **options) == wanted).all()
+
+
+def test_a_required_block_is_required() -> None:
+    text = _kernel(_ELEMENT + "bar.sync 0, 32; st.global.u32 [%rd1], %r2;").replace(
+        ")\n{", ")\n.reqntid 32\n{", 1
+    )
+    x = np.arange(32, dtype=np.uint32)
+    assert (_ran(text, x, 32) == x).all()
+    with pytest.raises(LaunchError, match=r"\.reqntid \(32, 1, 1\), and blocks of \(16, 1, 1\)"):
+        _ran(text, x, 16)
+
+
+def test_what_breaks_a_rule_of_ptx_is_refused() -> None:
+    with pytest.raises(PtxError, match="f1"):
+        Module(_kernel("    add.s32 %r1, %r2, %f1;"))

@@ -14,11 +14,13 @@ from weft.cuda.c.kernel import CKernel, Loaded
 from weft.cuda.c.memory import VariableMemory
 from weft.cuda.ptx.build import PtxProgram
 from weft.diag.call_site import call_site, located
-from weft.diag.errors import ArgumentError, PtxError
+from weft.diag.errors import ArgumentError, LaunchError, PtxError
 from weft.frontend.cuda_c.arguments import WARP
 from weft.frontend.device.clang import note_source
 from weft.options import CompileOptions, require_lane_options
+from weft.ptx.check import check_module
 from weft.ptx.reader.module import read_module
+from weft.runtime.shape import LaunchShape
 from weft.switches import DEFAULT_REPLACEMENT, switches
 from weft.target.once import made_once
 
@@ -32,6 +34,22 @@ class PtxKernel(CKernel):
     def __init__(self, loaded: Loaded, origin: KernelOrigin, program: PtxProgram) -> None:
         super().__init__(loaded, origin)
         self._program = program
+
+    def launch(self, shape: LaunchShape, args: tuple[Any, ...]) -> None:
+        """Run the kernel over the grid of `shape`, as `CKernel.launch` does.
+
+        Raises
+        ------
+        LaunchError
+            The kernel asks for blocks of another size.
+        """
+        required = self.info.required_size
+        if required is not None and shape.block != required:
+            raise LaunchError(
+                f"{self.__name__} has .reqntid {required}, and blocks of {shape.block} were asked for",
+                hint=f"launch it with {self.__name__}[grid, {required}](...)",
+            )
+        super().launch(shape, args)
 
     def _watched(self) -> WatchedKernel:
         from weft.cuda.ptx.simulation import watched
@@ -61,7 +79,9 @@ class Module:
     Raises
     ------
     PtxError
-        The text is malformed.
+        The text is malformed, or breaks a rule of PTX.
+    UnsupportedError
+        A variable begins with what a CPU cannot have.
     SettingError
         An option has a value that it cannot have.
     """
@@ -85,7 +105,9 @@ class Module:
         options = CompileOptions(width=width, boscc=boscc, whole_rows=True, switches=chosen, warp=WARP)
         text, file = _text_of(source)
         note_source(file, text)
-        self.program = PtxProgram.of(read_module(text, file), file)
+        module = read_module(text, file)
+        check_module(module)
+        self.program = PtxProgram.of(module, file)
         self._loaded = Loaded(VariableMemory(self.program.scope), options, debug)
         self._kernels: dict[str, CKernel] = {}
 

@@ -189,7 +189,7 @@ class _Finder:
 
     def _build_pointer(self, value: Value) -> Value:
         roots = self.roots(value)
-        if len(roots) == 1:
+        if len(roots) == 1 and self._is_whole(value, set()):
             (root,) = roots
             builder = self._behind(value)
             base, rest = self._base(root), self._rest(value)
@@ -218,6 +218,23 @@ class _Finder:
             offset: Value = b if value.op == "add" else builder.binary("sub", ConstInt(I64, 0), b)
             return builder.gep(I8, self.pointer(a), (offset,))
         return self._behind(value).cast("inttoptr", value, PTR)
+
+    def _is_whole(self, value: Value, seen: set[Value]) -> bool:
+        """Whether each way to a value with one root comes from there: none is null, or was never written."""
+        if value in seen or value in self.roots(value) or _variable(value) is not None:
+            return True
+        seen.add(value)
+        if not isinstance(value, Instruction) or not self.roots(value):
+            return False
+        match value.op:
+            case "add" | "sub":
+                return any(self.roots(o) and self._is_whole(o, seen) for o in value.operands)
+            case "phi":
+                return all(self._is_whole(o, seen) for o in value.operands)
+            case "select":
+                return all(self._is_whole(o, seen) for o in value.operands[1:])
+            case _:
+                return self._is_whole(value.operands[0], seen)
 
     def _flat(self, value: Value, before: Instruction) -> Value:
         """The pointer of an integer in the space that all addresses have."""
@@ -317,7 +334,7 @@ class _Finder:
             module = self.function.module
             assert module is not None
             shared = [g for g in module.globals.values() if address_space(g) == SHARED_SPACE]
-            if len(roots) == 1:
+            if len(roots) == 1 and self._is_whole(call, set()):
                 value: Value = builder.cast("ptrtoint", self.pointer(call), I64)
             elif shared:
                 start = builder.cast("ptrtoint", shared[0], I64)

@@ -18,7 +18,7 @@ from weft.ir.metadata import DebugLoc
 from weft.ir.types import I1, I8, PTR, VOID, ArrayType, FunctionType, StructType, Type, int_type
 from weft.ptx import syntax
 from weft.ptx.lift.body import Body, Slot
-from weft.ptx.lift.control import TERMINATORS, end, is_memory
+from weft.ptx.lift.control import TERMINATORS, branch_target, end, is_memory
 from weft.ptx.lift.integers import CARRY
 from weft.ptx.lift.lines import Lines
 from weft.ptx.lift.operations import is_selected, operation_of
@@ -184,8 +184,7 @@ def _lift_instruction(body: Body, i: syntax.Instruction) -> bool:
         return True
     if i.opcode == "bra":
         behind = body.block()
-        target = body.labels[i.operands[0].name]  # type: ignore[union-attr]
-        body.builder.cond_br(condition, target, behind)
+        body.builder.cond_br(condition, branch_target(body, i, i.operands[0]), behind)
         body.builder.at_end(behind)
         return True
     behind = body.under(condition)
