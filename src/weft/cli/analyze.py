@@ -154,7 +154,7 @@ def _opencl_report(file: Path, settings: ReportOptions, options: argparse.Namesp
     names = options.function or program.kernel_names
     if not names:
         raise UsageError(f"{file} defines no kernel")
-    return report_under([program.kernel(name).origin() for name in names], settings, options.args)
+    return report_under([program.kernel(name).origin for name in names], settings, options.args)
 
 
 def _cuda_report(file: Path, settings: ReportOptions, options: argparse.Namespace) -> Report:

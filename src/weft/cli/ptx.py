@@ -93,7 +93,7 @@ def _of_c(file: Path, options: argparse.Namespace) -> PtxKernel:
     given = shlex.join(options.clang)
     if file.suffix == ".cl":
         program = Program(file, given)
-        origin = program.kernel(_chosen(file, program.kernel_names, options)).origin()
+        origin = program.kernel(_chosen(file, program.kernel_names, options)).origin
     else:
         module = Module(file, given)
         origin = module[_chosen(file, module.kernel_names, options)].origin

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.cuda.arrays import DeviceArray
 from weft.cuda.compiled import CompiledKernel, KernelSource
-from weft.diag.call_site import call_site, located
-from weft.diag.errors import ArgumentError, LaunchError, SignatureError, WeftError
+from weft.cuda.configuration import Configurable, ConfiguredKernel, NoTasks
+from weft.diag.call_site import located
+from weft.diag.errors import ArgumentError, LaunchError, SignatureError
 from weft.fast_math import FastMath
 from weft.frontend.python.overloads import NoSignature, best_signature, converted
 from weft.frontend.python.portable import Portable
@@ -35,7 +36,7 @@ Types = tuple[KernelType, ...]
 _SignatureError = TypeVar("_SignatureError", bound=SignatureError)
 
 
-class Kernel(Portable):
+class Kernel(Portable, Configurable):
     """A kernel: a Python function that runs once for each thread of a grid.
 
     ``kernel[grid, block](*args)`` launches it; ``kernel[grid, block, stream, dynamic_bytes]`` gives dynamic
@@ -61,6 +62,7 @@ class Kernel(Portable):
         signatures: Sequence[Any] = (),
         debug: bool = False,
     ) -> None:
+        Configurable.__init__(self)
         functools.update_wrapper(self, function)
         self.py_func = function
         self.debug = debug
@@ -71,37 +73,14 @@ class Kernel(Portable):
         self.overloads: dict[Types, CompiledKernel] = {}
         self._specializations = Specializations(self._specialized)
         self._fixed = bool(signatures)
-        self._configured: dict[Any, ConfiguredKernel] = {}
         for signature in signatures:
             self.compile(signature)
-
-    def __getitem__(self, configuration: Any) -> ConfiguredKernel:
-        try:
-            known = self._configured.get(configuration)
-        except TypeError:
-            known = None
-        if known is None:
-            known = self._configure(configuration)
-            if len(self._configured) < 1024:
-                self._configured[configuration] = known
-        return known
-
-    @located
-    def _configure(self, configuration: Any) -> ConfiguredKernel:
-        return ConfiguredKernel(self, shape_of(configuration))
-
-    @located
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        raise LaunchError(
-            f"kernel {self.py_func.__name__} was called without a launch configuration",
-            hint=f"write {self.py_func.__name__}[blocks, threads_per_block](...)",
-        )
 
     @located
     def forall(self, ntasks: int, tpb: int = 0, stream: object = 0, sharedmem: int = 0) -> ConfiguredKernel:
         """Configure a one-dimensional launch of at least `ntasks` threads, `tpb` (or a good number) a block."""
         if ntasks == 0:
-            return _NoTasks(self, tasks_shape(1, 1))
+            return NoTasks(self, tasks_shape(1, 1))
         return ConfiguredKernel(self, tasks_shape(ntasks, tpb or _FORALL_BLOCK, sharedmem))
 
     @located
@@ -342,37 +321,6 @@ class Kernel(Portable):
         return self._source.options, self.signatures if self._fixed else (), self.debug
 
 
-class ConfiguredKernel:
-    """A kernel with a grid; calling it launches, and returns when the kernel is done."""
-
-    __slots__ = ("kernel", "shape")
-
-    def __init__(self, kernel: Kernel, shape: LaunchShape) -> None:
-        self.kernel = kernel
-        self.shape = shape
-
-    def __call__(self, *args: Any, **named: Any) -> None:
-        try:
-            if named:
-                raise ArgumentError(
-                    f"{self.kernel.py_func.__name__} got {', '.join(named)} by name",
-                    hint="give the arguments of a kernel by position",
-                )
-            self.kernel.launch(self.shape, args)
-        except WeftError as error:
-            error.at(call_site())
-            raise
-
-
-class _NoTasks(ConfiguredKernel):
-    """A launch of no threads, as numba.cuda has it."""
-
-    __slots__ = ()
-
-    def __call__(self, *args: Any, **named: Any) -> None:
-        """Do nothing."""
-
-
 class DeviceFunction(Portable):
     """A function for kernels to call; the host cannot call it."""
 
@@ -404,14 +352,3 @@ def types_of(signature: Any) -> Types:
 def _host(args: Sequence[Any]) -> tuple[Any, ...]:
     """The arguments with device arrays replaced by the NumPy arrays they stand for."""
     return tuple([a.array if type(a) is DeviceArray else a for a in args])
-
-
-def shape_of(configuration: Any) -> LaunchShape:
-    """The launch shape written in square brackets: grid, block, and optionally stream and dynamic bytes."""
-    if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
-        raise LaunchError(
-            "a launch needs the number of blocks and of threads a block",
-            hint="write kernel[blocks, threads](...), or kernel[blocks, threads, stream, dynamic_bytes](...)",
-        )
-    dynamic = configuration[3] if len(configuration) == 4 else 0
-    return launch_shape(configuration[0], configuration[1], dynamic)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.device.compiled import CompiledKernel
+from weft.device.kernel import DeviceKernel
 from weft.device.parameters import converted
 from weft.diag.call_site import call_site
 from weft.diag.errors import LaunchError, WeftError
@@ -18,13 +17,9 @@ from weft.opencl.geometry import Extents, nd_range, require_local_memory
 from weft.opencl.source import ProgramSource
 from weft.options import CompileOptions
 from weft.runtime.array_memory import has_large_array
-from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape
-from weft.target.once import made_once
 
 if TYPE_CHECKING:
-    from weft.diag.remarks import Remark
-    from weft.report.report import Report
     from weft.simt.result import Simulation
 
 
@@ -62,7 +57,7 @@ class _Plan:
 _KEPT_PLANS = 1024
 
 
-class Kernel:
+class Kernel(DeviceKernel):
     """A kernel; calling it launches, and returns when the kernel is done.
 
     ``kernel(global_size, local_size, *args, global_offset=None)``: sizes are integers or tuples of up to three, x
@@ -76,13 +71,9 @@ class Kernel:
     """
 
     def __init__(self, program: Loaded, info: KernelInfo) -> None:
+        super().__init__(KernelOrigin(program.source, info, False), program.options, program.debug)
         self._program = program
-        self.info = info
-        self.__name__ = info.name
-        self._compiled: dict[bool, CompiledKernel] = {}
         self._plans: dict[Any, _Plan] = {}
-        self._interpreted: dict[bool, Any] = {}
-        self._specializations: Specializations[CompiledKernel] = Specializations(self._specialized)
 
     def __call__(
         self,
@@ -140,59 +131,13 @@ class Kernel:
 
     def _launch(self, plan: _Plan, values: list[Any]) -> None:
         large = plan.large or has_large_array(values)
+        origin = self._origin(plan.placed)
         for shape, own in plan.parts:
-            slots = (*values, *own)
-            if self._program.debug:
-                self._check(plan.placed, shape, slots)
-            else:
-                code = self._specializations.serving(self.compiled(plan.placed), shape, large)
-                code.launcher.launch(shape, slots, checked=True)
+            self._run(origin, shape, (*values, *own), large)
 
-    def _check(self, placed: bool, shape: LaunchShape, values: Sequence[Any]) -> None:
-        """Run a part of a launch on the checking interpreter."""
-        from weft.device.debug import interpreted, launch_checked
-
-        origin = self.origin(placed)
-        program = made_once(self._interpreted, placed, lambda: interpreted(origin))
-        launch_checked(program, origin, shape, values)
-
-    def origin(self, placed: bool = False) -> KernelOrigin:
+    def _origin(self, placed: bool) -> KernelOrigin:
         """What the kernel is compiled from, for launches that are placed or not."""
         return KernelOrigin(self._program.source, self.info, placed)
-
-    def compiled(self, placed: bool = False) -> CompiledKernel:
-        """Code for launches that are placed or not."""
-        return made_once(
-            self._compiled, placed, lambda: CompiledKernel(self.origin(placed), self._program.options)
-        )
-
-    def _specialized(self, code: CompiledKernel, options: CompileOptions) -> CompiledKernel:
-        return CompiledKernel(code.origin, options)
-
-    def specializations(self) -> list[CompiledKernel]:
-        """All code that launches have asked for; that for most launches where there was none."""
-        return [*(self._compiled or {False: self.compiled()}).values(), *self._specializations.made.values()]
-
-    @property
-    def remarks(self) -> list[Remark]:
-        """What was decided in compiling, each once."""
-        return list(dict.fromkeys(r for code in self.specializations() for r in code.remarks))
-
-    def inspect_llvm(self) -> str:
-        """Optimized LLVM IR of the code for most launches."""
-        return self.compiled().llvm()
-
-    def inspect_asm(self) -> str:
-        """Assembly of the code for most launches."""
-        return self.compiled().assembly()
-
-    def inspect_ptx(
-        self, arch: str = "sm_75", *, lines: bool = True, max_registers: int | None = None
-    ) -> str:
-        """PTX for NVIDIA's GPUs of the code for most launches (docs/ptx.md)."""
-        from weft.device.ptx import ptx_of
-
-        return ptx_of(self.origin(), arch, lines=lines, max_registers=max_registers).text
 
     def simulate(
         self,
@@ -237,7 +182,7 @@ class Kernel:
                 hint="give a global size that is a multiple of the work-group's",
             )
         ((shape, own),) = plan.parts
-        origin = self.origin(plan.placed)
+        origin = self._origin(plan.placed)
         return simulate_launch(
             simulated(origin),
             origin,
@@ -247,22 +192,6 @@ class Kernel:
             registers=registers,
             sensitivity=sensitivity,
         )
-
-    def report(self, *, args: str = "", width: int | None = None, scope: str = "lanes") -> Report:
-        """What is uniform, strided and varying, where lanes diverge, what that costs and why, in source lines.
-
-        Parameters
-        ----------
-        args
-            Shapes of the parameters as for ``weft analyze --args``, all uniform by default.
-        width
-            Lanes of a lane group; by default those of 32 bits in a register.
-        scope
-            ``lanes``: uniform within a lane group; ``group``: within a work-group.
-        """
-        from weft.device.report import report_on_kernels
-
-        return report_on_kernels([self.origin()], args=args, width=width, scope=scope)
 
     def __repr__(self) -> str:
         return f"<weft OpenCL kernel {self.info.name}>"
