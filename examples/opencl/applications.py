@@ -200,7 +200,7 @@ def nbody(scale: float) -> Application:
         strength = place[:, 3] * ((way**2).sum(axis=2) + 500.0) ** -1.5
         return speed[:64, :3] + 0.005 * (strength[..., None] * way).sum(axis=1)
 
-    return Application([("step", count, 256, arguments)], lambda: new_speed[:64, :3], expected, 1e-5)
+    return Application([("move", count, 256, arguments)], lambda: new_speed[:64, :3], expected, 1e-5)
 
 
 APPLICATIONS: dict[str, Callable[[float], Application]] = {

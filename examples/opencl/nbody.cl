@@ -1,5 +1,5 @@
 // How bodies pull at each other, and where they are a step later; x, y, z and mass.
-kernel void step(global const float4 *place, global const float4 *speed, int count, float seconds, float softening,
+kernel void move(global const float4 *place, global const float4 *speed, int count, float seconds, float softening,
                  local float4 *tile, global float4 *new_place, global float4 *new_speed) {
   const int l = get_local_id(0), items = get_local_size(0);
   const float4 own = place[get_global_id(0)];

@@ -22,6 +22,21 @@ def run(
     return out
 
 
+@pytest.mark.parametrize("debug", [False, True])
+def test_local_memory_is_aligned_for_the_largest_vectors(debug: bool) -> None:
+    source = """
+    kernel void k(global ulong *o, local double16 *a, local char *b, local long16 *c) {
+      local double16 own[2];
+      own[0] = 1; *a = 2; *b = 3; *c = 4;
+      o[0] = (ulong)a & 127; o[1] = (ulong)c & 127; o[2] = (ulong)own & 127;
+      o[3] = own[0].sf + a->sf + *b + c->sf;
+    }"""
+    out = np.zeros(4, np.uint64)
+    memory = opencl.LocalMemory(128), opencl.LocalMemory(1), opencl.LocalMemory(128)
+    opencl.Program(source, debug=debug).k(1, 1, out, *memory)
+    assert out.tolist() == [0, 0, 0, 10]
+
+
 def test_barriers_in_loops_branches_and_functions() -> None:
     """Barriers in nested loops with break and continue, in both branches of a uniform if, and in called functions."""
     source = """

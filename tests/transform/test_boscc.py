@@ -17,7 +17,7 @@ from weft.ir import Function, Module, Value
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_function
-from weft.machine.targets import AVX512, SSE4
+from weft.machine.targets import AVX2, AVX512, SSE4
 from weft.transform.boscc.gadget import skip_where_empty
 from weft.transform.boscc.insertion import BosccResult, insert_boscc
 from weft.transform.linearization.linearize import linearize
@@ -323,6 +323,12 @@ def test_a_gather_or_a_sine_is_worth_a_branch_and_an_addition_is_not():
     assert not chosen("%x = call float @helper(i32 %v)").gadgets, "no lane, no call"
     assert [g.twin for g in chosen(GATHER).gadgets] == [False]
     assert [g.twin for g in chosen("%x = call float @sinf(float %f)").gadgets] == [False]
+
+
+def test_masked_stores_are_worth_a_branch_where_masks_are_no_registers():
+    stores = "\n".join(f"%x{k} = add i32 %v, {k}\nstore i32 %x{k}, ptr %at" for k in range(4))
+    assert not chosen(stores, isa=AVX512).gadgets
+    assert False in [g.twin for g in chosen(stores, isa=AVX2).gadgets]
 
 
 def test_a_guard_of_the_whole_kernel_is_not_skipped_since_most_groups_pass_it():

@@ -36,6 +36,9 @@ BODIES = {
     "compare and select": INDEX + VECTOR + "  %cc = icmp ult <4 x i32> %v, splat (i32 20)\n"
     "  %n0 = xor <4 x i32> %v, splat (i32 -1)\n"
     "  %b = select <4 x i1> %cc, <4 x i32> %v, <4 x i32> %n0\n" + summed("%b"),
+    "bits of a constant": INDEX + VECTOR + "  %cc = icmp ugt i64 %tid, 9\n  br i1 %cc, label %x, label %y\n"
+    "x:\n  br label %y\ny:\n  %b = phi <4 x i32> [ %v, %entry ], "
+    "[ bitcast (<2 x i64> <i64 4294967298, i64 12884901892> to <4 x i32>), %x ]\n" + summed("%b"),
     "scalar condition": INDEX + VECTOR + "  %cc = icmp ugt i64 %tid, 9\n"
     "  %b = select i1 %cc, <4 x i32> %v, <4 x i32> zeroinitializer\n" + summed("%b"),
     "shuffle": INDEX + VECTOR

@@ -16,7 +16,7 @@ from weft.check.lane_groups import LaneGroups, lane_groups
 from weft.check.prepare import PreparedStage, run_text
 from weft.check.rows import RowGroups, row_groups
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.launch_record import ERROR_WORDS, RECORD
+from weft.codegen.launch_record import ERROR_WORDS, RECORD, SHARED_ALIGN
 from weft.interp import Geometry, Image, Memory, launch, run_function
 from weft.ir.reader import read_module
 from weft.passes.stages import Form, Runnable, Stage
@@ -205,7 +205,7 @@ class _PerGroup:
 
     def __init__(self, memory: Memory, size: int, groups: int) -> None:
         self._memory = memory
-        self._object = memory.allocate(size, "shared memory", align=64, parts=groups)
+        self._object = memory.allocate(size, "shared memory", align=SHARED_ALIGN, parts=groups)
 
     def addresses(self, group: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Where the parts of the given work-groups begin."""

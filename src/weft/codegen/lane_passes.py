@@ -185,7 +185,7 @@ KNOWN_NUMBERS: Pass[LaneUnit] = Pass(
 NARROW_PHIS: Pass[LaneUnit] = Pass("narrow φs", "no φ is wider than its uses", _narrow_phis, optional=True)
 OBSTACLES: Pass[LaneUnit] = Pass(
     "obstacles",
-    "edges to what is never reached are no control flow, vectors and aggregates are replaced by scalars",
+    "edges to what is never reached are no control flow, loops have one entry, vectors are replaced by scalars",
     _clear_obstacles,
 )
 NARROWING: Pass[LaneUnit] = Pass(

@@ -21,7 +21,10 @@ ERROR_WORDS = 8
 CLAIMED = 24
 """Byte offset in the error record: i64, 1 from when the first group writes it, as groups may fail at the same time."""
 
-STATE_BYTES = 64
+SHARED_ALIGN = 128
+"""What shared memory begins at a multiple of: the largest alignment of a type, that of vectors of 16 doubles."""
+
+STATE_BYTES = SHARED_ALIGN
 """Bytes at the start of an arena for the votes of reduction barriers."""
 
 

@@ -1,8 +1,8 @@
 """What keeps a function from being vectorized, and what is cleared away before anyone asks.
 
 `clear_obstacles` is a pass. Precondition: P-LLVM without predicates, shadows and guards. Postcondition: those of
-`weft.transform.drop_unreachable` and of scalar replacement (`weft.transform.aggregates.replacement`). Preserves the
-program under FR.
+`weft.transform.drop_unreachable`, node splitting (`weft.transform.loops.reducible`) and scalar replacement
+(`weft.transform.aggregates.replacement`). Preserves the program under FR.
 """
 
 from __future__ import annotations
@@ -13,15 +13,22 @@ from weft.ir import ConstInt, Function
 from weft.ir.cfg_view import cfg_of
 from weft.transform.aggregates.replacement import take_apart
 from weft.transform.drop_unreachable import drop_unreachable_edges
+from weft.transform.loops.close_loops import close_loops
+from weft.transform.loops.reducible import make_reducible
+from weft.transform.loops.simplify_loops import simplify_loops
 
 
 def clear_obstacles(function: Function) -> bool:
-    """Drop edges to ``unreachable``, which count as control flow; replace vectors and aggregates by scalars.
+    """Drop edges to ``unreachable``, which count as control flow; give loops one entry; replace vectors and aggregates.
 
     Tells whether there were any.
     """
-    dropped = drop_unreachable_edges(function)
-    return take_apart(function) or dropped > 0
+    dropped = drop_unreachable_edges(function) > 0
+    split = make_reducible(function)
+    if split:
+        simplify_loops(function)
+        close_loops(function)
+    return take_apart(function) or split or dropped
 
 
 def why_not_vectorized(function: Function) -> str | None:

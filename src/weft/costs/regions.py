@@ -91,7 +91,8 @@ class RegionCosts:
 
     def skip_gain(self, blocks: Collection[BasicBlock], tests: int, chances: Chances) -> float:
         """Cycles won by a branch around `blocks` and `tests` votes in them."""
-        saved = sum(self.cycles(i) for b in blocks for i in b.instructions) + tests * self.constants.test
+        saved = sum(self.cycles(i) + self._slow_store(i) for b in blocks for i in b.instructions)
+        saved += tests * self.constants.test
         return saved * chances.none - self._test(chances.none)
 
     def twin_gain(self, blocks: Collection[BasicBlock], chances: Chances) -> float:
@@ -143,7 +144,16 @@ class RegionCosts:
         plain = memory_cost(op, form, bits, self.width, self.isa).cycles
         if form == "contiguous" and not self.isa.masked_memory:
             return memory_cost(op, "gather", bits, self.width, self.isa).cycles - plain
-        return 0.5 if form == "contiguous" else 0.0
+        return 0.5 + self._slow_store(instruction) if form == "contiguous" else 0.0
+
+    def _slow_store(self, instruction: Instruction) -> float:
+        """What masking a store costs where masks are no registers of their own."""
+        if instruction.op != "store" or not self.isa.masked_memory or self.isa.mask_registers:
+            return 0.0
+        if self._form(instruction) != "contiguous":
+            return 0.0
+        bits = self._bits(instruction.accessed_type) * self.width
+        return self.constants.slow_masked_store * max(1, bits // self.isa.vector_bits)
 
     def _touches_stack(self, instruction: Instruction) -> bool:
         return instruction.op in ("load", "store") and bool(

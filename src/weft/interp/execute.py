@@ -204,12 +204,16 @@ def _is_oblivious(semantics: str) -> bool:
     return semantics == "OBL"
 
 
+_DYNAMIC_ALIGN = 128
+"""What dynamic shared memory begins at a multiple of: vectors of 16 doubles ask for it."""
+
+
 def _declare_shared(machine: Machine, kernel: Function, dynamic: int) -> None:
     """Note the kernel's static shared objects (``"weft.shared"="bytes:align,..."``) and the dynamic one."""
     for number, text in enumerate(filter(None, (kernel.attribute(SHARED_ATTRIBUTE) or "").split(","))):
         size, _, align = text.partition(":")
         machine.shared_sizes[number] = (int(size), int(align or 1))
-    machine.shared_sizes[DYNAMIC_SHARED] = (dynamic, 16)
+    machine.shared_sizes[DYNAMIC_SHARED] = (dynamic, _DYNAMIC_ALIGN)
 
 
 def _argument_values(function: Function, arguments: Sequence[Argument], lanes: int) -> list[LaneValue]:

@@ -194,7 +194,7 @@ BARRIERS: Pass[KernelUnit] = Pass(
 )
 OBSTACLES: Pass[KernelUnit] = Pass(
     "obstacles",
-    "edges to what is never reached are no control flow",
+    "edges to what is never reached are no control flow, loops have one entry, vectors are replaced by scalars",
     _clear_obstacles,
     applies=_may_have_lanes,
 )

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from weft.ir import ConstAggregate, ConstInt, ConstSplat, Value
-from weft.ir.constants import ConstBytes, ConstZero, Poison, Undef, zero_of
+from weft.ir.constants import ConstBytes, ConstExpr, ConstFloat, ConstZero, Poison, Undef, zero_of
 from weft.ir.layout import DataLayout
-from weft.ir.types import I8, ArrayType, StructType, Type, VectorType
+from weft.ir.types import FLOAT_BITS, I8, ArrayType, FloatType, IntType, StructType, Type, VectorType
 
 MAX_COMPONENTS = 64
 """Values with more components stay whole."""
@@ -104,4 +104,40 @@ def constant_components(value: Value) -> list[Value] | None:
                 return None
             found += inner
         return found
+    if isinstance(value, ConstExpr) and value.op == "bitcast":
+        return _reinterpreted(value.operands[0], [c.type for c in components])
     return None
+
+
+def _reinterpreted(value: Value, types: Sequence[Type]) -> list[Value] | None:
+    """The bits of a constant of numbers as components of other types, the first in the lowest bits."""
+    source = constant_components(value) if is_composite(value.type) else [value]
+    bits = place = 0
+    for part in source or ():
+        if isinstance(part, ConstInt):
+            bits |= part.value << place
+        elif isinstance(part, ConstFloat):
+            bits |= part.bits << place
+        else:
+            return None
+        place += _bits_of(part.type)
+    found: list[Value] = []
+    for type in types:
+        if isinstance(type, IntType):
+            found.append(ConstInt(type, bits))
+        elif isinstance(type, FloatType):
+            found.append(ConstFloat(type, bits & ((1 << _bits_of(type)) - 1)))
+        else:
+            return None
+        bits >>= _bits_of(type)
+    return found if source else None
+
+
+def _bits_of(type: Type) -> int:
+    return (
+        type.bits
+        if isinstance(type, IntType)
+        else FLOAT_BITS[type.kind]
+        if isinstance(type, FloatType)
+        else 0
+    )

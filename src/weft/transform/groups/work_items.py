@@ -93,7 +93,7 @@ class WorkItems:
 
 
 def shared_layout(kernel: Function) -> tuple[tuple[int, ...], int]:
-    """The byte offset of each static shared object of `kernel`, and the bytes of them all (64-byte multiple)."""
+    """The byte offset of each static shared object of `kernel`, and the bytes of them all (a multiple of 128)."""
     text = kernel.attribute(SHARED_ATTRIBUTE) or ""
     offsets: list[int] = []
     end = 0
@@ -102,7 +102,7 @@ def shared_layout(kernel: Function) -> tuple[tuple[int, ...], int]:
         end = -(-end // align) * align
         offsets.append(end)
         end += size
-    return tuple(offsets), -(-end // 64) * 64
+    return tuple(offsets), -(-end // 128) * 128
 
 
 def lower_work_items(module: Module, kernel: Function) -> None:
