@@ -1,7 +1,6 @@
 """The compiler of the OpenCL driver: a process that a driver starts, asks over a socket, and leaves to end with it.
 
-The other side is ``driver/compiler.c``, which says what messages look like: lists of fields, numbers in eight bytes.
-Requests say all that is needed to answer them, so this process keeps nothing but what makes answers faster.
+`weft.device.host.messages` says what messages look like.
 
 ========================================================== =============================================================
 ``build``, options, source                                 a program of its own
@@ -22,31 +21,17 @@ bytes.
 from __future__ import annotations
 
 import functools
-import gc
-import os
-import select
-import signal
-import socket
-import struct
 import sys
-import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from weft.codegen.arena import ArenaNeeds
-from weft.codegen.run_unit import RunUnit
+from weft.device.host.messages import NUMBER, Answer, code_answer, no_code, serve_host
 from weft.diag.errors import CompileError, SettingError, UnsupportedError, WeftError
 from weft.frontend.device.metadata import ArgumentInfo, KernelInfo, Passing
 from weft.opencl.parts import Part, compile_part, link_parts
 from weft.opencl.prepare import Built, LaunchKind
-from weft.opencl.shared_library import kernel_library
 from weft.opencl.source import ProgramSource, build_source
 from weft.opencl.undefined import check_defined
-
-_LENGTH = struct.Struct("<Q")
-_NUMBER = struct.Struct("<q")
 
 OUT_OF_RESOURCES, BUILD_FAILURE, LINK_FAILURE = -5, -11, -17
 INVALID_BUILD_OPTIONS, INVALID_LINKER_OPTIONS, INVALID_BINARY = -43, -67, -42
@@ -61,44 +46,6 @@ _ACCESSES = ("none", "read_only", "write_only", "read_write")
 _QUALIFIERS = ("const", "restrict", "volatile", "pipe")
 
 _KEPT_PROGRAMS = 64
-
-
-@dataclass(slots=True)
-class Answer:
-    """Fields of an answer, in order."""
-
-    fields: list[bytes] = field(default_factory=list)
-
-    def add(self, *values: int | str | bytes) -> Answer:
-        """Append fields."""
-        for value in values:
-            data = _NUMBER.pack(value) if isinstance(value, int) else value
-            self.fields.append(data.encode() if isinstance(data, str) else data)
-        return self
-
-    def packed(self) -> bytes:
-        """The message."""
-        body = b"".join(_LENGTH.pack(len(f)) + f for f in self.fields)
-        return _LENGTH.pack(len(body)) + body
-
-
-def read_fields(body: bytes) -> Iterator[bytes]:
-    """The fields of a message."""
-    at = 0
-    while at < len(body):
-        (length,) = _LENGTH.unpack_from(body, at)
-        yield body[at + 8 : at + 8 + length]
-        at += 8 + length
-
-
-def serve(connection: socket.socket) -> None:
-    """Answer requests until the other side is gone."""
-    while (body := _received(connection)) is not None:
-        try:
-            connection.sendall(answer(list(read_fields(body))).packed())
-        except BrokenPipeError:
-            # The host has ended amid its question.
-            return
 
 
 def answer(fields: Sequence[bytes]) -> Answer:
@@ -171,7 +118,7 @@ def _checked(program: ProgramSource) -> Answer:
 
 def _executable(program: ProgramSource) -> Answer:
     scope = program.scope
-    pointers = b"".join(_NUMBER.pack(n) for pair in scope.pointers for n in pair)
+    pointers = b"".join(NUMBER.pack(n) for pair in scope.pointers for n in pair)
     made = Answer().add(0, program.log, EXECUTABLE, program.to_bytes(), len(scope.data), scope.data, pointers)
     made.add(len(program.kernels))
     uniform = program.options.version < 200 or "-cl-uniform-work-group-size" in program.options.clang
@@ -219,29 +166,24 @@ def _built(program: bytes) -> Built:
 
 def _prepared(fields: Sequence[bytes]) -> Answer:
     program, name, *numbers = fields
-    x, y, z, large, placed = (_NUMBER.unpack(n)[0] for n in numbers)
+    x, y, z, large, placed = (NUMBER.unpack(n)[0] for n in numbers)
     try:
         code = _built(program).code(name.decode(), LaunchKind((x, y, z), bool(large), bool(placed)))
-        library = kernel_library(code.object_code())
+        return code_answer(code, (x, y, z))
     except WeftError as error:
-        return _refused(str(error))
+        return no_code(OUT_OF_RESOURCES, str(error))
     except Exception:
-        return _refused(f"an error of its own\n{traceback.format_exc()}")
-    facts: Any = code.facts
-    arena = ArenaNeeds(**facts["arena"])
-    lanes = (*arena.lanes, 1, 1, 1)[:3]
-    chunk = RunUnit(**facts["run_unit"]).groups((x, y, z))
-    return Answer().add(0, str(library), facts["entry"], arena.fixed, arena.per_lane_group, *lanes, chunk)
+        return no_code(OUT_OF_RESOURCES, f"an error of its own\n{traceback.format_exc()}")
 
 
 def _checked_launch(fields: Sequence[bytes]) -> Answer:
     from weft.opencl.checked_launch import HostLaunch, Region, run_checked
 
     program, name, *numbers = fields[:10]
-    placed, gx, gy, gz, x, y, z, dynamic = (_NUMBER.unpack(n)[0] for n in numbers)
+    placed, gx, gy, gz, x, y, z, dynamic = (NUMBER.unpack(n)[0] for n in numbers)
     slots, *rest = fields[10:]
     regions = [
-        Region(_NUMBER.unpack(address)[0], name.decode(), data)
+        Region(NUMBER.unpack(address)[0], name.decode(), data)
         for address, name, data in zip(rest[::3], rest[1::3], rest[2::3], strict=True)
     ]
     launch = HostLaunch(name.decode(), bool(placed), (gx, gy, gz), (x, y, z), dynamic, slots, regions)
@@ -249,43 +191,9 @@ def _checked_launch(fields: Sequence[bytes]) -> Answer:
     return Answer().add(status, message, printed, *contents)
 
 
-def _refused(message: str) -> Answer:
-    return Answer().add(OUT_OF_RESOURCES, message, "", 0, 0, 1, 1, 1, 1)
-
-
-def _received(connection: socket.socket) -> bytes | None:
-    head = _exactly(connection, _LENGTH.size)
-    return None if head is None else _exactly(connection, _LENGTH.unpack(head)[0])
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes | None:
-    data = bytearray()
-    while len(data) < size:
-        part = connection.recv(min(size - len(data), 1 << 20))
-        if not part:
-            return None
-        data += part
-    return bytes(data)
-
-
 def main() -> None:
     """Serve the driver whose socket is the standard input."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A kernel's program is thousands of small objects: at Python's thresholds a seventh of the time goes into
-    # looking for garbage among them.
-    gc.set_threshold(50_000, 20, 50)
-    # The host waits on nothing but the socket; what libraries print must not mix with what it prints.
-    with socket.socket(fileno=os.dup(0)) as connection:
-        threading.Thread(target=_end_with, args=(connection.fileno(),), daemon=True).start()
-        serve(connection)
-
-
-def _end_with(connection: int) -> None:
-    """End this process when the other side is gone, whatever is being compiled for it."""
-    gone = select.poll()
-    gone.register(connection, select.POLLRDHUP)
-    gone.poll()
-    os._exit(0)
+    serve_host(answer)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from weft.cli import main
+from weft.device.host.shared_library import link_shared
 from weft.frontend.clang import find_clang
-from weft.opencl.shared_library import link_shared
 
 
 def test_a_host_in_c(vendors: Path, tmp_path: Path) -> None:

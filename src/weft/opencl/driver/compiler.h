@@ -1,27 +1,9 @@
-/* Asking the compiler, and what it says of kernels. */
+/* What the compiler says of kernels. */
 
 #ifndef WEFT_OPENCL_COMPILER_H
 #define WEFT_OPENCL_COMPILER_H
 
 #include "objects.h"
-
-/* Zero at first; `data` is the sender's or receiver's to free. `failed` when memory ran out or a field was missing. */
-struct message {
-    char *data;
-    size_t bytes, room, at;
-    bool failed;
-};
-
-void message_add(struct message *message, const void *data, size_t bytes);
-void message_add_text(struct message *message, const char *text);
-void message_add_number(struct message *message, int64_t number);
-/* The next field, which lies in the message; its text, which is the caller's to free. */
-struct buffer message_field(struct message *message);
-int64_t message_number(struct message *message);
-char *message_text(struct message *message);
-
-/* False when no compiler could be started, or it died twice. */
-bool compiler_ask(struct message *request, struct message *reply);
 
 /* How an argument comes to the kernel; numbered as in weft/opencl/compiler.py. */
 enum passing { PASS_BUFFER, PASS_LOCAL, PASS_VALUE, PASS_RECORD, PASS_IMAGE, PASS_SAMPLER };
@@ -39,8 +21,7 @@ struct prepared {
     struct prepared *next;
     size_t local[3];
     bool large, placed;
-    group_function entry;
-    size_t fixed, per_lane_group, lanes[3], chunk;
+    struct code code;
     /* Why there is none. */
     cl_int error;
 };

@@ -16,6 +16,7 @@ static void forked(void) {
     forked_reset_schedule();
     forked_reset_programs();
     forked_reset_launches();
+    forked_reset_arenas();
     forked_reset_transfers();
     forked_reset_svm();
     forked_reset_pool();

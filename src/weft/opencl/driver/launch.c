@@ -2,23 +2,13 @@
 
 #include "launch.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGE = 1u << 31, ERROR_WORDS = 8 };
+enum { LARGE = 1u << 31 };
 
 extern const size_t weft_group_limit, weft_local_bytes;
-
-/* The launch record (weft.codegen.launch_record). */
-struct record {
-    int64_t grid[3], block[3];
-    int64_t *slots;
-    char **arenas;
-    int64_t dynamic_bytes;
-    int64_t *error;
-};
 
 /* Code. It is made once for each kind of launch, and found again without the compiler. */
 
@@ -29,18 +19,6 @@ static struct prepared *find_prepared(const struct kernel_facts *facts, const si
     while (code && !(code->large == large && code->placed == placed && !memcmp(code->local, local, sizeof code->local)))
         code = code->next;
     return code;
-}
-
-static cl_int load(struct prepared *code, const char *path, const char *entry) {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        fprintf(stderr, "weft: %s\n", dlerror());
-        return CL_OUT_OF_RESOURCES;
-    }
-    void (**print)(const char *, const int64_t *) = dlsym(library, "weft_host_print");
-    if (print) *print = weft_print;
-    *(void **)&code->entry = dlsym(library, entry);
-    return code->entry ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
 }
 
 static cl_int ask_for_code(struct program *program, const struct kernel_facts *facts, struct prepared *code) {
@@ -54,19 +32,10 @@ static cl_int ask_for_code(struct program *program, const struct kernel_facts *f
     bool answered = compiler_ask(&request, &reply);
     free(request.data);
     if (!answered) return CL_COMPILER_NOT_AVAILABLE;
-    cl_int status = (cl_int)message_number(&reply);
-    char *text = message_text(&reply), *entry = message_text(&reply);
-    code->fixed = (size_t)message_number(&reply);
-    code->per_lane_group = (size_t)message_number(&reply);
-    for (int d = 0; d < 3; d++) code->lanes[d] = (size_t)message_number(&reply);
-    code->chunk = (size_t)message_number(&reply);
-    if (reply.failed) status = CL_OUT_OF_RESOURCES;
-    if (status && text) fprintf(stderr, "weft: %s: %s\n", facts->name, text);
-    if (!status) status = load(code, text, entry);
-    free(text);
-    free(entry);
+    int64_t status;
+    bool loaded = code_read(&reply, facts->name, &code->code, &status);
     free(reply.data);
-    return status;
+    return loaded ? CL_SUCCESS : status ? (cl_int)status : CL_OUT_OF_RESOURCES;
 }
 
 static const struct prepared *prepare_code(struct kernel *kernel, const size_t *local, bool large, bool placed) {
@@ -85,56 +54,7 @@ static const struct prepared *prepare_code(struct kernel *kernel, const size_t *
     return code;
 }
 
-/* Scratch memory of workers, kept from launch to launch. */
-
-struct arenas {
-    struct arenas *next;
-    size_t bytes, count;
-    char *data;
-    char *table[];
-};
-
-static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct arenas *free_arenas;
-
-void forked_reset_launches(void) {
-    pthread_mutex_init(&preparing, NULL);
-    pthread_mutex_init(&arena_lock, NULL);
-    free_arenas = NULL;
-}
-
-static struct arenas *take_arenas(size_t bytes, cl_uint threads) {
-    bytes = (bytes + 4095) / 4096 * 4096;
-    pthread_mutex_lock(&arena_lock);
-    struct arenas **at = &free_arenas;
-    while (*at && ((*at)->bytes < bytes || (*at)->count < threads)) at = &(*at)->next;
-    struct arenas *arenas = *at;
-    if (arenas) *at = arenas->next;
-    pthread_mutex_unlock(&arena_lock);
-    if (arenas) return arenas;
-    arenas = malloc(sizeof *arenas + threads * sizeof *arenas->table);
-    void *data = NULL;
-    if (!arenas || posix_memalign(&data, 4096, bytes * threads)) {
-        free(arenas);
-        return NULL;
-    }
-    *arenas = (struct arenas){.bytes = bytes, .count = threads, .data = data};
-    for (cl_uint i = 0; i < threads; i++) arenas->table[i] = arenas->data + i * bytes;
-    return arenas;
-}
-
-static void give_arenas(struct arenas *arenas) {
-    pthread_mutex_lock(&arena_lock);
-    arenas->next = free_arenas;
-    free_arenas = arenas;
-    pthread_mutex_unlock(&arena_lock);
-}
-
-static size_t arena_bytes(const struct prepared *code, const size_t *local, size_t dynamic) {
-    size_t lane_groups = 1;
-    for (int d = 0; d < 3; d++) lane_groups *= (local[d] + code->lanes[d] - 1) / code->lanes[d];
-    return code->fixed + (dynamic + 63) / 64 * 64 + code->per_lane_group * lane_groups + 64;
-}
+void forked_reset_launches(void) { pthread_mutex_init(&preparing, NULL); }
 
 /* The slots behind the arguments: what the whole launch is, and where the part is in it (weft.opencl.prepare). */
 static void place(const struct launch *launch, const struct part *part, int64_t *slots) {
@@ -163,14 +83,15 @@ static cl_int run_part(struct launch *launch, const struct part *part) {
     place(launch, part, launch->slots + launch->argument_slots);
     cl_int checked;
     if (launches_are_checked() && launch_check(launch, part, &checked)) return checked;
-    int64_t chunk = (int64_t)part->code->chunk, chunks = (groups + chunk - 1) / chunk;
+    const struct code *code = &part->code->code;
+    int64_t chunk = (int64_t)code->chunk, chunks = (groups + chunk - 1) / chunk;
     cl_uint threads = pool_threads();
     if (threads > chunks) threads = (cl_uint)chunks;
-    struct arenas *arenas = take_arenas(arena_bytes(part->code, part->local, launch->local_bytes), threads);
+    struct arenas *arenas = arenas_take(arena_bytes(code, part->local, launch->local_bytes), threads);
     if (!arenas) return CL_OUT_OF_RESOURCES;
     record.arenas = arenas->table;
-    int32_t status = pool_run(part->code->entry, &record, groups, chunk, threads);
-    give_arenas(arenas);
+    int32_t status = pool_run(code->entry, &record, groups, chunk, threads);
+    arenas_give(arenas);
     if (!status) return CL_COMPLETE;
     fprintf(stderr, "weft: work-items of a group of %s wait at different barriers\n", launch->kernel->facts->name);
     return CL_OUT_OF_RESOURCES;

@@ -9,11 +9,10 @@
 #define WEFT_OPENCL_OBJECTS_H
 
 #include "api.h"
+#include "host.h"
 #include "image_descriptor.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #define API __attribute__((visibility("default")))
 
@@ -153,11 +152,6 @@ struct sampler {
     size_t property_bytes;
 };
 
-struct buffer {
-    char *data;
-    size_t size;
-};
-
 struct program {
     struct object object;
     struct context *context;
@@ -214,8 +208,6 @@ cl_int properties_copy(const cl_properties64 *list, cl_properties64 **copy, size
 /* platform.c */
 struct platform *the_platform(void);
 struct device *the_device(void);
-cl_uint processor_count(void);
-size_t memory_bytes(void);
 
 /* context.c */
 bool context_has(const struct context *context, const struct device *device);
@@ -233,14 +225,10 @@ void queue_close(struct queue *queue);
 void event_listen(struct event *event, struct event_callback *callback);
 cl_int events_wait(cl_uint count, const cl_event *events);
 void event_settle(struct event *event, cl_int status);
-cl_ulong now(void);
 
 /* memory.c and images.c */
 size_t image_element(const cl_image_format *format);
 char *memory_allocate(size_t bytes);
-
-/* print.c */
-void weft_print(const char *letters, const int64_t *slots);
 
 /* forked.c: what a file does in a forked process, where none of the other threads are that may hold its lock. */
 void forked_reset_objects(void);
@@ -249,12 +237,5 @@ void forked_reset_programs(void);
 void forked_reset_launches(void);
 void forked_reset_transfers(void);
 void forked_reset_svm(void);
-void forked_reset_pool(void);
-void forked_reset_compiler(void);
-
-/* pool.c */
-typedef int32_t (*group_function)(void *record, int64_t begin, int64_t end, int32_t worker);
-int32_t pool_run(group_function function, void *record, int64_t groups, int64_t chunk, cl_uint threads);
-cl_uint pool_threads(void);
 
 #endif

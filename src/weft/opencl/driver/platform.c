@@ -20,41 +20,14 @@ extern const size_t weft_extension_count, weft_feature_count, weft_group_limit, 
 static struct platform platform;
 static struct device device;
 
-cl_uint processor_count(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return (cl_uint)CPU_COUNT(&set);
-    return 1;
-}
-
-size_t memory_bytes(void) { return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE); }
-
-static char processor_name[128] = "weft";
-static cl_uint clock_mhz;
-
-/* The name and the clock of the first processor, as the system tells them. */
-static void read_processor(void) {
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[256];
-    while (file && fgets(line, sizeof line, file) && *line != '\n') {
-        char *colon = strchr(line, ':');
-        if (!colon) continue;
-        line[strcspn(line, "\n")] = 0;
-        if (!strncmp(line, "model name", 10)) snprintf(processor_name, sizeof processor_name, "weft on %.110s", colon + 2);
-        if (!strncmp(line, "cpu MHz", 7)) clock_mhz = (cl_uint)strtod(colon + 1, NULL);
-    }
-    if (file) fclose(file);
-    unsigned khz = 0;
-    file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "r");
-    if (file && fscanf(file, "%u", &khz) == 1) clock_mhz = khz / 1000;
-    if (file) fclose(file);
-}
+static struct processor processor;
 
 __attribute__((constructor)) static void prepare(void) {
     void *const *table = (void *const *)weft_dispatch;
     platform.object = (struct object){.dispatch = table, .kind = PLATFORM, .references = 1, .holds = 1};
     device.object = (struct object){.dispatch = table, .kind = DEVICE, .references = 1, .holds = 1};
     device.units = processor_count();
-    read_processor();
+    processor = processor_read();
 }
 
 struct platform *the_platform(void) { return &platform; }
@@ -142,7 +115,7 @@ static cl_int answer_text_of(const struct device *id, cl_uint name, size_t size,
     char text[128];
     cl_name_version list[4] = {0};
     switch (name) {
-    case CL_DEVICE_NAME: return answer_text(processor_name, size, value, bytes_out);
+    case CL_DEVICE_NAME: return answer_text(processor.name, size, value, bytes_out);
     case CL_DEVICE_VENDOR: return answer_text("weft", size, value, bytes_out);
     case CL_DRIVER_VERSION: return answer_text(weft_version, size, value, bytes_out);
     case CL_DEVICE_PROFILE: return answer_text("FULL_PROFILE", size, value, bytes_out);
@@ -238,7 +211,7 @@ static cl_int answer_number(const struct device *id, cl_uint name, size_t size, 
     case CL_DEVICE_VENDOR_ID: ANSWER(cl_uint, 0x77656674);
     case CL_DEVICE_MAX_COMPUTE_UNITS: ANSWER(cl_uint, id->units);
     case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS: ANSWER(cl_uint, 3);
-    case CL_DEVICE_MAX_CLOCK_FREQUENCY: ANSWER(cl_uint, clock_mhz);
+    case CL_DEVICE_MAX_CLOCK_FREQUENCY: ANSWER(cl_uint, processor.mhz);
     case CL_DEVICE_ADDRESS_BITS: ANSWER(cl_uint, 64);
     case CL_DEVICE_MAX_READ_IMAGE_ARGS: ANSWER(cl_uint, 128);
     case CL_DEVICE_MAX_WRITE_IMAGE_ARGS:

@@ -25,12 +25,6 @@ void forked_reset_schedule(void) {
 /* A queue with so many commands that nobody has asked for begins to run them. */
 enum { BACKLOG = 32 };
 
-cl_ulong now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (cl_ulong)time.tv_sec * 1000000000u + (cl_ulong)time.tv_nsec;
-}
-
 struct event *event_make(struct context *context, struct queue *queue, cl_uint type) {
     struct event *event = object_make(EVENT);
     if (!event) return NULL;

@@ -1,19 +1,21 @@
 /* printf of kernels: what compiled code calls with a letter and eight bytes for each value.
 
    The letters are "%" and one for each slot: the first slot is the address of the format, the others are numbers, `f` for
-   doubles and `u` for the rest, as the front end has widened them (weft.frontend.device.printing). The formats are those
-   of the OpenCL C specification, §6.13.13: C's, with vectors (`%v4hlf`). Lines of several work-items never mix. */
+   doubles and `u` for the rest, as the front end has widened them (weft.frontend.device.printing). The formats are C's,
+   with the vectors of the OpenCL C specification, §6.13.13 (`%v4hlf`). Lines of several work-items never mix. */
 
-#include "objects.h"
+#include "host.h"
 
 #include <stdio.h>
 #include <string.h>
 
 struct conversion {
-    char flags[8], letter;
+    char flags[9], letter;
     int width, precision, lanes;
     /* Bytes of an integer: the widened value is cut to them. */
     int bytes;
+    /* Whether width and precision are values of their own. */
+    bool width_given, precision_given;
 };
 
 static const char *read_number(const char *at, int *number) {
@@ -26,11 +28,19 @@ static const char *read_conversion(const char *at, struct conversion *found) {
     *found = (struct conversion){.width = -1, .precision = -1, .lanes = 1, .bytes = 4};
     size_t flags = 0;
     while (*at && strchr("-+ #0", *at)) {
-        if (flags < sizeof found->flags - 1) found->flags[flags++] = *at;
+        if (flags < sizeof found->flags - 2) found->flags[flags++] = *at;
         at++;
     }
-    if (*at >= '0' && *at <= '9') at = read_number(at, &found->width);
-    if (*at == '.') at = read_number(at + 1, &found->precision);
+    if (*at == '*') {
+        found->width_given = true;
+        at++;
+    } else if (*at >= '0' && *at <= '9')
+        at = read_number(at, &found->width);
+    if (*at == '.' && at[1] == '*') {
+        found->precision_given = true;
+        at += 2;
+    } else if (*at == '.')
+        at = read_number(at + 1, &found->precision);
     if (*at == 'v') at = read_number(at + 1, &found->lanes);
     if (!strncmp(at, "hh", 2)) {
         found->bytes = 1;
@@ -40,10 +50,11 @@ static const char *read_conversion(const char *at, struct conversion *found) {
     else if (*at == 'h') {
         found->bytes = 2;
         at++;
-    } else if (*at == 'l') {
-        found->bytes = 8;
-        at++;
-    }
+    } else
+        while (*at && strchr("lzjtqL", *at)) {
+            found->bytes = 8;
+            at++;
+        }
     found->letter = *at;
     return *at ? at + 1 : at;
 }
@@ -108,6 +119,12 @@ void weft_print(const char *letters, const int64_t *slots) {
             continue;
         }
         if (!strchr("dioxXufFeEgGaAcsp", conversion.letter) || !conversion.letter) continue;
+        if (conversion.width_given && slot < end) conversion.width = (int)*slot++;
+        if (conversion.precision_given && slot < end) conversion.precision = (int)*slot++;
+        if (conversion.width < 0 && conversion.width_given) {
+            conversion.width = -conversion.width;
+            strcat(conversion.flags, "-");
+        }
         for (int lane = 0; lane < conversion.lanes && slot < end; lane++) {
             if (lane) putc(',', stdout);
             write_value(stdout, &conversion, *slot++);

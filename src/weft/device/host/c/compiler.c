@@ -2,9 +2,9 @@
 
    A message is a length in 8 bytes and so many bytes, which are fields: a length in 8 bytes and so many bytes each.
    Numbers are fields of 8 bytes. Every request says all that the compiler has to know, so a new process can go on where
-   another one ended. The other side is weft/opencl/compiler.py. */
+   another one ended. The other side is weft/device/host/messages.py. */
 
-#include "compiler.h"
+#include "host.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 extern char **environ;
-extern const char weft_python[];
+/* The Python that answers, and its module. */
+extern const char weft_python[], weft_compiler[];
 
 static struct {
     pthread_mutex_t lock;
@@ -140,7 +141,7 @@ static bool start(void) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) return false;
     const char *python = getenv("WEFT_PYTHON");
-    char *arguments[] = {(char *)(python ? python : weft_python), "-P", "-m", "weft.opencl.compiler", NULL};
+    char *arguments[] = {(char *)(python ? python : weft_python), "-P", "-m", (char *)weft_compiler, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 0);

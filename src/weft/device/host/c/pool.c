@@ -1,6 +1,6 @@
 /* The thread pool that runs work-groups: the runtime's own (weft.runtime.pool_ir), whose code is linked to this. */
 
-#include "objects.h"
+#include "host.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +21,16 @@ void *weft_pool_worker(void *pool);
 static struct {
     pthread_mutex_t lock;
     void *memory;
-    cl_uint workers;
+    uint32_t workers;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-cl_uint pool_threads(void) {
-    static cl_uint threads;
+uint32_t pool_threads(void) {
+    static uint32_t threads;
     if (!threads) {
         const char *wish = getenv("WEFT_NUM_THREADS");
         long number = wish ? atol(wish) : 0;
-        cl_uint count = number > 0 ? (cl_uint)number : processor_count();
-        threads = count < weft_pool_threads ? count : (cl_uint)weft_pool_threads;
+        uint32_t count = number > 0 ? (uint32_t)number : processor_count();
+        threads = count < weft_pool_threads ? count : (uint32_t)weft_pool_threads;
     }
     return threads;
 }
@@ -43,7 +43,7 @@ void forked_reset_pool(void) {
 }
 
 /* Workers for launches by so many threads. */
-static void *prepared(cl_uint threads) {
+static void *prepared(uint32_t threads) {
     pthread_mutex_lock(&pool.lock);
     if (!pool.memory && posix_memalign(&pool.memory, weft_pool_alignment, weft_pool_size) == 0)
         memset(pool.memory, 0, weft_pool_size);
@@ -63,7 +63,7 @@ static void *prepared(cl_uint threads) {
     return memory;
 }
 
-int32_t pool_run(group_function function, void *record, int64_t groups, int64_t chunk, cl_uint threads) {
+int32_t pool_run(group_function function, void *record, int64_t groups, int64_t chunk, uint32_t threads) {
     struct job job = {function, record, groups, threads, chunk};
     void *memory = groups > chunk && threads > 1 ? prepared(threads) : NULL;
     return memory ? weft_pool_launch(memory, &job) : function(record, 0, groups, 0);

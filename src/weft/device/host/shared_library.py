@@ -1,7 +1,7 @@
 """A kernel's object code as a shared library, which hosts in any language can load.
 
 Hosts have no Python and no symbols of weft's. So the library defines itself what kernels call of the runtime, which
-is printing, by a pointer that the driver sets, and what LLVM calls for what the processor cannot do. Functions of the C
+is printing, by a pointer that its loader sets, and what LLVM calls for what the processor cannot do. Functions of the C
 library and of vector math libraries are found by the loader, since the library names theirs.
 """
 
@@ -26,7 +26,7 @@ from weft.target.jit import helpers_needed
 from weft.target.machine import TargetSpec, emit_object
 
 HOST_PRINT = "weft_host_print"
-"""The pointer that the driver sets."""
+"""The pointer that the loader sets."""
 
 _RUNTIME = f"""
 @{HOST_PRINT} = global ptr null
@@ -48,7 +48,7 @@ def kernel_library(code: bytes) -> Path:
     UnsupportedError
         There is no linker (``pip install weft[clang]``).
     """
-    folder = cache_directory() / "opencl"
+    folder = cache_directory() / "host"
     path = folder / f"kernel-{hashlib.sha256(code + _RUNTIME.encode()).hexdigest()[:32]}.so"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def _link(code: bytes, path: Path) -> None:
         os.replace(made, path)
 
 
-def link_shared(objects: Sequence[Path], path: Path) -> None:
+def link_shared(objects: Sequence[Path], path: Path, linking: Sequence[str] = ()) -> None:
     """Make a shared library of object files, which uses its own functions before those of others.
 
     Raises
@@ -80,11 +80,11 @@ def link_shared(objects: Sequence[Path], path: Path) -> None:
     UnsupportedError
         There is no linker.
     """
-    options = ("-shared", "-Bsymbolic", "-z", "now", "-z", "defs", "-o", str(path))
+    options = ("-shared", "-Bsymbolic", "-z", "now", "-z", "defs", *linking, "-o", str(path))
     command = [*_linker(), *options, *map(str, objects), *_libraries()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise CompileError(f"a library for OpenCL hosts cannot be linked: {done.stderr.strip()}")
+        raise CompileError(f"a library for host programs cannot be linked: {done.stderr.strip()}")
 
 
 @cache
@@ -98,14 +98,15 @@ def _linker() -> list[str]:
         return [str(Path(wheel.origin).with_name("zig")), "ld.lld"]
     found = shutil.which("ld.lld") or shutil.which("ld")
     if found is None:
-        raise UnsupportedError("there is no linker for the OpenCL driver", hint="pip install 'weft[clang]'")
+        raise UnsupportedError("there is no linker for libraries", hint="pip install 'weft[clang]'")
     return [found]
 
 
 @cache
 def _libraries() -> tuple[str, ...]:
     """Files of the libraries that kernels may call, as they are loaded here."""
-    stems = [r"libm\.so", r"libc\.so", *(re.escape(Path(library.file).name) for library in installed())]
+    mathematics = (re.escape(Path(library.file).name) for library in installed())
+    stems = [r"libm\.so", r"libc\.so", r"ld-linux-x86-64\.so", *mathematics]
     wanted = re.compile(rf"/(?:{'|'.join(stems)})")
     maps = Path("/proc/self/maps").read_text().splitlines()
     files = {line.split(maxsplit=5)[5] for line in maps if wanted.search(line)}

@@ -1,0 +1,93 @@
+/* What libraries for host programs share: the compiler's process, the thread pool, scratch memory, `printf`. */
+
+#ifndef WEFT_HOST_H
+#define WEFT_HOST_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer {
+    char *data;
+    size_t size;
+};
+
+/* machine.c */
+struct processor {
+    char name[128];
+    uint32_t mhz;
+};
+uint32_t processor_count(void);
+size_t memory_bytes(void);
+/* The name and the clock of the first processor, as the system tells them. */
+struct processor processor_read(void);
+/* Nanoseconds of a clock that never goes back. */
+uint64_t now(void);
+
+/* compiler.c. A message is zero at first; `data` is the sender's or receiver's to free. `failed` when memory ran out or a
+   field was missing. */
+struct message {
+    char *data;
+    size_t bytes, room, at;
+    bool failed;
+};
+
+void message_add(struct message *message, const void *data, size_t bytes);
+void message_add_text(struct message *message, const char *text);
+void message_add_number(struct message *message, int64_t number);
+/* The next field, which lies in the message; its text, which is the caller's to free. */
+struct buffer message_field(struct message *message);
+int64_t message_number(struct message *message);
+char *message_text(struct message *message);
+/* False when no compiler could be started, or it died twice. */
+bool compiler_ask(struct message *request, struct message *reply);
+
+/* code.c: what of a kernel runs, and how much memory it needs. */
+typedef int32_t (*group_function)(void *record, int64_t begin, int64_t end, int32_t worker);
+
+struct code {
+    group_function entry;
+    size_t fixed, per_lane_group, lanes[3], chunk;
+};
+
+/* The launch record (weft.codegen.launch_record). */
+enum { ERROR_WORDS = 8 };
+struct record {
+    int64_t grid[3], block[3];
+    int64_t *slots;
+    char **arenas;
+    int64_t dynamic_bytes;
+    int64_t *error;
+};
+
+/* Reads an answer and loads the code. False, and a message at the standard error stream, where there is none; `status` is
+   the compiler's. */
+bool code_read(struct message *reply, const char *kernel, struct code *code, int64_t *status);
+
+/* arenas.c */
+struct arenas {
+    struct arenas *next;
+    size_t bytes, count;
+    char *data;
+    char *table[];
+};
+
+struct arenas *arenas_take(size_t bytes, uint32_t threads);
+void arenas_give(struct arenas *arenas);
+/* Bytes that a worker needs for work-groups of a size with so much dynamic shared memory. */
+size_t arena_bytes(const struct code *code, const size_t *local, size_t dynamic);
+
+/* print.c */
+void weft_print(const char *letters, const int64_t *slots);
+
+/* pool.c */
+int32_t pool_run(group_function function, void *record, int64_t groups, int64_t chunk, uint32_t threads);
+uint32_t pool_threads(void);
+
+/* What a file does in a forked process, where none of the other threads are that may hold its lock. */
+void forked_reset_arenas(void);
+void forked_reset_compiler(void);
+void forked_reset_pool(void);
+
+#endif
