@@ -99,3 +99,33 @@ def test_unknown_policies_are_refused() -> None:
     with pytest.raises(SignatureError, match="scalar_replacement='on'"):
         cuda.jit(scalar_replacement="on")
     assert Switches().scalar_replacement in SCALAR_REPLACEMENT and "off" in SCALAR_REPLACEMENT
+
+
+def masked(a, k, out, n):
+    t = cuda.grid(1)
+    if t < out.size:
+        s = np.float32(0)
+        for i in range(n):
+            if k[t] > 3:
+                s = s * np.float32(0.5) + a[t + i] * a[t + i + 1]
+        out[t] = s
+
+
+def test_a_window_that_only_some_lanes_read_rotates_for_them() -> None:
+    a = np.random.default_rng(1).random(120, np.float32)
+    k = np.arange(100, dtype=np.int32) % 8
+    for policy in ("off", "ssrqp"):
+        out = np.zeros(100, np.float32)
+        kernel = cuda.jit(scalar_replacement=policy)(masked)
+        kernel[4, 32](a, k, out, 12)
+        np.testing.assert_allclose(out, np.where(k > 3, expected(a, 100, 12), 0), rtol=1e-6)
+
+
+def test_remarks_say_for_which_threads_a_load_is_inserted(tmp_path: Path) -> None:
+    source = tmp_path / "blur.c"
+    source.write_text(BLUR.replace("out[64", "if (a[t] > 3)\n            out[64"))
+    made = vectorize_ir(
+        source, "blur", args="C", clang_options=("-g",), switches=Switches(scalar_replacement="ssrqp")
+    )
+    told = [str(r.message) for r in made.remarks if r.pass_name == "scalar replacement"]
+    assert sum("before the loop, for the threads that will take its arm" in t for t in told) == 2, told

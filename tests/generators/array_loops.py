@@ -1,8 +1,9 @@
 """Random kernels of loops over arrays: what scalar replacement looks for, and what it has to keep its hands off.
 
 Nested counted loops that test at the head or at the latch, up or down, by constants, by what is the same for all
-threads, or by what differs; branches on either; accesses ``a[i + c]``, ``a[i*s + j + c]``, ``a[(i + c)*T + t]``, with
-`s` a parameter. The arrays: one that is only read; one of which each thread has its own slice; one whose neighbouring
+threads, or by what differs; branches on either, on conditions that were tested before, and on several at once;
+accesses ``a[i + c]``, ``a[i*s + j + c]``, ``a[(i + c)*T + t]``, with `s` a parameter. The arrays: one that is only
+read; one of which each thread has its own slice; one whose neighbouring
 elements belong to neighbouring threads; a stack object; shared memory, which threads write at their own places and
 read at others' between barriers. No program has a race. All numbers are small, so that nothing wraps.
 """
@@ -47,6 +48,7 @@ class ArrayLoops:
     lines: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=lambda: ["%n", "7"])
     counters: list[tuple[str, int, int]] = field(default_factory=list)
+    conditions: list[tuple[str, bool]] = field(default_factory=list)
     label: str = "entry"
     converged: bool = True
     barriers: bool = False
@@ -97,8 +99,8 @@ class ArrayLoops:
 
     def _block(self, depth: int) -> None:
         for _ in range(self.rng.randint(1, self.statements)):
-            kinds = [self._load, self._load, self._load, self._store, self._number]
-            weights = [4, 4, 4, 3, 1]
+            kinds = [self._load, self._load, self._load, self._store, self._number, self._window]
+            weights = [4, 4, 4, 3, 1, 3]
             if self.barriers and self.converged:
                 kinds.append(self._exchange)
                 weights.append(3)
@@ -161,6 +163,37 @@ class ArrayLoops:
         volatile = "volatile " if self.rng.random() < 0.03 else ""
         self.values.append(self._emit(f"load {volatile}i32, ptr {self._place(False)}"))
 
+    def _window(self) -> None:
+        """Neighbouring elements along the innermost loop, as stencils and filters read them."""
+        if not self.counters:
+            return
+        wide = self._emit(f"sext i32 {self.counters[-1][0]} to i64")
+        base = self._emit(f"getelementptr i32, ptr %given, i64 {self.rng.choice(('%t', '0'))}")
+        if self.rng.random() < 0.4:
+            base = "%mine"
+        first = REACH * (base != "%mine") + self.rng.randint(-1, 1)
+        total = self.values[0]
+        for k in range(self.rng.randint(2, 3)):
+            index = self._emit(f"add nsw i64 {wide}, {first + k}")
+            place = self._emit(f"getelementptr i32, ptr {base}, i64 {index}")
+            read = self._emit(f"load i32, ptr {place}")
+            total = self._emit(f"add i32 {total}, {read}")
+        self.values.append(total)
+
+    def _masked_window(self, condition: str) -> None:
+        """The same in an arm, on a condition that the loop may leave as it is."""
+        self._names += 1
+        then, join = f"then{self._names}", f"join{self._names}"
+        self._emit_line(f"br i1 {condition}, label %{then}, label %{join}")
+        source, before = self.label, len(self.values)
+        self._start(then)
+        self._window()
+        kept = self.values[-1]
+        self._emit_line(f"br label %{join}")
+        del self.values[before:]
+        self._start(join)
+        self.values.append(self._emit(f"phi i32 [ {kept}, %{then} ], [ 0, %{source} ]"))
+
     def _store(self) -> None:
         volatile = "volatile " if self.rng.random() < 0.03 else ""
         self._emit_line(f"store {volatile}i32 {self.rng.choice(self.values)}, ptr {self._place(True)}")
@@ -190,6 +223,23 @@ class ArrayLoops:
     def _condition(self) -> tuple[str, bool]:
         """A condition, and whether it is the same for all threads."""
         rng = self.rng
+        if self.conditions and rng.random() < 0.35:
+            condition, uniform = rng.choice(self.conditions[-4:])
+            if rng.random() < 0.3:
+                other, same = self._new_condition()
+                form = rng.choice(
+                    ("and i1 {}, {}", "select i1 {}, i1 {}, i1 false", "select i1 {}, i1 true, i1 {}")
+                )
+                return self._emit(form.format(condition, other)), uniform and same
+            if rng.random() < 0.2:
+                return self._emit(f"xor i1 {condition}, true"), uniform
+            return condition, uniform
+        condition = self._new_condition()
+        self.conditions.append(condition)
+        return condition
+
+    def _new_condition(self) -> tuple[str, bool]:
+        rng = self.rng
         kind = rng.random()
         if kind < 0.3:
             return self._emit(f"icmp sgt i32 %n, {rng.randint(0, 5)}"), True
@@ -203,6 +253,7 @@ class ArrayLoops:
     def _branch(self, depth: int) -> None:
         rng, converged = self.rng, self.converged
         condition, uniform = self._condition()
+        self._names += 1
         number = self._names
         arms = rng.choice((1, 2, 2))
         self.converged = converged and uniform
@@ -211,7 +262,7 @@ class ArrayLoops:
         if rng.random() < 0.5:
             targets = targets[::-1]
         self._emit_line(f"br i1 {condition}, label %{targets[0]}, label %{targets[1]}")
-        source, before = self.label, len(self.values)
+        source, before, tested = self.label, len(self.values), len(self.conditions)
         ends: list[tuple[str, str]] = [] if arms == 2 else [(rng.choice(self.values), source)]
         for label in (then, otherwise)[:arms]:
             self._start(label)
@@ -219,6 +270,7 @@ class ArrayLoops:
             ends.append((rng.choice(self.values), self.label))
             self._emit_line(f"br label %{join}")
             del self.values[before:]
+            del self.conditions[tested:]
         self._start(join)
         self.values.append(self._emit("phi i32 " + ", ".join(f"[ {v}, %{b} ]" for v, b in ends)))
         self.converged = converged
@@ -243,7 +295,8 @@ class ArrayLoops:
         start, step = rng.choice(((0, 1), (0, 1), (1, 1), (0, 2)))
         at_latch = rng.random() < 0.35
         carried = rng.choice(self.values)
-        source, count = self.label, len(self.values)
+        masked = self._condition()[0] if rng.random() < 0.3 else None
+        source, count, tested = self.label, len(self.values), len(self.conditions)
         self._emit_line(f"br label %{head}")
         self._start(head)
         marker = len(self.lines)
@@ -253,8 +306,14 @@ class ArrayLoops:
             self._start(body)
         self.values.append(f"%carried{number}")
         self.counters.append((before, 0, most + 2))
-        self._block(depth)
+        if masked is not None:
+            self._masked_window(masked)
+        if masked is None or rng.random() < 0.5:
+            self._block(depth)
         kept = rng.choice(self.values)
+        if rng.random() < 0.7:
+            for value in self.values[count + 1 :][-4:]:
+                kept = self._emit(f"xor i32 {kept}, {value}")
         self._emit_line(f"br label %{latch}")
         self._start(latch)
         self._emit_line(f"%next{number} = add nsw i32 {before}, {step}")
@@ -269,6 +328,7 @@ class ArrayLoops:
         ]
         self.counters.pop()
         del self.values[count:]
+        del self.conditions[tested:]
         self._start(out)
         self.values.append(
             self._emit(

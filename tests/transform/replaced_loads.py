@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -23,6 +24,9 @@ from weft.transform.scalar_replacement.replacement import ReplacementSummary, re
 NAMES = (PolicyName.SRQP, PolicyName.ESRQP, PolicyName.SSRQP, PolicyName.SSRQP_S)
 _SIZES = (2 * REACH + THREADS + 8, 2 * REACH * THREADS, 2 * REACH * THREADS)
 """Elements of the three arrays."""
+
+_INSERTED, _MASKED = re.compile(r"\.read(\.\d+)?$"), re.compile(r"\.(first|mask|masked)(\.\d+)?$")
+"""Names of loads that are inserted, and of blocks that are for a part of the threads."""
 
 Extent = tuple[int, int]
 
@@ -180,11 +184,14 @@ def excess_of(before: Loads, after: Loads) -> int:
 def check_arms(name: PolicyName, function: Function) -> None:
     """Behind the policies that look at divergence no load is new in what depends on a divergent branch.
 
-    But those of first iterations, which stand in blocks of their own, behind a copy of the loop's test; and those that
+    But those of first iterations, which stand in blocks of their own, behind a copy of the loop's test, and those of a
+    condition, behind a copy of that: what these copies stand in does not depend on a divergent branch. And those that
     left an arm within an arm.
     """
     regions = Regions(cfg_of(function), divergence_of(function).is_divergent_branch)
     for block in function.blocks:
-        new = [i for i in block if i.op == "load" and i.name.endswith(".read")]
-        first = block.name.endswith(".first") and name is not PolicyName.ESRQP
-        assert not new or first or regions.in_region(block), f"a load is inserted into {block.name}"
+        if any(i.op == "load" and _INSERTED.search(i.name) for i in block):
+            around = block
+            while name is PolicyName.SSRQP and _MASKED.search(around.name):
+                around = regions.view.blocks[regions.dominators.idom[regions.view.index[around]]]
+            assert regions.in_region(around), f"a load is inserted into {block.name}"

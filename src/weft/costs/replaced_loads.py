@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.liveness import liveness
-from weft.analysis.questions.graph import State
+from weft.analysis.questions.graph import State, Unreached
 from weft.analysis.questions.solution import Solution
 from weft.costs.constants import Constants, constants_of
 from weft.costs.instructions import instruction_cost, memory_cost
@@ -146,13 +146,15 @@ class ReplacedLoads:
         blend = instruction_cost("select", self._bits(like), self.width, self.isa).cycles
         total = 0.0
         for state in states:
-            if state.block in self._joins or self._is_left_apart(state.block):
+            if _is_blended(state, solution) and (
+                state.block in self._joins or self._is_left_apart(state.block)
+            ):
                 if uniform:
                     return float("inf")
                 total += self._weight(state.block) * blend
             for source, insertion in solution.insertions(state).items():
                 total += self._weight(source) * (
-                    self._cycles(like) + self._constants.test * insertion.guarded
+                    self._cycles(like) + self._constants.test * (insertion.guarded + bool(insertion.assumed))
                 )
         return total
 
@@ -187,3 +189,8 @@ class ReplacedLoads:
         ]  # fmt: skip
         size = self.divergence.function.layout.size
         return sum(8 * size(v.type) for v in vectors) * self.width / self.isa.vector_bits
+
+
+def _is_blended(state: State, solution: Solution) -> bool:
+    """Whether the threads that ask come from several blocks."""
+    return sum(not isinstance(answer, Unreached) for _, answer in solution.graph.sources[state]) > 1

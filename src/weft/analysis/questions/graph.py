@@ -4,7 +4,8 @@ A *state* is a place at the beginning of a block. Its value comes from the prede
 each the place is converted, and the block is searched upwards. What is found is one of three: the value (rule 5), a
 statement that may have changed it, or an operand that is no sum (rules 1 and 4), or the beginning of that block,
 which is a state again (rules 6 and 7). The answer of a state depends on the state alone, so it is shared by all
-questions that come by.
+questions that come by. With `weft.analysis.questions.conditions` a state also says of which threads it asks, and a
+predecessor that none of them comes from needs no value.
 
 Termination. Around a loop the place may be another one each time. The paper lets questions visit a node twice, which
 is a distance of one iteration. Here the *trips* of a state are the least number of retreating edges from a load to
@@ -18,6 +19,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from weft.analysis.questions.company import is_candidate
+from weft.analysis.questions.conditions import Assumed, Conditions
 from weft.analysis.questions.kills import Kills
 from weft.analysis.questions.nearness import distances
 from weft.analysis.questions.places import Place
@@ -35,10 +37,19 @@ MAX_STATES = 20_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A place at the beginning of a block. The graph makes one object of each: two are equal if they are one."""
+    """A place at the beginning of a block. The graph makes one object of each: two are equal if they are one.
+
+    Parameters
+    ----------
+    block, place
+        The two.
+    assumed
+        What is so of the threads that ask; all that are there if nothing is.
+    """
 
     block: BasicBlock
     place: Place
+    assumed: Assumed = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +97,12 @@ class Asked:
     state: State
 
 
-Source = Found | Lost | Asked
+@dataclass(frozen=True, slots=True)
+class Unreached:
+    """None of the threads that ask comes this way."""
+
+
+Source = Found | Lost | Asked | Unreached
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +155,8 @@ class QuestionGraph:
     """
 
     __slots__ = (
-        "_ahead", "_finite", "_order", "_states", "_touches", "kills", "origins", "places", "regions", "sources",
+        "_ahead", "_finite", "_order", "_states", "_touches", "_users", "conditions", "kills", "origins", "places",
+        "regions", "sources",
     )  # fmt: skip
 
     def __init__(
@@ -149,16 +166,33 @@ class QuestionGraph:
         max_distance: int = MAX_DISTANCE,
         is_finite: frozenset[BasicBlock] = frozenset(),
         candidates: Container[Instruction] | None = None,
+        conditions: Conditions | None = None,
     ) -> None:
-        """`is_finite` has the headers of loops that are known to end, `candidates` the loads that are asked for."""
+        """Ask the questions.
+
+        Parameters
+        ----------
+        kills, regions
+            What changes memory, and where.
+        max_distance
+            Iterations that are looked back on.
+        is_finite
+            The headers of loops that are known to end.
+        candidates
+            The loads that are asked for; by default all.
+        conditions
+            What states may assume; nothing by default.
+        """
         self.kills, self.regions, self.places = kills, regions, kills.places
+        self.conditions = conditions
         view = regions.view
         self._finite = is_finite
         order = reverse_postorder(view.cfg.succs)
         self._order = {view.blocks[b]: k for k, b in enumerate(order)}
         self._touches = {block: list(self._touching(block)) for block in self._order}
         self._ahead: dict[State, Ahead] = {}
-        self._states: dict[tuple[BasicBlock, Place], State] = {}
+        self._states: dict[tuple[BasicBlock, Place, Assumed], State] = {}
+        self._users: dict[tuple[State, BasicBlock], list[State]] = {}
         self.sources: dict[State, list[tuple[BasicBlock, Source]]] = {}
         self.origins: dict[Instruction, Source] = {}
         near = distances(dict(self.plain_accesses()), max_distance)
@@ -177,12 +211,12 @@ class QuestionGraph:
             elif may_write(instruction) or may_not_return(instruction):
                 yield Touch(position, instruction, None)
 
-    def state(self, block: BasicBlock, place: Place) -> State:
+    def state(self, block: BasicBlock, place: Place, assumed: Assumed = ()) -> State:
         """The state of a place at the beginning of a block."""
-        key = block, place
+        key = block, place, assumed
         state = self._states.get(key)
         if state is None:
-            state = self._states[key] = State(block, place)
+            state = self._states[key] = State(block, place, assumed)
         return state
 
     def touches(self, block: BasicBlock) -> list[Touch]:
@@ -194,8 +228,8 @@ class QuestionGraph:
         for touches in self._touches.values():
             yield from ((touch.instruction, touch.place) for touch in touches if touch.place is not None)
 
-    def above(self, block: BasicBlock, position: int, place: Place) -> Source:
-        """Who answers for `place` at a position of a block: search it upwards."""
+    def above(self, block: BasicBlock, position: int, place: Place, assumed: Assumed = ()) -> Source:
+        """Who answers for `place` at a position of a block, for threads of which something is `assumed`."""
         # Behind the last operand that the block computes, the address is not known.
         computed = [
             v for v in place.values if isinstance(v, Instruction) and v.block is block and not v.is_phi
@@ -216,11 +250,13 @@ class QuestionGraph:
                 return Lost(touch.instruction, place)
         if last[1] is not None:
             return Lost(last[1], place)
-        return Asked(self.state(block, place))
+        if assumed and self.conditions is not None:
+            assumed = self.conditions.at_start(assumed, block)
+        return Asked(self.state(block, place, assumed))
 
-    def at_end(self, block: BasicBlock, place: Place) -> Source:
+    def at_end(self, block: BasicBlock, place: Place, assumed: Assumed = ()) -> Source:
         """Who answers for `place` at the end of a block."""
-        return self.above(block, len(block.instructions), place)
+        return self.above(block, len(block.instructions), place, assumed)
 
     @property
     def promising(self) -> set[State]:
@@ -259,6 +295,7 @@ class QuestionGraph:
                 for source, answer in found:
                     if not isinstance(answer, Asked):
                         continue
+                    self._users.setdefault((answer.state, state.block), []).append(state)
                     if not self.is_retreating(source, state.block):
                         pending.append(answer.state)
                     elif trips + 1 < max_distance:
@@ -268,12 +305,21 @@ class QuestionGraph:
         """Who answers for a state at the end of each predecessor."""
         found: list[tuple[BasicBlock, Source]] = []
         for source in state.block.predecessors:
+            assumed: Assumed | None = ()
+            if self.conditions is not None:
+                assumed = self.conditions.before(state.assumed, source, state.block)
             place = self.places.back(state.place, source, state.block)
-            if place is None:
+            if assumed is None:
+                found.append((source, Unreached()))
+            elif place is None:
                 found.append((source, Lost(state.block.instructions[0], None)))
             else:
-                found.append((source, self.at_end(source, place)))
+                found.append((source, self.at_end(source, place, assumed)))
         return found
+
+    def users(self, state: State, target: BasicBlock) -> list[State]:
+        """The states at a successor of its block that ask a state."""
+        return self._users.get((state, target), [])
 
     def ahead(self, state: State) -> Ahead:
         """What becomes of a place from the beginning of a block on."""
@@ -289,17 +335,22 @@ class QuestionGraph:
                 return Ahead(touch.instruction if touch.instruction.op == "load" else None)
             if may_not_return(touch.instruction) or self.kills.changes(touch.instruction, place):
                 return Ahead(None)
-        return Ahead(None, True, self.behind(block, place))
+        return Ahead(None, True, self.behind(block, place, state.assumed))
 
-    def behind(self, block: BasicBlock, place: Place) -> tuple[State, ...] | None:
-        """The states at the successors of a block for a place at its end."""
+    def behind(self, block: BasicBlock, place: Place, assumed: Assumed = ()) -> tuple[State, ...] | None:
+        """The states at the successors of a block for a place at its end, without those that no thread goes to."""
         following: list[State] = []
         for target in block.successors:
             if self.is_retreating(block, target) and target not in self._finite:
                 # A thread that goes round for ever reads nothing.
                 return None
+            then: Assumed | None = ()
+            if self.conditions is not None:
+                then = self.conditions.after(assumed, block, target)
+            if then is None:
+                continue
             there = self.places.ahead(place, block, target, self.regions.is_valid)
             if there is None:
                 return None
-            following.append(self.state(target, there))
+            following.append(self.state(target, there, then))
         return tuple(following) or None

@@ -12,7 +12,8 @@ paper lets a read of ``A[i]`` answer for ``A[i + 1]``; then Fig. 4 (f) reads ``A
 read, and by a load that *will be replaced*, to which the value is available all the way: so each inserted load is
 paid for by one that goes, on each path, and no thread ever does more loads than before. Availability and anticipation
 so depend on each other; both only ever lose answers, and are repeated until neither does. With n states that is at
-most n rounds of O(n).
+most n rounds of O(n). A state that assumes conditions is anticipated by the threads it asks for, and the loads that are
+inserted for it are done by them alone.
 
 Why not A.1 as printed. It keeps one answer a node, though several places are asked there: ``before ─▶ body ↺`` with a
 store to ``a[0]`` before and one to ``a[i + 2]`` in the body makes it say that ``a[i]`` is available, since the answer
@@ -26,7 +27,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from weft.analysis.questions.graph import Asked, Found, QuestionGraph, Source, State
+from weft.analysis.questions.conditions import Assumed
+from weft.analysis.questions.graph import Asked, Found, QuestionGraph, Source, State, Unreached
 from weft.analysis.questions.places import Place
 from weft.ir import BasicBlock, Instruction
 
@@ -48,11 +50,14 @@ class EdgeRules:
     is_there
         Whether the bytes of a place at the end of a block can be read by each thread that is there; None keeps loads
         where they are anticipated.
+    masks
+        Whether loads may be inserted for the threads of a condition alone, where states assume one.
     """
 
     allows: EdgeTest
     entered: Callable[[BasicBlock, BasicBlock], BasicBlock | None] = lambda source, target: None
     is_there: Callable[[Place, BasicBlock], bool] | None = None
+    masks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +72,15 @@ class Insertion:
         What it reads, at the end of `source`.
     guarded
         Whether only threads that begin the loop's body read it.
+    assumed
+        What else has to be so of the threads that read it.
     """
 
     source: BasicBlock
     target: BasicBlock
     place: Place
     guarded: bool = False
+    assumed: Assumed = ()
 
 
 @dataclass(slots=True)
@@ -165,7 +173,9 @@ class Solution:
                 place = self.graph.places.back(state.place, source, state.block)
                 assert place is not None, "a load is inserted at a place without a form"
                 guarded = state in self.guarded and self.rules.entered(source, state.block) is not None
-                found[source] = Insertion(source, state.block, place, guarded)
+                assumed = self._tested(state, source)
+                assert assumed is not None, "a load is inserted where its condition cannot be computed"
+                found[source] = Insertion(source, state.block, place, guarded, assumed)
         return found
 
     def has(self, state: State, source: Source) -> bool:
@@ -173,7 +183,7 @@ class Solution:
         if isinstance(source, Asked):
             first = self.guarded.get(source.state)
             return source.state in self.available and (first is None or first is state.block)
-        return isinstance(source, Found)
+        return isinstance(source, (Found, Unreached))
 
     def _find_real(self) -> None:
         """The least fixed point: available states from which an occurrence is reached through others."""
@@ -210,8 +220,22 @@ class Solution:
         if ahead.load is not None:
             return self.is_replaced(ahead.load)
         return ahead.following is not None and all(
-            s in self.available and s in self.anticipated for s in ahead.following
+            self._is_anticipated_by(state, target) for target in {s.block: None for s in ahead.following}
         )
+
+    def _is_anticipated_by(self, state: State, target: BasicBlock) -> bool:
+        """Whether the threads of a state that go on to `target` are asked for there, and read the place behind."""
+        return any(
+            user in self.available and user in self.anticipated and self._covers(user, state)
+            for user in self.graph.users(state, target)
+        )
+
+    def _covers(self, user: State, state: State) -> bool:
+        """Whether a state asks for all threads that come from another, which it asks."""
+        conditions = self.graph.conditions
+        if conditions is None or not user.assumed:
+            return True
+        return conditions.is_met(user.assumed, state.assumed, state.block, user.block)
 
     def _lose_available(self) -> bool:
         before = len(self.guarded)
@@ -232,6 +256,9 @@ class Solution:
         place = self.graph.places.back(state.place, source, state.block)
         if place is None or not self.rules.allows(source, state.block):
             return False
+        tested = self._tested(state, source)
+        if tested is None or (tested and not self.rules.masks):
+            return False
         if state in self.anticipated:
             return True
         is_there = self.rules.is_there
@@ -251,11 +278,14 @@ class Solution:
         first = self.rules.entered(source, state.block)
         if first is None or not self.graph.ahead(state).passes:
             return None
-        there = self.graph.places.ahead(state.place, state.block, first, self.graph.regions.is_valid)
-        if there is None:
-            return None
-        begun = self.graph.state(first, there)
-        return first if begun in self.available and begun in self.anticipated else None
+        return first if self._is_anticipated_by(state, first) else None
+
+    def _tested(self, state: State, source: BasicBlock) -> Assumed | None:
+        """What threads have to be tested for before they read for a state on an edge; None if they cannot be."""
+        conditions = self.graph.conditions
+        if conditions is None or not state.assumed:
+            return ()
+        return conditions.on_edge(state.assumed, source, state.block)
 
 
 def _family(state: State) -> tuple[object, ...]:

@@ -1,11 +1,13 @@
-"""Instructions that compute the address of a place (`weft.analysis.questions.places`)."""
+"""Instructions that compute the address of a place, and conditions (`weft.analysis.questions`)."""
 
 from __future__ import annotations
 
+from weft.analysis.questions.conditions import Assumed, Expression
 from weft.analysis.questions.places import Place
 from weft.analysis.questions.polynomials import ADDRESS_BITS, Narrow, bits_of
 from weft.ir import Builder, ConstInt, Value
-from weft.ir.types import I8, I64, IntType
+from weft.ir.constants import TRUE
+from weft.ir.types import I1, I8, I64, IntType
 
 
 def build_address(place: Place, builder: Builder) -> Value:
@@ -49,3 +51,31 @@ def _build_narrow(narrow: Narrow, builder: Builder) -> Value:
         total = product if total is None else builder.binary("add", total, product)
     assert total is not None
     return builder.binary("add", total, ConstInt(type, narrow.offset)) if narrow.offset else total
+
+
+def build_condition(assumed: Assumed, builder: Builder) -> Value:
+    """Compute whether all is so of a thread.
+
+    A thread that has not come by a branch may have poison for its condition. It has come by another one that it did
+    not take as is assumed, so whatever the frozen value is does not matter.
+    """
+    made: dict[Expression, Value] = {}
+    total: Value | None = None
+    for assumption in assumed:
+        part: Value = builder.build("freeze", I1, (_build_expression(assumption.test, builder, made),))
+        if not assumption.holds:
+            part = builder.binary("xor", part, TRUE)
+        total = part if total is None else builder.binary("and", total, part)
+    assert total is not None
+    return total
+
+
+def _build_expression(expression: Expression, builder: Builder, made: dict[Expression, Value]) -> Value:
+    if expression.leaf is not None:
+        return expression.leaf
+    known = made.get(expression)
+    if known is None:
+        operands = [_build_expression(e, builder, made) for e in expression.operands]
+        attrs = dict(expression.attrs)
+        known = made[expression] = builder.build(expression.op, expression.type, operands, attrs=attrs)
+    return known

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from weft.analysis.questions.graph import Asked, Found, Lost, State
+from weft.analysis.questions.regions import Regions
 from weft.analysis.questions.solution import Solution
 from weft.analysis.questions.speculation import Hoist
 from weft.diag.source import SourceSpan
@@ -67,16 +68,20 @@ def removed_note(load: Instruction, solution: Solution) -> LoadNote:
         message += (
             ", but for the first time, before the loop" if guarded else ", but where a load is inserted"
         )
+        if any(i.assumed for i in missing):
+            message += ", for the threads that will take its arm"
     return LoadNote(Note.REMOVED, load.name, message, span_of(load))
 
 
-def hoisted_note(load: Instruction, hoists: Sequence[Hoist]) -> LoadNote:
+def hoisted_note(load: Instruction, hoists: Sequence[Hoist], regions: Regions) -> LoadNote:
     """Whereto a load goes."""
     span = span_of(hoists[0].block.terminator)
-    where = f" in line {span.line}" if span is not None else ""
-    return LoadNote(
-        Note.HOISTED, load.name, f"this load is done before the divergent branch{where}", span_of(load)
-    )
+    message = "this load is done before the divergent branch"
+    if span is not None:
+        message += f" in line {span.line}"
+    if not all(regions.in_region(hoist.block) for hoist in hoists):
+        message += ", by the threads that come to it"
+    return LoadNote(Note.HOISTED, load.name, message, span_of(load))
 
 
 def sunk_note(found: Sink) -> LoadNote:

@@ -26,9 +26,9 @@ class Policy:
         What it is called.
     keeps_convergent
         Whether nothing is inserted into what depends on a divergent branch (the paper's CDRND).
-    masks_first
-        Whether the loads of a loop's first iteration may stand before a loop that threads enter apart, for those that
-        enter it. They keep the mask they had.
+    masks
+        Whether inserted loads may be for a part of the threads: the loads of a loop's first iteration for those that
+        enter it, loads of arms for those that will take the arm. They keep the mask they had.
     speculates
         Whether loads leave the arms of divergent branches.
     any_branch
@@ -40,15 +40,15 @@ class Policy:
 
     name: PolicyName
     keeps_convergent: bool = True
-    masks_first: bool = False
+    masks: bool = False
     speculates: bool = False
     any_branch: bool = False
     wide: bool = False
 
 
 POLICIES: dict[PolicyName, Policy] = {
-    PolicyName.SRQP: Policy(PolicyName.SRQP, keeps_convergent=False, masks_first=True),
+    PolicyName.SRQP: Policy(PolicyName.SRQP, keeps_convergent=False, masks=True),
     PolicyName.ESRQP: Policy(PolicyName.ESRQP),
-    PolicyName.SSRQP: Policy(PolicyName.SSRQP, masks_first=True, speculates=True),
-    PolicyName.SSRQP_S: Policy(PolicyName.SSRQP_S, masks_first=True, speculates=True, any_branch=True),
+    PolicyName.SSRQP: Policy(PolicyName.SSRQP, masks=True, speculates=True),
+    PolicyName.SSRQP_S: Policy(PolicyName.SSRQP_S, masks=True, speculates=True, any_branch=True),
 }

@@ -4,8 +4,8 @@ Precondition: P-LLVM without predicates, shadows, guards and total instructions.
 simplified form with a preheader give most. Postcondition: loads whose value is known, from a load or a store on the
 way here, in this iteration or up to some before, are replaced by it, with φs that hand it on, and with loads on edges
 where only some ways have it. Under the policies that look at divergence no load is inserted into what depends on a
-divergent branch, other than loads of a first iteration for the threads that enter the loop. Preserves the program
-under FR.
+divergent branch, other than in an arm of its own: loads of a first iteration for the threads that enter the loop, and
+loads of an arm for the threads that will take it. Preserves the program under FR.
 
 Fukuhara and Takimoto (2021): §4.2 is SRQP, §5.1 ESRQP, §5.2 and A.2 SSRQP.
 """
@@ -19,6 +19,7 @@ from typing import Protocol
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.counted_loops import counted_loop
 from weft.analysis.questions.company import loads_in_company
+from weft.analysis.questions.conditions import Conditions
 from weft.analysis.questions.graph import MAX_DISTANCE, Found, QuestionGraph
 from weft.analysis.questions.kills import Kills, Promise
 from weft.analysis.questions.places import Places
@@ -106,12 +107,19 @@ class _Facts:
     entered: dict[tuple[BasicBlock, BasicBlock], BasicBlock]
 
     @classmethod
-    def of(cls, divergence: Divergence, max_distance: int, promise: Promise | None) -> _Facts:
+    def of(
+        cls, divergence: Divergence, max_distance: int, promise: Promise | None, by_condition: bool
+    ) -> _Facts:
+        """`by_condition` asks for the loads of arms alone, and for the threads that take the arm."""
         function, shared = divergence.function, divergence.facts
         kills = Kills(Places(function.layout), shared.objects, shared.ranges.of, promise)
         regions = Regions(shared.view, divergence.is_divergent_branch)
-        candidates = loads_in_company(shared.view, shared.propagation.loops)
-        graph = QuestionGraph(kills, regions, max_distance, finite_loops(shared.view), candidates)
+        loops = shared.propagation.loops
+        candidates = loads_in_company(shared.view, loops)
+        conditions = Conditions(regions, loops) if by_condition else None
+        if conditions is not None:
+            candidates = _in_arms(candidates, conditions)
+        graph = QuestionGraph(kills, regions, max_distance, finite_loops(shared.view), candidates, conditions)
         presence = Presence(function, graph, shared.ranges)
         return cls(divergence, graph, presence, entered_bodies(shared.view))
 
@@ -120,12 +128,18 @@ class _Facts:
         regions = self.graph.regions
 
         def entered(source: BasicBlock, target: BasicBlock) -> BasicBlock | None:
-            if regions.is_divergent(target) and not policy.masks_first:
+            if regions.is_divergent(target) and not policy.masks:
                 return None
             return self.entered.get((source, target))
 
         allows = regions.edge_in_region if policy.keeps_convergent else lambda source, target: True
-        return EdgeRules(allows, entered, self.presence.is_there if policy.wide else None)
+        is_there = self.presence.is_there if policy.wide else None
+        return EdgeRules(allows, entered, is_there, policy.masks)
+
+
+def _in_arms(loads: set[Instruction], conditions: Conditions) -> set[Instruction]:
+    """Those of the loads that are in arms whose condition can be the same elsewhere."""
+    return {load for load in loads if load.block is not None and conditions.is_asked_again(load.block)}
 
 
 def finite_loops(view: CFGView) -> frozenset[BasicBlock]:
@@ -147,19 +161,41 @@ class _Replacing:
     facts: _Facts
     summary: ReplacementSummary = field(default_factory=ReplacementSummary)
     lonely: set[Instruction] = field(default_factory=set)
+    by_condition: bool = False
 
     def run(self) -> ReplacementSummary:
+        refused = self.refused(self.replace_and_hoist())
+        if self.ask_by_condition():
+            self.replace_and_hoist()
+        # What was refused may be gone since.
+        self.summary.notes.extend(note for load, note in refused.items() if load.block is not None)
+        return self.summary
+
+    def ask_by_condition(self) -> bool:
+        """From here on ask for the threads that take an arm; whether there are such loads."""
+        facts = self.facts
+        loops = facts.divergence.facts.propagation.loops
+        loads = loads_in_company(facts.graph.regions.view, loops)
+        if not _in_arms(loads, Conditions(facts.graph.regions, loops)):
+            return False
+        self.by_condition = True
+        promise = facts.graph.kills.promise
+        self.facts = _Facts.of(facts.divergence, self.max_distance, promise, self.by_condition)
+        return True
+
+    def replace_and_hoist(self) -> Solution:
+        """Replace loads; hoist others as long as that makes more of them known."""
         solution = self.replace()
         for _ in range(MAX_ROUNDS if self.policy.speculates else 0):
             if not self.hoist():
                 break
             solution = self.replace()
-        self.note_refused(solution)
-        return self.summary
+        return solution
 
     def refresh(self) -> None:
         """Look at the function again, which was changed."""
-        self.facts = _Facts.of(self.analyze(), self.max_distance, self.facts.graph.kills.promise)
+        promise = self.facts.graph.kills.promise
+        self.facts = _Facts.of(self.analyze(), self.max_distance, promise, self.by_condition)
 
     def solve(self) -> Solution:
         """The loads that can be replaced, and are worth it."""
@@ -202,7 +238,7 @@ class _Replacing:
             self.take_back(hoisted)
         for load in dict.fromkeys(load for _, load in hoisted.values()):
             of_it = [hoist for hoist, other in hoisted.values() if other is load]
-            self.summary.notes.append(hoisted_note(load, of_it))
+            self.summary.notes.append(hoisted_note(load, of_it, self.facts.graph.regions))
         self.summary.hoisted += len(hoisted)
         return bool(hoisted)
 
@@ -242,12 +278,14 @@ class _Replacing:
             remove_dead_instructions(self.facts.divergence.function)
             self.refresh()
 
-    def note_refused(self, solution: Solution) -> None:
-        """Say of loads that stay what stands in the way."""
+    def refused(self, solution: Solution) -> dict[Instruction, LoadNote]:
+        """What stands in the way of loads that stay."""
+        found: dict[Instruction, LoadNote] = {}
         for load in self.facts.graph.origins:
             note = None if solution.is_replaced(load) else refused_note(load, solution)
             if note is not None:
-                self.summary.notes.append(note)
+                found[load] = note
+        return found
 
 
 def served_loads(solution: Solution) -> dict[Instruction, list[Instruction]]:
@@ -287,7 +325,7 @@ def replace_loads(
     """
     divergence, promise, summary = analyze(), Promise.of(function), ReplacementSummary()
     if loads_in_company(divergence.facts.view, divergence.facts.propagation.loops):
-        facts = _Facts.of(divergence, max_distance, promise)
+        facts = _Facts.of(divergence, max_distance, promise, False)
         replacing = _Replacing(policy, analyze, judge, max_distance, facts)
         summary = replacing.run()
         divergence = replacing.facts.divergence

@@ -3,7 +3,10 @@
 A state that a replaced load needs becomes a φ at the beginning of its block, whose operands are the answers of the
 predecessors. Around a loop these φs rotate over the distance: the value of ``a[i + 2]`` becomes that of ``a[i + 1]``
 and then of ``a[i]``. φs of one value go, but those that close a loop stay: the program is loop-closed before and
-behind.
+behind. Loads that only the threads of a condition do stand in an arm of their own::
+
+    source ─▶ target         source ──condition──▶ masked ─▶ mask ─▶ target
+                                └───────────────────────────▶ ↑
 """
 
 from __future__ import annotations
@@ -11,14 +14,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import gcd
 
-from weft.analysis.questions.graph import Asked, Found, Source, State
+from weft.analysis.questions.conditions import Assumed
+from weft.analysis.questions.graph import Asked, Found, Source, State, Unreached
 from weft.analysis.questions.places import Place
 from weft.analysis.questions.solution import Insertion, Solution
+from weft.graph.dominators import dominator_tree
 from weft.graph.loops import loop_forest
 from weft.ir import Argument, BasicBlock, Builder, Function, GlobalVariable, Instruction, Poison, Value
 from weft.ir.cfg_edit import replace_and_erase, split_edge
 from weft.ir.cfg_view import cfg_of
-from weft.transform.scalar_replacement.addresses import build_address
+from weft.ir.types import VOID
+from weft.transform.scalar_replacement.addresses import build_address, build_condition
 from weft.transform.scalar_replacement.loop_entry import guard_entry
 
 _CLAIMS = ("range", "nonnull", "noundef", "align", "invariant.group")
@@ -49,7 +55,9 @@ class Rewriting:
     phis: dict[Instruction, None] = field(default_factory=dict)
     _of_state: dict[State, Instruction] = field(default_factory=dict)
     _on_edge: dict[Insertion, Value] = field(default_factory=dict)
-    _room: dict[tuple[Edge, bool], BasicBlock] = field(default_factory=dict)
+    _room: dict[tuple[Edge, bool, Assumed], BasicBlock] = field(default_factory=dict)
+    _begun: dict[Edge, BasicBlock] = field(default_factory=dict)
+    _joins: dict[Edge, BasicBlock] = field(default_factory=dict)
     _comes_from: dict[Edge, BasicBlock] = field(default_factory=dict)
 
     def apply(self) -> list[Instruction]:
@@ -61,9 +69,12 @@ class Rewriting:
         function = loads[0].function
         examples = self._examples(loads)
         missing = {state: solution.insertions(state) for state in solution.demanded()}
-        for insertions in missing.values():
-            for insertion in insertions.values():
-                self._make_room(insertion)
+        new = dict.fromkeys(i for insertions in missing.values() for i in insertions.values())
+        for insertion in new:
+            self._make_room(insertion)
+        for insertion in new:
+            if insertion.assumed:
+                self._make_arm(insertion)
         for state in missing:
             name = f"{examples[state].name}.known" if examples[state].name else ""
             phi = Instruction("phi", state.place.type, name=name, loc=examples[state].loc)
@@ -91,23 +102,47 @@ class Rewriting:
     def _make_room(self, insertion: Insertion) -> None:
         """Have a block for loads on the edge, before anything else changes."""
         edge = insertion.source, insertion.target
-        key = edge, insertion.guarded
+        key = edge, insertion.guarded, ()
         if key in self._room:
             return
         if insertion.guarded:
             first = self.solution.rules.entered(*edge)
             assert first is not None
-            self._room[key], self._comes_from[edge] = guard_entry(*edge, first)
-        elif len(insertion.source.successors) == 1 or (edge, True) in self._room:
+            self._room[key], join = guard_entry(*edge, first)
+            self._begun[edge], self._joins[edge], self._comes_from[edge] = self._room[key], join, join
+        elif len(insertion.source.successors) == 1 or edge in self._joins:
             self._room[key] = insertion.source
         else:
             self._room[key] = self._comes_from[edge] = split_edge(*edge)
+
+    def _make_arm(self, insertion: Insertion) -> None:
+        """Have a block for the loads of a condition on the edge, behind those that are done without one."""
+        edge = insertion.source, insertion.target
+        key = edge, insertion.guarded, insertion.assumed
+        if key in self._room:
+            return
+        if insertion.guarded:
+            before = self._begun[edge]
+            join = self._begun[edge] = split_edge(before, self._joins[edge], f"{before.name}.mask")
+        else:
+            before = self._comes_from.get(edge, insertion.source)
+            join = self._comes_from[edge] = split_edge(before, insertion.target, f"{before.name}.mask")
+        function, loc = before.function, before.terminator.loc
+        assert function is not None
+        arm = self._room[key] = function.add_block(f"{before.name}.masked", after=before)
+        arm.append(Instruction("br", VOID, blocks=(join,), loc=loc))
+        condition = build_condition(insertion.assumed, Builder(before=before.terminator))
+        before.terminator.erase()
+        before.append(Instruction("br", VOID, (condition,), blocks=(arm, join), loc=loc))
 
     def _fill(self, state: State, insertions: dict[BasicBlock, Insertion], like: Instruction) -> None:
         phi = self._of_state[state]
         for source, answer in self.solution.graph.sources[state]:
             insertion = insertions.get(source)
-            value = self._value(answer) if insertion is None else self._loaded(insertion, like)
+            if isinstance(answer, Unreached):
+                value: Value = Poison(phi.type)
+            else:
+                value = self._value(answer) if insertion is None else self._loaded(insertion, like)
             at = self._comes_from.get((source, state.block), source)
             for target in at.terminator.successors:
                 if target is state.block:
@@ -128,17 +163,23 @@ class Rewriting:
         if known is not None:
             return known
         edge = insertion.source, insertion.target
-        room = self._room[edge, insertion.guarded]
-        load = insert_load(insertion.place, room, like, like.alignment)
+        room = self._room[edge, insertion.guarded, insertion.assumed]
+        known = load = insert_load(insertion.place, room, like, like.alignment)
         self.inserted.append(load)
-        known = load
+        if insertion.assumed:
+            known = _joined(known, room, room.successors[0], f"{load.name}.masked")
         if insertion.guarded:
-            join = self._comes_from[edge]
-            known = join.insert(0, Instruction("phi", load.type, name=f"{load.name}.entered", loc=load.loc))
-            for source in join.predecessors:
-                known.add_incoming(load if source is room else Poison(load.type), source)
+            known = _joined(known, self._begun[edge], self._joins[edge], f"{load.name}.entered")
         self._on_edge[insertion] = known
         return known
+
+
+def _joined(value: Instruction, source: BasicBlock, join: BasicBlock, name: str) -> Instruction:
+    """A value that only threads from `source` have, where these meet others."""
+    phi = join.insert(0, Instruction("phi", value.type, name=name, loc=value.loc))
+    for block in join.predecessors:
+        phi.add_incoming(value if block is source else Poison(value.type), block)
+    return phi
 
 
 def insert_load(
@@ -177,18 +218,27 @@ def _final(load: Instruction, values: dict[Instruction, Value]) -> Value:
 
 
 def _simplify(function: Function, phis: dict[Instruction, None]) -> None:
-    """Remove φs of one value, but those behind a loop that the value comes from."""
+    """Remove φs of one value, but those behind a loop that the value comes from.
+
+    Where no thread that asks comes from, any value will do that is there.
+    """
     view = cfg_of(function)
+    dominators = dominator_tree(view.cfg)
     loops = loop_forest(view.cfg)
     pending = dict(phis)
     while pending:
         phi, _ = pending.popitem()
-        values = {v: None for v in phi.operands if v is not phi}
+        values = {v: None for v in phi.operands if v is not phi and not isinstance(v, Poison)}
         if phi not in phis or len(values) != 1:
             continue
         value = next(iter(values))
         if isinstance(value, Instruction):
             assert value.block is not None and phi.block is not None
+            here, there = view.index[value.block], view.index[phi.block]
+            if any(isinstance(v, Poison) for v in phi.operands) and (
+                here == there or not dominators.dominates(here, there)
+            ):
+                continue
             loop = loops.innermost[view.index[value.block]]
             if loop is not None and view.index[phi.block] not in loop.blocks:
                 continue
