@@ -414,3 +414,21 @@ def test_a_required_block_is_required() -> None:
 def test_what_breaks_a_rule_of_ptx_is_refused() -> None:
     with pytest.raises(PtxError, match="f1"):
         Module(_kernel("    add.s32 %r1, %r2, %f1;"))
+
+
+def test_an_offset_that_a_later_address_shares() -> None:
+    """The later address is met first."""
+    text = _kernel(
+        _ELEMENT
+        + """
+    add.s64 %rd4, %rd1, %rd3;
+    add.s64 %rd5, %rd4, %rd3;
+    st.global.b32 [%rd5], %r2;
+    st.global.b32 [%rd4], %r1;
+"""
+    )
+    x, out = np.arange(100, 164, dtype=np.uint32), np.zeros(256, np.uint32)
+    Module(text).k[1, 1](out, x)
+    assert out[0] == 0
+    Module(text).k[1, 2](out, x)
+    assert out[:4].tolist() == [0, 0, 1, 101]

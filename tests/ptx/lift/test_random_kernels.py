@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import os
-import random
-from typing import Any
 
-import numpy as np
 import pytest
 
-from generators.ptx_kernels import ROW, random_kernel
-from weft.cuda.ptx.module import Module
+from ptx.random_kernels import WIDTHS, differences
 
-_THREADS = 64
-_BLOCKS = 2
-
-
-def results(text: str, seed: int, **options: Any) -> np.ndarray[Any, Any]:
-    """What a kernel writes."""
-    x = np.random.default_rng(seed).integers(0, 200, 4 * _THREADS * _BLOCKS, np.uint32)
-    out = np.zeros(ROW * _THREADS * _BLOCKS, np.uint32)
-    Module(text, **options).k[_BLOCKS, _THREADS](out, x)
-    return out
+_BATCH = 10
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("WEFT_FUZZ", "0")) or 2))
 def test_lanes_do_what_the_interpreter_does(seed: int) -> None:
-    text = random_kernel(random.Random(seed), _THREADS)
-    wanted = results(text, seed, debug=True)
-    for options in ({}, {"width": 1}):
-        np.testing.assert_array_equal(results(text, seed, **options), wanted, err_msg=text)
+    """Each pass as well, with WEFT_CHECK=1."""
+    assert differences(seed, (None, 1)) == []
+
+
+@pytest.mark.parametrize("first", range(100, 200, _BATCH))
+def test_results_at_several_widths(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    for seed in range(first, first + _BATCH):
+        assert differences(seed, (WIDTHS[seed % len(WIDTHS)],)) == [], seed

@@ -191,8 +191,8 @@ class _Finder:
         roots = self.roots(value)
         if len(roots) == 1 and self._is_whole(value, set()):
             (root,) = roots
-            builder = self._behind(value)
             base, rest = self._base(root), self._rest(value)
+            builder = self._behind(_later(value, rest))
             if rest.type == I32:
                 rest = builder.cast("sext", rest, I64)
             if isinstance(rest, ConstInt) and not rest.value:
@@ -335,7 +335,8 @@ class _Finder:
             assert module is not None
             shared = [g for g in module.globals.values() if address_space(g) == SHARED_SPACE]
             if len(roots) == 1 and self._is_whole(call, set()):
-                value: Value = builder.cast("ptrtoint", self.pointer(call), I64)
+                pointer = self.pointer(call)
+                value: Value = self._behind(_later(call, pointer)).cast("ptrtoint", pointer, I64)
             elif shared:
                 start = builder.cast("ptrtoint", shared[0], I64)
                 distance = builder.binary("sub", call.args[0], builder.cast("trunc", start, I32))
@@ -362,6 +363,16 @@ class _Finder:
         asked = any(i.callee_name == SHARED_ADDRESS for f in module.definitions() for i in f.instructions())
         if not asked:
             module.functions.pop(SHARED_ADDRESS, None)
+
+
+def _later(value: Value, other: Value) -> Value:
+    """Which of two values is known later, of which the second has been built from what the first has."""
+    if not (isinstance(value, Instruction) and isinstance(other, Instruction)):
+        return value
+    block = value.block
+    if block is None or other.block is not block:
+        return value
+    return max(value, other, key=block.instructions.index)
 
 
 def _is_pure(value: Instruction) -> bool:
