@@ -11,7 +11,7 @@ from weft.frontend.python.compile import compile_python
 from weft.frontend.python.lowering.threads.cuda_ids import WARP_SIZE
 from weft.frontend.python.types import KernelType
 from weft.ir import Function
-from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE, SMALL_ARRAYS_ATTRIBUTE
+from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
 from weft.options import CompileOptions, Timings
 from weft.passes.lower_kernel import LoweredKernel, lower_kernel
 from weft.runtime.array_memory import LARGE
@@ -26,9 +26,6 @@ def lower(
         result = compile_python(function, types, fastmath=options.fastmath)
     if options.small_arrays:
         _promise_small_arrays(result.kernel)
-    if options.arrays_apart:
-        kernel = result.kernel
-        kernel.attributes = (*kernel.attributes, f'"{ARRAYS_APART_ATTRIBUTE}"')
     warps = replace(options, warp=WARP_SIZE)
     lowered = lower_kernel(result.module, result.kernel.name, warps, TargetSpec.chosen(), timings)
     return lowered, (*result.remarks, *lowered.remarks)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from weft.device.compiled import CompiledKernel
 from weft.device.origin import Origin
 from weft.options import CompileOptions
+from weft.runtime.array_memory import have_common_bytes
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape
 from weft.target.once import made_once
@@ -34,7 +36,7 @@ class DeviceKernel:
         self.origin = origin
         self.info = origin.info
         self.__name__ = self.info.name
-        self._options = options
+        self._options = replace(options, arrays_apart=True)
         self._debug = debug
         self._compiled: dict[str, CompiledKernel] = {}
         self._interpreted: dict[str, Any] = {}
@@ -48,7 +50,9 @@ class DeviceKernel:
             program = made_once(self._interpreted, origin.kind, lambda: interpreted(origin))
             launch_checked(program, origin, shape, slots)
             return
-        code = self._specializations.serving(self.compiled(origin), shape, large)
+        code = self._specializations.serving(
+            self.compiled(origin), shape, large, lambda: have_common_bytes(slots)
+        )
         code.launcher.launch(shape, slots, checked=True)
 
     def compiled(self, origin: Origin | None = None) -> CompiledKernel:

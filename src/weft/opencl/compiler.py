@@ -7,7 +7,8 @@
 ``compile``, options, source, number, (name, header)...    a part of a program
 ``link``, options, number, part...                         a program, or a library, of parts
 ``load``, options, program                                 what is known of a program that was made before
-``prepare``, program, kernel, x, y, z, large, placed       code for launches of one kind, as a shared library
+``prepare``, program, kernel, x, y, z, large, placed,      code for launches of one kind, as a shared library
+apart
 ``check``, program, kernel, placed, groups and work-items  a part of a launch on the interpreter
 along x, y and z, local bytes, slots, (address, name,
 bytes)...
@@ -166,9 +167,10 @@ def _built(program: bytes) -> Built:
 
 def _prepared(fields: Sequence[bytes]) -> Answer:
     program, name, *numbers = fields
-    x, y, z, large, placed = (NUMBER.unpack(n)[0] for n in numbers)
+    x, y, z, large, placed, apart = (NUMBER.unpack(n)[0] for n in numbers)
     try:
-        code = _built(program).code(name.decode(), LaunchKind((x, y, z), bool(large), bool(placed)))
+        kind = LaunchKind((x, y, z), bool(large), bool(placed), bool(apart))
+        code = _built(program).code(name.decode(), kind)
         return code_answer(code, (x, y, z))
     except WeftError as error:
         return no_code(OUT_OF_RESOURCES, str(error))

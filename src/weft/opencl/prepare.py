@@ -39,11 +39,14 @@ class LaunchKind:
         Whether a buffer has 2 GiB or more, or sizes or ids are 2^31 or more.
     placed
         Whether ids do not begin at 0, or the launch is part of a larger one.
+    apart
+        Whether no two buffers share bytes.
     """
 
     local_size: tuple[int, int, int]
     large: bool = False
     placed: bool = False
+    apart: bool = False
 
 
 @dataclass(slots=True)
@@ -79,11 +82,12 @@ class Built:
         key = (name, kind.placed, alone)
         if key not in self._kernels:
             origin = KernelOrigin(self.source, info, kind.placed)
-            options = compile_options(self.source, info)
+            options = replace(compile_options(self.source, info), arrays_apart=True)
             self._kernels[key] = CompiledKernel(origin, _one_by_one(options) if alone else options)
             self._specializations[key] = Specializations(_specialized)
         shape = LaunchShape((1, 1, 1), kind.local_size)
-        return self._specializations[key].serving(self._kernels[key], shape, kind.large)
+        serving = self._specializations[key].serving
+        return serving(self._kernels[key], shape, kind.large, lambda: not kind.apart)
 
 
 def compile_options(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from opencl.test_overlapping_buffers import PTX
 from weft.cli import main
 from weft.cuda.runtime.fatbin import EmbeddedPtx, chosen, embedded_ptx
 from weft.diag.errors import CompileError
@@ -254,3 +255,20 @@ def test_fat_binaries_that_are_none() -> None:
         list(embedded_ptx(bytes(64)))
     with pytest.raises(CompileError, match="cut off"):
         list(embedded_ptx(b"\x50\xed\x55\xba\x01\x00\x10\x00" + (100).to_bytes(8, "little")))
+
+
+def test_arguments_that_lead_to_one_block_of_memory(host: Host) -> None:
+    host(
+        f"""
+(blur,) = register({PTX!r}, ["blur"])
+a, out = np.arange(12 * 64, dtype=np.float32).reshape(12, 64), malloc(10 * 256)
+device = to_device(a)
+assert launch(blur, 2, 32, device, out, c_uint(10), c_uint(64)) == 0
+assert (from_device(out, a[:10]) == a[:-2] + a[1:-1] + a[2:]).all()
+wanted = a.copy()
+for i in range(10):
+    wanted[i + 2] = wanted[i] + wanted[i + 1] + wanted[i + 2]
+assert launch(blur, 2, 32, device, c_void_p(device.value + 512), c_uint(10), c_uint(64)) == 0
+assert (from_device(device, a) == wanted).all()
+"""
+    )

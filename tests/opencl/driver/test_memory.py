@@ -60,3 +60,22 @@ cl.enqueue_copy(queue, out, cl.SVM(svm) if not isinstance(svm, cl.SVMPointer) el
 queue.finish()
 assert (out == 7 + np.arange(16)).all()
 """)
+
+
+def test_buffers_that_share_bytes(host: Host) -> None:
+    host("""
+program = cl.Program(context, '''
+kernel void blur(global const float *a, global float *out, int n, int w) {
+    int t = get_global_id(0);
+    for (int i = 0; i < n; i++) out[i * w + t] = a[i * w + t] + a[(i + 1) * w + t] + a[(i + 2) * w + t];
+}''').build()
+a = np.arange(12 * 64, dtype=np.float32).reshape(12, 64)
+whole, out = buffer(a), cl.Buffer(context, flags.READ_WRITE, 10 * 256)
+program.blur(queue, (64,), (32,), whole, out, np.int32(10), np.int32(64))
+assert (read(out, a[:10]) == a[:-2] + a[1:-1] + a[2:]).all()
+wanted = a.copy()
+for i in range(10):
+    wanted[i + 2] = wanted[i] + wanted[i + 1] + wanted[i + 2]
+program.blur(queue, (64,), (32,), whole, whole.get_sub_region(512, 10 * 256), np.int32(10), np.int32(64))
+assert (read(whole, a) == wanted).all()
+""")

@@ -1,9 +1,9 @@
 """The compiler of the CUDA runtime, a process that answers it (`weft.device.host.messages`).
 
-============================================ =====================================================================
-``load``, fat binary...                      the program's PTX, its variables and kernels
-``prepare``, PTX, kernel, x, y, z, large     code for launches with blocks of one size, as a shared library
-============================================ =====================================================================
+=============================================== ==================================================================
+``load``, fat binary...                         the program's PTX, its variables and kernels
+``prepare``, PTX, kernel, x, y, z, large, apart code for launches with blocks of one size, as a shared library
+=============================================== ==================================================================
 
 The first is answered by status, message, PTX, bytes of all variables, their contents up to the last one that is not 0,
 places of addresses in them, variables (name, place, size) and kernels: name, architecture, shared memory, most threads
@@ -55,8 +55,8 @@ class Program:
     _kernels: dict[str, CompiledKernel] = field(default_factory=dict)
     _others: dict[str, Specializations[CompiledKernel]] = field(default_factory=dict)
 
-    def code(self, name: str, block: tuple[int, int, int], large: bool) -> CompiledKernel:
-        """Code of a kernel for blocks of a size.
+    def code(self, name: str, block: tuple[int, int, int], large: bool, apart: bool) -> CompiledKernel:
+        """Code of a kernel for blocks of a size, where memory is `large`, where no two addresses are in one block.
 
         Raises
         ------
@@ -64,10 +64,11 @@ class Program:
             It has what weft cannot run.
         """
         if name not in self._kernels:
-            options = CompileOptions(whole_rows=True, warp=WARP)
+            options = CompileOptions(whole_rows=True, warp=WARP, arrays_apart=True)
             self._kernels[name] = CompiledKernel(KernelOrigin(self.ptx.kernel(name), name), options)
             self._others[name] = Specializations(lambda code, options: CompiledKernel(code.origin, options))
-        return self._others[name].serving(self._kernels[name], LaunchShape((1, 1, 1), block), large)
+        shape = LaunchShape((1, 1, 1), block)
+        return self._others[name].serving(self._kernels[name], shape, large, lambda: not apart)
 
 
 @functools.lru_cache(_KEPT_PROGRAMS)
@@ -149,10 +150,10 @@ def _sizes(kernel: syntax.Function, directive: str) -> tuple[int, int, int] | No
 
 def _prepared(fields: Sequence[bytes]) -> Answer:
     text, name, *numbers = fields
-    x, y, z, large = (NUMBER.unpack(n)[0] for n in numbers)
+    x, y, z, large, apart = (NUMBER.unpack(n)[0] for n in numbers)
     try:
         program = _program(text)
-        code = program.code(name.decode(), (x, y, z), bool(large))
+        code = program.code(name.decode(), (x, y, z), bool(large), bool(apart))
         made = code_answer(code, (x, y, z))
         assertions = program.ptx.kernel(name.decode()).assertions
     except WeftError as error:

@@ -20,7 +20,7 @@ struct argument_facts {
 struct prepared {
     struct prepared *next;
     size_t local[3];
-    bool large, placed;
+    bool large, placed, apart;
     struct code code;
     /* Why there is none. */
     cl_int error;

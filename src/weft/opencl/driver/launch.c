@@ -14,9 +14,15 @@ extern const size_t weft_group_limit, weft_local_bytes;
 
 static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
 
-static struct prepared *find_prepared(const struct kernel_facts *facts, const size_t *local, bool large, bool placed) {
+/* Of which launches code is for. */
+struct launch_kind {
+    bool large, placed, apart;
+};
+
+static struct prepared *find_prepared(const struct kernel_facts *facts, const size_t *local, struct launch_kind kind) {
     struct prepared *code = facts->prepared;
-    while (code && !(code->large == large && code->placed == placed && !memcmp(code->local, local, sizeof code->local)))
+    while (code && !(code->large == kind.large && code->placed == kind.placed && code->apart == kind.apart &&
+                     !memcmp(code->local, local, sizeof code->local)))
         code = code->next;
     return code;
 }
@@ -29,6 +35,7 @@ static cl_int ask_for_code(struct program *program, const struct kernel_facts *f
     for (int d = 0; d < 3; d++) message_add_number(&request, (int64_t)code->local[d]);
     message_add_number(&request, code->large);
     message_add_number(&request, code->placed);
+    message_add_number(&request, code->apart);
     bool answered = compiler_ask(&request, &reply);
     free(request.data);
     if (!answered) return CL_COMPILER_NOT_AVAILABLE;
@@ -38,14 +45,15 @@ static cl_int ask_for_code(struct program *program, const struct kernel_facts *f
     return loaded ? CL_SUCCESS : status ? (cl_int)status : CL_OUT_OF_RESOURCES;
 }
 
-static const struct prepared *prepare_code(struct kernel *kernel, const size_t *local, bool large, bool placed) {
+static const struct prepared *prepare_code(struct kernel *kernel, const size_t *local, struct launch_kind kind) {
     struct kernel_facts *facts = kernel->facts;
     pthread_mutex_lock(&preparing);
-    struct prepared *code = find_prepared(facts, local, large, placed);
+    struct prepared *code = find_prepared(facts, local, kind);
     if (!code && (code = calloc(1, sizeof *code))) {
         memcpy(code->local, local, sizeof code->local);
-        code->large = large;
-        code->placed = placed;
+        code->large = kind.large;
+        code->placed = kind.placed;
+        code->apart = kind.apart;
         code->error = ask_for_code(kernel->program, facts, code);
         code->next = facts->prepared;
         facts->prepared = code;
@@ -167,6 +175,22 @@ static void pack(struct launch *launch, const struct kernel *kernel, char *recor
     launch->local_bytes = local_bytes;
 }
 
+/* Whether no two buffers share bytes. How far shared memory reaches is not known. */
+static bool are_apart(const struct kernel *kernel) {
+    for (cl_uint i = 0; i < kernel->facts->argument_count; i++) {
+        const struct argument *a = &kernel->arguments[i];
+        if (kernel->facts->arguments[i].passing != PASS_BUFFER || (!a->memory && !a->pointer)) continue;
+        for (cl_uint k = 0; k < i; k++) {
+            const struct argument *b = &kernel->arguments[k];
+            if (kernel->facts->arguments[k].passing != PASS_BUFFER || (!b->memory && !b->pointer)) continue;
+            if (a->pointer || b->pointer) return false;
+            if (a->memory->data < b->memory->data + b->memory->size && b->memory->data < a->memory->data + a->memory->size)
+                return false;
+        }
+    }
+    return true;
+}
+
 static cl_int check_arguments(const struct kernel *kernel, bool *large) {
     cl_ulong local = kernel->facts->local_bytes;
     for (cl_uint i = 0; i < kernel->facts->argument_count; i++) {
@@ -245,8 +269,8 @@ static cl_int check_sizes(struct launch *launch, const struct kernel_facts *fact
 
 /* Divides the launch into boxes of equal work-groups: whole ones, and those at the far ends. */
 static cl_int divide(struct launch *launch, struct kernel *kernel, bool large) {
-    bool placed = false;
-    for (int d = 0; d < 3; d++) placed |= launch->offset[d] || launch->global[d] % launch->local[d];
+    struct launch_kind kind = {.large = large, .apart = are_apart(kernel)};
+    for (int d = 0; d < 3; d++) kind.placed |= launch->offset[d] || launch->global[d] % launch->local[d];
     for (unsigned corner = 0; corner < PARTS; corner++) {
         struct part part = {0};
         bool any = true;
@@ -259,7 +283,7 @@ static cl_int divide(struct launch *launch, struct kernel *kernel, bool large) {
             any &= part.groups[d] != 0;
         }
         if (!any) continue;
-        part.code = prepare_code(kernel, part.local, large, placed);
+        part.code = prepare_code(kernel, part.local, kind);
         if (!part.code) return CL_OUT_OF_HOST_MEMORY;
         if (part.code->error) return part.code->error;
         launch->parts[launch->part_count++] = part;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 extern const size_t weft_small_groups;
-enum { RECORD_ALIGNMENT = 128 };
+enum { RECORD_ALIGNMENT = 128, MAX_POINTERS = 32 };
 
 struct launch {
     const struct function *function;
@@ -86,6 +86,24 @@ static struct task *pack(const struct function *function, void *const *arguments
     return task;
 }
 
+/* Whether no two arguments lead to one block of memory. What an argument is for is not known: a number that cannot be an
+   address, or is that of no block and small, is none. */
+static bool are_apart(const struct function *function, void *const *arguments) {
+    const char *addresses[MAX_POINTERS] = {function->module->scope};
+    size_t count = function->module->scope_bytes != 0;
+    for (size_t i = 0; i < function->parameter_count; i++) {
+        const struct parameter *parameter = &function->parameters[i];
+        uint64_t value;
+        struct block block;
+        if (parameter->is_record || parameter->size != sizeof value) continue;
+        memcpy(&value, arguments[i], sizeof value);
+        if (value >> 47 || (value >> 32 == 0 && !block_find((const void *)value, &block))) continue;
+        if (count == MAX_POINTERS) return false;
+        addresses[count++] = (const char *)value;
+    }
+    return blocks_are_apart(addresses, count);
+}
+
 static cudaError_t check(const struct function *function, const uint32_t *grid, const uint32_t *block, size_t shared) {
     size_t threads = 1;
     for (int d = 0; d < 3; d++) {
@@ -118,7 +136,7 @@ static cudaError_t launch(const void *handle, const struct dim3 *grid_size, cons
     bool large = memory_is_large();
     for (int d = 0; d < 3; d++) large |= grid[d] > weft_small_groups;
     const struct prepared *code;
-    error = function_prepare(function, block, large, &code);
+    error = function_prepare(function, block, large, are_apart(function, arguments), &code);
     if (error) return error;
     struct task *task = pack(function, arguments);
     if (!task) return cudaErrorMemoryAllocation;

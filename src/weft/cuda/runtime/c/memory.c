@@ -47,6 +47,17 @@ bool block_find(const void *address, struct block *found) {
 
 bool memory_is_large(void) { return blocks.large; }
 
+bool blocks_are_apart(const char *const *addresses, size_t count) {
+    bool apart = true;
+    pthread_mutex_lock(&blocks.lock);
+    for (size_t i = 0; i < count && apart; i++) {
+        const struct block *block = covering(addresses[i]);
+        for (size_t k = 0; k < i && apart; k++) apart = block && covering(addresses[k]) && block != covering(addresses[k]);
+    }
+    pthread_mutex_unlock(&blocks.lock);
+    return apart;
+}
+
 bool block_add(char *data, size_t bytes, int kind, unsigned flags) {
     bool added = false;
     pthread_mutex_lock(&blocks.lock);

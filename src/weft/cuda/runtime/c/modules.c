@@ -295,6 +295,7 @@ static cudaError_t ask_for_code(const struct function *function, struct prepared
     message_add_text(&request, function->name);
     for (int d = 0; d < 3; d++) message_add_number(&request, code->block[d]);
     message_add_number(&request, code->large);
+    message_add_number(&request, code->apart);
     bool answered = compiler_ask(&request, &reply);
     free(request.data);
     if (!answered) return cudaErrorInitializationError;
@@ -310,14 +311,16 @@ static cudaError_t ask_for_code(const struct function *function, struct prepared
     return loaded ? cudaSuccess : status ? (cudaError_t)status : cudaErrorInvalidKernelImage;
 }
 
-cudaError_t function_prepare(struct function *function, const uint32_t *block, bool large,
+cudaError_t function_prepare(struct function *function, const uint32_t *block, bool large, bool apart,
                              const struct prepared **found) {
     pthread_mutex_lock(&function->module->lock);
     struct prepared *code = function->prepared;
-    while (code && !(code->large == large && !memcmp(code->block, block, sizeof code->block))) code = code->next;
+    while (code && !(code->large == large && code->apart == apart && !memcmp(code->block, block, sizeof code->block)))
+        code = code->next;
     if (!code && (code = calloc(1, sizeof *code))) {
         memcpy(code->block, block, sizeof code->block);
         code->large = large;
+        code->apart = apart;
         code->error = ask_for_code(function, code);
         code->next = function->prepared;
         function->prepared = code;

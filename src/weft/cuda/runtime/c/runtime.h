@@ -33,6 +33,8 @@ bool block_find(const void *address, struct block *found);
 /* Make known what lies elsewhere: variables of programs. */
 bool block_add(char *data, size_t bytes, int kind, unsigned flags);
 bool memory_is_large(void);
+/* Whether no two of some addresses are in one block; unknown ones may be. */
+bool blocks_are_apart(const char *const *addresses, size_t count);
 cudaError_t memory_allocate(void **data, size_t bytes, int kind, unsigned flags);
 cudaError_t memory_free(void *data, int kind);
 
@@ -82,7 +84,7 @@ struct parameter {
 struct prepared {
     struct prepared *next;
     uint32_t block[3];
-    bool large;
+    bool large, apart;
     struct code code;
     cudaError_t error;
     size_t assertion_count;
@@ -121,8 +123,8 @@ struct module {
 /* The kernel of a host function or a handle, its module read. */
 cudaError_t function_find(const void *handle, struct function **found);
 cudaError_t variable_find(const void *symbol, char **data, size_t *size);
-/* Code for blocks of a size. */
-cudaError_t function_prepare(struct function *function, const uint32_t *block, bool large,
+/* Code for blocks of a size, where memory is large, where no two arguments lead to one block of memory. */
+cudaError_t function_prepare(struct function *function, const uint32_t *block, bool large, bool apart,
                              const struct prepared **code);
 
 /* device.c */
