@@ -309,10 +309,12 @@ class _Body:
             self.put(f"{label}:;")
             return
         with self.block(f"for (; {counter} < 3u; {counter}++)"):
-            self.loops.append(together)
-            self.body(depth, together)
+            # Where a loop is entered in the middle, lanes cannot be asked what they have.
+            inside = together and not self.plan.collective
+            self.loops.append(inside)
+            self.body(depth, inside)
             self.put(f"{label}:;")
-            self.body(depth, together)
+            self.body(depth, inside)
             self.loops.pop()
 
     def loop(self, depth: int, together: bool) -> None:

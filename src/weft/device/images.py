@@ -14,10 +14,17 @@ from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError
 from weft.runtime.array_memory import data_pointer
 
-_CHANNELS = {
-    "R": 1, "A": 1, "RG": 2, "RA": 2, "RGBA": 4, "BGRA": 4, "ARGB": 4, "INTENSITY": 1, "LUMINANCE": 1,
-    "DEPTH": 1, "sRGBA": 4, "sBGRA": 4, "ABGR": 4,
+_COLORS = {
+    "R": (0,), "A": (3,), "RG": (0, 1), "RA": (0, 3), "RGBA": (0, 1, 2, 3), "BGRA": (2, 1, 0, 3), "ARGB": (3, 0, 1, 2),
+    "INTENSITY": (0,), "LUMINANCE": (0,), "DEPTH": (0,), "sRGBA": (0, 1, 2, 3), "sBGRA": (2, 1, 0, 3),
+    "ABGR": (3, 2, 1, 0),
 }  # fmt: skip
+"""Which of red, green, blue and alpha each channel of a pixel is."""
+
+_CHANNELS = {order: len(colors) for order, colors in _COLORS.items()}
+_REPEATED = {"INTENSITY": 0x0000, "LUMINANCE": 0x5000}
+"""What one channel is all colours of."""
+
 _ORDERS = {
     "R": 0x10B0, "A": 0x10B1, "RG": 0x10B2, "RA": 0x10B3, "RGBA": 0x10B5, "BGRA": 0x10B6, "ARGB": 0x10B7,
     "INTENSITY": 0x10B8, "LUMINANCE": 0x10B9, "DEPTH": 0x10BD, "sRGBA": 0x10C1, "sBGRA": 0x10C2, "ABGR": 0x10C3,
@@ -55,7 +62,7 @@ _DESCRIPTOR = np.dtype(
     [
         ("pixels", "u8"), ("row_pitch", "i8"), ("slice_pitch", "i8"), ("width", "i4"), ("height", "i4"),
         ("depth", "i4"), ("layers", "i4"), ("order", "u4"), ("type", "u4"), ("pixel_bytes", "i4"),
-        ("reserved", "i4", 3),
+        ("channels", "i4"), ("read_order", "u4"), ("stored_order", "u4"),
     ]
 )  # fmt: skip
 
@@ -74,6 +81,15 @@ _AXES = {
 _NAMES = {"height": "rows", "width": "columns", "depth": "slices"}
 _ADDRESSING = {"none": 0, "clamp_to_edge": 2, "clamp": 4, "repeat": 6, "mirrored_repeat": 8}
 _FILTERS = {"nearest": 16, "linear": 32}
+
+
+def _color_orders(order: str) -> tuple[int, int]:
+    """Where colours are in memory, and which is stored where, as the descriptor has it."""
+    colors = _COLORS[order]
+    stored = sum(color << 4 * k for k, color in enumerate(colors))
+    missing = (4, 4, 4, 5)
+    places = [colors.index(color) if color in colors else missing[color] for color in range(4)]
+    return _REPEATED.get(order, sum(place << 4 * k for k, place in enumerate(places))), stored
 
 
 class Image:
@@ -141,7 +157,8 @@ class Image:
         memory[0] = (
             data_pointer(self.array), row, row * axes.get("height", 1) if len(axes) == 3 or "layers" in axes else 0,
             axes["width"], axes.get("height", 1), axes.get("depth", 1), axes.get("layers", 0),
-            _ORDERS[self.order], _TYPES[self.array.dtype.str[1:], self.normalized], pixel_bytes, (0, 0, 0),
+            _ORDERS[self.order], _TYPES[self.array.dtype.str[1:], self.normalized], pixel_bytes,
+            _CHANNELS[self.order], *_color_orders(self.order),
         )  # fmt: skip
         return memory
 

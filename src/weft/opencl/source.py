@@ -12,6 +12,7 @@ from weft.device.stored import kernel_from, scope_from, scope_row
 from weft.diag.errors import ArgumentError
 from weft.frontend.device.definitions import check_inlined
 from weft.frontend.device.flatten import flatten
+from weft.frontend.device.kept_calls import keep_calls
 from weft.frontend.device.memory import Scope, scope_of
 from weft.frontend.device.metadata import KernelInfo
 from weft.frontend.device.primitives import SUB_GROUP_SIZE
@@ -143,7 +144,7 @@ def _built(source: str, options: BuildOptions, file: str, headers: Mapping[str, 
 
 
 def finish(text: str, log: str, options: BuildOptions, file: str) -> ProgramSource:
-    """Make a program of what clang has made: with builtins, in one address space, everything inlined.
+    """Make a program of what clang has made: with builtins, in one address space, inlined as far as that is sensible.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def finish(text: str, log: str, options: BuildOptions, file: str) -> ProgramSour
     """
     relaxed = options.fastmath is True or (options.fastmath and "afn" in options.fastmath)
     linked = link(text, LinkOptions(relaxed_math=bool(relaxed)), _store())
-    inlined = optimize(flatten(linked), INLINED, TargetSpec.chosen().machine)
+    inlined = optimize(keep_calls(flatten(linked)), INLINED, TargetSpec.chosen().machine)
     module = read_module(inlined, filename=file)
     kernels = [f for f in module.definitions() if f.attribute(KERNEL_ATTRIBUTE) is not None]
     for kernel in kernels:

@@ -16,7 +16,7 @@ What is different, and why:
 * A.2 answers a question that comes back to itself by true, and keeps what it found on the way, though the assumption
   may turn out false. Here the truth of all questions ``(state, m)`` is one greatest fixed point (rule 4 is monotone:
   it is true if the load may stand at `n` or further up), and nodes are collected behind it. There are at most states
-  · branches questions, and each round that is not the last makes one of them false.
+  · branches questions; each is asked again when one that it leads to has become false.
 """
 
 from __future__ import annotations
@@ -56,6 +56,10 @@ class _Question:
     node: BasicBlock
 
 
+_Way = tuple[BasicBlock, Place | None, _Question | None]
+"""A predecessor, the place at its end, and what is asked above it where nothing changes it there."""
+
+
 @dataclass(slots=True)
 class Speculation:
     """Answers the questions of speculation of one function.
@@ -75,6 +79,7 @@ class Speculation:
     is_there: Callable[[Place, BasicBlock], bool]
     _read: dict[State, bool] = field(default_factory=dict)
     _false: set[_Question] = field(default_factory=set)
+    _ways: dict[_Question, list[_Way]] = field(default_factory=dict)
 
     def hoists(self, load: Instruction) -> list[Hoist] | None:
         """Where the load goes, by the paper's (canHoist, Node); None where it stays."""
@@ -83,19 +88,29 @@ class Speculation:
             return None
         assert load.block is not None
         first = _Question(source.state, load.block)
-        questions = self._reached(first)
-        if questions is None:
+        reached = self._reached(first)
+        if reached is None:
             return None
+        self._ways = reached
         self._false = set()
-        while wrong := [q for q in questions if q not in self._false and not self._holds(q)]:
-            self._false.update(wrong)
+        asking: dict[_Question, list[_Question]] = {}
+        for question, ways in reached.items():
+            for _, _, above in ways:
+                if above is not None:
+                    asking.setdefault(above, []).append(question)
+        pending = list(reached)
+        while pending:
+            question = pending.pop()
+            if question not in self._false and not self._holds(question):
+                self._false.add(question)
+                pending += asking.get(question, ())
         if first in self._false:
             return None
         return self._nodes(first)
 
-    def _ways(self, question: _Question) -> list[tuple[BasicBlock, Place | None, _Question | None]]:
+    def _ways_up(self, question: _Question) -> list[_Way]:
         """Per predecessor the place at its end, and what is asked above it where nothing changes it there."""
-        found: list[tuple[BasicBlock, Place | None, _Question | None]] = []
+        found: list[_Way] = []
         for source in question.state.block.predecessors:
             place = self.graph.places.back(question.state.place, source, question.state.block)
             if place != question.state.place and self.graph.is_retreating(source, question.state.block):
@@ -112,28 +127,28 @@ class Speculation:
         """The node that the question is asked for above `source` (rules 4 and 5)."""
         return source if len(source.successors) > 1 and self.graph.regions.depends(node, source) else node
 
-    def _reached(self, first: _Question) -> list[_Question] | None:
-        found = {first: None}
+    def _reached(self, first: _Question) -> dict[_Question, list[_Way]] | None:
+        """The questions that one leads to, each with its ways; None if they are too many."""
+        found: dict[_Question, list[_Way]] = {}
         pending = [first]
         while pending:
-            for _, _, above in self._ways(pending.pop()):
-                if above is not None and above not in found:
-                    if len(found) >= MAX_QUESTIONS:
-                        return None
-                    found[above] = None
-                    pending.append(above)
-        return list(found)
+            question = pending.pop()
+            if question in found:
+                continue
+            if len(found) >= MAX_QUESTIONS:
+                return None
+            ways = found[question] = self._ways_up(question)
+            pending += [above for _, _, above in ways if above is not None]
+        return found
 
     def _holds(self, question: _Question) -> bool:
-        ways = self._ways(question)
+        ways = self._ways[question]
         refusing = [way for way in ways if not self._answer(question, *way)]
         if not refusing:
             return bool(ways)
         return len(refusing) < len(ways) and self._completes(question.state, refusing)
 
-    def _completes(
-        self, state: State, refusing: list[tuple[BasicBlock, Place | None, _Question | None]]
-    ) -> bool:
+    def _completes(self, state: State, refusing: list[_Way]) -> bool:
         """Lines 7 to 9: whether loads may go to the ends of the predecessors that refuse."""
         allowed = all(
             place is not None and len(source.successors) == 1 and self.graph.regions.in_region(source)
@@ -168,7 +183,7 @@ class Speculation:
         pending = [first]
         while pending:
             question = pending.pop()
-            for source, place, above in self._ways(question):
+            for source, place, above in self._ways[question]:
                 assert place is not None, "a load is hoisted to where its place has no form"
                 if above is None and isinstance(self.graph.at_end(source, place), Found):
                     continue

@@ -23,27 +23,36 @@ def alone(text: str, name: str, kernels: Collection[str]) -> str:
 
 
 def check_inlined(kernel: Function) -> None:
-    """Refuse a kernel that needs another function, which LLVM could not inline.
+    """Refuse a kernel that needs a function that calls itself, or is called by a pointer.
 
     Raises
     ------
     UnsupportedError
         It does; at the call.
     """
-    for call in kernel.instructions():
-        for function in call.operands:
-            if isinstance(function, Function) and not function.is_declaration:
-                raise UnsupportedError(
-                    f"{kernel.name} calls {function.name}, which calls itself, or is called by a pointer",
-                    span_of(call),
-                    "OpenCL C has neither recursion nor pointers to functions",
-                )
+    pending: list[tuple[Function, tuple[Function, ...]]] = [(kernel, (kernel,))]
+    done: set[Function] = set()
+    while pending:
+        caller, around = pending.pop()
+        for call in caller.instructions():
+            for function in call.operands:
+                if not isinstance(function, Function) or function.is_declaration:
+                    continue
+                if function in around or call.op != "call" or function is not call.callee:
+                    raise UnsupportedError(
+                        f"{kernel.name} calls {function.name}, which calls itself, or is called by a pointer",
+                        span_of(call),
+                        "OpenCL C has neither recursion nor pointers to functions",
+                    )
+                if function not in done:
+                    done.add(function)
+                    pending.append((function, (*around, function)))
 
 
 def keep_only(module: Module, kernel: Function) -> list[Function]:
     """Drop all definitions that `kernel` does not need; return the functions that it calls and that are kept.
 
-    These are such as call themselves, or are called by a pointer: everything else has been inlined.
+    These call themselves, are called by a pointer, or would have made it too large: everything else has been inlined.
     """
     needed, variables = _needed(kernel)
     module.functions = {n: f for n, f in module.functions.items() if f is kernel or f in needed}

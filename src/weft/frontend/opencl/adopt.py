@@ -1,11 +1,11 @@
 """From LLVM IR of an OpenCL program to one P-LLVM module for each kernel.
 
 Precondition: `weft.frontend.device.flatten` has left one address space but for local memory, builtins are defined by
-the library, and everything that kernels call has been inlined (`inlined`). Postcondition of `adopt_kernel`: the module
-has one kernel; ids, barriers, local memory and operations on sub-groups are weft's intrinsics. Its parameters are
-scalars and pointers, one slot each, in this order: those of the arguments (`weft.frontend.device.metadata.Passing`),
-the address of program-scope variables, the number of dimensions, and for placed kernels those of
-`weft.frontend.device.work_items.HIDDEN`.
+the library, and what kernels call has been inlined but for what `weft.frontend.device.kept_calls` keeps. Postcondition
+of `adopt_kernel`: the module has one kernel; ids, barriers, local memory and operations on sub-groups are weft's
+intrinsics. Its parameters are scalars and pointers, one slot each, in this order: those of the arguments
+(`weft.frontend.device.metadata.Passing`), the address of program-scope variables, the number of dimensions, and for
+placed kernels those of `weft.frontend.device.work_items.HIDDEN`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def adopt_kernel(
     module = read_module(text)
     kernel = module.functions[name]
     check_inlined(kernel)
-    keep_only(module, kernel)
+    others = keep_only(module, kernel)
     adopt_arguments(kernel)
     adopt_scope(kernel, kernel.append_parameter(PTR, SCOPE), scope)
     names = (WORK_DIM, *(HIDDEN if placed else ()))
@@ -74,12 +74,14 @@ def adopt_kernel(
     lower_primitives(kernel, WorkItems(hidden, small), sub_group_size)
     adopt_local_memory(kernel)
     adopt_printf(kernel)
-    settle_contraction(kernel, fused)
-    if not debug:
-        settle_division(kernel)
+    for function in (kernel, *others):
+        settle_contraction(function, fused)
+        if not debug:
+            settle_division(function)
     keep_only(module, kernel)
-    attributes = [a for a in kernel.attributes if not a.startswith(_DROPPED_ATTRIBUTES)]
-    kernel.attributes = (*attributes, *([f'"{SMALL_ARRAYS_ATTRIBUTE}"'] if small else []))
+    for function in (kernel, *others):
+        function.attributes = tuple(a for a in function.attributes if not a.startswith(_DROPPED_ATTRIBUTES))
+    kernel.attributes = (*kernel.attributes, *([f'"{SMALL_ARRAYS_ATTRIBUTE}"'] if small else []))
     if any(kind_of(i.callee_name) is IntrinsicKind.BARRIER for i in kernel.instructions()):
         # LLVM would keep what is read through the pointer across a barrier, at which others write to it.
         for argument in kernel.args:

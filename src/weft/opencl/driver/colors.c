@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which of red, green, blue and alpha each channel of a pixel is. */
-static const unsigned char *channels_of(cl_uint order, size_t *count) {
+const unsigned char *color_channels(cl_uint order, size_t *count) {
     static const struct {
         cl_uint order;
         unsigned char count, channels[4];
@@ -87,7 +86,7 @@ static void put_channel(char *at, cl_uint type, const void *color, unsigned inde
 
 static size_t make_pixel(const cl_image_format *format, const void *color, char *pixel) {
     size_t count, bytes = image_element(format);
-    const unsigned char *channels = channels_of(format->channel_order, &count);
+    const unsigned char *channels = color_channels(format->channel_order, &count);
     bool gamma = format->channel_order == CL_SRGBA || format->channel_order == CL_SBGRA;
     for (size_t i = 0; i < count; i++)
         put_channel(pixel + i * (bytes / count), format->channel_type, color, channels[i], gamma);

@@ -8,22 +8,9 @@
 enum { WIDTH_LIMIT = 16384, DEPTH_LIMIT = 2048, BUFFER_LIMIT = 1 << 27 };
 
 static size_t channel_count(cl_uint order) {
-    switch (order) {
-    case CL_R:
-    case CL_A:
-    case CL_INTENSITY:
-    case CL_LUMINANCE:
-    case CL_DEPTH: return 1;
-    case CL_RG:
-    case CL_RA: return 2;
-    case CL_RGBA:
-    case CL_BGRA:
-    case CL_ARGB:
-    case CL_ABGR:
-    case CL_SRGBA:
-    case CL_SBGRA: return 4;
-    default: return 0;
-    }
+    size_t count;
+    color_channels(order, &count);
+    return count;
 }
 
 static size_t channel_bytes(cl_uint type) {
@@ -181,7 +168,23 @@ static cl_int image_fill_in(struct memory *image, const cl_image_desc *wish, cl_
     return wrong;
 }
 
+/* Where colours are in memory, and which is stored where (image_descriptor.h). */
+static void find_orders(cl_uint order, unsigned *reading, unsigned *stored) {
+    size_t count;
+    const unsigned char *channels = color_channels(order, &count);
+    *stored = 0;
+    for (size_t k = 0; k < count; k++) *stored |= (unsigned)channels[k] << 4 * k;
+    if (order == CL_INTENSITY || order == CL_LUMINANCE) {
+        *reading = order == CL_INTENSITY ? 0x0000 : 0x5000;
+        return;
+    }
+    *reading = 0x5444;
+    for (unsigned k = 0; k < count; k++) *reading = (*reading & ~(15u << 4 * channels[k])) | k << 4 * channels[k];
+}
+
 static void describe(struct memory *image) {
+    unsigned reading, stored;
+    find_orders(image->format.channel_order, &reading, &stored);
     image->image = (struct weft_image){
         .pixels = image->data,
         .row_pitch = (long long)image->row_pitch,
@@ -193,6 +196,9 @@ static void describe(struct memory *image) {
         .channel_order = image->format.channel_order,
         .channel_type = image->format.channel_type,
         .pixel_bytes = (int)image->element,
+        .channels = (int)channel_count(image->format.channel_order),
+        .read_order = reading,
+        .stored_order = stored,
     };
 }
 

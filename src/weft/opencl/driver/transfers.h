@@ -34,6 +34,9 @@ cl_int memory_inherit(cl_bitfield whole, cl_bitfield *flags);
 cl_int memory_place(struct memory *memory, void *host);
 struct svm_block *svm_find(struct context *context, const void *pointer, size_t bytes);
 
+/* colors.c: which of red, green, blue and alpha each channel of a pixel is, and how many there are; none is 0. */
+const unsigned char *color_channels(cl_uint order, size_t *count);
+
 /* images.c: regions of images, and the bytes from one row to the next. */
 cl_int image_check(cl_command_queue queue, cl_uint count, const cl_event *waits, cl_mem image);
 cl_int image_check_region(const struct memory *image, const size_t *origin, const size_t *region);

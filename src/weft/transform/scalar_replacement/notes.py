@@ -100,7 +100,7 @@ def refused_note(load: Instruction, solution: Solution) -> LoadNote | None:
 def _obstacle(load: Instruction, solution: Solution) -> str | None:
     source = solution.graph.origins[load]
     states = _reached(source.state, solution) if isinstance(source, Asked) else []
-    answers = [(s, block, answer) for s in states for block, answer in solution.graph.sources[s]]
+    answers = [(s, block, answer) for s in states for block, answer in solution.graph.sources.get(s, ())]
     for lost in (source, *(answer for _, _, answer in answers)):
         if not isinstance(lost, Lost) or lost.at is None or lost.place is None or lost.at.op not in _MEMORY:
             continue

@@ -24,7 +24,12 @@ struct weft_image {
   /* As the API and the language number them: CL_RGBA, CL_UNORM_INT8. */
   unsigned channel_order, channel_type;
   int pixel_bytes;
-  int reserved[3];
+  /* In memory: 1, 2 or 4. */
+  int channels;
+  /* Which of them each of red, green, blue and alpha is, in four bits from the lowest on: 0 to 3; 4 for 0, and 5 for 1. */
+  unsigned read_order;
+  /* Which of red, green, blue and alpha each of them is. */
+  unsigned stored_order;
 };
 
 /* A sampler is these bits, as a number of 64 bits: what clang makes of a sampler in a program. */

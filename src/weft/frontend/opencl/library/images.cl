@@ -17,74 +17,21 @@ uint __weft_sampler_bits(sampler_t x) __attribute__((const)) EXTERN("__weft_samp
 
 #define LIBRARY __attribute__((overloadable, noinline, pure))
 
-HELPER int channels_of(uint order) {
-  switch (order) {
-  case CLK_RG:
-  case CLK_RA:
-  case CLK_RGx: return 2;
-  case CLK_RGBA:
-  case CLK_BGRA:
-  case CLK_ARGB:
-  case CLK_ABGR:
-  case CLK_sRGBA:
-  case CLK_sBGRA: return 4;
-  default: return 1;
-  }
-}
-
-/* From the order in memory to red, green, blue, alpha. */
-#define ORDERED(T4, ONE)                                                                                               \
-  HELPER T4 ordered(T4 c, uint order) {                                                                                \
-    switch (order) {                                                                                                   \
-    case CLK_A: return (T4)(0, 0, 0, c.x);                                                                             \
-    case CLK_RG:                                                                                                       \
-    case CLK_RGx: return (T4)(c.x, c.y, 0, ONE);                                                                       \
-    case CLK_RA: return (T4)(c.x, 0, 0, c.y);                                                                          \
-    case CLK_RGBA:                                                                                                     \
-    case CLK_sRGBA: return c;                                                                                          \
-    case CLK_BGRA:                                                                                                     \
-    case CLK_sBGRA: return c.zyxw;                                                                                     \
-    case CLK_ARGB: return c.yzwx;                                                                                      \
-    case CLK_ABGR: return c.wzyx;                                                                                      \
-    case CLK_INTENSITY: return (T4)(c.x);                                                                              \
-    case CLK_LUMINANCE: return (T4)(c.x, c.x, c.x, ONE);                                                               \
-    default: return (T4)(c.x, 0, 0, ONE);                                                                              \
-    }                                                                                                                  \
+/* From the order in memory to red, green, blue, alpha, or back (image_descriptor.h). */
+#define ORDERED(T, T4)                                                                                                 \
+  HELPER T channel(T4 c, uint which) {                                                                                 \
+    const T low = which & 1 ? c.y : c.x, high = which & 1 ? c.w : c.z;                                                 \
+    return which & 4 ? (T)(which & 1) : (which & 2 ? high : low);                                                      \
   }                                                                                                                    \
-  /* And back; what a pixel has no room for is dropped. */                                                             \
-  HELPER T4 as_stored(T4 c, uint order) {                                                                              \
-    switch (order) {                                                                                                   \
-    case CLK_A: return c.wxyz;                                                                                         \
-    case CLK_RA: return c.xwyz;                                                                                        \
-    case CLK_BGRA:                                                                                                     \
-    case CLK_sBGRA: return c.zyxw;                                                                                     \
-    case CLK_ARGB: return c.wxyz;                                                                                      \
-    case CLK_ABGR: return c.wzyx;                                                                                      \
-    default: return c;                                                                                                 \
-    }                                                                                                                  \
+  HELPER T4 ordered(T4 c, uint order) {                                                                                \
+    if (order == 0x3210)                                                                                               \
+      return c;                                                                                                        \
+    return (T4)(channel(c, order), channel(c, order >> 4), channel(c, order >> 8), channel(c, order >> 12));           \
   }
-ORDERED(float4, 1)
-ORDERED(int4, 1)
-ORDERED(uint4, 1)
+ORDERED(float, float4)
+ORDERED(int, int4)
+ORDERED(uint, uint4)
 
-/* Channels that a pixel has not are 0. */
-#define CHANNELS(T, VALUE)                                                                                             \
-  {                                                                                                                    \
-    const global T *p = (const global T *)at;                                                                          \
-    T raw = p[0];                                                                                                      \
-    c.x = VALUE;                                                                                                       \
-    if (count > 1) {                                                                                                   \
-      raw = p[1];                                                                                                      \
-      c.y = VALUE;                                                                                                     \
-    }                                                                                                                  \
-    if (count > 2) {                                                                                                   \
-      raw = p[2];                                                                                                      \
-      c.z = VALUE;                                                                                                     \
-      raw = p[3];                                                                                                      \
-      c.w = VALUE;                                                                                                     \
-    }                                                                                                                  \
-    break;                                                                                                             \
-  }
 #define PIXEL(I, X, Y, Z)                                                                                              \
   (I->pixels + (long)(Z) * I->slice_pitch + (long)(Y) * I->row_pitch + (long)(X) * I->pixel_bytes)
 
@@ -96,44 +43,61 @@ HELPER float srgb_of_linear(float c) {
 }
 HELPER bool is_srgb(uint order) { return order == CLK_sRGBA || order == CLK_sBGRA; }
 
-float4 LIBRARY fetch_f(image i, int x, int y, int z) {
-  const global char *at = PIXEL(i, x, y, z);
-  const int count = channels_of(i->channel_order);
-  float4 c = 0;
-  switch (i->channel_type) {
-  case CLK_SNORM_INT8: CHANNELS(char, raw < -127 ? -1.0f : raw / 127.0f)
-  case CLK_SNORM_INT16: CHANNELS(short, raw < -32767 ? -1.0f : raw / 32767.0f)
-  case CLK_UNORM_INT8: CHANNELS(uchar, raw / 255.0f)
-  case CLK_UNORM_INT16: CHANNELS(ushort, raw / 65535.0f)
-  case CLK_HALF_FLOAT: CHANNELS(half, (float)raw)
-  case CLK_FLOAT: CHANNELS(float, raw)
+HELPER int channel_bytes(image i) { return i->pixel_bytes >> (i->channels >> 1); }
+/* The bits of a pixel's channels. */
+#define CHANNELS(T)                                                                                                    \
+  {                                                                                                                    \
+    const global T *p = (const global T *)at;                                                                          \
+    c.x = p[0];                                                                                                        \
+    if (count > 1) {                                                                                                   \
+      c.y = p[1];                                                                                                      \
+      if (count > 2) {                                                                                                 \
+        c.z = p[2];                                                                                                    \
+        c.w = p[3];                                                                                                    \
+      }                                                                                                                \
+    }                                                                                                                  \
+    break;                                                                                                             \
   }
-  c = ordered(c, i->channel_order);
+uint4 LIBRARY fetch_bits(image i, int x, int y, int z) {
+  const global char *at = PIXEL(i, x, y, z);
+  const int count = i->channels;
+  uint4 c = 0;
+  switch (channel_bytes(i)) {
+  case 1: CHANNELS(uchar)
+  case 2: CHANNELS(ushort)
+  default: CHANNELS(uint)
+  }
+  return c;
+}
+HELPER int4 signed_bits(image i, uint4 bits) {
+  const uint unused = 32 - 8 * channel_bytes(i);
+  return as_int4(bits << unused) >> unused;
+}
+float4 LIBRARY fetch_f(image i, int x, int y, int z) {
+  const uint4 bits = fetch_bits(i, x, y, z);
+  const uint type = i->channel_type;
+  float4 c;
+  if (type == CLK_FLOAT)
+    c = as_float4(bits);
+  else if (type == CLK_HALF_FLOAT)
+    c = __builtin_convertvector(as_half4(__builtin_convertvector(bits, ushort4)), float4);
+  else {
+    /* Of signed channels the least number is -1 as well. */
+    const bool is_signed = type == CLK_SNORM_INT8 || type == CLK_SNORM_INT16;
+    const float one = (float)((1u << (8 * channel_bytes(i) - is_signed)) - 1);
+    c = __builtin_convertvector(is_signed ? signed_bits(i, bits) : as_int4(bits), float4) / one;
+    c = __builtin_elementwise_max(c, (float4)(-1.0f));
+  }
+  c = ordered(c, i->read_order);
   if (is_srgb(i->channel_order))
     c = (float4)(linear_of_srgb(c.x), linear_of_srgb(c.y), linear_of_srgb(c.z), c.w);
   return c;
 }
 int4 LIBRARY fetch_i(image i, int x, int y, int z) {
-  const global char *at = PIXEL(i, x, y, z);
-  const int count = channels_of(i->channel_order);
-  int4 c = 0;
-  switch (i->channel_type) {
-  case CLK_SIGNED_INT8: CHANNELS(char, raw)
-  case CLK_SIGNED_INT16: CHANNELS(short, raw)
-  case CLK_SIGNED_INT32: CHANNELS(int, raw)
-  }
-  return ordered(c, i->channel_order);
+  return ordered(signed_bits(i, fetch_bits(i, x, y, z)), i->read_order);
 }
 uint4 LIBRARY fetch_ui(image i, int x, int y, int z) {
-  const global char *at = PIXEL(i, x, y, z);
-  const int count = channels_of(i->channel_order);
-  uint4 c = 0;
-  switch (i->channel_type) {
-  case CLK_UNSIGNED_INT8: CHANNELS(uchar, raw)
-  case CLK_UNSIGNED_INT16: CHANNELS(ushort, raw)
-  case CLK_UNSIGNED_INT32: CHANNELS(uint, raw)
-  }
-  return ordered(c, i->channel_order);
+  return ordered(fetch_bits(i, x, y, z), i->read_order);
 }
 HELPER half4 fetch_h(image i, int x, int y, int z) {
   return __builtin_convertvector(fetch_f(i, x, y, z), half4);
@@ -198,8 +162,9 @@ HELPER int neighbour(int at, int size, uint bits) {
 }
 HELPER int layer(float s, int layers) { return clamped(whole(__builtin_elementwise_rint(s)), 0, layers - 1); }
 
-/* The weighted sum over the two, four or eight pixels around a point; z is a layer where there are layers. */
-float4 LIBRARY interpolated(image i, float4 s, int dimensions, int z, uint bits) {
+/* The nearest pixel, or the weighted sum over the two, four or eight around a point; z is a layer where there are such. */
+float4 LIBRARY filtered_f(image i, float4 s, int dimensions, int z, uint bits) {
+  const bool linear = bits & WEFT_SAMPLER_LINEAR;
   const float x = in_pixels(s.x, i->width, bits) - 0.5f;
   const float y = dimensions > 1 ? in_pixels(s.y, i->height, bits) - 0.5f : 0.0f;
   const float d = dimensions > 2 ? in_pixels(s.z, i->depth, bits) - 0.5f : 0.0f;
@@ -208,13 +173,16 @@ float4 LIBRARY interpolated(image i, float4 s, int dimensions, int z, uint bits)
   const float c = d - __builtin_elementwise_floor(d);
   const int height = dimensions > 1 ? i->height : 1, depth = dimensions > 2 ? i->depth : z + 1;
   float4 sum = 0;
-  for (int k = 0; k < 1 << dimensions; k++) {
+  for (int k = 0; k < (linear ? 1 << dimensions : 1); k++) {
     const int dx = k & 1, dy = (k >> 1) & 1, dz = k >> 2;
-    const int px = neighbour(x0 + dx, i->width, bits);
-    const int py = dimensions > 1 ? neighbour(y0 + dy, height, bits) : 0;
-    const int pz = dimensions > 2 ? neighbour(z0 + dz, depth, bits) : z;
+    const int px = linear ? neighbour(x0 + dx, i->width, bits) : nearest(s.x, i->width, bits);
+    const int py = dimensions < 2 ? 0 : linear ? neighbour(y0 + dy, height, bits) : nearest(s.y, height, bits);
+    const int pz = dimensions < 3 ? z : linear ? neighbour(z0 + dz, depth, bits) : nearest(s.z, depth, bits);
+    const float4 pixel = picked_f(i, px, py, pz, height, depth);
+    if (!linear)
+      return pixel;
     const float weight = (dx ? a : 1 - a) * (dimensions > 1 ? (dy ? b : 1 - b) : 1) * (dimensions > 2 ? (dz ? c : 1 - c) : 1);
-    sum += weight * picked_f(i, px, py, pz, height, depth);
+    sum += weight * pixel;
   }
   return sum;
 }
@@ -234,11 +202,6 @@ float4 LIBRARY interpolated(image i, float4 s, int dimensions, int z, uint bits)
 SAMPLED(f, float4)
 SAMPLED(i, int4)
 SAMPLED(ui, uint4)
-HELPER float4 filtered_f(image i, float4 s, int dimensions, int z, uint bits) {
-  if (bits & WEFT_SAMPLER_LINEAR)
-    return interpolated(i, s, dimensions, z, bits);
-  return sampled_f(i, s, dimensions, z, bits);
-}
 HELPER float4 filtered_f(image i, int4 s, int dimensions, int z, uint bits) {
   return sampled_f(i, s, dimensions, z, bits);
 }
@@ -326,10 +289,10 @@ HELPER float scaled(float x, float low, float high) {
 #define STORING __attribute__((overloadable, noinline))
 void STORING store_f(image i, int x, int y, int z, float4 color) {
   global char *at = PIXEL(i, x, y, z);
-  const int count = channels_of(i->channel_order);
+  const int count = i->channels;
   if (is_srgb(i->channel_order))
     color = (float4)(srgb_of_linear(color.x), srgb_of_linear(color.y), srgb_of_linear(color.z), color.w);
-  const float4 c = as_stored(color, i->channel_order);
+  const float4 c = ordered(color, i->stored_order);
   switch (i->channel_type) {
   case CLK_SNORM_INT8: PUT(char, TO_SNORM8)
   case CLK_SNORM_INT16: PUT(short, TO_SNORM16)
@@ -355,8 +318,8 @@ void STORING store_f(image i, int x, int y, int z, float4 color) {
 #define AT_MOST(x, LOW, HIGH) (x > HIGH ? HIGH : x)
 void STORING store_i(image i, int x, int y, int z, int4 color) {
   global char *at = PIXEL(i, x, y, z);
-  const int count = channels_of(i->channel_order);
-  const int4 c = as_stored(color, i->channel_order);
+  const int count = i->channels;
+  const int4 c = ordered(color, i->stored_order);
   switch (i->channel_type) {
   case CLK_SIGNED_INT8: PUT(char, SCHAR_MIN, SCHAR_MAX, clamped)
   case CLK_SIGNED_INT16: PUT(short, SHRT_MIN, SHRT_MAX, clamped)
@@ -365,8 +328,8 @@ void STORING store_i(image i, int x, int y, int z, int4 color) {
 }
 void STORING store_ui(image i, int x, int y, int z, uint4 color) {
   global char *at = PIXEL(i, x, y, z);
-  const int count = channels_of(i->channel_order);
-  const uint4 c = as_stored(color, i->channel_order);
+  const int count = i->channels;
+  const uint4 c = ordered(color, i->stored_order);
   switch (i->channel_type) {
   case CLK_UNSIGNED_INT8: PUT(uchar, 0, UCHAR_MAX, AT_MOST)
   case CLK_UNSIGNED_INT16: PUT(ushort, 0, USHRT_MAX, AT_MOST)
