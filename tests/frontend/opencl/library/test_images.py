@@ -24,7 +24,7 @@ NONE, EDGE, BORDER, REPEAT, MIRROR = 0, 2, 4, 6, 8
 DESCRIPTOR = np.dtype(
     [
         *(("pixels", "u8"), ("pitches", "i8", 2), ("size", "i4", 3)),
-        *(("layers", "i4"), ("format", "u4", 2), ("bytes", "i4"), ("rest", "i4", 3)),
+        *(("layers", "i4"), ("format", "u4", 2), ("bytes", "i4"), ("channels", "i4"), ("orders", "u4", 2)),
     ]
 )
 
@@ -36,7 +36,11 @@ def described(pixels: np.ndarray, order: str, kind: str, layers: int = 0) -> np.
     sizes = (width, height, 1 if layers else slices)
     format_ = (ORDERS[order][0] if order in ORDERS else int(order, 16), TYPES[kind][0])
     pitches = (pixels.strides[1], pixels.strides[0])
-    return np.array([(pixels.ctypes.data, pitches, sizes, layers, format_, bytes_, (0, 0, 0))], DESCRIPTOR)
+    letters = ORDERS[order][1] if order in ORDERS else "rgba"
+    places = [letters.find(color) if color in letters else 4 + (color == "a") for color in "rgba"]
+    orders = [sum(n << 4 * k for k, n in enumerate(row)) for row in (places, map("rgba".index, letters))]
+    row = (pixels.ctypes.data, pitches, sizes, layers, format_, bytes_, channels, orders)
+    return np.array([row], DESCRIPTOR)
 
 
 @pytest.fixture(scope="module")
