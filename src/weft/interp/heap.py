@@ -1,4 +1,4 @@
-"""The heap of compiled functions (`weft.ir.heap`): each block is an object of its own, gone when it is freed."""
+"""The heap of compiled functions (`weft.ir.heap`), and C's: a block is an object of its own, until it is freed."""
 
 from __future__ import annotations
 
@@ -89,6 +89,33 @@ def _error(memory: Memory, frame: int) -> int:
     return _frame_at(memory, frame).error
 
 
+_MALLOC = "memory of malloc"
+
+
+def _malloc(memory: Memory, size: int) -> int:
+    return memory.allocate(max(size, 1), _MALLOC, align=16).base if size < _LARGEST else 0
+
+
+def _free(decoder: Decoder, i: Instruction) -> Compute:
+    """Each block goes; what is none is an error."""
+    slot = decoder.slot(i.args[0])
+
+    def compute(frame: Frame) -> None:
+        value, memory = frame.env[slot], frame.machine.image.memory
+        _refuse_poison(frame, i, [value])
+        for lane in _active(frame):
+            address = int(value.data[lane if value.data.shape[0] > 1 else 0])
+            block = memory.find(address)
+            if block is not None and block.base == address and block.name == _MALLOC:
+                memory.remove(block)
+            elif address:
+                where = np.arange(frame.machine.lanes) == lane
+                message = f"free of {address:#x}, where no block of malloc begins"
+                frame.machine.fault(FaultKind.OUT_OF_BOUNDS, i, where, message)
+
+    return compute
+
+
 def _by_lane(operation: Operation) -> Callable[[Decoder, Instruction], Compute]:
     """A call that each active lane makes for itself, one after the other."""
 
@@ -130,6 +157,8 @@ def _product(a: Array, b: Array) -> Array:
 
 
 TABLE = {
+    "malloc": _by_lane(_malloc),
+    "free": _free,
     **{
         PREFIX + name: _by_lane(operation)
         for name, operation in {

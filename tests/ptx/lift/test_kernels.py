@@ -432,3 +432,95 @@ def test_an_offset_that_a_later_address_shares() -> None:
     assert out[0] == 0
     Module(text).k[1, 2](out, x)
     assert out[:4].tolist() == [0, 0, 1, 101]
+
+
+_TWO_FUNCTIONS = """
+.func (.param .b32 r) twice(.param .b32 a)
+{
+    .reg .b32 %a;
+    ld.param.b32 %a, [a];
+    add.u32 %a, %a, %a;
+    st.param.b32 [r], %a;
+    ret;
+}
+.func (.param .b32 r) next(.param .b32 a)
+{
+    .reg .b32 %a;
+    ld.param.b32 %a, [a];
+    add.u32 %a, %a, 1;
+    st.param.b32 [r], %a;
+    ret;
+}
+.global .align 8 .u64 table[2] = {twice, next};
+"""
+
+_CALL_BY_ADDRESS = """
+    {
+    .param .b32 p0; .param .b32 q0;
+    st.param.b32 [p0], %r2;
+    prototype: .callprototype (.param .b32 _) _ (.param .b32 _);
+    call (q0), %rd9, (p0), prototype;
+    ld.param.b32 %r3, [q0];
+    }
+    st.global.b32 [%rd1], %r3;
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"width": 1}, {"debug": True}], ids=str)
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_calls_by_addresses_that_differ_among_threads(options: dict[str, Any], in_memory: bool) -> None:
+    chosen = (
+        "    mul.wide.u32 %rd8, %r5, 8; mov.u64 %rd7, table; add.u64 %rd7, %rd7, %rd8; ld.global.u64 %rd9, [%rd7];"
+        if in_memory
+        else "    mov.u64 %rd7, twice; mov.u64 %rd8, next; setp.eq.u32 %p1, %r5, 1; selp.u64 %rd9, %rd8, %rd7, %p1;"
+    )
+    text = _kernel(_ELEMENT + "    and.b32 %r5, %r1, 1;\n" + chosen + _CALL_BY_ADDRESS, before=_TWO_FUNCTIONS)
+    x = np.arange(100, 164, dtype=np.uint32)
+    np.testing.assert_array_equal(_ran(text, x, 64, **options), np.where(np.arange(64) % 2, x + 1, 2 * x))
+
+
+def test_an_address_where_no_function_is_is_a_trap() -> None:
+    text = _kernel(_ELEMENT + "    cvt.u64.u32 %rd9, %r2;" + _CALL_BY_ADDRESS, before=_TWO_FUNCTIONS)
+    with pytest.raises(FailedAssertionError):
+        _ran(text, np.arange(100, 164, dtype=np.uint32), 64)
+
+
+_HEAP = """
+.extern .func (.param .b64 r) malloc(.param .b64 size);
+.extern .func free(.param .b64 address);
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"width": 1}, {"debug": True}], ids=str)
+def test_memory_that_threads_allocate(options: dict[str, Any]) -> None:
+    text = _kernel(
+        _ELEMENT
+        + """
+    and.b32 %r3, %r1, 3;
+    setp.eq.u32 %p1, %r3, 0;
+    @%p1 bra $none;
+    mul.wide.u32 %rd8, %r3, 4;
+    { .param .b64 p0; .param .b64 q0; st.param.b64 [p0], %rd8;
+      call.uni (q0), malloc, (p0); ld.param.b64 %rd9, [q0]; }
+    add.s64 %rd10, %rd9, %rd8;
+    st.u32 [%rd10+-4], %r2;
+    ld.u32 %r4, [%rd10+-4];
+    add.u32 %r2, %r2, %r4;
+    { .param .b64 p0; st.param.b64 [p0], %rd9; call.uni free, (p0); }
+$none:
+    st.global.u32 [%rd1], %r2;
+""",
+        before=_HEAP,
+    )
+    x = np.arange(100, 164, dtype=np.uint32)
+    np.testing.assert_array_equal(_ran(text, x, 64, **options), np.where(np.arange(64) % 4, 2 * x, x))
+
+
+def test_what_malloc_did_not_give_is_not_freed() -> None:
+    text = _kernel(
+        _ELEMENT
+        + "    st.global.u32 [%rd1], %r2; { .param .b64 p0; st.param.b64 [p0], %rd2; call.uni free, (p0); }",
+        before=_HEAP,
+    )
+    with pytest.raises(SanitizerError, match="free"):
+        _ran(text, np.arange(64, dtype=np.uint32), 64, debug=True)

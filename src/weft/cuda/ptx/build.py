@@ -22,7 +22,7 @@ from weft.ir.types import FloatType, Type
 from weft.ir.writer import write_module
 from weft.ptx import syntax
 from weft.ptx.lift.addresses import find_objects
-from weft.ptx.lift.control import is_memory
+from weft.ptx.lift.calls import is_memory
 from weft.ptx.lift.device_runtime import settle_runtime
 from weft.ptx.lift.kernel import lift_kernel
 from weft.ptx.lift.types import bits_of, is_float, is_signed

@@ -31,7 +31,7 @@ from weft.frontend.device.clang import note_source
 from weft.options import CompileOptions
 from weft.ptx import syntax
 from weft.ptx.check import check_module
-from weft.ptx.lift.control import is_memory
+from weft.ptx.lift.calls import is_memory
 from weft.ptx.lift.variables import align_of, size_of, space_of
 from weft.ptx.reader.module import read_module
 from weft.runtime.launch_terms import Specializations

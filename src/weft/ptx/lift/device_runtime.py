@@ -25,7 +25,7 @@ from weft.ir import (
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.locations import span_of
 from weft.ir.types import F64, I8, I32, I64, PTR, VOID, ArrayType, FunctionType, Type
-from weft.ptx.lift.control import ASSERTION, PRINTF
+from weft.ptx.lift.calls import ASSERTION, PRINTF
 
 _CONVERSION = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+)?)?(hh|h|ll|l|j|z|t|L)?([a-zA-Z%])")
 

@@ -18,7 +18,8 @@ from weft.ir.metadata import DebugLoc
 from weft.ir.types import I1, I8, PTR, VOID, ArrayType, FunctionType, StructType, Type, int_type
 from weft.ptx import syntax
 from weft.ptx.lift.body import Body, Slot
-from weft.ptx.lift.control import TERMINATORS, branch_target, end, is_memory
+from weft.ptx.lift.calls import is_by_address, is_memory, taken
+from weft.ptx.lift.control import TERMINATORS, branch_target, end
 from weft.ptx.lift.integers import CARRY
 from weft.ptx.lift.lines import Lines
 from weft.ptx.lift.operations import is_selected, operation_of
@@ -74,7 +75,7 @@ def _called(text: syntax.Module, function: syntax.Function) -> list[syntax.Funct
     found: dict[str, syntax.Function] = {}
     work = [function]
     while work:
-        for name in _callees(work.pop()):
+        for name in _callees(text, work.pop()):
             if name in found or name == function.name:
                 continue
             try:
@@ -87,16 +88,20 @@ def _called(text: syntax.Module, function: syntax.Function) -> list[syntax.Funct
     return list(found.values())
 
 
-def _callees(function: syntax.Function) -> Iterator[str]:
+def _callees(text: syntax.Module, function: syntax.Function) -> Iterator[str]:
+    by_address = False
     for instruction in function.instructions():
         if instruction.opcode == "call":
+            by_address |= is_by_address(instruction)
             yield from (o.name for o in instruction.operands if isinstance(o, syntax.Symbol))
+    if by_address:
+        yield from sorted(taken(text))
 
 
 def _recursive(text: syntax.Module, functions: list[syntax.Function]) -> set[str]:
     """Functions that call themselves, be it through others."""
     names = {f.name for f in functions}
-    callees = {f.name: {n for n in _callees(f) if n in names} for f in functions}
+    callees = {f.name: {n for n in _callees(text, f) if n in names} for f in functions}
     reached = {name: set(known) for name, known in callees.items()}
     for _ in names:
         for known in reached.values():

@@ -7,12 +7,13 @@ a pointer of space 3; its lower 32 bits serve as an address, too, since all shar
 from __future__ import annotations
 
 from weft.diag.errors import PtxError, UnsupportedError
-from weft.ir import ConstAggregate, ConstBytes, ConstExpr, ConstInt, Function, GlobalVariable, Module, Value
+from weft.ir import ConstAggregate, ConstBytes, ConstExpr, ConstInt, GlobalVariable, Module, Value
 from weft.ir.constants import ConstZero
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I8, I64, PTR, ArrayType, StructType
 from weft.ptx import syntax
 from weft.ptx.lift.body import Body
+from weft.ptx.lift.calls import function_address
 from weft.ptx.lift.types import bits_of
 
 _MODULE_SPACES = ("global", "const", "shared")
@@ -107,6 +108,8 @@ def _initial(text: syntax.Module, variable: syntax.Variable, addresses: dict[str
             data[k * width : (k + 1) * width] = item.bits(8 * width).to_bytes(width, "little")
         elif width == 8 and not item.mask and item.name in addresses:
             places.append((k * 8, _offset(addresses[item.name], item.offset)))
+        elif width == 8 and not item.mask and (number := function_address(text, item.name)) is not None:
+            data[k * 8 : (k + 1) * 8] = number.to_bytes(8, "little")
         else:
             raise UnsupportedError(
                 f"{variable.name} begins with part of the address of {item.name}", text.span(variable)
@@ -169,14 +172,15 @@ def address_of(body: Body, operand: syntax.Operand) -> Value:
     name = operand.name if isinstance(operand, (syntax.Symbol, syntax.Element)) else ""
     found: Value | None = body.variables.get(name)
     if found is None:
-        found = body.module.functions.get(name)
-    if found is None:
-        raise PtxError(f"{name or operand} is not declared")
+        number = function_address(body.text, name)
+        if number is None:
+            raise PtxError(f"{name or operand} is not declared")
+        return ConstInt(I64, number)
     offset = operand.offset if isinstance(operand, syntax.Symbol) else 0
     if isinstance(operand, syntax.Element):
         offset = operand.index * body.element_bytes.get(name, 1)
     value: Value = body.builder.cast("ptrtoint", found, I64)
-    if offset and not isinstance(found, Function):
+    if offset:
         value = body.builder.binary("add", value, ConstInt(I64, offset))
     return value
 
