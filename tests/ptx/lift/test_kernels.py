@@ -524,3 +524,34 @@ def test_what_malloc_did_not_give_is_not_freed() -> None:
     )
     with pytest.raises(SanitizerError, match="free"):
         _ran(text, np.arange(64, dtype=np.uint32), 64, debug=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"width": 1}, {"width": 8}], ids=str)
+def test_threads_of_a_warp_that_rely_on_lock_step(options: dict[str, Any]) -> None:
+    """An inclusive scan of each warp as programs for old GPUs have it, without a barrier."""
+    steps = "".join(
+        f"""
+    ld.volatile.shared.u32 %r6, [%r5+{128 - 4 * distance}];
+    add.u32 %r2, %r2, %r6;
+    st.volatile.shared.u32 [%r5+128], %r2;
+"""
+        for distance in (1, 2, 4, 8, 16)
+    )
+    text = _kernel(
+        f"""
+    .shared .align 4 .b8 memory[512];
+{_ELEMENT}
+    and.b32 %r3, %r1, 31;
+    shr.u32 %r4, %r1, 5;
+    mad.lo.u32 %r3, %r4, 64, %r3;
+    mov.u32 %r5, memory;
+    mad.lo.u32 %r5, %r3, 4, %r5;
+    st.volatile.shared.u32 [%r5], 0;
+    st.volatile.shared.u32 [%r5+128], %r2;
+{steps}
+    st.global.u32 [%rd1], %r2;
+"""
+    )
+    x = np.arange(64, dtype=np.uint32) % 7
+    wanted = np.concatenate([np.cumsum(x[:32]), np.cumsum(x[32:])])
+    np.testing.assert_array_equal(_ran(text, x, 64, **options), wanted)

@@ -22,6 +22,7 @@ from weft.ptx.lift.calls import is_by_address, is_memory, taken
 from weft.ptx.lift.control import TERMINATORS, branch_target, end
 from weft.ptx.lift.integers import CARRY
 from weft.ptx.lift.lines import Lines
+from weft.ptx.lift.memory import space_in
 from weft.ptx.lift.operations import is_selected, operation_of
 from weft.ptx.lift.types import bits_of, ir_type
 from weft.ptx.lift.variables import alloca_of, declare_variable, module_variables, names_of, size_of, space_of
@@ -65,9 +66,23 @@ def lift_kernel(text: syntax.Module, name: str) -> Module:
         body = Body(
             text, without_scopes(source), function, builder, variables=dict(variables), functions=functions
         )
+        if source.entry and any(map(_is_warp_synchronous, needed)):
+            body.ask("weft.warp.sync")
         _lift_body(body, lines)
     lines.finish(module)
     return module
+
+
+def _is_warp_synchronous(function: syntax.Function) -> bool:
+    """Whether a function reads or writes volatile shared memory.
+
+    By that threads of a warp work together without a barrier in programs for GPUs before sm_70, which run warps in lock
+    step.
+    """
+    return any(
+        i.opcode in ("ld", "st") and "volatile" in i.modifiers and space_in(i) == "shared"
+        for i in function.instructions()
+    )
 
 
 def _called(text: syntax.Module, function: syntax.Function) -> list[syntax.Function]:
