@@ -37,6 +37,7 @@ class _Writer:
     labels: int = 0
     depth: int = 0
     divergent: int = 0
+    independent: bool = False
 
     def r(self) -> str:
         """A word that may be written."""
@@ -61,7 +62,9 @@ class _Writer:
         return f"$L{self.labels}"
 
 
-def random_kernel(draw: random.Random, threads: int = 64, size: int = 24) -> str:
+def random_kernel(
+    draw: random.Random, threads: int = 64, size: int = 24, *, independent: bool = False
+) -> str:
     """The text of a kernel for blocks of `threads` threads.
 
     Parameters
@@ -72,8 +75,10 @@ def random_kernel(draw: random.Random, threads: int = 64, size: int = 24) -> str
         Of a block: a multiple of 32.
     size
         About how many statements it has.
+    independent
+        Whether threads of a warp may be anywhere, so that votes and shuffles stand only where all come by.
     """
-    w = _Writer(draw, threads, registers=draw.randint(4, 14))
+    w = _Writer(draw, threads, registers=draw.randint(4, 14), independent=independent)
     for k in range(w.registers):
         w.say(
             f"add.u32 %r{k}, %word{k % 4}, {draw.choice((0, 1, 5, 1000))};"
@@ -129,7 +134,7 @@ def _statements(w: _Writer, count: int) -> None:
         elif kind < 0.8:
             _predicated(w)
             count -= 2
-        elif kind < 0.88:
+        elif kind < 0.88 and not (w.independent and w.divergent):
             _together(w)
             count -= 2
         elif not w.divergent:

@@ -38,13 +38,19 @@ def find_objects(function: Function, marked: frozenset[int] = frozenset()) -> di
         The function.
     marked
         The parameters that the source calls pointers (``.ptr``). Where it calls some so, others are numbers: in the sum
-        of an address and an extent, both could be either.
+        of an address and an extent, both could be either. They are pointers even where no access is seen to lead
+        through them, as when addresses were spilled to memory.
     """
     finder = _Finder(function, function.attribute(KERNEL_ATTRIBUTE) is not None, marked)
     finder.solve()
     casts = [i for i in function.instructions() if i.op == "inttoptr"]
     accessed = {cast: finder.roots(cast.operands[0]) for cast in casts}
-    finder.parameters = [a for a in function.args if any(a in roots for roots in accessed.values())]
+    finder.parameters = [
+        a
+        for a in function.args
+        if any(a in roots for roots in accessed.values())
+        or (finder.is_kernel and a.index in marked and a.type == I64)
+    ]
     through: dict[int, list[Instruction]] = {a.index: [] for a in finder.parameters}
     for cast, roots in accessed.items():
         for root in roots:

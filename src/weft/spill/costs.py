@@ -1,0 +1,83 @@
+"""How often spill code runs, and what it costs, before anything has run.
+
+A block is taken to run eight times as often as what is around its loop. Costs are those of the GPU model
+(`weft.machine.gpu_devices`): cycles of the busiest unit, bandwidth for what misses the cache, and a share of the
+latency that grows as warps get fewer. They are a model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from weft.graph.loops import loop_forest
+from weft.machine.gpu_devices import GpuDevice, Unit
+from weft.ptx.flow import Flow
+from weft.ptx.regalloc.rewrite import Inserted
+from weft.ptx.syntax import Instruction
+
+_TIMES = 8.0
+_DEEPEST = 6
+
+
+def frequencies(flow: Flow) -> list[float]:
+    """For each instruction, how often it is taken to run."""
+    forest = loop_forest(flow.cfg)
+    found: list[float] = []
+    for block in range(len(flow.blocks)):
+        depth, loop = 0, forest.innermost[block]
+        while loop is not None:
+            depth, loop = depth + 1, loop.parent
+        found += [_TIMES ** min(depth, _DEEPEST)] * len(flow.instructions(block))
+    return found
+
+
+def access_weights(kernel) -> dict[str, float]:
+    """For each register, how often it is read and written."""
+    often = frequencies(kernel.liveness.flow)
+    found: dict[str, float] = {}
+    number = 0
+    for row in kernel.liveness.accesses:
+        for access in row:
+            for name in kernel.liveness.names(access.reads | access.writes):
+                found[name] = found.get(name, 0.0) + often[number]
+            number += 1
+    return found
+
+
+def cost_of(
+    inserted: Iterable[Inserted], often: list[float], device: GpuDevice, *, local: int, warps: int
+) -> dict[str, float]:
+    """Cycles of the model for each warp, by the value that spill code is for (empty: set-up and moves).
+
+    Parameters
+    ----------
+    inserted, often
+        What was inserted, and how often each instruction of the source runs.
+    device
+        The GPU.
+    local
+        Bytes of local memory of a thread, which decide how much of it the cache holds.
+    warps
+        That a multiprocessor holds.
+    """
+    footprint = max(1, local * 32 * warps)
+    missed = max(0.0, 1.0 - device.l1 / footprint)
+    found: dict[str, float] = {}
+    for each in inserted:
+        times = often[each.at] if each.at >= 0 else 1.0
+        cycles = instruction_cost(each.instruction, device, missed, warps)
+        found[each.register] = found.get(each.register, 0.0) + times * cycles
+    return found
+
+
+def instruction_cost(i: Instruction, device: GpuDevice, missed: float, warps: int) -> float:
+    """Cycles that an inserted instruction takes for a warp."""
+    words = 2 if i.modifiers and i.modifiers[-1].endswith("64") else 1
+    waits = 1 / max(1, warps)
+    if i.opcode in ("ld", "st") and "local" in i.modifiers:
+        hit = device.cycles[Unit.MEMORY] + (words - 1) * device.transaction + device.hit_latency * waits
+        miss = 128 * words / device.bandwidth + device.memory_latency * waits
+        return hit + missed * miss
+    if i.opcode in ("ld", "st"):
+        return device.cycles[Unit.MEMORY] + device.shared_latency * waits
+    return words * max(device.cycles[Unit.ALU], 1 / device.issue) + device.latency[Unit.ALU] * waits
