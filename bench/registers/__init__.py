@@ -1,0 +1,1 @@
+"""Register allocation by divergence: spill code, cycles of a model, and machine code."""
