@@ -6,18 +6,25 @@ Results of every version are compared with those of the kernel as it was, whole 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import weft
-from bench.registers.kernels import arguments, launch_of
+from bench.registers.kernels import Launch, arguments, launch_of
+from weft.cuda.c.memory import VariableMemory
+from weft.cuda.ptx.build import PtxProgram
+from weft.cuda.ptx.simulation import watched
+from weft.device.parameters import converted
+from weft.device.simulation import simulate_launch
+from weft.machine.gpu_devices import DEVICES, GpuDevice
 from weft.ptx.check import check_module
 from weft.ptx.reader import read_module
 from weft.ptx.writer import write_module
+from weft.runtime.shape import launch_shape
 from weft.simt.places import Space
 from weft.simt.result import Simulation
 from weft.spill.kernel import Kernel, Settings, Spilled
@@ -112,10 +119,7 @@ def measure(source: Source, name: str, settings: Settings, device: str, label: s
     made = chosen(source.kernel(name), settings)
     launch = launch_of(name)
     given = source.given(name)
-    module = weft.ptx.Module(source.one(name, made))
-    found: Simulation = module[name].simulate(
-        launch.grid, launch.block, *given, device=device, registers=settings.registers
-    )
+    found = simulate(source.one(name, made), name, launch, given, one_of(device), settings.registers)
     np.testing.assert_array_equal(given[0].view(np.uint32), source.wanted(name).view(np.uint32), err_msg=name)
     local = found.total(Space.LOCAL)
     dynamic = {
@@ -131,6 +135,31 @@ def measure(source: Source, name: str, settings: Settings, device: str, label: s
         made.local,
     )  # fmt: skip
     return run, made
+
+
+def one_of(device: str) -> GpuDevice:
+    """One multiprocessor of a GPU, with its share of memory and second cache.
+
+    Launches here are small enough for an interpreter. So they fill one multiprocessor as others fill them all.
+    """
+    whole = DEVICES[device]
+    return replace(whole, multiprocessors=1, l2=whole.l2 // whole.multiprocessors)
+
+
+def simulate(
+    text: str, name: str, launch: Launch, given: Sequence[Any], device: GpuDevice, registers: int
+) -> Simulation:
+    """Run a kernel under the model."""
+    module = read_module(text, "kernels.ptx")
+    program = PtxProgram.of(module, "kernels.ptx")
+    kernel = watched(program, name)
+    values, _ = converted(kernel.origin.info, list(given))
+    variables = VariableMemory(program.scope).bytes
+    shape = launch_shape(launch.grid, launch.block, 0)
+    return simulate_launch(
+        kernel.module, kernel.origin, shape, (*values, variables), device, registers=registers,
+        weights=kernel.weights,
+    )  # fmt: skip
 
 
 def save(runs: Iterable[Run], file: Path) -> None:
