@@ -56,7 +56,11 @@ PEER_LEVELS = {
         "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-avx2",
         "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
     },
-    "x86-64-v4": {},
+    "x86-64-v4": {
+        "POCL_LLVM_CPU_NAME": "skylake-avx512",
+        "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-avx512",
+        "CL_CONFIG_CPU_TARGET_ARCH": "skx",
+    },
 }
 """What holds the runtimes to a level; without, they use all that the machine has."""
 

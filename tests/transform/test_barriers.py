@@ -115,7 +115,75 @@ exit:
 """
 
 
-def test_fig_3_one_barrier_makes_two_continuations():
+FIG_3 = """
+a:
+  IDS
+  %own = load i32, ptr %at
+  %many = icmp sgt i32 %n, 2
+  br i1 %many, label %b, label %c
+b:
+  %left = load i32, ptr %mirror.at
+  call void @weft.barrier()
+  %sum = add i32 %left, %own
+  store i32 %sum, ptr %to
+  br label %d
+c:
+  %twice = mul i32 %own, 2
+  store i32 %twice, ptr %to
+  call void @weft.barrier()
+  %right = load i32, ptr %mirror.at
+  store i32 %right, ptr %to
+  br label %d
+d:
+  %i = phi i32 [ 0, %b ], [ 1, %c ], [ %i.next, %d2 ]
+  %seen = load i32, ptr %mirror.at
+  call void @weft.barrier()
+  %mixed = add i32 %seen, %i
+  store i32 %mixed, ptr %to
+  %i.next = add i32 %i, 1
+  %again = icmp slt i32 %i.next, %n
+  br i1 %again, label %d2, label %e
+d2:
+  br label %d
+e:
+  ret void
+"""
+
+
+def test_fig_3_each_barrier_is_the_start_of_a_function_of_its_own():
+    r"""The paper's text: a search from the entry stops at barriers; from behind each that it hits, another begins.
+
+          a                a            (b)       (c)       (d)
+         / \              / \            |         |         |
+        b   c            b1  c1          b2        c2        d3
+       === ===          (2)  (3)         |         |        /  \
+        b   c     ==>                    d1        d1      d2   e
+         \ /                            (4)       (4)      |    |
+          d<-+              F1           F2        F3      d1  (end)    F4
+         === |                                            (4)
+          d  |          next: F2, F3   next: F4  next: F4  next: F4, return
+         / \-+
+        e
+    """
+    check(FIG_3, 0, 2, 3, 5)
+    assert ends(FIG_3) == [[1, 2], [3], [3], [0, 3]]
+    _, program = split(FIG_3)
+    origins = [{v.name for v in c.origins.values()} for c in program.continuations]
+    assert "own" in origins[0] and "mixed" not in origins[0]
+    assert "sum" in origins[1] and "right" not in origins[1]
+    assert "right" in origins[2] and "sum" not in origins[2]
+    assert {"mixed", "seen"} <= origins[3] and not {"sum", "right"} & origins[3]
+
+
+def test_fig_4_what_is_kept_is_as_large_as_the_largest_continuation_needs():
+    """liveValSize: a frame serves all barriers, whose values lie one over the other."""
+    _, program = split(FIG_3)
+    ends = [[s.offset + s.size for s in (program.slots[v] for v in values)] for values in program.kept]
+    assert [max(found, default=0) for found in ends] == [8, 0, 8]
+    assert max(map(max, filter(None, ends))) <= program.frame_bytes
+
+
+def test_one_barrier_makes_two_continuations():
     r"""
     entry              entry     (resume)
       |                  |          |
@@ -131,7 +199,7 @@ def test_only_loaded_values_are_kept_and_addresses_are_computed_again():
     assert kept(STRAIGHT) == "1: own@0+4, other@4+4"
 
 
-def test_fig_4_barriers_in_a_loop():
+def test_barriers_in_a_loop():
     r"""
        entry            entry      (resume 1)  (resume 2)
          |                |            |           |
