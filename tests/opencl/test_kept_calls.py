@@ -17,7 +17,10 @@ float4 turned(float4 v, int k) {{
   return v;
 }}
 float picked(global const float *x, int at, int n) {{
-  if (at >= n) return -1;
+  if (at >= n) {{
+    printf("%d ", at);
+    return -1;
+  }}
   float s = 0;
   for (int i = at; i < n && s < 40; i += 3) s += x[i] * x[i] + i;
   return s;

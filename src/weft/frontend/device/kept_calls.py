@@ -2,8 +2,8 @@
 
 All that kernels call is inlined, so that the vectorizer sees through it, and each call of a function is one more copy.
 Where copies would add up to more than `MAX_LINES`, functions stay functions, those first that save most. A function may
-stay that asks for no ids and makes no barriers, prints nothing, and names no variable that changes: what it needs of
-the kernel it has as arguments.
+stay that asks for no ids, makes no barriers and names no variable that changes: what it needs of the kernel it has as
+arguments.
 
 Precondition: text as `weft.frontend.device.flatten` leaves it. Postcondition: kernels have at most `MAX_LINES` lines
 once LLVM has inlined what they call, if enough of it may stay; what stays is not ``alwaysinline``.
@@ -27,7 +27,7 @@ _DEFINITION = re.compile(rf"^define [^@\n]*{_NAME}\(.*?^}}\n", re.M | re.S)
 _MENTIONED = re.compile(_NAME)
 _VARIABLE = re.compile(rf"^{_NAME} = (?!.*\bconstant\b).*\bglobal\b", re.M)
 _ALWAYS = " alwaysinline"
-_PREFIXES = ("__weft_", "printf")
+_PRIMITIVE = "__weft_"
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ def _functions(text: str) -> dict[str, _Function]:
         for mentioned in _MENTIONED.findall(body):
             if mentioned in definitions:
                 made.calls[mentioned] = made.calls.get(mentioned, 0) + 1
-            elif mentioned.startswith(_PREFIXES) or mentioned in changing:
+            elif mentioned.startswith(_PRIMITIVE) or mentioned in changing:
                 made.may_stay = False
         if made.is_kernel or _ALWAYS not in head:
             made.may_stay = False

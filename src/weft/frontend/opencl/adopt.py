@@ -73,8 +73,8 @@ def adopt_kernel(
     hidden = {key: kernel.append_parameter(I64, key) for key in names}
     lower_primitives(kernel, WorkItems(hidden, small), sub_group_size)
     adopt_local_memory(kernel)
-    adopt_printf(kernel)
     for function in (kernel, *others):
+        adopt_printf(function)
         settle_contraction(function, fused)
         if not debug:
             settle_division(function)
