@@ -78,8 +78,8 @@ def _wrong(name: str, case: Case, made: PtxKernel, counts: Counter[str]) -> Iter
     values: list[Any] = []
     for argument in args:
         _flatten(typeof(argument), argument, values)
-    if not all(v.flags.c_contiguous for v in values if isinstance(v, np.ndarray)):
-        counts["not run: strided arrays"] += 1
+    if any(min(v.strides, default=0) < 0 for v in values if isinstance(v, np.ndarray)):
+        counts["not run: arrays from their end"] += 1
         return
     try:
         kernel = Module(made.text)[made.entry]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from weft import cuda
 from weft.cuda.ptx.module import Module
 from weft.errors import (
     ArgumentError,
@@ -555,3 +556,27 @@ def test_threads_of_a_warp_that_rely_on_lock_step(options: dict[str, Any]) -> No
     x = np.arange(64, dtype=np.uint32) % 7
     wanted = np.concatenate([np.cumsum(x[:32]), np.cumsum(x[32:])])
     np.testing.assert_array_equal(_ran(text, x, 64, **options), wanted)
+
+
+@pytest.mark.parametrize("options", [{}, {"debug": True}], ids=str)
+def test_arrays_with_strides(options: dict[str, Any]) -> None:
+    """The kernel has the strides; it is weft's own PTX of a kernel in Python."""
+
+    @cuda.jit
+    def fill(x, out):  # type: ignore[no-untyped-def]
+        i, j = cuda.grid(2)
+        if i < out.shape[0] and j < out.shape[1]:
+            out[i, j] = 2 * x[i, j]
+
+    kernel = Module(fill.inspect_ptx("void(float32[:, :], float32[:, :])"), **options)["fill"]
+    whole, out = np.arange(96, dtype=np.float32).reshape(8, 12), np.zeros((4, 8), np.float32)
+    x = whole[::2, 1::3]
+
+    def passed(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+        return array, *array.shape, *array.strides
+
+    kernel[(1, 1), (8, 8)](*passed(x), *passed(out[:, ::2]))
+    np.testing.assert_array_equal(out[:, ::2], 2 * x)
+    assert not out[:, 1::2].any()
+    with pytest.raises(ArgumentError, match="C-contiguous"):
+        kernel[(1, 1), (8, 8)](*passed(x[::-1]), *passed(out[:, ::2]))

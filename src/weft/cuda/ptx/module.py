@@ -49,12 +49,29 @@ class PtxKernel(CKernel):
                 f"{self.__name__} has .reqntid {required}, and blocks of {shape.block} were asked for",
                 hint=f"launch it with {self.__name__}[grid, {required}](...)",
             )
-        super().launch(shape, args)
+        super().launch(shape, tuple(map(_spread, args)))
 
     def _watched(self) -> WatchedKernel:
         from weft.cuda.ptx.simulation import watched
 
         return watched(self._program, self.info.name)
+
+
+def _spread(given: Any) -> Any:
+    """The memory from an array's first element to its last one, where others lie between; all else as it is.
+
+    A kernel in PTX has an address, and strides as numbers of its own.
+    """
+    if not isinstance(given, np.ndarray) or given.flags.c_contiguous or given.dtype.hasobject:
+        return given
+    if min(given.strides) < 0:
+        return given
+    size = sum((n - 1) * s for n, s in zip(given.shape, given.strides, strict=True)) + given.itemsize
+    first = given[(slice(0, 1),) * given.ndim].reshape(1)
+    if size % given.itemsize:
+        first = first.view(np.uint8)
+    shape, strides = (size // first.itemsize,), (first.itemsize,)
+    return np.lib.stride_tricks.as_strided(first, shape, strides, writeable=given.flags.writeable)
 
 
 class Module:
