@@ -18,6 +18,7 @@ _MODULES = ("cuda", "errors", "opencl", "ptx", "types")
 _NAMES = {
     "guvectorize": "weft.loops.generalized",
     "jit": "weft.loops.jit",
+    "njit": "weft.loops.jit",
     "prange": "weft.frontend.python.prange",
     "vectorize": "weft.loops.elementwise",
     "vectorize_ir": "weft.loops.llvm_ir",

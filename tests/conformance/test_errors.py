@@ -238,7 +238,7 @@ def loop_over_a_list(x):
 
 @refused(errors.UnsupportedError)
 def formatted_string(x):
-    print(f"{x[0]}")  # here
+    print(f"{x[0]:.2f}")  # here
 
 
 @refused(errors.TypingError, mentions="@")

@@ -19,6 +19,13 @@ def helper(x):
     return x + 1
 
 
+AWAY = {"shape": (4,), "typestr": "<f4", "data": (4096, False), "version": 3}
+
+
+def max_of(a, b):
+    return max(a, b)
+
+
 MISTAKES = [
     (errors.LaunchError, "without a launch configuration", lambda: kernel(2.0, ones())),
     (errors.LaunchError, "number of blocks and of threads", lambda: kernel[8](2.0, ones())),
@@ -52,7 +59,17 @@ MISTAKES = [
     (errors.SignatureError, "width of 'wide'", lambda: cuda.jit(width="wide")),
     (errors.LaunchError, "no device 1", lambda: cuda.select_device(1)),
     (errors.LaunchError, "not recorded", lambda: cuda.event().elapsed_time(cuda.event())),
-    (errors.ArgumentError, "no strides", lambda: cuda.device_array(4, strides=(8,))),
+    (errors.ArgumentError, "do not fit the shape", lambda: cuda.device_array(4, strides=(8, 8))),
+    (errors.ArgumentError, "not this process's own", lambda: cuda.from_cuda_array_interface(AWAY)),
+    (errors.ArgumentError, "no CUDA array interface", lambda: cuda.from_cuda_array_interface({})),
+    (errors.UnsupportedError, "Masked", lambda: cuda.from_cuda_array_interface(AWAY | {"mask": 1})),
+    (errors.ArgumentError, "2 dimensions is not split", lambda: list(cuda.device_array((2, 3)).split(2))),
+    (errors.ArgumentError, "2 dimensions is not reduced", lambda: cuda.Reduce(max_of)(np.ones((2, 2)))),
+    (errors.SignatureError, "no Python function", lambda: cuda.Reduce(max)),
+    (errors.SettingError, "Got 4 launch bounds", lambda: cuda.jit(launch_bounds=(1, 2, 3, 4))),
+    (errors.SettingError, "between -1 and 100", lambda: cuda.jit(shared_memory_carveout=101)),
+    (errors.SettingError, "Invalid carveout", lambda: cuda.jit(shared_memory_carveout="most")),
+    (errors.LaunchError, "at most 32 threads", lambda: cuda.jit(scale, launch_bounds=32)[1, 64]),
     (errors.ArgumentError, "cannot copy", lambda: cuda.to_device(ones(4)).copy_to_host(ones(5))),
 ]
 

@@ -37,7 +37,7 @@ def comprehension(x):
 
 
 def f_string(x):
-    print(f"{x[0]}")
+    print(f"{x[0]:.2f}")
 
 
 def with_statement(x):
@@ -59,6 +59,7 @@ def trying(x):
 
 def inner_function(x):
     def helper():
+        nonlocal x
         return 1
 
     x[0] = helper()
@@ -179,11 +180,11 @@ def call_of_a_method(x):
 
 MISTAKES = [
     Mistake(comprehension, UnsupportedError, "[2 * v for v in x]", "list comprehension", "for loop"),
-    Mistake(f_string, UnsupportedError, 'f"{x[0]}"', "f-string", "one by one"),
+    Mistake(f_string, UnsupportedError, 'f"{x[0]:.2f}"', "format in an f-string", "round it"),
     Mistake(with_statement, UnsupportedError, "with x:", "with is not supported"),
     Mistake(raising, UnsupportedError, "raise ValueError", "raise", "assert"),
     Mistake(trying, UnsupportedError, "try:", "try", "if"),
-    Mistake(inner_function, UnsupportedError, "def helper():", "function inside a function", "outside"),
+    Mistake(inner_function, UnsupportedError, "nonlocal x", "cannot assign to variables around", "return"),
     Mistake(importing, UnsupportedError, "import os", "import", "module level"),
     Mistake(matching, UnsupportedError, "match x.size:", "match", "elif"),
     Mistake(list_from_outside, UnsupportedError, "LIST", "list from outside", "tuple"),

@@ -86,7 +86,7 @@ def test_a_non_ascii_line_counts_characters() -> None:
 
 def test_a_function_without_source_is_refused_with_a_reason() -> None:
     names: dict = {}
-    exec("def hidden(x):\n    return x\n", names)
+    exec("\n".join(["def hidden(x):", "    return x"]), names)
     with pytest.raises(UnsupportedError, match="source text of hidden"):
         get_source(names["hidden"])
 

@@ -10,68 +10,115 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from weft.cuda import host, random
-from weft.cuda.arrays import (
-    DeviceArray,
+from weft.cuda.allocation import (
     as_cuda_array,
     device_array,
     device_array_like,
+    from_cuda_array_interface,
     is_cuda_array,
     managed_array,
     mapped,
     mapped_array,
+    mapped_array_like,
     pinned,
     pinned_array,
+    pinned_array_like,
     to_device,
 )
+from weft.cuda.arrays import DeviceArray
 from weft.cuda.host import (
+    Context,
     Device,
-    Event,
-    Stream,
     close,
-    default_stream,
+    cuda_error,
+    current_context,
     defer_cleanup,
-    event,
-    event_elapsed_time,
+    detect,
     get_current_device,
+    gpus,
     is_available,
+    is_float16_supported,
+    is_supported_version,
+    list_devices,
+    profile_start,
+    profile_stop,
+    profiling,
+    require_context,
     select_device,
-    stream,
     synchronize,
 )
 from weft.cuda.jit import jit
 from weft.cuda.kernel import DeviceFunction, Kernel
+from weft.cuda.reduction import Reduce
+from weft.cuda.streams import (
+    Event,
+    Stream,
+    default_stream,
+    event,
+    event_elapsed_time,
+    external_stream,
+    legacy_default_stream,
+    per_thread_default_stream,
+    stream,
+)
+from weft.cuda.transfers import In, InOut, Out
 from weft.frontend.python.cuda_names import CUDA
 
 if TYPE_CHECKING:
     from weft.cuda.c.module import Module
 
+reduce = Reduce
+
 __all__ = [
+    "Context",
     "Device",
     "DeviceArray",
     "DeviceFunction",
     "Event",
+    "In",
+    "InOut",
     "Kernel",
     "Module",
+    "Out",
+    "Reduce",
     "Stream",
     "as_cuda_array",
     "close",
+    "cuda_error",
+    "current_context",
     "default_stream",
     "defer_cleanup",
+    "detect",
     "device_array",
     "device_array_like",
     "event",
     "event_elapsed_time",
+    "external_stream",
+    "from_cuda_array_interface",
     "get_current_device",
+    "gpus",
     "host",
     "is_available",
     "is_cuda_array",
+    "is_float16_supported",
+    "is_supported_version",
     "jit",
+    "legacy_default_stream",
+    "list_devices",
     "managed_array",
     "mapped",
     "mapped_array",
+    "mapped_array_like",
+    "per_thread_default_stream",
     "pinned",
     "pinned_array",
+    "pinned_array_like",
+    "profile_start",
+    "profile_stop",
+    "profiling",
     "random",
+    "reduce",
+    "require_context",
     "select_device",
     "stream",
     "synchronize",

@@ -1,23 +1,21 @@
-"""Device arrays of the CUDA-Python host API, on a machine whose device memory is host memory.
-
-Copies are made where numba.cuda makes them: ``to_device(x)`` is a copy of ``x``, so what a kernel writes to one is not
-seen in the other until ``copy_to_host``. Memory is shared where that is asked for: ``to_device(x, copy=False)``,
-``as_cuda_array(x)``, ``with mapped(x) as device``, and NumPy arrays given to a launch.
-"""
+"""Device arrays of the CUDA-Python host API, on a machine whose device memory is host memory."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weft.cuda.streams import Stream
 from weft.diag.call_site import call_site
 from weft.diag.errors import ArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
+
+    StreamLike = Stream | int | None
 
 
 class DeviceArray:
@@ -27,12 +25,15 @@ class DeviceArray:
     ----------
     array
         The NumPy array whose memory is used.
+    stream
+        The stream it belongs to; it orders nothing.
     """
 
-    __slots__ = ("__weakref__", "array")
+    __slots__ = ("__weakref__", "array", "stream")
 
-    def __init__(self, array: NDArray[Any]) -> None:
+    def __init__(self, array: NDArray[Any], stream: StreamLike = 0) -> None:
         self.array = array
+        self.stream = stream or 0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -55,23 +56,59 @@ class DeviceArray:
         return self.array.size
 
     @property
+    def itemsize(self) -> int:
+        return self.array.itemsize
+
+    @property
     def nbytes(self) -> int:
         return self.array.nbytes
 
     @property
+    def alloc_size(self) -> int:
+        """Bytes from the first element in memory to the end of the last one."""
+        low, high = np.lib.array_utils.byte_bounds(self.array)
+        return high - low
+
+    @property
+    def flags(self) -> Any:
+        """NumPy's flags of the array: ``flags["C_CONTIGUOUS"]``."""
+        return self.array.flags
+
+    @property
+    def device_ctypes_pointer(self) -> ctypes.c_void_p:
+        """The address of the first element, as ctypes has it."""
+        return ctypes.c_void_p(self.array.ctypes.data)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Where the elements are, for other arrays and libraries; the address is one of host memory."""
+        return interface_of(self.array, self.stream)
+
+    @property
     def T(self) -> DeviceArray:  # noqa: N802  NumPy's name
-        return DeviceArray(self.array.T)
+        return self._of(self.array.T)
 
     def __len__(self) -> int:
         return len(self.array)
 
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
     def __getitem__(self, index: Any) -> Any:
         """A view for a slice, a NumPy scalar for an element."""
         part = self.array[index]
-        return DeviceArray(part) if isinstance(part, np.ndarray) else part
+        return self._of(part) if isinstance(part, np.ndarray) else part
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.array[index] = value.array if isinstance(value, DeviceArray) else value
+
+    def getitem(self, index: Any, stream: StreamLike = 0) -> Any:
+        """As ``self[index]``."""
+        return self[index]
+
+    def setitem(self, index: Any, value: Any, stream: StreamLike = 0) -> None:
+        """As ``self[index] = value``."""
+        self[index] = value
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """A copy on the host, unless none is allowed."""
@@ -80,7 +117,35 @@ class DeviceArray:
     def __repr__(self) -> str:
         return f"DeviceArray({self.array!r})"
 
-    def reshape(self, *shape: Any) -> DeviceArray:
+    def bind(self, stream: StreamLike = 0) -> DeviceArray:
+        """The same array, of that stream."""
+        return DeviceArray(self.array, stream)
+
+    def transpose(self, axes: Sequence[int] | None = None) -> DeviceArray:
+        """A view with its axes in another order, reversed by default."""
+        return self._of(self.array.transpose(axes))
+
+    def squeeze(self, axis: int | tuple[int, ...] | None = None, stream: StreamLike = 0) -> DeviceArray:
+        """A view without axes of extent 1: all of them, or those in `axis`."""
+        return self._of(self.array.squeeze(axis))
+
+    def split(self, section: int, stream: StreamLike = 0) -> Iterator[DeviceArray]:
+        """Views of `section` elements each, one after the other, of an array of one dimension; the last may be shorter.
+
+        Raises
+        ------
+        ArgumentError
+            The array has more dimensions, or `section` is no positive integer.
+        """
+        if self.ndim != 1:
+            raise ArgumentError(
+                f"an array of {self.ndim} dimensions is not split", hint="split a view: array.ravel()"
+            ).at(call_site())
+        if section < 1:
+            raise ArgumentError(f"parts of {section} elements", hint="give a positive number").at(call_site())
+        return (self[at : at + section] for at in range(0, self.size, section))
+
+    def reshape(self, *shape: Any, order: str = "C") -> DeviceArray:
         """A view of the same elements in another shape.
 
         Raises
@@ -88,9 +153,9 @@ class DeviceArray:
         ArgumentError
             There is none without a copy.
         """
-        return self._sharing(self.array.reshape(*shape), "reshaped")
+        return self._sharing(self.array.reshape(*shape, order=order), "reshaped")  # type: ignore[call-overload]
 
-    def ravel(self, order: str = "C") -> DeviceArray:
+    def ravel(self, order: str = "C", stream: StreamLike = 0) -> DeviceArray:
         """A view of the elements in one dimension; raises `ArgumentError` as `reshape` does."""
         return self._sharing(self.array.ravel(order), "flattened")  # type: ignore[arg-type]
 
@@ -101,15 +166,25 @@ class DeviceArray:
                 f"a device array with strides {self.strides} cannot be {what} without a copy",
                 hint="copy_to_host() first, or make it contiguous",
             ).at(call_site())
-        return DeviceArray(made)
+        return self._of(made)
+
+    def _of(self, array: NDArray[Any]) -> DeviceArray:
+        """A view of this array."""
+        return DeviceArray(array, self.stream)
 
     def view(self, dtype: DTypeLike) -> DeviceArray:
-        return DeviceArray(self.array.view(dtype))
+        """The same bytes as elements of another type."""
+        return self._of(self.array.view(dtype))
 
     def is_c_contiguous(self) -> bool:
+        """Whether the elements lie in memory in the order of their indices, the last index first."""
         return self.array.flags.c_contiguous
 
-    def copy_to_host(self, ary: NDArray[Any] | None = None, stream: object = None) -> NDArray[Any]:
+    def is_f_contiguous(self) -> bool:
+        """Whether the elements lie in memory in the order of their indices, the first index first."""
+        return self.array.flags.f_contiguous
+
+    def copy_to_host(self, ary: NDArray[Any] | None = None, stream: StreamLike = 0) -> NDArray[Any]:
         """A copy as a new NumPy array, or into `ary`, which is returned.
 
         Raises
@@ -117,17 +192,66 @@ class DeviceArray:
         ArgumentError
             When `ary` differs in shape or dtype.
         """
-        if ary is None:
-            return self.array.copy()
-        _require_alike(ary, self.array)
-        np.copyto(ary, self.array)
-        return ary
+        return copied_to(self.array, ary)
 
-    def copy_to_device(self, ary: Any, stream: object = None) -> None:
+    def copy_to_device(self, ary: Any, stream: StreamLike = 0) -> None:
         """Copy the NumPy or device array `ary` into this one."""
         source = ary.array if isinstance(ary, DeviceArray) else np.asarray(ary)
         _require_alike(source, self.array)
         np.copyto(self.array, source)
+
+
+class HostArray(np.ndarray):
+    """A NumPy array that numba.cuda calls mapped or managed: host and kernels use the same memory."""
+
+    stream: StreamLike = 0
+
+    @property
+    def device_ctypes_pointer(self) -> ctypes.c_void_p:
+        """The address of the first element, as ctypes has it."""
+        return ctypes.c_void_p(self.ctypes.data)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """As of a device array."""
+        return interface_of(self, self.stream)
+
+    def copy_to_host(self, ary: NDArray[Any] | None = None, stream: StreamLike = 0) -> NDArray[Any]:
+        """As of a device array."""
+        return copied_to(self.view(np.ndarray), ary)
+
+    def copy_to_device(self, ary: Any, stream: StreamLike = 0) -> None:
+        """As of a device array."""
+        DeviceArray(self.view(np.ndarray)).copy_to_device(ary)
+
+
+def copied_to(source: NDArray[Any], target: NDArray[Any] | None) -> NDArray[Any]:
+    """A copy of `source`: a new array, or `target`."""
+    if target is None:
+        return source.copy("K")
+    _require_alike(target, source)
+    np.copyto(target, source)
+    return target
+
+
+def interface_of(array: NDArray[Any], stream: StreamLike) -> dict[str, Any]:
+    """The CUDA array interface of an array, in version 3.
+
+    Raises
+    ------
+    AttributeError
+        Its type has none, so that it counts as an array without the interface.
+    """
+    described = array.__array_interface__
+    made = {
+        "shape": array.shape,
+        "strides": None if array.flags.c_contiguous else array.strides,
+        "typestr": described["typestr"],
+        "data": (array.ctypes.data if array.size else 0, not array.flags.writeable),
+        "version": 3,
+        "stream": getattr(stream, "handle", stream) or None,
+    }
+    return made if array.dtype.fields is None else {**made, "descr": described["descr"]}
 
 
 def _require_alike(a: NDArray[Any], b: NDArray[Any]) -> None:
@@ -136,88 +260,3 @@ def _require_alike(a: NDArray[Any], b: NDArray[Any]) -> None:
             f"cannot copy between {a.dtype}{list(a.shape)} and {b.dtype}{list(b.shape)}",
             hint="both arrays need the same shape and dtype",
         ).at(call_site())
-
-
-def to_device(
-    obj: Any, stream: object = None, copy: bool = True, to: DeviceArray | None = None
-) -> DeviceArray:
-    """A new device array with a copy of `obj`; with `to`, `obj` is copied into that array.
-
-    A device array is returned as it is. With ``copy=False`` the result shares the memory of `obj`. `stream` is accepted
-    for compatibility and changes nothing.
-    """
-    if to is not None:
-        to.copy_to_device(obj)
-        return to
-    if isinstance(obj, DeviceArray):
-        return obj
-    return DeviceArray(np.array(obj) if copy else np.asarray(obj))
-
-
-def device_array(
-    shape: int | Sequence[int],
-    dtype: DTypeLike = np.float64,
-    strides: object = None,
-    order: str = "C",
-    stream: object = None,
-) -> DeviceArray:
-    """A new device array with undefined contents."""
-    if strides is not None:
-        raise ArgumentError("device_array takes no strides", hint="make a view of a larger array").at(
-            call_site()
-        )
-    return DeviceArray(np.empty(shape, dtype, order=order))  # type: ignore[call-overload]
-
-
-def device_array_like(ary: Any, stream: object = None) -> DeviceArray:
-    """A new device array with the shape and dtype of `ary` and undefined contents."""
-    return DeviceArray(np.empty_like(ary.array if isinstance(ary, DeviceArray) else ary, subok=False))
-
-
-def pinned_array(
-    shape: int | Sequence[int], dtype: DTypeLike = np.float64, strides: object = None, order: str = "C"
-) -> NDArray[Any]:
-    """A new NumPy array; every array of the host is as good as pinned."""
-    return device_array(shape, dtype, strides, order).array
-
-
-def mapped_array(
-    shape: int | Sequence[int], dtype: DTypeLike = np.float64, strides: object = None, order: str = "C"
-) -> NDArray[Any]:
-    """A new NumPy array, which kernels use in place."""
-    return device_array(shape, dtype, strides, order).array
-
-
-def managed_array(
-    shape: int | Sequence[int],
-    dtype: DTypeLike = np.float64,
-    strides: object = None,
-    order: str = "C",
-    stream: object = None,
-    attach_global: bool = True,
-) -> NDArray[Any]:
-    """A new NumPy array, which kernels use in place; `stream` and `attach_global` change nothing."""
-    return device_array(shape, dtype, strides, order).array
-
-
-@contextmanager
-def pinned(*arrays: NDArray[Any]) -> Iterator[None]:
-    """Do nothing: every array of the host is as good as pinned."""
-    yield
-
-
-@contextmanager
-def mapped(*arrays: NDArray[Any], stream: object = None) -> Iterator[Any]:
-    """Device arrays that share the memory of `arrays`; a list of them unless there is one array."""
-    shared = [as_cuda_array(array) for array in arrays]
-    yield shared[0] if len(shared) == 1 else shared
-
-
-def as_cuda_array(obj: Any, sync: bool = True) -> DeviceArray:
-    """`obj` as a device array that shares its memory; `sync` changes nothing."""
-    return to_device(obj, copy=False)
-
-
-def is_cuda_array(obj: Any) -> bool:
-    """Whether `obj` is a device array."""
-    return isinstance(obj, DeviceArray)

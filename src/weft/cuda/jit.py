@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 from weft.cuda.kernel import DeviceFunction, Kernel
+from weft.cuda.terms import launch_terms
 from weft.diag.call_site import located
 from weft.diag.errors import SignatureError
 from weft.fast_math import fast_math
@@ -24,13 +24,6 @@ TARGETS = ("cpu", "gpu")
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 """Threads that a lane group may have: powers of two, for which masks are values of at most 64 bits."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Gpu:
-    """What is asked of a kernel for a GPU: registers that a thread may have at most."""
-
-    max_registers: int | None
 
 
 @located
@@ -50,6 +43,10 @@ def jit(
     without: Sequence[str] = (),
     target: str = "cpu",
     max_registers: int | None = None,
+    launch_bounds: int | tuple[int, ...] | None = None,
+    extensions: Sequence[Any] = (),
+    shared_memory_carveout: int | str | None = None,
+    link: Sequence[Any] | None = None,
     **options: Any,
 ) -> Any:
     """Make a kernel, or with ``device=True`` a function for kernels to call.
@@ -88,6 +85,13 @@ def jit(
         ``"cpu"``, or ``"gpu"``: launches run on an NVIDIA GPU, through its driver (docs/ptx.md).
     max_registers
         Registers of a thread on a GPU; no effect on a CPU.
+    launch_bounds
+        Threads that a block may have: launches with more are refused. Of a tuple, what follows has no effect.
+    extensions
+        Objects with ``prepare_args(type, value, stream=0, retr=list)``, which returns a type and a value: they change
+        the arguments of each launch, the last one first, and may add functions to `retr` that are called afterwards.
+    shared_memory_carveout, link
+        Accepted, with a remark; no effect on a CPU.
     **options
         Options of numba.cuda that have no effect here (``opt``, ``lineinfo``, ``inline``, ...).
 
@@ -95,6 +99,8 @@ def jit(
     ------
     SignatureError
         An option is unknown, or a signature is none.
+    SettingError
+        An option has a value that it cannot have.
     PassError
         There is no optional pass of a name in `without`.
     """
@@ -102,8 +108,8 @@ def jit(
     if unknown:
         raise SignatureError(
             f"cuda.jit has no option {', '.join(unknown)}",
-            hint=f"options are boscc, debug, device, fastmath, max_registers, target, width, {SWITCHES}"
-            + ("; link needs CUDA object code" if "link" in unknown else ""),
+            hint="options are boscc, debug, device, extensions, fastmath, launch_bounds, max_registers, target, width, "
+            f"{SWITCHES}",
         )
     if target not in TARGETS:
         raise SignatureError(f"target={target!r}", hint=f"it may be {' or '.join(map(repr, TARGETS))}")
@@ -113,9 +119,19 @@ def jit(
     require_lane_options(width, boscc)
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     asked = CompileOptions(flags, width, boscc=boscc, switches=chosen_switches)
-    gpu = _Gpu(max_registers) if target == "gpu" else None
+    terms = launch_terms(extensions, launch_bounds, shared_memory_carveout, link)
+
+    def make(function: FunctionType, signatures: tuple[Signature, ...]) -> Kernel | DeviceFunction:
+        if device:
+            return DeviceFunction(function, signatures)
+        if target == "gpu":
+            from weft.cuda.gpu.kernel import GpuKernel
+
+            return GpuKernel(function, asked, signatures, max_registers)
+        return Kernel(function, asked, signatures, debug, terms)
+
     if isinstance(func_or_sig, FunctionType):
-        return _make(func_or_sig, (), device, debug, asked, gpu)
+        return make(func_or_sig, ())
     signatures = _signatures(func_or_sig if argtypes is None else argtypes)
 
     @located
@@ -124,7 +140,7 @@ def jit(
             raise SignatureError(
                 f"{function!r} is no Python function", hint="decorate a function written with def"
             )
-        return _make(function, signatures, device, debug, asked, gpu)
+        return make(function, signatures)
 
     return decorate
 
@@ -133,20 +149,3 @@ def _signatures(given: Any) -> tuple[Signature, ...]:
     if given is None:
         return ()
     return tuple(map(parse_signature, given if isinstance(given, list) else [given]))
-
-
-def _make(
-    function: FunctionType,
-    signatures: tuple[Signature, ...],
-    device: bool,
-    debug: bool,
-    options: CompileOptions,
-    gpu: _Gpu | None,
-) -> Kernel | DeviceFunction:
-    if device:
-        return DeviceFunction(function, signatures)
-    if gpu is not None:
-        from weft.cuda.gpu.kernel import GpuKernel
-
-        return GpuKernel(function, options, signatures, gpu.max_registers)
-    return Kernel(function, options, signatures, debug)

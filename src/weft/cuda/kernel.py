@@ -7,15 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from weft.cuda.arrays import DeviceArray
 from weft.cuda.compiled import CompiledKernel, KernelSource
 from weft.cuda.configuration import Configurable, ConfiguredKernel, NoTasks
+from weft.cuda.terms import LaunchTerms
+from weft.cuda.transfers import extended, host_value
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, LaunchError, SignatureError
 from weft.fast_math import FastMath
 from weft.frontend.python.overloads import NoSignature, best_signature, converted
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
+from weft.frontend.python.source_text import remember_text
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.options import CompileOptions
@@ -53,6 +55,8 @@ class Kernel(Portable, Configurable):
         Signatures to compile at once; when there are some, no others are accepted.
     debug
         Run on the checking interpreter instead of machine code.
+    terms
+        What it asks of its launches.
     """
 
     def __init__(
@@ -61,11 +65,15 @@ class Kernel(Portable, Configurable):
         options: CompileOptions | None = None,
         signatures: Sequence[Any] = (),
         debug: bool = False,
+        terms: LaunchTerms | None = None,
     ) -> None:
         Configurable.__init__(self)
         functools.update_wrapper(self, function)
         self.py_func = function
+        remember_text(function)
         self.debug = debug
+        self._terms = terms or LaunchTerms()
+        self.extensions = list(self._terms.extensions)
         # Rows of most launches are whole lane groups, and code for these alone is made in half the time.
         self._source = KernelSource(
             function, replace(options or CompileOptions(), whole_rows=True, arrays_apart=True)
@@ -75,6 +83,17 @@ class Kernel(Portable, Configurable):
         self._fixed = bool(signatures)
         for signature in signatures:
             self.compile(signature)
+
+    @located
+    def _configure(self, configuration: Any) -> ConfiguredKernel:
+        configured = super()._configure(configuration)
+        most, (x, y, z) = self._terms.max_threads, configured.shape.block
+        if most is not None and x * y * z > most:
+            raise LaunchError(
+                f"{self.__name__} is for blocks of at most {most} threads, and {x * y * z} were asked for",
+                hint="launch it with smaller blocks, or raise its launch_bounds",
+            )
+        return configured
 
     @located
     def forall(self, ntasks: int, tpb: int = 0, stream: object = 0, sharedmem: int = 0) -> ConfiguredKernel:
@@ -103,7 +122,15 @@ class Kernel(Portable, Configurable):
 
     def launch(self, shape: LaunchShape, args: tuple[Any, ...]) -> None:
         """Run the kernel over the grid of `shape`."""
-        args = _host(args)
+        if self.extensions:
+            args, finish = extended(self.extensions, args)
+            self._launch(shape, args)
+            for call in finish:
+                call()
+        else:
+            self._launch(shape, _host(args))
+
+    def _launch(self, shape: LaunchShape, args: tuple[Any, ...]) -> None:
         try:
             types = tuple([typeof(a) for a in args])
         except ArgumentError:
@@ -180,7 +207,8 @@ class Kernel(Portable, Configurable):
     @property
     def remarks(self) -> list[Remark]:
         """What was decided about each signature compiled so far, and of each once."""
-        return list(dict.fromkeys(r for compiled in self.overloads.values() for r in compiled.remarks))
+        found = (r for compiled in self.overloads.values() for r in compiled.remarks)
+        return list(dict.fromkeys((*self._terms.remarks, *found)))
 
     def inspect_llvm(self, signature: Any = None) -> Any:
         """Optimized LLVM IR of one signature, or a dict over all compiled ones."""
@@ -318,7 +346,7 @@ class Kernel(Portable, Configurable):
         return f"<weft kernel {self.py_func.__qualname__}>"
 
     def _options(self) -> tuple[Any, ...]:
-        return self._source.options, self.signatures if self._fixed else (), self.debug
+        return self._source.options, self.signatures if self._fixed else (), self.debug, self._terms
 
 
 class DeviceFunction(Portable):
@@ -327,6 +355,7 @@ class DeviceFunction(Portable):
     def __init__(self, function: Callable[..., Any], signatures: Sequence[Signature] = ()) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
+        remember_text(function)
         self.signatures = tuple(signatures)
 
     def _options(self) -> tuple[Any, ...]:
@@ -350,5 +379,5 @@ def types_of(signature: Any) -> Types:
 
 
 def _host(args: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments with device arrays replaced by the NumPy arrays they stand for."""
-    return tuple([a.array if type(a) is DeviceArray else a for a in args])
+    """The arguments with arrays of every kind replaced by the NumPy arrays they stand for."""
+    return tuple([host_value(a) for a in args])

@@ -3,7 +3,7 @@
 =====================  ============  =======================================================================
 exception              also a        raised when
 =====================  ============  =======================================================================
-`UnsupportedError`                   a construct is outside the kernel language, or not yet part of it
+`UnsupportedError`     NotImpl..     a construct is outside the kernel language, or not yet part of it
 `TypingError`          TypeError     types conflict: no such operation, literal out of range, name unknown
                                      or without a value, kernel that returns one
 `SignatureError`       TypeError     a signature cannot be read, or does not fit the function
@@ -71,7 +71,7 @@ class WeftError(Exception):
         return render("", self.message, self.span, self.hint)
 
 
-class UnsupportedError(WeftError):
+class UnsupportedError(WeftError, NotImplementedError):
     """A construct is outside the kernel language; the hint says how to write it where there is a way."""
 
 

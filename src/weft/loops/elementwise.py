@@ -13,6 +13,7 @@ from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
+from weft.frontend.python.source_text import remember_text
 from weft.frontend.python.typeof import from_dtype
 from weft.frontend.python.types import Scalar, Signature, array_type, pycomplex, pyfloat, pyint, tuple_type
 from weft.jit_options import JitOptions, jit_options
@@ -118,6 +119,7 @@ class VectorizedFunction(Portable):
     def __init__(self, function: FunctionType, signatures: Sequence[Signature], options: JitOptions) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
+        remember_text(function)
         self.name = function.__name__
         self.nin = function.__code__.co_argcount
         self.signatures = tuple(signatures)

@@ -18,6 +18,7 @@ from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
+from weft.frontend.python.source_text import remember_text
 from weft.frontend.python.types import Array, KernelType, Scalar, Signature
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
@@ -126,6 +127,7 @@ class GeneralizedFunction(Portable):
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
+        remember_text(function)
         self.name = function.__name__
         self.core = core
         self.nin, self.nout = len(core.inputs), len(core.outputs)

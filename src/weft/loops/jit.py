@@ -18,6 +18,7 @@ from weft.diag.remarks import Remark
 from weft.frontend.python.overloads import NoSignature, best_signature, converted
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
+from weft.frontend.python.source_text import remember_text
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.jit_options import JitOptions, jit_options
@@ -110,6 +111,10 @@ def jit(
     return decorate
 
 
+njit = jit
+"""By numba's name: there is no other mode than this one."""
+
+
 class JitFunction(Portable):
     """A function that `jit` compiles, callable as the function it was made from.
 
@@ -131,6 +136,7 @@ class JitFunction(Portable):
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
+        remember_text(function)
         self.options = options
         self.signatures = tuple(signatures)
         self.overloads: dict[Types, CompiledFunction] = {}

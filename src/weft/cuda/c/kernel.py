@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from weft.cuda.arrays import DeviceArray
 from weft.cuda.c.compiled import KernelOrigin
 from weft.cuda.c.memory import VariableMemory
 from weft.cuda.configuration import Configurable
+from weft.cuda.transfers import host_value
 from weft.device.kernel import DeviceKernel
 from weft.device.parameters import converted
 from weft.frontend.cuda_c.adopt import SMALL_GROUPS
@@ -75,7 +75,7 @@ class CKernel(DeviceKernel, Configurable):
         SanitizerError
             With ``debug=True``: the launch did something undefined.
         """
-        values, _ = converted(self.info, [a.array if type(a) is DeviceArray else a for a in args])
+        values, _ = converted(self.info, [host_value(a) for a in args])
         large = has_large_array(values) or max(shape.grid) > SMALL_GROUPS
         self._run(self.origin, shape, (*values, self._memory.bytes), large)
         self._memory.raise_assertion(self._source)
@@ -99,7 +99,7 @@ class CKernel(DeviceKernel, Configurable):
 
         gpu = gpu_named(device)
         shape = launch_shape(grid, block, dynamic_shared)
-        values, _ = converted(self.info, [a.array if type(a) is DeviceArray else a for a in args])
+        values, _ = converted(self.info, [host_value(a) for a in args])
         kernel = self._watched()
         return simulate_launch(
             kernel.module, kernel.origin, shape, (*values, self._memory.bytes), gpu, registers=registers,

@@ -9,13 +9,15 @@ from types import ModuleType
 from typing import Any
 
 from weft.diag.errors import UnsupportedError
+from weft.frontend.python import device_half
+from weft.frontend.python.vector_types import VECTOR_TYPES
 
 _ATOMICS = "add sub min max nanmin nanmax and_ or_ xor exch cas compare_and_swap inc dec"
 _PLAIN = """
 grid gridsize threadIdx blockIdx blockDim gridDim laneid warpsize
 syncthreads syncthreads_count syncthreads_and syncthreads_or threadfence threadfence_block threadfence_system
 fma popc clz brev ffs selp cbrt
-local shared const atomic random local.array shared.array const.array_like
+local shared const atomic random fp16 local.array shared.array const.array_like
 activemask lanemask_lt syncwarp shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync
 all_sync any_sync eq_sync ballot_sync match_any_sync match_all_sync
 """
@@ -24,7 +26,17 @@ _RANDOM = [
     f"random.xoroshiro128p_{name}"
     for name in ("next", "jump", "uniform_float32", "uniform_float64", "normal_float32", "normal_float64")
 ]
-NAMES = frozenset([*_PLAIN.split(), *_AXES, *_RANDOM, *(f"atomic.{name}" for name in _ATOMICS.split())])
+_HALF = [f"fp16.{name}" for name in device_half.FUNCTIONS]
+NAMES = frozenset(
+    [
+        *_PLAIN.split(),
+        *_AXES,
+        *_RANDOM,
+        *_HALF,
+        *VECTOR_TYPES,
+        *(f"atomic.{name}" for name in _ATOMICS.split()),
+    ]
+)
 """Every path of a name below `cuda`."""
 
 

@@ -54,12 +54,21 @@ def assigned_in(node: ast.AST) -> frozenset[str]:
 
 
 def _count(node: ast.AST, counts: Counter[str]) -> None:
-    for child in ast.walk(node):
+    pending = [node]
+    while pending:
+        child = pending.pop()
+        if isinstance(child, ast.FunctionDef):
+            # What is inside has names of its own.
+            counts[child.name] += 1
+            continue
+        if isinstance(child, ast.Lambda):
+            continue
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
             counts[child.id] += 1
         elif isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
             # An augmented assignment reads what another one has bound.
             counts[child.target.id] += 1
+        pending += ast.iter_child_nodes(child)
 
 
 def reads_of(node: ast.AST, name: str) -> int:

@@ -2,8 +2,9 @@
 
 A file may be edited after it was imported, and text from it would then be another program than the one that runs. Text
 counts only if Python makes the function's own code object of it: from what `linecache` knows, from the file as it is
-now, or from what came with a pickle. An import hook, such as pytest's, makes another code object than Python; its
-functions are taken on trust while their file is older than this process.
+now, from what came with a pickle, or, where there is no file, from where `weft.frontend.python.unfiled_text` looks. An
+import hook, such as pytest's, makes another code object than Python; its functions are taken on trust while their file
+is older than this process.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 from weft.diag.errors import SourceError
 from weft.diag.source import SourceSpan
 from weft.frontend.python.encoding import encode_code
+from weft.frontend.python.unfiled_text import texts_of
 
 _STARTED = time.time()
 
@@ -66,14 +68,17 @@ def source_lines(code: CodeType, names: dict[str, Any]) -> list[str]:
         There is no such text, or only a later one.
     """
     found = False
+    is_filed = bool(linecache.getlines(code.co_filename, names))
     for lines in _texts(code, names):
-        found = found or len(lines) >= code.co_firstlineno
+        found = found or (is_filed and len(lines) >= code.co_firstlineno)
         if _holds(lines, code) or (found and _is_hooked(code, names)):
             return lines
     if not found:
         raise SourceError(
             f"the source text of {code.co_name}() cannot be found",
-            hint="define kernels in a file or a notebook cell, not by exec() or in an interactive prompt",
+            hint="define it in a file or a notebook cell; of exec(text), let the decorator run inside it with the text "
+            "in a variable, or enter the text: linecache.cache[name] = (len(text), None, text.splitlines(True), name), "
+            "exec(compile(text, name, 'exec'))",
         )
     raise SourceError(
         f"the source text of {code.co_name}() has changed since it was imported",
@@ -92,6 +97,19 @@ def _texts(code: CodeType, names: dict[str, Any]) -> Iterator[list[str]]:
     if fresh is not known:
         yield fresh
     yield from _carried.get(file, ())
+    for text in texts_of(code):
+        yield io.StringIO(text).readlines()
+
+
+def remember_text(function: Any) -> None:
+    """Keep the text of a function that is in no file, while those that made it are still running."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, CodeType) or not code.co_filename.startswith("<"):
+        return
+    if not linecache.getlines(code.co_filename, function.__globals__):
+        text = text_of_file(code, function.__globals__)
+        if text is not None:
+            carry_text(code.co_filename, text)
 
 
 def _holds(lines: list[str], code: CodeType) -> bool:

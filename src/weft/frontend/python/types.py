@@ -34,6 +34,11 @@ class Signature:
         self.args = tuple(args)
         self.result = result
 
+    @property
+    def return_type(self) -> KernelType | None:
+        """The type of the result, by numba's name."""
+        return self.result
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Signature) and (self.args, self.result) == (other.args, other.result)
 

@@ -14,6 +14,7 @@ from weft.frontend.python.lowering.numbers import (
     float_parts,
     mathematics,
     rounding,
+    vectors,
 )
 from weft.frontend.python.lowering.threads import atomics, barriers, cuda_ids, cuda_memory, warp
 
@@ -40,5 +41,6 @@ __all__ = [
     "raising",
     "rounding",
     "statements",
+    "vectors",
     "warp",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
 from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
-from weft.frontend.python.lowering.arrays.arrays import element_address, element_align
+from weft.frontend.python.lowering.arrays.arrays import Slice, element_address, element_align
 from weft.frontend.python.lowering.arrays.heap import LoopFrame, holding
 from weft.frontend.python.lowering.arrays.memory import load_element
 from weft.frontend.python.lowering.arrays.views import view
@@ -82,6 +82,43 @@ def _range(args: Arguments) -> Range:
 def _lower_enumerate(low: Lowering, args: Arguments) -> Typed:
     values = args.bind("iterable", "start", optional=1)
     return static(Zipped([values[0]], values[1] if len(values) == 2 else literal(0)))
+
+
+@call(reversed)
+def _lower_reversed(low: Lowering, args: Arguments) -> Typed:
+    (value,) = args.bind("sequence")
+    source = value.static
+    if isinstance(value.type, Tuple):
+        return TupleValue(tuple(reversed(items_of(value))))
+    if isinstance(source, Range) and not source.parallel:
+        return static(_reverse(low, source))
+    if isinstance(value.type, Array) and value.type.ndim:
+        return view(low, value, [Slice(step=literal(-1))])
+    raise TypingError(f"{value.type} cannot be reversed", hint="give a range, a tuple or an array")
+
+
+def _reverse(low: Lowering, source: Range) -> Range:
+    """The items of a range from the last one to the first."""
+    start, stop, step = (
+        to_int64(low, v, "an argument of range()") for v in (source.start, source.stop, source.step)
+    )
+    forward = source.step.int_literal
+    if forward is None:
+        raise TypingError(
+            "a range with a step that is no literal cannot be reversed", hint="loop over it backwards"
+        )
+    b = low.builder
+    if forward in (1, -1):
+        first = b.binary("sub", stop, step, ("nsw",))
+    else:
+        steps = b.binary("sub", range_length(low, start, stop, step), const_int(1), ("nsw",))
+        first = _item(low, start, step, Typed(pyint, (steps,)))
+    known = source.start.low
+    end = b.binary("sub", start, step, ("nsw",))
+    bound = None if known is None or forward != 1 else known - 1
+    return Range(
+        Typed(pyint, (first,)), Typed(pyint, (end,), low=bound, sure=source.start.sure), literal(-forward)
+    )
 
 
 @call(zip)
@@ -210,11 +247,24 @@ def _indexed(low: Lowering, iterable: Typed, node: ast.For) -> tuple[Typed, Call
         from weft.frontend.python.lowering.numbers.arithmetic import binary
 
         return length, lambda i: TupleValue((binary(low, "+", i, start), parts[0][1](i)))
+    if isinstance(source, Range) and not source.parallel:
+        return _items_of_range(low, source)
     raise TypingError(
         f"{iterable.type} cannot be looped over",
         low.span(node.iter),
         "loop over range(), a tuple, an array, or enumerate() or zip() of these",
     )
+
+
+def _items_of_range(low: Lowering, source: Range) -> tuple[Typed, Callable[[Typed], Typed]]:
+    """The length of a range, and its item at an index."""
+    start, stop, step = (
+        to_int64(low, v, "an argument of range()") for v in (source.start, source.stop, source.step)
+    )
+    length = Typed(pyint, (range_length(low, start, stop, step),), low=0)
+    upwards = source.step.least is not None and source.step.least >= 1
+    bound = source.start.low if upwards else None
+    return length, lambda i: Typed(pyint, (_item(low, start, step, i),), low=bound, sure=source.start.sure)
 
 
 def _least(low: Lowering, lengths: list[Typed]) -> Typed:

@@ -12,7 +12,7 @@ from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
 from weft.frontend.python.lowering.calls.library_names import LIBRARY_NAMES
 from weft.frontend.python.lowering.debug_info import DebugInfo
-from weft.frontend.python.source import FunctionSource
+from weft.frontend.python.source import FunctionNode, FunctionSource
 from weft.ir.constants import ConstBytes
 from weft.ir.function import Function, GlobalVariable, Module
 from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, declare
@@ -20,6 +20,7 @@ from weft.ir.types import I8, ArrayType, FunctionType, Type
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.calls.instances import Instance
+    from weft.frontend.python.lowering.calls.local_functions import LocalFunction
 
 INTRINSIC_ATTRIBUTES = ("nounwind", "speculatable", "willreturn", "memory(none)")
 LIBRARY_ATTRIBUTES = ("nounwind", "willreturn", "memory(none)")
@@ -55,6 +56,10 @@ class Unit:
         exception), message, place.
     features
         What the program uses: ``barrier``, ``horizontal``, ``dynamic_shared``, ``print``, ``atomic``.
+    shaped
+        Functions that make arrays of a shape that their parameters give: they are compiled for each literal.
+    local_functions
+        Functions inside other ones, by their definitions.
     sources
         The text of each function, once it is read.
     debug_info
@@ -68,6 +73,8 @@ class Unit:
     shared: dict[tuple[object, ...], tuple[int, int, int]] = field(default_factory=dict)
     errors: dict[tuple[str, str, SourceSpan], int] = field(default_factory=dict)
     features: set[str] = field(default_factory=set)
+    shaped: set[PythonFunction | LocalFunction] = field(default_factory=set)
+    local_functions: dict[FunctionNode, LocalFunction] = field(default_factory=dict)
     sources: dict[PythonFunction, FunctionSource] = field(default_factory=dict)
     debug_info: DebugInfo = field(default_factory=DebugInfo)
     _arrays: dict[int, tuple[np.ndarray[Any, Any], GlobalVariable]] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,17 @@ _BINARY: dict[Any, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.floor_divide: "//",
     np.remainder: "%", np.power: "**", np.bitwise_and: "&", np.bitwise_or: "|", np.bitwise_xor: "^",
     np.left_shift: "<<", np.right_shift: ">>",
+}  # fmt: skip
+_OPERATORS: dict[Any, str] = {
+    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.floordiv: "//",
+    operator.mod: "%", operator.pow: "**", operator.and_: "&", operator.or_: "|", operator.xor: "^",
+    operator.lshift: "<<", operator.rshift: ">>",
+    operator.iadd: "+", operator.isub: "-", operator.imul: "*", operator.itruediv: "/", operator.ifloordiv: "//",
+    operator.imod: "%", operator.ipow: "**", operator.iand: "&", operator.ior: "|", operator.ixor: "^",
+    operator.ilshift: "<<", operator.irshift: ">>",
+}  # fmt: skip
+_COMPARISONS: dict[Any, str] = {
+    operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=",
 }  # fmt: skip
 _RELATIONS: dict[Any, str] = {
     np.equal: "==", np.not_equal: "!=", np.less: "<", np.less_equal: "<=", np.greater: ">",
@@ -77,25 +89,25 @@ def extreme(low: Lowering, name: str, symbol: str, a: Typed, b: Typed) -> Typed:
     return select(low, test.value, b, a)
 
 
-for _ufunc, _symbol in _BINARY.items():
+for _ufunc, _symbol in (_BINARY | _OPERATORS).items():
     call(_ufunc)(_operator(_symbol))
-for _ufunc, _symbol in _RELATIONS.items():
+for _ufunc, _symbol in (_RELATIONS | _COMPARISONS).items():
     call(_ufunc)(_relation(_symbol))
 for _ufunc, (_name, _symbol) in _EXTREMES.items():
     call(_ufunc)(_extreme(_name, _symbol))
 
 
-@call(np.negative)
+@call(np.negative, operator.neg)
 def _negative(low: Lowering, args: Arguments) -> Typed:
     return negate(low, *args.bind("x"))
 
 
-@call(np.invert)
+@call(np.invert, operator.invert, operator.inv)
 def _invert(low: Lowering, args: Arguments) -> Typed:
     return invert(low, *args.bind("x"))
 
 
-@call(np.logical_not)
+@call(np.logical_not, operator.not_)
 def _logical_not(low: Lowering, args: Arguments) -> Typed:
     return negation(low, truth(low, *args.bind("x")))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -101,9 +102,20 @@ def _call_len(low: Lowering, args: Arguments) -> Typed:
     raise TypingError(f"{value.type} has no len()")
 
 
-@call(builtins.abs, np.abs, np.absolute)
+@call(builtins.abs, np.abs, np.absolute, operator.abs)
 def _call_abs(low: Lowering, args: Arguments) -> Typed:
     return absolute(low, *args.bind("x"))
+
+
+@call(operator.pos, np.positive)
+def _call_pos(low: Lowering, args: Arguments) -> Typed:
+    (value,) = args.bind("x")
+    return binary(low, "+", value, literal(0)) if value.type is boolean else value
+
+
+@call(operator.truth)
+def _call_truth(low: Lowering, args: Arguments) -> Typed:
+    return truth(low, *args.bind("x"))
 
 
 @call(builtins.pow)

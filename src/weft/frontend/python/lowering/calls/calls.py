@@ -8,19 +8,21 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from weft.diag.errors import SignatureError, TypingError, UnsupportedError
-from weft.frontend.python import device_random
+from weft.frontend.python import device_half, device_random
 from weft.frontend.python.components import components, tuple_offsets
 from weft.frontend.python.cuda_names import cuda_name_of
 from weft.frontend.python.device_math import REPLACEMENTS
 from weft.frontend.python.lowering.attributes import Method
 from weft.frontend.python.lowering.calls.builtin_calls import call_method, cast_call
 from weft.frontend.python.lowering.calls.declared import argument, signature_for
-from weft.frontend.python.lowering.calls.instances import instance_of, result_info
+from weft.frontend.python.lowering.calls.instances import Instance, instance_of, result_info
+from weft.frontend.python.lowering.calls.local_functions import LocalFunction, arguments_of
 from weft.frontend.python.lowering.calls.registry import CALLS, Arguments
 from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of
 from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.globals_ import value_of
 from weft.frontend.python.lowering.numbers.casts import convert
+from weft.frontend.python.lowering.threads.cuda_memory import UnknownShape
 from weft.frontend.python.prange import prange
 from weft.frontend.python.signatures import as_type, declared_signatures
 from weft.frontend.python.types import KernelType, Scalar, Signature, Static, Tuple
@@ -64,6 +66,8 @@ def call_value(low: Lowering, target: Any, args: Arguments) -> Typed:
     """Call a compile-time object."""
     if isinstance(target, Method):
         return call_method(low, target, args)
+    if isinstance(target, LocalFunction):
+        return _call_instance(low, target, arguments_of(low, target, args))
     name = cuda_name_of(target)
     key = name if name is not None else prange if _is_numbas_prange(target) else target
     try:
@@ -76,6 +80,8 @@ def call_value(low: Lowering, target: Any, args: Arguments) -> Typed:
         if name.path.startswith("random."):
             function = getattr(device_random, name.path.removeprefix("random."))
             return call_function(low, function, args)
+        if name.path.startswith("fp16."):
+            return call_function(low, device_half.FUNCTIONS[name.path.removeprefix("fp16.")], args)
         raise TypingError(f"{name!r} cannot be called")
     function = _replacement(getattr(target, "py_func", target))
     if isinstance(function, FunctionType):
@@ -137,11 +143,21 @@ def call_function(
         chosen = signature_for(function.__name__, values, signatures)
         values = [argument(low, value, type) for value, type in zip(values, chosen.args, strict=True)]
         result = chosen.result
-    params = tuple(_parameter_type(value) for value in values)
-    instance = instance_of(low.unit, function, params, low.stack, result)
+    return _call_instance(low, function, values, result, bool(signatures))
+
+
+def _call_instance(
+    low: Lowering,
+    function: FunctionType | LocalFunction,
+    values: list[Typed],
+    result: KernelType | None = None,
+    declared: bool = False,
+) -> Typed:
+    """Call a function with one value for each parameter."""
+    params, instance = _instance(low, function, values, result, declared)
     passed: list[Value] = []
     for value, type in zip(values, params, strict=True):
-        parts = convert(low, value, type)
+        parts = () if isinstance(type, Static) else convert(low, value, type)
         passed += [low.builder.cast("zext", p, I8) if p.type is I1 else p for p in parts]
     result = result_info(instance)
     if not instance.allocates:
@@ -149,6 +165,35 @@ def call_function(
     value = _emit_call(low, instance.function, [*passed, low.frame.use(low)], result)
     low.frame.fail_if_called_failed(low)
     return value
+
+
+def _instance(
+    low: Lowering,
+    function: FunctionType | LocalFunction,
+    values: list[Typed],
+    result: KernelType | None,
+    declared: bool,
+) -> tuple[tuple[KernelType, ...], Instance]:
+    """The function for these arguments: for their types or, where it makes arrays of such a shape, for literals."""
+    params = tuple(_parameter_type(value) for value in values)
+    known = tuple(
+        type if value.int_literal is None else Static(value.int_literal)
+        for type, value in zip(params, values, strict=True)
+    )
+    unit, depth = low.unit, len(low.stack)
+    if function not in unit.shaped:
+        instances, shared = dict(unit.instances), dict(unit.shared)
+        try:
+            return params, instance_of(unit, function, params, low.stack, result)
+        except UnknownShape:
+            recursive = any(each.source.function is function for each in low.stack[:depth])
+            if declared or recursive or known == params:
+                raise
+        # What the walk that failed has made is forgotten.
+        del low.stack[depth:]
+        unit.instances, unit.shared = instances, shared
+        unit.shaped.add(function)
+    return known, instance_of(unit, function, known, low.stack, result)
 
 
 def _emit_call(low: Lowering, function: Any, passed: list[Value], result: KernelType) -> Typed:

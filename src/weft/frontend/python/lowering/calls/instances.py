@@ -10,7 +10,8 @@ from weft.diag.errors import TypingError
 from weft.frontend.python.components import components, parameter_components
 from weft.frontend.python.lowering.arrays.heap import keep_variables, leave, zero
 from weft.frontend.python.lowering.calls.declared import result as declared_result
-from weft.frontend.python.lowering.calls.typed import NONE, Typed, static
+from weft.frontend.python.lowering.calls.local_functions import LocalFunction
+from weft.frontend.python.lowering.calls.typed import NONE, Typed, literal, static
 from weft.frontend.python.lowering.context import Lowering, NotYetTyped
 from weft.frontend.python.lowering.joins import Info
 from weft.frontend.python.lowering.variables import RESULT, VariableTable
@@ -73,12 +74,14 @@ class Instance:
 
 
 def type_key(type: KernelType) -> object:
-    """What tells types apart in the key of an instance: compile-time objects count by identity."""
-    return (id(type.value),) if isinstance(type, Static) else type
+    """What tells types apart in the key of an instance: compile-time objects count by identity, numbers by value."""
+    if not isinstance(type, Static):
+        return type
+    return (type.value,) if isinstance(type.value, int) else (id(type.value),)
 
 
 def instance_key(
-    function: FunctionType, params: tuple[KernelType, ...], declared: KernelType | None
+    function: FunctionType | LocalFunction, params: tuple[KernelType, ...], declared: KernelType | None
 ) -> tuple[object, ...]:
     """The key of an instance in `Unit.instances`."""
     return function, declared, *map(type_key, params)
@@ -86,7 +89,7 @@ def instance_key(
 
 def instance_of(
     unit: Unit,
-    function: FunctionType,
+    function: FunctionType | LocalFunction,
     params: tuple[KernelType, ...],
     stack: list[Instance],
     declared: KernelType | None = None,
@@ -100,8 +103,10 @@ def instance_of(
         else:
             _rely_on(stack[-1], found)
         return found
-    source = get_source(function)
-    unit.sources[function] = source
+    if isinstance(function, LocalFunction):
+        source = function.source
+    else:
+        source = unit.sources[function] = get_source(function)
     instance = make_instance(unit, source, params, function.__name__, is_kernel=False)
     instance.declared = declared
     unit.instances[key] = instance
@@ -241,7 +246,7 @@ def _bind_parameters(low: Lowering, instance: Instance) -> None:
 
 def _parameter(low: Lowering, name: str, type: KernelType) -> Typed:
     if isinstance(type, Static):
-        return static(type.value)
+        return literal(type.value) if isinstance(type.value, int) else static(type.value)
     parts: list[Value] = []
     for component in parameter_components(type):
         attributes = ("noundef",)

@@ -5,11 +5,13 @@ A capital letter is for what has no space before it.
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from weft.diag.errors import TypingError
+from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.lowering.calls.registry import Arguments, call
-from weft.frontend.python.lowering.calls.typed import NONE, Typed, items_of
+from weft.frontend.python.lowering.calls.typed import NONE, Typed, items_of, static
+from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.numbers.casts import to_real
 from weft.frontend.python.types import NoneType, Scalar, Static, Tuple, float64, pyint, uint64
 from weft.ir.builder import const_int
@@ -21,6 +23,33 @@ if TYPE_CHECKING:
 
 _SLOT = 8
 _TARGETS = {"b": pyint, "i": pyint, "u": uint64, "f": float64}
+
+
+class Formatted:
+    """An f-string: its pieces, texts and values, which `print` writes one after the other."""
+
+    __slots__ = ("pieces",)
+
+    __name__ = "an f-string"
+
+    def __init__(self, pieces: list[Typed]) -> None:
+        self.pieces = pieces
+
+
+@expression(ast.JoinedStr)
+def _lower_formatted(low: Lowering, node: ast.JoinedStr) -> Typed:
+    pieces: list[Typed] = []
+    for part in node.values:
+        if not isinstance(part, ast.FormattedValue):
+            pieces.append(low.expr(part))
+            continue
+        if part.format_spec is not None:
+            raise UnsupportedError(
+                "a format in an f-string is not supported in kernels",
+                hint="print the value as it is, or round it before",
+            )
+        pieces.append(low.expr(part.value))
+    return static(Formatted(pieces))
 
 
 @call(print)
@@ -50,15 +79,25 @@ def _enter(low: Lowering, value: Typed, entries: list[tuple[str, Value]]) -> Non
         entries.append(("s", low.unit.text(type.value)))
     elif isinstance(type, NoneType):
         entries.append(("s", low.unit.text("None")))
+    elif isinstance(type, Static) and isinstance(type.value, Formatted):
+        pieces: list[tuple[str, Value]] = [("s", low.unit.text(""))]
+        for piece in type.value.pieces:
+            _enter(low, piece, pieces)
+        _enter_joined(pieces, entries)
     elif isinstance(type, Tuple):
-        pieces: list[tuple[str, Value]] = []
+        pieces = []
         _enter_tuple(low, value, type, pieces)
-        first, *rest = pieces
-        entries += [first, *((letter.upper(), part) for letter, part in rest)]
+        _enter_joined(pieces, entries)
     elif isinstance(type, Scalar) and type.kind in _TARGETS:
         entries.append((type.kind, to_real(low, value, _TARGETS[type.kind])))
     else:
         raise TypingError(f"{type} cannot be printed", hint="print its elements or parts one by one")
+
+
+def _enter_joined(pieces: list[tuple[str, Value]], entries: list[tuple[str, Value]]) -> None:
+    """Add what is written without spaces between."""
+    first, *rest = pieces
+    entries += [first, *((letter.upper(), part) for letter, part in rest)]
 
 
 def _enter_tuple(low: Lowering, value: Typed, type: Tuple, pieces: list[tuple[str, Value]]) -> None:

@@ -12,7 +12,7 @@ from weft.frontend.python.lowering.calls.registry import Arguments, call
 from weft.frontend.python.lowering.calls.typed import Typed, items_of
 from weft.frontend.python.lowering.checks import note
 from weft.frontend.python.signatures import as_type
-from weft.frontend.python.types import Array, Record, Scalar, Static, Tuple, array_type
+from weft.frontend.python.types import Array, NoneType, Record, Scalar, Static, Tuple, array_type
 from weft.ir.builder import const_int
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I32, ArrayType
@@ -26,8 +26,15 @@ MAX_LOCAL_BYTES = 1 << 19
 MAX_SHARED_BYTES = (1 << 31) - 1
 """Much more than CUDA has, and little enough for sizes to be 32-bit."""
 
+MAX_ALIGN = 512
+"""The most that an array may be aligned to, in bytes: the greatest lane group's vectors of 8 bytes."""
+
 _ALIGN = 64
 """Alignment of shared and local arrays: a cache line, so that vectors of any width may be loaded."""
+
+
+class UnknownShape(TypingError):
+    """A shape depends on a parameter; a call that gives a literal there is compiled for that number."""
 
 
 def _shape(value: Typed, name: str) -> tuple[int, ...]:
@@ -36,7 +43,7 @@ def _shape(value: Typed, name: str) -> tuple[int, ...]:
     for item in items:
         size = item.low if item.int_literal is None and _is_constant_int(item) else item.int_literal
         if size is None:
-            raise TypingError(
+            raise UnknownShape(
                 f"the shape of {name}() must be known at compile time",
                 hint="write a literal, or a constant of the module or of an enclosing function",
             )
@@ -64,9 +71,32 @@ def dtype_of(value: Typed, name: str) -> Scalar | Record:
     return found
 
 
-def _arguments(args: Arguments) -> tuple[tuple[int, ...], Scalar | Record]:
-    shape, dtype = args.bind("shape", "dtype")
-    return _shape(shape, args.name), dtype_of(dtype, args.name)
+def _arguments(args: Arguments) -> tuple[tuple[int, ...], Scalar | Record, int | None]:
+    """Shape, element type and alignment of an array."""
+    shape, dtype, *rest = args.bind("shape", "dtype", "alignment", optional=1)
+    return (
+        _shape(shape, args.name),
+        dtype_of(dtype, args.name),
+        _alignment(rest[0], args.name) if rest else None,
+    )
+
+
+def _alignment(value: Typed, name: str) -> int | None:
+    """The alignment asked for, in bytes."""
+    if isinstance(value.type, NoneType):
+        return None
+    bytes_ = value.int_literal
+    if bytes_ is None:
+        raise TypingError(
+            f"alignment must be a constant integer: that of {name}() is {value.type}",
+            hint="write a literal, or a constant of the module",
+        )
+    if not 0 < bytes_ <= MAX_ALIGN or bytes_ & (bytes_ - 1):
+        raise TypingError(
+            f"alignment must be a power of two: {name}() is to have {bytes_}",
+            hint=f"it may be 1, 2, 4, ... {MAX_ALIGN}",
+        )
+    return bytes_
 
 
 def _bytes(shape: tuple[int, ...], dtype: Scalar | Record, name: str, limit: int) -> int:
@@ -81,9 +111,9 @@ def _bytes(shape: tuple[int, ...], dtype: Scalar | Record, name: str, limit: int
 @call(CudaName("local.array"))
 def _local_array(low: Lowering, args: Arguments) -> Typed:
     """One object per call in the source, as the frame of a C function would hold it."""
-    shape, dtype = _arguments(args)
+    shape, dtype, align = _arguments(args)
     count = _bytes(shape, dtype, args.name, MAX_LOCAL_BYTES) // dtype.size
-    slot = low.alloca(ArrayType(element_type(dtype), count), "local", align=16)
+    slot = low.alloca(ArrayType(element_type(dtype), count), "local", align=max(16, align or 0))
     note(low, "weft.in.memory", slot)
     return Typed(array_type(dtype, len(shape), "C", shape=shape), (slot,))
 
@@ -91,13 +121,13 @@ def _local_array(low: Lowering, args: Arguments) -> Typed:
 @call(CudaName("shared.array"))
 def _shared_array(low: Lowering, args: Arguments) -> Typed:
     """A static shared array, or with shape 0 the dynamic shared memory of the launch."""
-    shape, dtype = _arguments(args)
+    shape, dtype, align = _arguments(args)
     if shape == (0,):
         low.unit.features.add("dynamic_shared")
         pointer = low.builder.call(low.unit.intrinsic("weft.shared.dynamic"), ())
         return Typed(_shared_type(dtype, (-1,)), (pointer,))
     size = _bytes(shape, dtype, args.name, MAX_SHARED_BYTES)
-    number = low.unit.shared_index(args.key, size, _ALIGN)
+    number = low.unit.shared_index(args.key, size, max(_ALIGN, align or 0))
     pointer = low.builder.call(low.unit.intrinsic("weft.shared"), (const_int(number, I32),))
     return Typed(_shared_type(dtype, shape), (pointer,))
 
