@@ -65,7 +65,7 @@ KERNEL gaussian_fan2(ARGUMENTS) {
     if (x >= size - 1 - t || y >= size - t) return;
     float m = b[size * (x + 1 + t) + t];
     out[size * (x + 1 + t) + y + t] = a[size * (x + 1 + t) + y + t] - m * a[size * t + y + t];
-    if (y == 0) out[size * size - 1 - x] = b[x + 1 + t] - m * b[t];
+    if (y == 0) out[2 * size * size + x] = b[x + 1 + t] - m * b[t];
 }
 
 KERNEL jacobi(ARGUMENTS) {

@@ -26,7 +26,7 @@ FIG_19 = [
 
 def allocated(policy: str, **options) -> SpilledModule:
     """avgSquare as the paper allocates it: bases and ids come on top."""
-    return spill(AVG_SQUARE, 3, policy, block=64, count_bases=False, **options)
+    return spill(AVG_SQUARE, 3, policy, block=64, count_bases=False, farthest="last", **options)
 
 
 def spill_code(module: SpilledModule) -> list[tuple[str, str, str]]:

@@ -41,7 +41,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--allocator", choices=("linear", "chordal"), default="linear")
     parser.add_argument(
-        "--farthest", choices=("last", "next"), default="last",
+        "--farthest", choices=("next", "last"), default="next",
         help="which use tells linear scan what to spill",
     )  # fmt: skip
     parser.add_argument(

@@ -26,7 +26,7 @@ from weft.ptx.regalloc.allocation import (
 )
 from weft.ptx.regalloc.chordal import chordal
 from weft.ptx.regalloc.intervals import pressure_of
-from weft.ptx.regalloc.linear_scan import LAST, linear_scan
+from weft.ptx.regalloc.linear_scan import NEXT, linear_scan
 from weft.ptx.regalloc.liveness import Liveness, liveness_of
 from weft.ptx.regalloc.places import (
     Affine,
@@ -105,7 +105,7 @@ class Settings:
     allocator: str = "linear"
     reuse: bool = True
     count_bases: bool = True
-    farthest: str = LAST
+    farthest: str = NEXT
     degree: int = 1
     dynamic_shared: int = 0
 

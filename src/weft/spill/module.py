@@ -62,7 +62,7 @@ def spill(
     allocator: str = "linear",
     reuse: bool = True,
     count_bases: bool = True,
-    farthest: str = "last",
+    farthest: str = "next",
     degree: int = 1,
     dynamic_shared: int = 0,
     max_registers: int | None = None,
@@ -143,7 +143,7 @@ def chosen(kernel: Kernel, settings: Settings) -> Spilled:
     # The simpler one stays where another gains nothing.
     policies = (Policy.LOCAL, Policy.DIV, Policy.AFFINE, Policy.HYBRID)
     tried = [allocate(kernel, dataclasses.replace(settings, policy=p)) for p in policies]
-    best = min(tried, key=cycles)
+    best = cheapest(tried)
     best.settings = settings
     if best.policy is Policy.LOCAL and any(t.places for t in tried):
         best.remarks.append(
@@ -154,6 +154,11 @@ def chosen(kernel: Kernel, settings: Settings) -> Spilled:
             )
         )
     return best
+
+
+def cheapest(tried: Sequence[Spilled]) -> Spilled:
+    """The version that the model takes for the cheapest, the first of equals."""
+    return min(tried, key=cycles)
 
 
 def cycles(spilled: Spilled) -> float:

@@ -2,8 +2,8 @@
 
 Intervals get words in the order in which they begin. Where there are not enough, the one with the farthest use is
 spilled, of those that are there and the one that begins (Belady): it lives in memory from its first definition to its
-last use, and takes words only around the instructions that access it. "Farthest" is the last use of all, by which
-Figures 17 and 19 of the paper come out, or the next use.
+last use, and takes words only around the instructions that access it. "Farthest" is the next use, or the last use of
+all, by which Figures 17 and 19 of the paper come out.
 
 Two values can share words where one is in a hole of the other. Postcondition: at no point do two values have a word in
 common, and no word is beyond the budget.
@@ -186,7 +186,7 @@ def _accesses(interval: Interval) -> list[tuple[int, int, int]]:
     return [((points & -points).bit_length() - 1, number, points) for number, points in sorted(found.items())]
 
 
-def linear_scan(problem: Problem, farthest: str = LAST) -> Allocation:
+def linear_scan(problem: Problem, farthest: str = NEXT) -> Allocation:
     """Allocate registers by linear scan.
 
     Parameters
