@@ -14,7 +14,7 @@ from weft.runtime.settings import get_num_threads, set_num_threads
 __all__ = ["get_num_threads", "set_num_threads"]
 __version__ = "0.1.0"
 
-_MODULES = ("cuda", "errors", "opencl", "ptx", "types")
+_MODULES = ("cuda", "errors", "loops", "opencl", "ptx", "types")
 _NAMES = {
     "guvectorize": "weft.loops.generalized",
     "jit": "weft.loops.jit",

@@ -81,6 +81,9 @@ class Pipeline:
 SROA_ONLY = PassList("sroa", ("always-inline", "globaldce", "sroa"))
 """For the view that people see: variables in registers, each access of the source still there."""
 
+SEQUENTIAL = PassList("sequential", ("always-inline", "globaldce", "sroa", "simplifycfg", "loop-simplify"))
+"""For the analysis of sequential loops: as people see them, each repeated from one block and entered from one."""
+
 CANONICAL = PassList(
     "canonical",
     (

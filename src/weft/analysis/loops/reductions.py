@@ -13,11 +13,11 @@ being a reduction; whether that may be is for the caller to say.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
-from weft.analysis.loops.counted_loops import CountedLoop
 from weft.ir import FALSE, TRUE, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.types import I1, FloatType, Type
 
@@ -93,7 +93,20 @@ _SUMS_OF_PRODUCTS = ("llvm.fmuladd", "llvm.fma")
 """What these add the product of their first two arguments to is the third."""
 
 
-def reduction_of(loop: CountedLoop, phi: Instruction) -> Reduction | str:
+class LoopShape(Protocol):
+    """What has to be known of a loop: all of its blocks, where it comes from, and where it repeats."""
+
+    @property
+    def blocks(self) -> Sequence[BasicBlock]: ...
+    @property
+    def preheader(self) -> BasicBlock: ...
+    @property
+    def latch(self) -> BasicBlock: ...
+    @property
+    def top_tested(self) -> bool: ...
+
+
+def reduction_of(loop: LoopShape, phi: Instruction) -> Reduction | str:
     """The reduction that `phi` of the loop's header is, or why it is none, for a sentence about its value."""
     inside = set(loop.blocks)
     update, start = phi.incoming_value(loop.latch), phi.incoming_value(loop.preheader)

@@ -1,0 +1,345 @@
+"""Dependences that a loop carries: pairs of accesses that may touch the same byte in different iterations.
+
+For two accesses of the same object, one of them a write, in iterations t and t + d with d ≥ 1, the distance D of
+their addresses is an expression; they are independent if D never lies in (-size_b, size_a). All that may differ
+between the two iterations has two symbols. Four tests decide, each of which proves independence or says nothing:
+
+1. By the greatest common divisor: D is a constant modulo what divides all its coefficients.
+2. The range test (Blume and Eigenmann), which the thesis names in §4.1: D is at least size_a, or at most -size_b,
+   by the signs of its coefficients and the bounds of what is in it. Symbolic coefficients are no obstacle.
+3. The test of rows: where D is ``S·Q + R`` with a symbolic S that R cannot reach, the accesses meet in one row only.
+4. By integer sets: no integers fulfil the facts of both accesses, and D in between. Exact where all is affine; it
+   contains Banerjee's test.
+
+If no test proves it, the dependence is *certain* if the addresses agree in every iteration, else it is possible. The
+distance is that d which integer sets leave.
+
+Accesses of different objects do not meet where the objects are certainly different. Where that cannot be told (two
+pointer arguments of a C function), that they do not overlap is recorded as an assumption.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+from weft.analysis.sequential.accesses import Access, Accesses, Opaque
+from weft.analysis.sequential.invariants import is_apart
+from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.symbolic.expression import Atom, Expression, Symbol, as_expression
+from weft.analysis.symbolic.extent import bound_of
+from weft.analysis.symbolic.facts import Facts
+from weft.analysis.symbolic.integer_sets import solutions
+from weft.ir import Instruction, Value
+
+MAX_ROWS = 3
+"""Dimensions of an array that a linear index is taken apart into, but for the last."""
+
+MAX_PAIRS = 4000
+"""Loops with more pairs of accesses are not looked at: their accesses may meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Two accesses that may touch the same byte in different iterations.
+
+    Parameters
+    ----------
+    source, sink
+        What the earlier and the later iteration does.
+    distance
+        How many iterations are between them, None where that is not one number.
+    is_certain
+        Whether they meet in every iteration.
+    """
+
+    source: Access
+    sink: Access
+    distance: int | None
+    is_certain: bool
+
+    @property
+    def kind(self) -> str:
+        """The field's name for it."""
+        if self.source.is_write:
+            return "output" if self.sink.is_write else "flow"
+        return "anti"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependences:
+    """What a loop carries through memory.
+
+    Parameters
+    ----------
+    found
+        Pairs that may meet.
+    opaque
+        What is not described and may write.
+    assumptions
+        What independence of the other pairs rests on.
+    """
+
+    found: tuple[Dependence, ...]
+    opaque: tuple[Opaque, ...]
+    assumptions: tuple[Assumption, ...]
+
+
+class DependenceTest:
+    """Dependences of one loop."""
+
+    __slots__ = ("_accesses", "_distance", "_known", "_loop", "_primed")
+
+    def __init__(self, accesses: Accesses, loop: LoopContext) -> None:
+        self._accesses = accesses
+        self._loop = loop
+        self._distance = Symbol("d", loop.iteration.rank, loop, low=1)
+        self._primed: dict[Symbol, Symbol] = {}
+        self._known: dict[object, tuple[bool, int | None]] = {}
+
+    def run(self, private: frozenset[Symbol]) -> Dependences:
+        """All pairs of accesses in the loop, but those of objects of which each iteration has its own."""
+        all = self._accesses.of(self._loop)
+        opaque = [a for a in all if isinstance(a, Opaque)]
+        plain = [a for a in all if isinstance(a, Access) and a.base not in private]
+        found: list[Dependence] = []
+        assumptions: dict[Assumption, None] = {}
+        writes = [a for a in plain if a.is_write]
+        if len(writes) * len(plain) > MAX_PAIRS:
+            write = writes[0]
+            return Dependences((Dependence(write, write, None, False),), tuple(opaque), ())
+        position = {access: number for number, access in enumerate(plain)}
+        for write in writes:
+            for other in plain:
+                if other.is_write and position[other] < position[write]:
+                    continue
+                found += self._pair(write, other, assumptions)
+        return Dependences(tuple(found), tuple(o for o in opaque), tuple(assumptions))
+
+    def _pair(self, write: Access, other: Access, assumptions: dict[Assumption, None]) -> list[Dependence]:
+        if write.base is not None and other.base is not None and write.base is not other.base:
+            if not self._may_be_same(write.base, other.base):
+                roots = self._root(write), self._root(other)
+                if not is_apart(*roots):
+                    names = sorted((write.base.name, other.base.name))
+                    text = f"{names[0]} and {names[1]} do not overlap"
+                    assumptions[Assumption("overlap", text)] = None
+                return []
+            return [Dependence(write, other, None, False)]
+        if write.base is None or other.base is None:
+            return [Dependence(write, other, None, False)]
+        if self._loop.contains(write.base.loop):
+            # The object is another one in each iteration, or not.
+            if self._is_own(write.base):
+                return []
+            return [Dependence(write, other, None, False)]
+        orders = [(write, other)] if write is other else [(write, other), (other, write)]
+        meetings = [(first, second, *self._meets(first, second)) for first, second in orders]
+        if not any(m[2] for m in meetings):
+            return []
+        factors = self._factors(write, other)
+        signs = tuple(f for f in factors if not write.facts.is_positive(as_expression(f)))
+        for row in (None, *factors):
+            assumed = self._assumed(write, other, signs, row)
+            if assumed and not any(self._meets(first, second, signs, row)[0] for first, second in orders):
+                assumptions.update(dict.fromkeys(assumed))
+                return []
+        found: list[Dependence] = []
+        for first, second, meets, distance in meetings:
+            if meets:
+                same = first.offset == second.offset and self._is_fixed(first)
+                found.append(Dependence(first, second, distance, same))
+        return found
+
+    def _factors(self, write: Access, other: Access) -> tuple[Symbol, ...]:
+        """Parameters that are factors of what changes from iteration to iteration: sizes of rows."""
+        factors: dict[Symbol, None] = {}
+        for access in (write, other):
+            for monomial in access.offset.terms:
+                if len(monomial) > 1 and any(isinstance(a, Symbol) and a.loop is not None for a in monomial):
+                    for atom in monomial:
+                        if isinstance(atom, Symbol) and atom.loop is None and not atom.is_pointer:
+                            factors[atom] = None
+        return tuple(factors)
+
+    def _assumed(
+        self, write: Access, other: Access, signs: tuple[Symbol, ...], row: Symbol | None
+    ) -> list[Assumption]:
+        """That sizes are positive, and that what is added to multiples of `row` stays below it; none if unknown."""
+        found = [
+            Assumption("sign", f"{symbol.name} is greater than 0", 0, as_expression(symbol) - 1)
+            for symbol in signs
+        ]
+        if row is None:
+            return found
+        for access in (write, other):
+            for inequality in self._within_row(access, row):
+                least = bound_of(inequality, lambda s: s.loop is not None, access.facts, upper=False)
+                if least is None:
+                    return []
+                if not access.facts.is_nonnegative(least):
+                    condition = as_condition(least)
+                    found.append(Assumption("bounds", f"{condition}: rows do not overlap", 0, least))
+        return found
+
+    def _within_row(self, access: Access, row: Symbol) -> list[Expression]:
+        """That the part of an offset which has no factor `row` lies in one row."""
+        parts = access.offset.coefficients(row)
+        if len(parts) != 2:
+            return []
+        stride = as_expression(row) * gcd(parts[1].content(), parts[1].offset)
+        return [parts[0], stride - parts[0] - access.size]
+
+    def _may_be_same(self, a: Symbol, b: Symbol) -> bool:
+        """Whether different symbols may stand for the same object, as loaded pointers of different iterations do."""
+        return self._loop.contains(a.loop) or self._loop.contains(b.loop)
+
+    def _is_own(self, base: Symbol) -> bool:
+        """Whether an object is made anew in each iteration."""
+        origin = base.origin
+        return isinstance(origin, Instruction) and origin.op == "alloca"
+
+    def _root(self, access: Access) -> Value:
+        assert access.base is not None
+        origin = access.base.origin
+        assert isinstance(origin, Value)
+        return origin
+
+    def _is_fixed(self, access: Access) -> bool:
+        return not any(self._loop.contains(s.loop) for s in access.offset.symbols())
+
+    def _meets(
+        self,
+        first: Access,
+        second: Access,
+        positive: tuple[Symbol, ...] = (),
+        row: Symbol | None = None,
+    ) -> tuple[bool, int | None]:
+        """Whether the first access and the second, some iterations later, may touch a common byte; how many later."""
+        later = self._later(second.offset)
+        later_size, size = self._later(second.size), first.size
+        distance = later - first.offset
+        if second.facts is first.facts or second.facts.inequalities == first.facts.inequalities:
+            key: object = (distance, size, later_size, first.facts.inequalities)
+        else:
+            key = (distance, size, later_size, first.facts.inequalities, second.facts.inequalities)
+        key = (key, positive, row)
+        known = self._known.get(key)
+        if known is None:
+            assumed = [as_expression(symbol) - 1 for symbol in positive]
+            if row is not None:
+                assumed += self._within_row(first, row)
+                assumed += [self._later(e) for e in self._within_row(second, row)]
+            known = self._known[key] = self._solve(first, second, distance, size, later_size, assumed)
+        return known
+
+    def _solve(
+        self,
+        first: Access,
+        second: Access,
+        distance: Expression,
+        size: Expression,
+        later_size: Expression,
+        known: list[Expression],
+    ) -> tuple[bool, int | None]:
+        if size.constant is not None and later_size.constant is not None:
+            divisor = distance.content()
+            if not divisor and not -later_size.constant < distance.offset < size.constant:
+                return False, None
+            if divisor and not self._meets_modulo(
+                distance.offset, divisor, size.constant, later_size.constant
+            ):
+                return False, None
+        facts = Facts(
+            (*first.facts.inequalities, *(self._later(f) for f in second.facts.inequalities), *known)
+        )
+        return self._apart(facts, distance, size, later_size, MAX_ROWS)
+
+    def _apart(
+        self, facts: Facts, distance: Expression, size: Expression, later_size: Expression, rows: int
+    ) -> tuple[bool, int | None]:
+        """Whether the distance may lie between ``-later_size`` and `size`; the number of iterations if it is one."""
+        if facts.is_nonnegative(distance - size) or facts.is_nonnegative(-distance - later_size):
+            return False, None
+        system = [*facts.inequalities, size - 1 - distance, distance + later_size - 1]
+        may_meet, least, most = solutions(self._concerned(system, distance), self._distance)
+        if may_meet and rows and self._in_different_rows(facts, distance, size, later_size, rows):
+            return False, None
+        return may_meet, least if least == most else None
+
+    def _in_different_rows(
+        self, facts: Facts, distance: Expression, size: Expression, later_size: Expression, rows: int
+    ) -> bool:
+        """Whether the accesses are apart by the test of rows.
+
+        If ``D = S·Q + R`` with ``R <= S - later_size`` and ``-R <= S - size``, the accesses can only meet in the same
+        row, with Q = 0, where D is R.
+        """
+        for symbol in sorted(distance.symbols(), key=lambda s: s.rank):
+            if self._loop.contains(symbol.loop) or symbol.is_pointer:
+                continue
+            parts = distance.coefficients(symbol)
+            if len(parts) != 2 or parts[1].constant is not None:
+                continue
+            number = gcd(parts[1].content(), parts[1].offset)
+            row = Expression({m: c // number for m, c in parts[1].terms.items()})
+            stride = as_expression(symbol) * number
+            if not (
+                facts.is_nonnegative(stride - parts[0] - later_size)
+                and facts.is_nonnegative(stride + parts[0] - size)
+            ):
+                continue
+            same = facts.also((row, -row))
+            if not self._apart(same, parts[0], size, later_size, rows - 1)[0]:
+                return True
+        return False
+
+    def _concerned(self, system: list[Expression], distance: Expression) -> list[Expression]:
+        """The inequalities that say something of the symbols in the distance, or of symbols in those."""
+        known = distance.symbols() | {self._distance}
+        left, kept = system, []
+        growing = True
+        while growing:
+            growing = False
+            rest: list[Expression] = []
+            for inequality in left:
+                symbols = inequality.symbols()
+                if symbols & known:
+                    kept.append(inequality)
+                    growing |= not symbols <= known
+                    known |= symbols
+                else:
+                    rest.append(inequality)
+            left = rest
+        return kept
+
+    @staticmethod
+    def _meets_modulo(offset: int, divisor: int, size: int, later_size: int) -> bool:
+        """Whether ``offset + divisor·x`` lies between ``-later_size`` and `size` for some x."""
+        least = offset % divisor
+        return least < size or least - divisor > -later_size
+
+    def _later(self, value: Expression) -> Expression:
+        """An expression in the later iteration."""
+        return value.rewrite(self._prime)
+
+    def _prime(self, atom: Atom) -> Expression | None:
+        if not isinstance(atom, Symbol) or not self._loop.contains(atom.loop):
+            return None
+        if atom is self._loop.iteration:
+            return as_expression(atom) + as_expression(self._distance)
+        primed = self._primed.get(atom)
+        if primed is None:
+            primed = self._primed[atom] = Symbol(
+                f"{atom.name}'", atom.rank, atom.loop, atom.low, atom.high, atom.is_pointer, atom.origin
+            )
+        return as_expression(primed)
+
+
+def as_condition(value: Expression) -> str:
+    """``value >= 0`` as people write it: ``n >= m + 1``."""
+    common = gcd(value.content(), value.offset) or 1
+    terms = {m: c // common for m, c in value.terms.items()}
+    left = Expression({m: c for m, c in terms.items() if c > 0})
+    right = Expression({m: -c for m, c in terms.items() if c < 0})
+    return f"{left} >= {right}"

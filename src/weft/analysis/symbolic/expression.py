@@ -1,0 +1,403 @@
+"""Integer expressions in a normal form: sums of products of atoms with integer coefficients (Juravle, §7.1).
+
+An atom is a `Symbol` (a parameter, a loop's iteration, a value that nothing more is known of) or an operation that
+is no polynomial: `Floor`, `Minimum`, `Maximum`. All of them stand for integers, and so does every expression: there
+are no rational coefficients. The thesis computes over the rationals, where ``n/2 + n/2`` is ``n``; in a program it
+is ``n - 1`` for odd n. Here ``n/2`` is ``floor(n / 2)``, an atom of its own, and the sum is ``2*floor(n / 2)``. A
+remainder is ``x - d*floor(x / d)``, a shift a product or a floor division. Minimum and maximum may stand anywhere
+and be nested; they are left out where their operands differ by a constant. What wraps around is no expression: who
+makes expressions of a program has to know that an operation does not.
+
+Polynomials are dictionaries. Measured for ``(i + k)*n + 4*j - (i*n + j)``: 9 µs so, 21 µs in symengine, 850 µs in
+sympy, neither of which has a division of machine integers; and nothing has to be imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+
+@dataclass(eq=False, slots=True)
+class Symbol:
+    """An integer of which no more is known than its range.
+
+    Parameters
+    ----------
+    name
+        What people call it.
+    rank
+        Symbols are eliminated from the highest rank down: inner loops before outer ones before parameters.
+    loop
+        The innermost loop in whose iterations it may differ, None for one value for all.
+    low, high
+        Its range; None where it is open.
+    is_pointer
+        Whether it is the address where an object begins.
+    origin
+        What it stands for in the program.
+    """
+
+    name: str
+    rank: int = 0
+    loop: Any = None
+    low: int | None = None
+    high: int | None = None
+    is_pointer: bool = False
+    origin: Any = None
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (self.rank, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """``floor(value / divisor)``, of a divisor greater than 0."""
+
+    value: Expression
+    divisor: Expression
+
+    def __repr__(self) -> str:
+        return f"floor({_operand(self.value)} / {_operand(self.divisor)})"
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (1 << 30, "floor", *self.value.key, *self.divisor.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """The least of several."""
+
+    values: tuple[Expression, ...]
+
+    def __repr__(self) -> str:
+        return f"min({', '.join(map(str, self.values))})"
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (1 << 30, "min", *(k for v in self.values for k in v.key))
+
+
+@dataclass(frozen=True, slots=True)
+class Maximum:
+    """The greatest of several."""
+
+    values: tuple[Expression, ...]
+
+    def __repr__(self) -> str:
+        return f"max({', '.join(map(str, self.values))})"
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (1 << 30, "max", *(k for v in self.values for k in v.key))
+
+
+Atom = Symbol | Floor | Minimum | Maximum
+Monomial = tuple[Atom, ...]
+"""A product of atoms in the order of their keys; empty for 1."""
+
+
+class Expression:
+    """A sum of products; not to be changed.
+
+    Attributes
+    ----------
+    terms
+        The coefficient, never 0, of each product.
+    """
+
+    __slots__ = ("_hash", "_key", "terms")
+
+    def __init__(self, terms: Mapping[Monomial, int]) -> None:
+        self.terms = {m: c for m, c in terms.items() if c}
+        self._hash: int | None = None
+        self._key: tuple[Any, ...] | None = None
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self.terms.items()))
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expression) and self.terms == other.terms
+
+    def __add__(self, other: Expression | int) -> Expression:
+        terms = dict(self.terms)
+        for monomial, coefficient in as_expression(other).terms.items():
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return Expression(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Expression:
+        return Expression({m: -c for m, c in self.terms.items()})
+
+    def __sub__(self, other: Expression | int) -> Expression:
+        return self + -as_expression(other)
+
+    def __rsub__(self, other: int) -> Expression:
+        return -self + other
+
+    def __mul__(self, other: Expression | int) -> Expression:
+        if isinstance(other, int):
+            return Expression({m: c * other for m, c in self.terms.items()})
+        terms: dict[Monomial, int] = {}
+        for left, a in self.terms.items():
+            for right, b in other.terms.items():
+                product = _product(left, right)
+                terms[product] = terms.get(product, 0) + a * b
+        return Expression(terms)
+
+    __rmul__ = __mul__
+
+    @property
+    def constant(self) -> int | None:
+        """The number that the expression is, None if it is none."""
+        if not self.terms:
+            return 0
+        return self.terms.get(()) if len(self.terms) == 1 else None
+
+    @property
+    def offset(self) -> int:
+        """The constant term."""
+        return self.terms.get((), 0)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Something to sort by."""
+        if self._key is None:
+            self._key = tuple(sorted(str((m, c)) for m, c in self.terms.items()))
+        return self._key
+
+    def atoms(self) -> list[Atom]:
+        """The atoms of the products, each once, highest ranks first; not those inside of others."""
+        found = dict.fromkeys(atom for monomial in self.terms for atom in monomial)
+        return sorted(found, key=lambda a: a.key[0], reverse=True) if len(found) > 1 else list(found)
+
+    def symbols(self) -> set[Symbol]:
+        """All symbols, those inside of other atoms too."""
+        found: set[Symbol] = set()
+        for atom in self.atoms():
+            if isinstance(atom, Symbol):
+                found.add(atom)
+            else:
+                for part in parts(atom):
+                    found |= part.symbols()
+        return found
+
+    def coefficients(self, atom: Atom) -> list[Expression]:
+        """The polynomial as one in `atom`: the coefficients of its powers, that of 1 first."""
+        powers: dict[int, dict[Monomial, int]] = {0: {}}
+        for monomial, coefficient in self.terms.items():
+            power = monomial.count(atom)
+            rest = tuple(a for a in monomial if a != atom) if power else monomial
+            into = powers.setdefault(power, {})
+            into[rest] = into.get(rest, 0) + coefficient
+        return [Expression(powers.get(power, {})) for power in range(max(powers) + 1)]
+
+    def substitute(self, replacements: Mapping[Atom, Expression]) -> Expression:
+        """Put expressions in the place of atoms, those inside of other atoms too."""
+        return self.rewrite(lambda atom: replacements.get(atom))
+
+    def rewrite(self, change: Callable[[Atom], Expression | None]) -> Expression:
+        """Put what `change` gives in the place of atoms, inner ones first; None leaves one."""
+        total: dict[Monomial, int] = {}
+        result: Expression | None = None
+        for monomial, coefficient in self.terms.items():
+            new = [_rewritten(atom, change) for atom in monomial]
+            if all(b is None for b in new):
+                total[monomial] = total.get(monomial, 0) + coefficient
+                continue
+            product = Expression({(): coefficient})
+            for atom, by in zip(monomial, new, strict=True):
+                product *= Expression({(atom,): 1}) if by is None else by
+            result = product if result is None else result + product
+        rest = Expression(total)
+        return rest if result is None else rest + result
+
+    def evaluate(self, values: Callable[[Symbol], int]) -> int:
+        """The number that the expression is for numbers in the place of symbols."""
+        total = 0
+        for monomial, coefficient in self.terms.items():
+            for atom in monomial:
+                coefficient *= _evaluated(atom, values)
+            total += coefficient
+        return total
+
+    def content(self) -> int:
+        """The greatest number that divides all coefficients but the constant term; 0 if there are none."""
+        found = 0
+        for monomial, coefficient in self.terms.items():
+            if monomial:
+                found = gcd(found, coefficient)
+        return found
+
+    def __str__(self) -> str:
+        ordered = sorted(
+            self.terms.items(), key=lambda t: (-len(t[0]), t[1] < 0, tuple(a.key[:2] for a in t[0]))
+        )
+        text = ""
+        for monomial, coefficient in ordered:
+            factors = [str(a) for a in monomial]
+            if abs(coefficient) != 1 or not factors:
+                factors.insert(0, str(abs(coefficient)))
+            sign = "-" if coefficient < 0 else "+"
+            text += (f" {sign} " if text else "-" if coefficient < 0 else "") + "*".join(factors)
+        return text or "0"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+ZERO = Expression({})
+ONE = Expression({(): 1})
+
+
+def as_expression(value: Expression | Atom | int) -> Expression:
+    """A number or an atom as an expression."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, int):
+        return Expression({(): value})
+    return Expression({(value,): 1})
+
+
+def floor_division(value: Expression, divisor: Expression | int) -> Expression:
+    """``floor(value / divisor)`` of a divisor that is greater than 0; what divides evenly stands outside."""
+    divisor = as_expression(divisor)
+    number = divisor.constant
+    if number is None:
+        quotient = _exact_quotient(value, divisor)
+        return as_expression(Floor(value, divisor)) if quotient is None else quotient
+    assert number > 0, "expressions divide by what is greater than 0"
+    if number == 1:
+        return value
+    outside = {m: c // number for m, c in value.terms.items() if m and c % number == 0}
+    outside[()] = value.offset // number
+    rest = Expression({m: c for m, c in value.terms.items() if not m or c % number})
+    rest = rest - outside[()] * number
+    if rest.constant is not None:
+        return Expression(outside)
+    common = gcd(rest.content(), number)
+    if common > 1:
+        # floor((c·x + r) / (c·d)) is floor((x + floor(r / c)) / d).
+        rest = Expression({m: c // common for m, c in rest.terms.items()})
+        number //= common
+    if number == 1:
+        return Expression(outside) + rest
+    single = next(iter(rest.terms.items()))
+    if len(rest.terms) == 1 and single[1] == 1 and len(single[0]) == 1 and isinstance(single[0][0], Floor):
+        # floor(floor(x / c) / d) is floor(x / (c·d)).
+        inner = single[0][0]
+        if inner.divisor.constant is not None:
+            return Expression(outside) + floor_division(inner.value, inner.divisor.constant * number)
+    return Expression(outside) + as_expression(Floor(rest, as_expression(number)))
+
+
+def remainder(value: Expression, divisor: Expression | int) -> Expression:
+    """What is left of the floor division, from 0 to ``divisor - 1``."""
+    return value - floor_division(value, divisor) * as_expression(divisor)
+
+
+def minimum(values: Iterable[Expression]) -> Expression:
+    """The least; of those that differ by a constant one is left."""
+    return _extremum(values, Minimum, min)
+
+
+def maximum(values: Iterable[Expression]) -> Expression:
+    """The greatest."""
+    return _extremum(values, Maximum, max)
+
+
+def parts(atom: Atom) -> tuple[Expression, ...]:
+    """The operands of an atom that is an operation."""
+    if isinstance(atom, Floor):
+        return (atom.value, atom.divisor)
+    return atom.values if isinstance(atom, Minimum | Maximum) else ()
+
+
+def rebuilt(atom: Atom, operands: list[Expression]) -> Expression:
+    """The operation of `atom` on other operands."""
+    if isinstance(atom, Floor):
+        return floor_division(operands[0], operands[1])
+    assert not isinstance(atom, Symbol)
+    return minimum(operands) if isinstance(atom, Minimum) else maximum(operands)
+
+
+def _product(left: Monomial, right: Monomial) -> Monomial:
+    if not left or not right:
+        return left or right
+    return tuple(sorted((*left, *right), key=lambda a: a.key))
+
+
+def _rewritten(atom: Atom, change: Callable[[Atom], Expression | None]) -> Expression | None:
+    by = change(atom)
+    if by is not None or isinstance(atom, Symbol):
+        return by
+    old = parts(atom)
+    new = [operand.rewrite(change) for operand in old]
+    return None if all(a == b for a, b in zip(old, new, strict=True)) else rebuilt(atom, new)
+
+
+def _evaluated(atom: Atom, values: Callable[[Symbol], int]) -> int:
+    if isinstance(atom, Symbol):
+        return values(atom)
+    operands = [operand.evaluate(values) for operand in parts(atom)]
+    if isinstance(atom, Floor):
+        return operands[0] // operands[1]
+    return min(operands) if isinstance(atom, Minimum) else max(operands)
+
+
+def _extremum(values: Iterable[Expression], kind: Any, best: Callable[[int, int], int]) -> Expression:
+    kept: list[Expression] = []
+    for value in _flattened(values, kind):
+        for position, other in enumerate(kept):
+            distance = (value - other).constant
+            if distance is not None:
+                kept[position] = other + best(distance, 0)
+                break
+        else:
+            kept.append(value)
+    if len(kept) == 1:
+        return kept[0]
+    return as_expression(kind(tuple(sorted(kept, key=lambda e: e.key))))
+
+
+def _flattened(values: Iterable[Expression], kind: Any) -> Iterator[Expression]:
+    for value in values:
+        if len(value.terms) == 1:
+            ((monomial, coefficient),) = value.terms.items()
+            if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], kind):
+                yield from parts(monomial[0])
+                continue
+        yield value
+
+
+def _exact_quotient(value: Expression, divisor: Expression) -> Expression | None:
+    """The quotient by a single product, where it divides every term."""
+    if len(divisor.terms) != 1:
+        return None
+    ((factors, number),) = divisor.terms.items()
+    quotient: dict[Monomial, int] = {}
+    for monomial, coefficient in value.terms.items():
+        left = list(monomial)
+        for factor in factors:
+            if factor not in left:
+                return None
+            left.remove(factor)
+        if coefficient % number:
+            return None
+        quotient[tuple(left)] = coefficient // number
+    return Expression(quotient)
+
+
+def _operand(value: Expression) -> str:
+    text = str(value)
+    return f"({text})" if len(value.terms) > 1 or "*" in text else text

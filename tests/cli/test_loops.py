@@ -1,0 +1,71 @@
+"""The command ``weft loops``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.cli import main
+
+TEXT = """
+define void @scale(ptr noalias %x, i64 %n) {
+entry:
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %body, label %end
+body:
+  %p = getelementptr inbounds float, ptr %x, i64 %i
+  %v = load float, ptr %p
+  %w = fmul float %v, 2.0
+  store float %w, ptr %p
+  %next = add nsw i64 %i, 1
+  br label %head
+end:
+  ret void
+}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "scale.ll"
+    path.write_text(TEXT)
+    return path
+
+
+def test_llvm_ir(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["loops", str(file), "--json"]) == 0
+    (loop,) = json.loads(capsys.readouterr().out)["loops"]
+    assert loop["verdict"] == "parallel"
+    assert loop["iterations"] == "max(0, n)"
+    assert loop["out"] == [{"name": "x", "section": ["0", "4*n"]}]
+    assert [(a["line"], a["kind"]) for a in loop["accesses"]] == [(11, "load"), (13, "store")]
+    assert loop["assumptions"] == []
+
+
+def test_text(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["loops", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "parallel, max(0, n) iterations" in shown
+    assert "out x, bytes [0, 4*n)" in shown
+
+
+def test_python_needs_types(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "twice.py"
+    path.write_text("def twice(x):\n    for i in range(x.size):\n        x[i] *= 2\n")
+    assert main(["loops", str(path)]) == 1
+    assert "the argument types of twice are not known" in capsys.readouterr().err
+    assert main(["loops", str(path), "--types", "void(float32[::1])"]) == 0
+    assert "parallel, x.shape[0] iterations" in capsys.readouterr().out
+
+
+def test_wrong_usage(tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["loops", str(tmp_path / "missing.c")]) == 2
+    assert "there is no file" in capsys.readouterr().err
+    assert main(["loops", str(file), "--function", "other"]) == 1
+    assert "defines no function 'other'" in capsys.readouterr().err
+    other = tmp_path / "a.txt"
+    other.write_text("")
+    assert main(["loops", str(other)]) == 2

@@ -1,0 +1,20 @@
+"""Random loop nests: what is said of them is what the interpreter sees."""
+
+import os
+
+import pytest
+
+pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
+pytest.importorskip("ziglang", reason="clang comes with the ziglang wheel (extra 'clang')")
+
+from sequential.random_nests import check
+
+LAST = 2000 if os.environ.get("WEFT_FUZZ") else 20
+
+
+def test_random_nests() -> None:
+    counts: dict[str, int] = {}
+    assert check(0, LAST, counts) == []
+    # Enough is compared for that to mean something.
+    assert counts["parallel"] > 200 and counts["trips"] > 500 and counts["values"] > 10_000
+    assert counts["exact"] > 0.7 * (counts["begin"] + counts["end"])
