@@ -528,7 +528,8 @@ def test_what_malloc_did_not_give_is_not_freed() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"width": 1}, {"width": 8}], ids=str)
-def test_threads_of_a_warp_that_rely_on_lock_step(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("volatile", [True, False])
+def test_threads_of_a_warp_that_rely_on_lock_step(options: dict[str, Any], volatile: bool) -> None:
     """An inclusive scan of each warp as programs for old GPUs have it, without a barrier."""
     steps = "".join(
         f"""
@@ -553,6 +554,8 @@ def test_threads_of_a_warp_that_rely_on_lock_step(options: dict[str, Any]) -> No
     st.global.u32 [%rd1], %r2;
 """
     )
+    if not volatile:
+        text, options = text.replace(".volatile", ""), {**options, "lock_step": True}
     x = np.arange(64, dtype=np.uint32) % 7
     wanted = np.concatenate([np.cumsum(x[:32]), np.cumsum(x[32:])])
     np.testing.assert_array_equal(_ran(text, x, 64, **options), wanted)

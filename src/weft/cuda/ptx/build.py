@@ -44,15 +44,18 @@ class PtxProgram:
         What messages call it.
     scope
         Its variables in global and constant memory.
+    lock_step
+        Whether warps of all kernels run in lock step.
     """
 
     text: syntax.Module
     file: str
     scope: Scope
+    lock_step: bool = False
     _kernels: dict[str, CudaSource] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: syntax.Module, file: str) -> PtxProgram:
+    def of(cls, text: syntax.Module, file: str, lock_step: bool = False) -> PtxProgram:
         """Find the variables of a module.
 
         Raises
@@ -62,7 +65,7 @@ class PtxProgram:
         """
         module = Module("scope")
         module_variables(text, module)
-        return cls(text, file, scope_of(module, reserved=STATE_BYTES))
+        return cls(text, file, scope_of(module, reserved=STATE_BYTES), lock_step)
 
     def kernel(self, name: str) -> CudaSource:
         """What a kernel is compiled from.
@@ -84,7 +87,7 @@ class PtxProgram:
     def _lift(self, name: str) -> CudaSource:
         source = self.text.function(name)
         with COMPILING:
-            lifted = write_module(lift_kernel(self.text, name), plain=True)
+            lifted = write_module(lift_kernel(self.text, name, self.lock_step), plain=True)
             module = read_module(optimize(lifted, SROA_ONLY, TargetSpec.chosen().machine))
         kernel = module.functions[name]
         through: dict[int, list[Instruction]] = {}

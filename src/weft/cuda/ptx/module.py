@@ -88,6 +88,9 @@ class Module:
     debug
         Run kernels on the checking interpreter: out-of-bounds accesses, races, barriers that part of a block reaches,
         reads of what nobody wrote and more raise `weft.errors.SanitizerError` with the line.
+    lock_step
+        Run warps of 32 threads in lock step, for kernels whose threads read what others of their warp have written
+        without a barrier. Kernels with warp operations or volatile shared memory do so by themselves.
     width
         Threads in a lane group, a power of two; 1 runs one after the other. weft chooses by default.
     boscc, uniform_values, uniform_control, scalar_counters, scalar_replacement, without
@@ -109,6 +112,7 @@ class Module:
         source: str | Path,
         *,
         debug: bool = False,
+        lock_step: bool = False,
         width: int | None = None,
         boscc: str = "auto",
         uniform_values: bool = True,
@@ -124,7 +128,7 @@ class Module:
         note_source(file, text)
         module = read_module(text, file)
         check_module(module)
-        self.program = PtxProgram.of(module, file)
+        self.program = PtxProgram.of(module, file, lock_step)
         self._loaded = Loaded(VariableMemory(self.program.scope), options, debug)
         self._kernels: dict[str, CKernel] = {}
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -39,6 +40,9 @@ from weft.runtime.shape import LaunchShape
 
 CAPABILITY = 75
 """The device's: what of CUDA it has is that of the oldest architecture that CUDA 13 knows."""
+
+LOCK_STEP = "WEFT_CUDA_LOCK_STEP"
+"""Set to 1 for programs whose warps rely on it without saying so."""
 
 MAX_THREADS = 1024
 _KEPT_PROGRAMS = 64
@@ -78,7 +82,7 @@ def _program(text: bytes) -> Program:
     note_source(file, source)
     module = read_module(source, file)
     check_module(module)
-    return Program(PtxProgram.of(module, file))
+    return Program(PtxProgram.of(module, file, os.environ.get(LOCK_STEP, "") not in ("", "0")))
 
 
 def answer(fields: Sequence[bytes]) -> Answer:

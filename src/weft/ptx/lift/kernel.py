@@ -29,7 +29,7 @@ from weft.ptx.lift.variables import alloca_of, declare_variable, module_variable
 from weft.ptx.scopes import without_scopes
 
 
-def lift_kernel(text: syntax.Module, name: str) -> Module:
+def lift_kernel(text: syntax.Module, name: str, lock_step: bool = False) -> Module:
     """Return the module of one kernel.
 
     Parameters
@@ -38,6 +38,8 @@ def lift_kernel(text: syntax.Module, name: str) -> Module:
         The PTX.
     name
         The kernel.
+    lock_step
+        Whether warps run in lock step although nothing in the kernel asks for it.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def lift_kernel(text: syntax.Module, name: str) -> Module:
         body = Body(
             text, without_scopes(source), function, builder, variables=dict(variables), functions=functions
         )
-        if source.entry and any(map(_is_warp_synchronous, needed)):
+        if source.entry and (lock_step or any(map(_is_warp_synchronous, needed))):
             body.ask("weft.warp.sync")
         _lift_body(body, lines)
     lines.finish(module)
