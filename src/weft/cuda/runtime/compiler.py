@@ -34,7 +34,9 @@ from weft.ptx import syntax
 from weft.ptx.check import check_module
 from weft.ptx.lift.calls import is_memory
 from weft.ptx.lift.variables import align_of, size_of, space_of
+from weft.ptx.linking import link_modules
 from weft.ptx.reader.module import read_module
+from weft.ptx.writer import write_module
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape
 
@@ -115,7 +117,11 @@ def _text_of(fatbins: Sequence[bytes]) -> bytes:
             "the program has no PTX",
             hint="build it with nvcc -arch=sm_75, or -gencode arch=compute_75,code=compute_75",
         )
-    return chosen(found, CAPABILITY)[0].text.encode()
+    texts = [ptx.text for ptx in chosen(found, CAPABILITY)]
+    if len(texts) == 1:
+        return texts[0].encode()
+    # Parts of a program that nvcc has compiled apart.
+    return write_module(link_modules([read_module(text) for text in texts])).encode()
 
 
 def _described(text: bytes) -> Answer:
