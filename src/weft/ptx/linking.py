@@ -45,7 +45,8 @@ def link_modules(modules: Sequence[Module]) -> Module:
                     declared.add(item.name)
             elif isinstance(item, Function):
                 if item.name not in declared:
-                    declarations.append(_declaration(definitions.get(item.name, item)))
+                    defined = definitions.get(item.name, item)
+                    declarations.append(_declaration(defined if isinstance(defined, Function) else item))
                     declared.add(item.name)
                 if item.body is not None and definitions[item.name] is item:
                     bodies.append(item)
