@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from dataclasses import replace as changed
 from pathlib import Path
 
@@ -34,39 +36,49 @@ void run(const float *a, const float *b, const int *k, float *out, int n, int th
 _COMPILER_LOOP = '#include "{source}"\n' + _DRIVER.replace(
     "void {name}(int, const float *, const float *, const int *, float *, int);\n", ""
 )
-FLAGS = ("-O3", "-march=native", "-fPIC", "-std=gnu11", "-fno-math-errno")
-REPEAT = 40
+FLAGS = ("-O3", "-fPIC", "-std=gnu11", "-fno-math-errno")
+LEAST_SAMPLE = 8e-3
+"""Seconds of a sample."""
 
 
-def weft(loop: str, policy: PolicyName, width: int, folder: Path) -> Peer:
-    """Machine code of weft's, in lanes by the option, in one lane by all that can be replaced and LLVM's pipeline."""
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Machine code of weft's for a loop, and what its function is called."""
+
+    function: str
+    object: bytes
+
+
+def weft_code(loop: str, policy: PolicyName, width: int) -> Code:
+    """Compile in lanes by the option, in one lane by all that can be replaced and LLVM's pipeline."""
+    if width > 1:
+        switches = changed(ALL_ON, scalar_replacement=policy.value)
+        made = vectorize_ir(SOURCE, loop, width=width, args="C", name=f"{loop}_simd", switches=switches)
+        return Code(made.name, made.object_code)
+    spec = TargetSpec.chosen()
+    module = replaced(program(spec), loop, policy, 1)
+    return Code(loop, emit_object(write_module(module, plain=True), spec, WHOLE))
+
+
+def weft(loop: str, name: str, code: Code, width: int, folder: Path) -> Peer:
+    """One code as a peer of some name."""
 
     def prepare() -> Prepared:
-        begin = time.perf_counter()
-        if width > 1:
-            switches = changed(ALL_ON, scalar_replacement=policy.value)
-            made = vectorize_ir(SOURCE, loop, width=width, args="C", name=f"{loop}_simd", switches=switches)
-            name, code = made.name, made.object_code
-        else:
-            spec = TargetSpec.chosen()
-            module = replaced(program(spec), loop, policy, 1)
-            name, code = loop, emit_object(write_module(module, plain=True), spec, WHOLE)
-        seconds = time.perf_counter() - begin
-        code_file = folder / f"{loop}.{policy}.{width}.o"
-        code_file.write_bytes(code)
-        driver = _DRIVER.format(name=name, step=width)
-        return _prepared(["gcc"], driver, folder, f"{loop}.{policy}.{width}", loop, seconds, [str(code_file)])
+        code_file = folder / f"{loop}.{name}.o"
+        code_file.write_bytes(code.object)
+        driver = _DRIVER.format(name=code.function, step=width)
+        return _prepared(["gcc"], driver, folder, f"{loop}.{name}", loop, [str(code_file)])
 
-    return Peer(f"{policy} x{width}", prepare)
+    return Peer(name, prepare)
 
 
 def compiler(loop: str, which: str, folder: Path) -> Peer:
     """The same source by a C compiler, which sees the loop over threads."""
 
     def prepare() -> Prepared:
-        command = _gcc() if which == "gcc" else _clang()
+        command = [*_gcc(), _machine("-march=")] if which == "gcc" else _clang()
         source = _COMPILER_LOOP.format(name=loop, step=1, source=SOURCE)
-        return _prepared(command, source, folder, f"{loop}.{which}", loop, 0.0, [])
+        return _prepared(command, source, folder, f"{loop}.{which}", loop, [])
 
     return Peer(f"{which} -O3", prepare)
 
@@ -79,10 +91,16 @@ def _gcc() -> list[str]:
 
 def _clang() -> list[str]:
     if shutil.which("clang"):
-        return ["clang"]
+        return ["clang", _machine("-march=")]
     if not importlib.util.find_spec("ziglang"):
         raise ImportError("no clang on PATH, and no ziglang package")
-    return [sys.executable, "-m", "ziglang", "cc", "-fno-sanitize=all"]
+    # It takes the names of processors with underscores.
+    machine = _machine("-mcpu=").replace("x86-64-", "x86_64_").replace("x86-64", "x86_64")
+    return [sys.executable, "-m", "ziglang", "cc", "-fno-sanitize=all", machine]
+
+
+def _machine(option: str) -> str:
+    return option + os.environ.get("WEFT_CPU", "native")
 
 
 def _prepared(
@@ -91,15 +109,12 @@ def _prepared(
     folder: Path,
     stem: str,
     loop: str,
-    seconds: float,
     objects: Sequence[str],
 ) -> Prepared:
     source, library = folder / f"{stem}.c", folder / f"{stem}.so"
     source.write_text(driver)
-    begin = time.perf_counter()
     call = [*command, *FLAGS, "-shared", str(source), *objects, "-o", str(library), "-lm"]
     subprocess.run(call, check=True, capture_output=True)
-    seconds += time.perf_counter() - begin
     run = ctypes.CDLL(str(library)).run
     arrays = data()
     pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in arrays]
@@ -107,10 +122,17 @@ def _prepared(
     def called(repeat: int) -> None:
         run(*pointers, ROWS, THREADS, repeat)
 
-    def sample() -> float:
+    def timed(repeat: int) -> float:
         begin = time.process_time()
-        called(REPEAT)
-        return time.process_time() - begin
+        called(repeat)
+        return (time.process_time() - begin) / repeat
+
+    times: list[int] = []
+
+    def sample() -> float:
+        if not times:
+            times.append(1 + int(LEAST_SAMPLE / max(timed(5), 1e-7)))
+        return timed(times[0])
 
     def check() -> str | None:
         arrays[3][:] = 0
@@ -120,7 +142,7 @@ def _prepared(
             return None
         return f"{int((~np.isclose(arrays[3], wanted, rtol=1e-3, atol=1e-4)).sum())} numbers differ"
 
-    return Prepared(sample, check, seconds)
+    return Prepared(sample, check)
 
 
 _EXPECTED: dict[str, np.ndarray] = {}

@@ -22,7 +22,7 @@ from weft.transform.scalar_replacement.policy import POLICIES, Policy, PolicyNam
 from weft.transform.scalar_replacement.replacement import ReplacementSummary, replace_loads
 
 NAMES = (PolicyName.SRQP, PolicyName.ESRQP, PolicyName.SSRQP, PolicyName.SSRQP_S)
-_SIZES = (2 * REACH + THREADS + 8, 2 * REACH * THREADS, 2 * REACH * THREADS)
+SIZES = (2 * REACH + THREADS + 8, 2 * REACH * THREADS, 2 * REACH * THREADS)
 """Elements of the three arrays."""
 
 _INSERTED, _MASKED = re.compile(r"\.read(\.\d+)?$"), re.compile(r"\.(first|mask|masked)(\.\d+)?$")
@@ -68,7 +68,7 @@ class Loads:
         seen = np.broadcast_to(np.asarray(addresses), mask.shape)[mask].astype(np.int64)
         low, high = int(seen.min()), int(seen.max()) + size
         for k, start in enumerate(self.starts):
-            if start <= low < start + 4 * _SIZES[k]:
+            if start <= low < start + 4 * SIZES[k]:
                 first, last = self.extents.get(k, (low - start, high - start))
                 self.extents[k] = min(first, low - start), max(last, high - start)
 
@@ -84,7 +84,7 @@ class Run:
 def run(module: Program, n: int, s: int, extents: dict[int, Extent] | None = None) -> Run:
     """Run the kernel; with `extents` nothing of the arrays beside them can be accessed."""
     rng = np.random.default_rng((n, s))
-    arrays = [rng.integers(0, 100, size).astype(np.int32) for size in _SIZES]
+    arrays = [rng.integers(0, 100, size).astype(np.int32) for size in SIZES]
     starts = [a.__array_interface__["data"][0] for a in arrays]
     memory, loads = Memory(), Loads(starts)
     for k, array in enumerate(arrays):

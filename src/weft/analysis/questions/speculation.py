@@ -169,13 +169,13 @@ class Speculation:
             return goes_on
         if self.diverges(source):
             return goes_on or self._may_stand(question, source, place)
-        return goes_on and self._is_read_behind(source, place)
+        return goes_on and self.is_read_behind(source, place)
 
     def _may_stand(self, question: _Question, source: BasicBlock, place: Place) -> bool:
         """Rules (3) (i) and (4) (i): whether the load may stand at the end of a divergent branch."""
         if not self.graph.regions.depends(question.node, source):
             return False
-        return self._is_read_behind(source, place) or self.is_there(place, source)
+        return self.is_read_behind(source, place) or self.is_there(place, source)
 
     def _nodes(self, first: _Question) -> list[Hoist]:
         found: dict[Hoist, None] = {}
@@ -197,7 +197,7 @@ class Speculation:
                     found[Hoist(source, place)] = None
         return list(found)
 
-    def _is_read_behind(self, block: BasicBlock, place: Place) -> bool:
+    def is_read_behind(self, block: BasicBlock, place: Place) -> bool:
         """Whether the place is read on each way from the end of a block before anything changes it."""
         following = self.graph.behind(block, place)
         return following is not None and all(map(self._is_read, following))

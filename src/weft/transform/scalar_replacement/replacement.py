@@ -225,13 +225,11 @@ class _Replacing:
 
     def hoist(self) -> bool:
         """Put loads where those in the arms of divergent branches may as well be done; whether there are any."""
-        function = self.facts.divergence.function
         chosen = self.hoists()
         if not chosen:
             return False
         hoisted: dict[Instruction, tuple[Hoist, Instruction]] = {}
-        for hoist, load in chosen.items():
-            align = known_alignment(hoist.place, function, load.alignment)
+        for hoist, (load, align) in chosen.items():
             hoisted[insert_load(hoist.place, hoist.block, load, align, "hoisted")] = hoist, load
         self.refresh()
         if self.judge is not None:
@@ -242,15 +240,15 @@ class _Replacing:
         self.summary.hoisted += len(hoisted)
         return bool(hoisted)
 
-    def hoists(self) -> dict[Hoist, Instruction]:
-        """Where loads may go, one of each array."""
-        graph = self.facts.graph
+    def hoists(self) -> dict[Hoist, tuple[Instruction, int]]:
+        """Where loads may go, one of each array, and how they are aligned there."""
+        graph, function = self.facts.graph, self.facts.divergence.function
 
         def diverges(block: BasicBlock) -> bool:
             return self.policy.any_branch or graph.regions.is_divergent(block)
 
         speculation = Speculation(graph, diverges, self.facts.presence.is_there)
-        chosen: dict[Hoist, Instruction] = {}
+        chosen: dict[Hoist, tuple[Instruction, int]] = {}
         objects: set[tuple[Value, Type]] = set()
         for load in graph.origins:
             # What one load's going up does for others of the same array shows in the next round.
@@ -261,8 +259,17 @@ class _Replacing:
             if hoists:
                 objects.add((place.base, place.type))
                 for hoist in hoists:
-                    chosen.setdefault(hoist, load)
+                    if speculation.is_read_behind(hoist.block, hoist.place):
+                        align = self.least_alignment(load)
+                    else:
+                        align = known_alignment(hoist.place, function, load.alignment)
+                    chosen.setdefault(hoist, (load, align))
         return chosen
+
+    def least_alignment(self, load: Instruction) -> int:
+        """The least alignment that loads of the type claim: each thread that does one of them sees to it."""
+        accesses = (access for access, _ in self.facts.graph.plain_accesses())
+        return min(a.alignment for a in accesses if a.op == "load" and a.type == load.type)
 
     def take_back(self, hoisted: dict[Instruction, tuple[Hoist, Instruction]]) -> None:
         """Erase the loads that were hoisted and are not worth it; they are not tried again."""
