@@ -365,7 +365,7 @@ KERNEL mandelbrot(ARGUMENTS) {
 
 KERNEL pathfinder(ARGUMENTS) {
     __shared__ float prev[128], next[128];
-    int t = threadIdx.x, first = blockIdx.x * (128 - 2 * 4) - 4, x = first + t, steps = 4, w = 256;
+    int t = threadIdx.x, first = blockIdx.x * (128 - 2 * 4) - 4, x = first + t, steps = 4, w = 1024;
     bool valid = x >= 0 && x < w, computed = false;
     if (valid) prev[t] = a[x];
     __syncthreads();

@@ -37,7 +37,7 @@ LAUNCHES: dict[str, tuple[Size, Size]] = {
     "compute_flux": ((8, 1), (128, 1)),
     "sobol": ((8, 1), (128, 1)),
     "pgain": ((8, 1), (128, 1)),
-    "pathfinder": ((3, 1), (128, 1)),
+    "pathfinder": ((9, 1), (128, 1)),
     "bfs": ((8, 1), (128, 1)),
     "hotspot": ((4, 4), (16, 16)),
     "mri_q": ((12, 1), (128, 1)),

@@ -114,3 +114,40 @@ def test_launches_of_more_threads_than_there_are_slots_for_are_ruled_out() -> No
     made = weft.ptx.spill(UNIFORM_COUNTER, 5, "affine")
     assert ".maxntid 1024, 1, 1" in made.text
     assert ".reqntid 64, 1, 1" in weft.ptx.spill(UNIFORM_COUNTER, 5, "affine", block=64).text
+
+
+def test_what_goes_on_behind_its_instruction_stays_in_registers() -> None:
+    text = """.version 8.5
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 .ptr .align 1 out)
+{
+  .reg .b32 %a<4>, %r<8>;
+  .reg .b64 %d<4>;
+  .reg .pred %p;
+  ld.param.u64 %d0, [out];
+  mov.u64 %d1, 0;
+  mov.u64 %d2, 0;
+  mov.u32 %a0, 0;
+  mov.u32 %a1, 0;
+  mov.u32 %a2, 0;
+  mov.u32 %a3, 0;
+  ld.global.u32 %r0, [%d0];
+  ld.global.u32 %r1, [%d0+4];
+  setp.eq.u32 %p, %r0, 0;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%a0, %a1, %a2, %a3}, %d1, %d2, %p, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  add.u32 %r2, %r0, %r1;
+  add.u32 %r2, %r2, %a0;
+  add.u32 %r2, %r2, %a1;
+  add.u32 %r2, %r2, %a2;
+  add.u32 %r2, %r2, %a3;
+  st.global.u32 [%d0], %r2;
+  ret;
+}
+"""
+    made = weft.ptx.spill(text, 11, "affine", block=128, allocator="chordal").kernels["k"]
+    assert made.places and not {"%a0", "%a1", "%a2", "%a3"} & set(made.places)
+    assert made.kernel.facts.unknown

@@ -59,6 +59,15 @@ def writes(instruction: Instruction) -> tuple[str, ...]:
     )
 
 
+def updates(instruction: Instruction) -> tuple[str, ...]:
+    """The registers of operands that are read and written, such as an accumulator: one register has to do both."""
+    return tuple(
+        dict.fromkeys(
+            register.name for register, read, written in _registers_of(instruction) if read and written
+        )
+    )
+
+
 def kills(instruction: Instruction) -> tuple[str, ...]:
     """The registers whose old value is gone for certain.
 

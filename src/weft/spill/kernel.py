@@ -65,6 +65,10 @@ from weft.spill.policies import Choice, Policy, Row, Value, choose
 _PREFIXES = {8: "%b", 16: "%h", 32: "%r", 64: "%rd", 128: "%q"}
 _VOLATILE_LOCAL = (9, 1)
 _MOST_THREADS = 1024
+_STATIC_SHARED = 48 << 10
+"""Bytes of static shared memory that a block may have on any architecture."""
+_LATER = ("wgmma", "tcgen05")
+"""Instructions that read and write registers after they were issued: nobody else may touch these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +188,10 @@ class Kernel:
         convergence = convergence_of(flow, parts, machine.capability)
         writers = writers_of(flow)
         types = register_types(function)
+        fixed = unspillable(function) | _self_guarded(instructions) | _touched_later(instructions)
         made = cls(
             module, source, function, machine, exact, threads, liveness_of(flow), register_words(function), types,
-            writers, unspillable(function) | _self_guarded(instructions), facts, convergence, {},
-            static_shared_of(module, function),
+            writers, fixed, facts, convergence, {}, static_shared_of(module, function),
         )  # fmt: skip
         states = facts.by_register()
         for register, words in made.words.items():
@@ -217,6 +221,15 @@ def _self_guarded(instructions: list[Instruction]) -> frozenset[str]:
     for i in instructions:
         if i.guard is not None and i.guard.register.name in writes(i):
             found.update(writes(i))
+    return frozenset(found)
+
+
+def _touched_later(instructions: list[Instruction]) -> frozenset[str]:
+    """Registers of instructions that go on behind the next one."""
+    found: set[str] = set()
+    for i in instructions:
+        if i.opcode in _LATER:
+            found.update((*reads(i), *writes(i)))
     return frozenset(found)
 
 
@@ -375,8 +388,9 @@ class _Driver:
         )
 
     def over_occupancy(self, spilled: Spilled, before: Occupancy) -> str | None:
-        """The value that has to leave shared memory first, where its slots cost resident warps."""
-        if spilled.after.blocks >= before.blocks:
+        """The value that has to leave shared memory first, where slots cost resident warps or are too many."""
+        too_many = self.kernel.static_shared + spilled.shared > max(_STATIC_SHARED, self.kernel.static_shared)
+        if spilled.after.blocks >= before.blocks and not too_many:
             return None
         weights = self.weights()
         shared = [n for n, p in spilled.places.items() if isinstance(p, WarpSlot | WarpBase | ThreadSlot)]
@@ -439,7 +453,8 @@ class _Driver:
             raise
 
     def needs_linear(self) -> bool:
-        return any(i.opcode == "brx" for i in self.kernel.function.instructions()) or any(
+        instructions = self.kernel.function.instructions()
+        return any(i.opcode == "brx" or i.opcode in _LATER for i in instructions) or any(
             words > 2 for words in self.kernel.words.values()
         )
 

@@ -16,12 +16,14 @@ from weft.ptx.reader import read_module
 from weft.ptx.regalloc.places import LocalSlot
 from weft.ptx.syntax import Directive, Module
 from weft.ptx.writer import write_module
-from weft.spill.costs import cost_of, frequencies
+from weft.spill.costs import expected, frequencies
 from weft.spill.kernel import Kernel, Settings, Spilled, allocate
 from weft.spill.policies import Policy
 
 _VOLATILE_LOCAL = (9, 1)
 _WARP_SYNC = (6, 0)
+_GAIN = 0.98
+"""What another version has to come down to, to be worth it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +159,24 @@ def chosen(kernel: Kernel, settings: Settings) -> Spilled:
 
 
 def cheapest(tried: Sequence[Spilled]) -> Spilled:
-    """The version that the model takes for the cheapest, the first of equals."""
-    return min(tried, key=cycles)
+    """The version that the model takes for the cheapest; an earlier one where a later one gains next to nothing."""
+    best = tried[0]
+    for each in tried[1:]:
+        if each.places and cycles(each) < _GAIN * cycles(best):
+            best = each
+    return best
 
 
 def cycles(spilled: Spilled) -> float:
-    """What spill code costs each warp, in cycles of the model."""
-    often = frequencies(spilled.kernel.liveness.flow)
-    device = device_of(spilled.kernel.arch)
-    costs = cost_of(spilled.inserted, often, device, local=spilled.local, warps=spilled.after.warps)
-    return sum(costs.values()) * spilled.before.warps / max(1, spilled.after.warps)
+    """What a multiprocessor full of warps is expected to need, in cycles of the model."""
+    kernel = spilled.kernel
+    often = frequencies(kernel.liveness.flow)
+    warps = max(1, spilled.after.warps)
+    found = expected(
+        kernel.function.instructions(), spilled.inserted, often, device_of(kernel.arch), local=spilled.local,
+        warps=warps,
+    )  # fmt: skip
+    return found.cycles * spilled.before.warps / warps
 
 
 def device_of(arch: GpuArchitecture) -> GpuDevice:

@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from weft.graph.cfg import reverse_postorder
-from weft.ptx.instructions import variant_of
 from weft.ptx.regalloc.allocation import Allocation, Problem, Words
-from weft.ptx.registers import kills
-from weft.ptx.syntax import Instruction, Register
+from weft.ptx.registers import kills, updates
+from weft.ptx.syntax import Instruction
 
 State = dict[str, Words]
 """Spilled values that are in some words, too."""
@@ -125,7 +124,7 @@ class _Walk:
         allocation = self.allocation
         read = {n: w for n, w in allocation.reads[number].items() if n in allocation.spilled}
         before, behind = allocation.scratch[number]
-        both = read_and_written(instruction) if read else frozenset()
+        both = updates(instruction) if read else ()
         sources: State = {}
         reloads: set[str] = set()
         for name, words in read.items():
@@ -166,15 +165,6 @@ def _forget(state: State, words: Words) -> None:
         gone = [name for name, own in state.items() if not set(own).isdisjoint(words)]
         for name in gone:
             del state[name]
-
-
-def read_and_written(instruction: Instruction) -> frozenset[str]:
-    """The registers of operands that are read and written, which have to be one register."""
-    return frozenset(
-        operand.name
-        for operand, form in zip(instruction.operands, variant_of(instruction).operands, strict=False)
-        if form.reads and form.writes and isinstance(operand, Register)
-    )
 
 
 def _drop_dead_stores(problem: Problem, found: Reuse, first: list[int]) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from weft.ptx.regalloc.allocation import Allocation, Problem, Words
 from weft.ptx.regalloc.moves import place_moves
 from weft.ptx.regalloc.places import Names, Place, Site
-from weft.ptx.regalloc.reuse import Reuse, read_and_written
-from weft.ptx.registers import Replacement, register_types, replace_registers, writes
+from weft.ptx.regalloc.reuse import Reuse
+from weft.ptx.registers import Replacement, register_types, replace_registers, updates, writes
 from weft.ptx.syntax import (
     Function,
     Instruction,
@@ -217,7 +217,7 @@ class _Writer:
         """Registers of spilled values that are written under a guard."""
         if instruction.guard is None:
             return {}
-        both = read_and_written(instruction)
+        both = updates(instruction)
         return {
             name: self.fresh(self.bits(name))
             for name in self.allocation.writes[number]

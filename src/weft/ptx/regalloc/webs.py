@@ -12,8 +12,7 @@ import dataclasses
 
 from weft.graph.cfg import reachable
 from weft.ptx.flow import Flow, flow_of
-from weft.ptx.instructions import variant_of
-from weft.ptx.registers import kills, reads, register_types, replace_registers, writes
+from weft.ptx.registers import kills, reads, register_types, replace_registers, updates, writes
 from weft.ptx.scopes import without_scopes
 from weft.ptx.syntax import (
     Function,
@@ -140,7 +139,7 @@ def _names(
                 if found:
                     _join_all(sets, found)
                     read_by[number, name] = _lowest(found)
-            for name in _both(instruction):
+            for name in updates(instruction):
                 if (number, name) in read_by:
                     sets.join(read_by[number, name], at[number, name])
             reach = _behind(instruction, number, reach, at, of_register)
@@ -183,15 +182,6 @@ def _join_all(sets: _Sets, bits: int) -> None:
     while bits:
         sets.join(first, _lowest(bits))
         bits &= bits - 1
-
-
-def _both(instruction: Instruction) -> list[str]:
-    """Registers of operands that are read and written."""
-    return [
-        operand.name
-        for operand, form in zip(instruction.operands, variant_of(instruction).operands, strict=False)
-        if form.reads and form.writes and isinstance(operand, Register)
-    ]
 
 
 def _behind(
