@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from weft import cuda
-from weft.analysis.divergence import analyze_divergence
+from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import domain_named
-from weft.codegen.width import MAX_WIDTH, choose_width
+from weft.codegen.width import MAX_WIDTH, choose_width, choose_width_of_rounds
 from weft.cuda.build import lower
 from weft.frontend.python.typeof import typeof
 from weft.ir.reader import read_module
@@ -44,13 +44,16 @@ done:
 """
 
 
-def chosen(text: str, isa: Isa) -> int:
+def analyzed(text: str) -> Divergence:
     kernel = read_module(text).functions["k"]
     domain = domain_named("product", (16,))
-    divergence = analyze_divergence(
+    return analyze_divergence(
         kernel, domain=domain, initial={kernel.args[1]: domain.strided(1, 64, 16)}, width=16
     )
-    choice = choose_width(divergence, isa)
+
+
+def chosen(text: str, isa: Isa) -> int:
+    choice = choose_width(analyzed(text), isa)
     assert choice.width <= MAX_WIDTH
     assert "register" in choice.reason
     return choice.width
@@ -176,3 +179,21 @@ def test_numbers_that_fit_have_32_bits_between_barriers_too() -> None:
     phis = [line for line in lowered.text.splitlines() if "= phi <8 x" in line]
     assert any("<8 x i32>" in line for line in phis)
     assert not any("<8 x i64>" in line for line in phis)
+
+
+def test_what_is_short_between_barriers_is_done_for_more_threads_at_once() -> None:
+    text = """
+define void @k(ptr %out, i64 %tid.x) "weft.kernel" {
+  %row = mul i64 %tid.x, 17
+  %from = getelementptr float, ptr %out, i64 %row
+  %x = load float, ptr %from
+  %at = getelementptr float, ptr %out, i64 %tid.x
+  store float %x, ptr %at
+  ret void
+}
+"""
+    divergence = analyzed(text)
+    assert choose_width_of_rounds(divergence, AVX2, 0.0).width == 8
+    assert choose_width_of_rounds(divergence, AVX2, 2.0).width == 16
+    busy = analyzed(chain(BUSY, carried=12))
+    assert choose_width_of_rounds(busy, AVX2, 0.0) == choose_width_of_rounds(busy, AVX2, 2.0)

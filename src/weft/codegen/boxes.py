@@ -69,7 +69,7 @@ def choose_box(facts: FunctionFacts, block: Block, isa: Isa, most_lanes: int, lo
     `facts` are those of the kernel. With `lock_step`, a work-group that is one lane group needs no barrier.
     """
     constants = constants_of(isa)
-    weights = _barrier_weights(facts, constants.loop_weight)
+    weights = barrier_weights(facts, constants.loop_weight)
 
     register = min(one_register(isa), most_lanes)
 
@@ -167,7 +167,7 @@ def _count(lanes: LaneSpace, block: Block) -> int:
     return prod(-(-n // m) for n, m in zip(block, extents, strict=True))
 
 
-def _barrier_weights(facts: FunctionFacts, loop_weight: float) -> float:
+def barrier_weights(facts: FunctionFacts, loop_weight: float) -> float:
     """How many barriers a thread passes."""
     number, loops = facts.view.index, facts.propagation.loops
     depths = [loops.depth(number[b.block]) for b in barriers_of(facts.function) if b.block is not None]

@@ -61,10 +61,14 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
     )
 
 
-def choose_width_of_rounds(divergence: Divergence, isa: Isa) -> WidthChoice:
-    """Return the width for a kernel with barriers whose work-groups are long rows: one or two registers."""
-    model = WidthModel(divergence, isa)
+def choose_width_of_rounds(divergence: Divergence, isa: Isa, rounds: float) -> WidthChoice:
+    """Return the width for a kernel with barriers whose work-groups are long rows: one or two registers.
+
+    A lane group begins and ends what is between two barriers so many times.
+    """
+    model, constants = WidthModel(divergence, isa), constants_of(isa)
     base = one_register(isa)
-    if model.cycles_of_thread(2 * base) > constants_of(isa).rounds_worthwhile * model.cycles_of_thread(base):
+    cost = {w: model.cycles_of_thread(w) + constants.round * rounds / w for w in (base, 2 * base)}
+    if cost[2 * base] > constants.rounds_worthwhile * cost[base]:
         return WidthChoice(base, "a register of 32-bit values")
     return WidthChoice(2 * base, "2 registers of 32-bit values")

@@ -19,10 +19,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from weft.analysis.divergence import Divergence, FunctionFacts
-from weft.codegen.boxes import Block, box_of, choose_box, covers, prefers_boxes, warp_box
+from weft.codegen.boxes import (
+    Block,
+    barrier_weights,
+    box_of,
+    choose_box,
+    covers,
+    prefers_boxes,
+    warp_box,
+)
 from weft.codegen.dimension import choose_dimension
 from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.width import WidthChoice, choose_width, choose_width_of_rounds, one_register
+from weft.costs.constants import constants_of
 from weft.ir import Function
 from weft.machine.targets import Isa
 from weft.options import CompileOptions
@@ -95,6 +104,10 @@ class LaneOrder:
     lock_step: bool = False
     in_lanes: bool = True
     obstacle: str | None = None
+
+
+SHORT_ROW = 16
+"""Threads of a row in most work-groups of two dimensions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +238,11 @@ class Planner:
         if self.options.width is not None:
             return WidthChoice(self.options.width, "as asked for")
         base = one_register(self.isa)
-        if any(a.is_used for a in WorkItems.of(self.kernel).tid[1:]):
+        if any(a.is_used for a in WorkItems.of(self.kernel).tid[1:]) and 2 * base > SHORT_ROW:
             # Their rows are short, and boxes of threads an answer.
             return WidthChoice(base, "a register of 32-bit values")
-        return choose_width_of_rounds(self.analyses(0, base), self.isa)
+        rounds = 1 + barrier_weights(self.facts, constants_of(self.isa).loop_weight)
+        return choose_width_of_rounds(self.analyses(0, base), self.isa, rounds)
 
 
 def width_below_which_boxes_serve(
