@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -39,6 +40,9 @@ _DEBUG = re.compile(
     r",? !dbg !\d+|^ *#dbg_.*\n|(?<=^!)(\d+ = )(?:distinct )?!DI.*$|^!llvm\.dbg\.cu.*\n", re.M
 )
 """Debug information, which takes as long to read as all else."""
+
+_NODE = re.compile(r"!\d+")
+_EMPTY = re.compile(r"^(!\d+) = !\{\}\n", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +103,17 @@ class Data:
 def differences(choices: Sequence[Choice], sanitized: bool = False) -> Iterator[str]:
     """What differs, in programs that are compiled together."""
     source = build_source("\n".join(choice.program.text for choice in choices), OPTIONS)
-    source = replace(
-        source, text=_DEBUG.sub(lambda found: f"{found[1]}!{{}}" if found[1] else "", source.text)
-    )
+    source = replace(source, text=_without_debug(source.text))
     for choice in choices:
         wrong = _difference(source, choice, sanitized)
         if wrong is not None:
             yield f"seed {choice.seed}, {choice.isa.name}, width {choice.width}: {wrong}"
+
+
+def _without_debug(text: str) -> str:
+    text = _DEBUG.sub(lambda found: f"{found[1]}!{{}}" if found[1] else "", text)
+    mentioned = Counter(_NODE.findall(text))
+    return _EMPTY.sub(lambda found: found[0] if mentioned[found[1]] > 1 else "", text)
 
 
 def _difference(source: ProgramSource, choice: Choice, sanitized: bool) -> str | None:
