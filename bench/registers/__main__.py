@@ -17,6 +17,7 @@ from bench.registers import machine_code, tables
 from bench.registers.kernels import launch_of, ptx
 from bench.registers.simulated import Run, Source, load, measure, save
 from weft.diag.errors import PtxError
+from weft.machine.gpu_devices import DEVICES
 from weft.spill.kernel import Settings, Spilled, allocate
 from weft.spill.module import cheapest
 from weft.spill.policies import Policy
@@ -32,9 +33,9 @@ def simulate(options: argparse.Namespace) -> None:
     runs = load(file) if file.exists() else []
     done = {run.kernel for run in runs}
     arch = "sm_20" if options.device.startswith("gtx570") else "sm_90"
-    source = Source(ptx("sm_75" if arch == "sm_20" else arch), arch)
+    source = Source(ptx("sm_75" if arch == "sm_20" else arch), arch, DEVICES[options.device].arch)
     for name in options.kernels or source.names():
-        if name in done:
+        if name in done or source.kernel(name).pressure <= options.registers:
             continue
         try:
             runs += _of_kernel(source, name, options, arch)

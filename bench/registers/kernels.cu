@@ -542,7 +542,7 @@ KERNEL bodies(ARGUMENTS) {
 }
 
 KERNEL stencil3d(ARGUMENTS) {
-    int x = threadIdx.x + 1, y = threadIdx.y + blockIdx.x * blockDim.y + 1, w = 34, h = 10;
+    int x = threadIdx.x + 1, y = threadIdx.y + blockIdx.x * blockDim.y + 1, w = 34, h = 50;
     float below = a[y * w + x], here = a[(h + y) * w + x];
     for (int z = 1; z < 5; z++) {
         float above = a[((z + 1) * h + y) * w + x];

@@ -43,7 +43,7 @@ LAUNCHES: dict[str, tuple[Size, Size]] = {
     "mri_q": ((12, 1), (128, 1)),
     "bodies": ((12, 1), (128, 1)),
     "coulomb": ((6, 1), (32, 8)),
-    "stencil3d": ((1, 1), (32, 8)),
+    "stencil3d": ((6, 1), (32, 8)),
     "lbm_cell": ((8, 1), (128, 1)),
     "lud_diagonal": ((1, 1), (32, 1)),
     "needle": ((1, 1), (32, 1)),

@@ -20,6 +20,7 @@ from weft.cuda.ptx.simulation import watched
 from weft.device.parameters import converted
 from weft.device.simulation import simulate_launch
 from weft.machine.gpu_devices import DEVICES, GpuDevice
+from weft.machine.gpus import GpuArchitecture
 from weft.ptx.check import check_module
 from weft.ptx.reader import read_module
 from weft.ptx.writer import write_module
@@ -76,6 +77,7 @@ class Source:
 
     text: str
     arch: str
+    limits: GpuArchitecture | None = None
     module: Any = None
     analysed: dict[str, Kernel] = field(default_factory=dict)
     results: dict[str, np.ndarray] = field(default_factory=dict)
@@ -86,7 +88,9 @@ class Source:
 
     def kernel(self, name: str) -> Kernel:
         if name not in self.analysed:
-            self.analysed[name] = Kernel.of(self.module, name, arch=self.arch, block=launch_of(name).block)
+            kernel = Kernel.of(self.module, name, arch=self.arch, block=launch_of(name).block)
+            kernel.arch = self.limits or kernel.arch
+            self.analysed[name] = kernel
         return self.analysed[name]
 
     def names(self) -> list[str]:

@@ -151,3 +151,14 @@ def test_what_goes_on_behind_its_instruction_stays_in_registers() -> None:
     made = weft.ptx.spill(text, 11, "affine", block=128, allocator="chordal").kernels["k"]
     assert made.places and not {"%a0", "%a1", "%a2", "%a3"} & set(made.places)
     assert made.kernel.facts.unknown
+
+
+@pytest.mark.parametrize("allocator", ["linear", "chordal"])
+def test_guarded_writes_in_loops_need_no_more(allocator: str) -> None:
+    text = UNIFORM_COUNTER.replace(
+        "  add.u32 %r1, %r1, %r7;",
+        "  @%p1 add.u32 %r1, %r1, %r7;\n  @!%p1 ld.global.u32 %r5, [%out];\n  add.u32 %r1, %r1, %r5;",
+    )
+    for registers in range(6, 12):
+        made = weft.ptx.spill(text, registers, "local", allocator=allocator)
+        assert made.kernels["k"].pressure <= registers

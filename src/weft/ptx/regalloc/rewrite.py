@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from weft.ptx.instructions import variant_of
 from weft.ptx.regalloc.allocation import Allocation, Problem, Words
 from weft.ptx.regalloc.moves import place_moves
 from weft.ptx.regalloc.places import Names, Place, Site
@@ -195,7 +196,15 @@ class _Writer:
         result += ahead
         read = {**allocation.reads[number], **self.reuse.sources[number]}
         alone = self.written_alone(instruction, number)
-        result.append(self.renamed(instruction, read, allocation.writes[number], alone))
+        made_of = instruction
+        if alone and set(alone) == set(writes(instruction)) and not variant_of(instruction).effects:
+            # Only the store asks for the guard: what it does not store may be anything.
+            made_of, alone = dataclasses.replace(instruction, guard=None), {}
+        for name, register in alone.items():
+            # A name that is written under a guard alone would be live around loops.
+            cleared = Instruction("mov", (f"b{self.bits(name)}",), (register, Integer(0)))
+            result += self.note([cleared], name, "store", number)
+        result.append(self.renamed(made_of, read, allocation.writes[number], alone))
         stores = self.reuse.stores[number]
         made = [
             (name, self.place(name).store(
