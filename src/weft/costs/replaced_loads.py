@@ -92,6 +92,15 @@ class ReplacedLoads:
         cost = sum(self._weight(b) for b in exits) * (
             self._cycles(like) + self._constants.test * (not certain)
         )
+        masked = any(s.block is not None and self.divergence.has_varying_predicate(s.block) for s in stores)
+        if masked and not self.isa.masked_memory:
+            # Lanes that do not store are skipped, but what is kept is blended for all.
+            return False
+        # Where only some lanes store, what is kept is blended, and so is whether they have stored.
+        blend = instruction_cost("select", self._bits(like), self.width, self.isa).cycles
+        for store in stores:
+            if store.block is not None and self.divergence.has_varying_predicate(store.block):
+                cost += self._weight(store.block) * blend * (1 if certain else 2)
         return gain > cost
 
     def _leads(self, arm: BasicBlock, block: BasicBlock) -> bool:
