@@ -13,6 +13,7 @@ from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.cuda_names import CudaName, cuda_name_of
 from weft.frontend.python.lowering.arrays.array_parts import extents_of, multiply, strides_of
 from weft.frontend.python.lowering.arrays.records import record_field
+from weft.frontend.python.lowering.arrays.reductions import METHODS
 from weft.frontend.python.lowering.arrays.views import transpose
 from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.context import expression
@@ -110,7 +111,7 @@ def _array_attribute(low: Lowering, value: Typed, name: str) -> Typed:
         )
     if name == "T":
         return transpose(low, value)
-    if name in ("copy", "fill"):
+    if name in ("copy", "fill", "dot", "ravel", "flatten", "cumsum", "sort") or name in METHODS:
         return static(Method(value, name))
     if isinstance(type.dtype, Record) and name in type.dtype.fields:
         hint = f"index first: array[i].{name}"

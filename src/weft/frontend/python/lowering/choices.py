@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
 from weft.frontend.python.components import components
+from weft.frontend.python.lowering.arrays.elementwise import combine, is_array, operands
 from weft.frontend.python.lowering.calls.typed import Typed, literal
 from weft.frontend.python.lowering.context import NotYetTyped, expression
 from weft.frontend.python.lowering.facts import facts_for
@@ -36,11 +37,14 @@ if TYPE_CHECKING:
 
 @expression(ast.Compare)
 def _lower_compare(low: Lowering, node: ast.Compare) -> Typed:
-    left = low.expr(node.left)
     if len(node.ops) == 1:
-        right = low.expr(node.comparators[0])
+        left, right = operands(low, node.left, node.comparators[0])
         low.at(node)
-        return compare(low, node.ops[0], left, right)
+        op = node.ops[0]
+        if (is_array(left) or is_array(right)) and not isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            return combine(low, lambda low, x, y: compare(low, op, x, y), left, right)
+        return compare(low, op, left.settled(low), right.settled(low))
+    left = low.expr(node.left)
     result = literal(True)
     ends: list[tuple[BasicBlock, Value]] = []
     end = low.new_block("compare.end")
@@ -73,13 +77,19 @@ def _lower_compare(low: Lowering, node: ast.Compare) -> Typed:
 
 @expression(ast.UnaryOp)
 def _lower_unary(low: Lowering, node: ast.UnaryOp) -> Typed:
-    value = low.expr(node.operand)
+    value = low.operand(node.operand)
     low.at(node)
-    if isinstance(node.op, ast.Not):
+    if is_array(value) and not isinstance(node.op, ast.Not):
+        return combine(low, lambda low, x: _unary(low, node.op, x), value)
+    return _unary(low, node.op, value.settled(low))
+
+
+def _unary(low: Lowering, op: ast.unaryop, value: Typed) -> Typed:
+    if isinstance(op, ast.Not):
         return negation(low, truth(low, value))
-    if isinstance(node.op, ast.USub):
+    if isinstance(op, ast.USub):
         return negate(low, value)
-    if isinstance(node.op, ast.Invert):
+    if isinstance(op, ast.Invert):
         return invert(low, value)
     if not isinstance(value.type, Scalar):
         raise TypingError(f"there is no operation +{value.type}")

@@ -151,6 +151,15 @@ class Lowering:
 
     def expr(self, node: ast.expr) -> Typed:
         """Lower an expression."""
+        value = self.operand(node)
+        try:
+            return value.settled(self)
+        except WeftError as error:
+            error.at(self.span(node))
+            raise
+
+    def operand(self, node: ast.expr) -> Typed:
+        """Lower an expression whose value may be an array that is not computed yet."""
         handler = EXPRESSIONS.get(type(node))
         if handler is None:
             raise unsupported(node).at(self.span(node))

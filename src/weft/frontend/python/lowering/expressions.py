@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.lowering.arrays.arrays import load_item
+from weft.frontend.python.lowering.arrays.elementwise import combine, is_array, operands
 from weft.frontend.python.lowering.arrays.records import record_field
+from weft.frontend.python.lowering.arrays.reductions import product
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.globals_ import MISSING, captured, value_of
@@ -54,9 +56,14 @@ def _similar(low: Lowering, name: str) -> str | None:
 
 @expression(ast.BinOp)
 def _lower_binary(low: Lowering, node: ast.BinOp) -> Typed:
-    a, b = low.expr(node.left), low.expr(node.right)
+    a, b = operands(low, node.left, node.right)
     low.at(node)
-    return binary(low, SYMBOLS[type(node.op)], a, b)
+    symbol = SYMBOLS[type(node.op)]
+    if symbol == "@":
+        return product(low, a.settled(low), b.settled(low))
+    if is_array(a) or is_array(b):
+        return combine(low, lambda low, x, y: binary(low, symbol, x, y), a, b)
+    return binary(low, symbol, a, b)
 
 
 @expression(ast.Tuple)

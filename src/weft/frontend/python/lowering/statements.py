@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError, UnsupportedError
-from weft.frontend.python.lowering.arrays.arrays import element_align, store_item, target_address
+from weft.frontend.python.lowering.arrays.arrays import element_align, store_item, target_of
+from weft.frontend.python.lowering.arrays.elementwise import assign_elements, combine
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
 from weft.frontend.python.lowering.arrays.records import record_field, store_field
 from weft.frontend.python.lowering.calls.typed import NONE, Typed, items_of
@@ -36,7 +37,8 @@ def _lower_expression_statement(low: Lowering, node: ast.Expr) -> None:
 
 @statement(ast.Assign)
 def _lower_assign(low: Lowering, node: ast.Assign) -> None:
-    value = low.expr(node.value)
+    whole = len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript)
+    value = low.operand(node.value) if whole else low.expr(node.value)
     for target in node.targets:
         low.at(node)
         assign(low, target, value)
@@ -93,6 +95,7 @@ def _assign_item(low: Lowering, target: ast.Subscript, value: Typed) -> None:
     if isinstance(owner.type, Array):
         store_item(low, target, owner, value)
     elif isinstance(owner.type, Record):
+        value = value.settled(low)
         _require_writable(low, target.value)
         store_field(low, owner, _field_name(low, target), value)
     else:
@@ -126,6 +129,9 @@ def _lower_augmented(low: Lowering, node: ast.AugAssign) -> None:
     symbol, target = SYMBOLS[type(node.op)], node.target
     if isinstance(target, ast.Name):
         old = low.variables.load(low, target.id)
+        if isinstance(old.type, Array):
+            _change_elements(low, node, symbol, old)
+            return
         value = low.expr(node.value)
         low.at(node)
         low.variables.store(low, target.id, binary(low, symbol, old, value), low.span(target))
@@ -133,7 +139,10 @@ def _lower_augmented(low: Lowering, node: ast.AugAssign) -> None:
     owner = low.expr(target.value)
     if isinstance(owner.type, Array) and isinstance(target, ast.Subscript):
         element, align = owner.type.dtype, element_align(owner.type)
-        address = target_address(low, target, owner)
+        address = target_of(low, target, owner)
+        if isinstance(address, Typed):
+            _change_elements(low, node, symbol, address)
+            return
         old = load_element(low, address, element, align)
         value = low.expr(node.value)
         low.at(node)
@@ -147,6 +156,13 @@ def _lower_augmented(low: Lowering, node: ast.AugAssign) -> None:
         store_field(low, owner, name, binary(low, symbol, old, value))
     else:
         raise TypingError(f"{owner.type} cannot be changed in place").at(low.span(target))
+
+
+def _change_elements(low: Lowering, node: ast.AugAssign, symbol: str, array: Typed) -> None:
+    """``array += value`` changes the array, as in NumPy."""
+    value = low.operand(node.value)
+    low.at(node)
+    assign_elements(low, array, combine(low, lambda low, x, y: binary(low, symbol, x, y), array, value))
 
 
 @statement(ast.If)

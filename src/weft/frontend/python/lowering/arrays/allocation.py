@@ -57,19 +57,19 @@ _STRONG: dict[object, Scalar] = {pyint: int64, pyfloat: float64, pycomplex: comp
 @call(np.empty)
 def _empty(low: Lowering, args: Arguments) -> Typed:
     given = _named(args, "shape", "dtype", "order")
-    return _allocate(low, args, _extents(low, given["shape"]), _dtype(given, args.name))
+    return allocate(low, args, extents(low, given["shape"]), _dtype(given, args.name))
 
 
 @call(np.zeros)
 def _zeros(low: Lowering, args: Arguments) -> Typed:
     given = _named(args, "shape", "dtype", "order")
-    return _zeroed(low, args, _extents(low, given["shape"]), _dtype(given, args.name))
+    return _zeroed(low, args, extents(low, given["shape"]), _dtype(given, args.name))
 
 
 @call(np.ones)
 def _ones(low: Lowering, args: Arguments) -> Typed:
     given = _named(args, "shape", "dtype", "order")
-    made = _allocate(low, args, _extents(low, given["shape"]), _dtype(given, args.name))
+    made = allocate(low, args, extents(low, given["shape"]), _dtype(given, args.name))
     return _filled(low, made, literal(1))
 
 
@@ -81,7 +81,7 @@ def _full(low: Lowering, args: Arguments) -> Typed:
     if not isinstance(default, Scalar):
         raise TypingError(f"an array cannot be filled with {value.type}")
     dtype = _dtype(given, args.name, default)
-    return _filled(low, _allocate(low, args, _extents(low, given["shape"]), dtype), value)
+    return _filled(low, allocate(low, args, extents(low, given["shape"]), dtype), value)
 
 
 @call(np.empty_like)
@@ -112,7 +112,7 @@ def _full_like(low: Lowering, args: Arguments) -> Typed:
 def _like(low: Lowering, args: Arguments, given: dict[str, Typed]) -> Typed:
     array = next(iter(given.values()))
     extents = _extents_like(low, args, array)
-    return _allocate(low, args, extents, _dtype(given, args.name, array_type_of(array).dtype))
+    return allocate(low, args, extents, _dtype(given, args.name, array_type_of(array).dtype))
 
 
 def _extents_like(low: Lowering, args: Arguments, array: Typed) -> list[Typed]:
@@ -126,8 +126,8 @@ def _zeroed(low: Lowering, args: Arguments, shape: list[Typed], dtype: Scalar | 
     known = [extent.int_literal for extent in shape]
     small = math.prod(n for n in known if n is not None) * dtype.size <= SMALL if None not in known else False
     if isinstance(dtype, Scalar) and small:
-        return _filled(low, _allocate(low, args, shape, dtype), literal(0))
-    return _allocate(low, args, shape, dtype, zeroed=True)
+        return _filled(low, allocate(low, args, shape, dtype), literal(0))
+    return allocate(low, args, shape, dtype, zeroed=True)
 
 
 def _named(args: Arguments, *names: str) -> dict[str, Typed]:
@@ -155,7 +155,13 @@ def _dtype(given: dict[str, Typed], name: str, default: Scalar | Record = float6
     return _STRONG.get(found, found)
 
 
-def _extents(low: Lowering, shape: Typed) -> list[Typed]:
+def extent(value: Value) -> Typed:
+    """The extent of an array as a number."""
+    return Typed(pyint, (value,), low=0)
+
+
+def extents(low: Lowering, shape: Typed) -> list[Typed]:
+    """The extents that an argument ``shape`` stands for, a number or a tuple."""
     items = items_of(shape) if isinstance(shape.type, Tuple) else (shape,)
     for item in items:
         if item.int_literal is not None and item.int_literal < 0:
@@ -168,7 +174,7 @@ def _extents(low: Lowering, shape: Typed) -> list[Typed]:
     ]
 
 
-def _allocate(
+def allocate(
     low: Lowering, args: Arguments, shape: list[Typed], dtype: Scalar | Record, zeroed: bool = False
 ) -> Typed:
     """An array of new memory; an error at run time when an extent is negative, or there is no memory."""
@@ -213,7 +219,7 @@ def _copy(low: Lowering, args: Arguments) -> Typed:
 
 def copied(low: Lowering, args: Arguments, array: Typed) -> Typed:
     """A new array with the elements of another one."""
-    made = _allocate(low, args, _extents_like(low, args, array), array_type_of(array).dtype)
+    made = allocate(low, args, _extents_like(low, args, array), array_type_of(array).dtype)
     copy(low, array, made)
     return made
 
@@ -225,7 +231,7 @@ def _array(low: Lowering, args: Arguments) -> Typed:
     value = given["object"]
     if isinstance(value.type, Array):
         dtype = _dtype(given, args.name, value.type.dtype)
-        made = _allocate(low, args, _extents_like(low, args, value), dtype)
+        made = allocate(low, args, _extents_like(low, args, value), dtype)
         copy(low, value, made)
         return made
     items = items_of(value) if isinstance(value.type, Tuple) else ()
@@ -237,7 +243,7 @@ def _array(low: Lowering, args: Arguments) -> Typed:
             hint="make the array with np.empty() and assign its elements",
         )
     dtype = _dtype(given, args.name, functools.reduce(promote, numbers))
-    made = _allocate(low, args, [literal(len(items))], dtype)
+    made = allocate(low, args, [literal(len(items))], dtype)
     for index, item in enumerate(items):
         address = element_address(low, made, [literal(index)])
         store_element(low, item, address, dtype, element_align(array_type_of(made)))
@@ -258,6 +264,6 @@ def _arange(low: Lowering, args: Arguments) -> Typed:
         )
     start, stop, step = (to_int64(low, bound, "an argument of arange()") for bound in bounds)
     count = range_length(low, start, stop, step)
-    made = _allocate(low, args, [Typed(pyint, (count,), low=0)], dtype)
+    made = allocate(low, args, [Typed(pyint, (count,), low=0)], dtype)
     number(low, made, start, step)
     return made

@@ -79,38 +79,56 @@ def _index_of(low: Lowering, node: ast.Subscript, type: Array) -> tuple[list[Ind
 
 
 def load_item(low: Lowering, node: ast.Subscript, array: Typed) -> Typed:
-    """Lower ``array[...]``: an element, or a view when not all dimensions are indexed."""
+    """Lower ``array[...]``: an element, a view when not all dimensions are indexed, or what an array selects."""
+    from weft.frontend.python.lowering.arrays.selections import is_selection, selected
     from weft.frontend.python.lowering.arrays.views import view
 
     type = array_type_of(array)
     parts, indices = _index_of(low, node, type)
+    if is_selection(parts):
+        return selected(low, array, parts[0])
     if indices is None:
         return view(low, array, parts)
     return load_element(low, element_address(low, array, indices), type.dtype, element_align(type))
 
 
 def store_item(low: Lowering, node: ast.Subscript, array: Typed, value: Typed) -> None:
-    """Lower ``array[...] = value``; a number goes to all elements of a view."""
+    """Lower ``array[...] = value``; a number goes to all elements of a view, an array to those of its shape."""
+    from weft.frontend.python.lowering.arrays.elementwise import assign_elements
+    from weft.frontend.python.lowering.arrays.selections import assign_selected, is_selection
     from weft.frontend.python.lowering.arrays.views import view
     from weft.frontend.python.lowering.arrays.whole_arrays import fill
 
     type = array_type_of(array)
     require_writable(type)
     parts, indices = _index_of(low, node, type)
-    if indices is None:
-        fill(low, view(low, array, parts), value)
+    if is_selection(parts):
+        assign_selected(low, array, parts[0], value)
         return
+    if indices is None:
+        target = view(low, array, parts)
+        if isinstance(value.type, Array):
+            assign_elements(low, target, value)
+        else:
+            fill(low, target, value)
+        return
+    value = value.settled(low)
     store_element(low, value, element_address(low, array, indices), type.dtype, element_align(type))
 
 
-def target_address(low: Lowering, node: ast.Subscript, array: Typed) -> Value:
-    """The address of the element that a subscript names as the target of an assignment."""
+def target_of(low: Lowering, node: ast.Subscript, array: Typed) -> Value | Typed:
+    """What a subscript names as the target of an assignment: the address of an element, or a view."""
+    from weft.frontend.python.lowering.arrays.selections import is_selection
+    from weft.frontend.python.lowering.arrays.views import view
+
     type = array_type_of(array)
     require_writable(type)
-    _, indices = _index_of(low, node, type)
-    if indices is None:
-        raise TypingError("a whole view cannot be changed in place", hint="write a loop over its elements")
-    return element_address(low, array, indices)
+    parts, indices = _index_of(low, node, type)
+    if is_selection(parts):
+        raise TypingError(
+            "what an array selects cannot be changed in place", hint="write a[i] = a[i] + value"
+        )
+    return view(low, array, parts) if indices is None else element_address(low, array, indices)
 
 
 def require_writable(type: Array) -> None:

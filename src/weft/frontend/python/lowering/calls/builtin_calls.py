@@ -12,8 +12,9 @@ from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.lowering.arrays.allocation import copied
 from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
 from weft.frontend.python.lowering.arrays.arrays import require_writable
+from weft.frontend.python.lowering.arrays.reductions import METHODS, flat, product, reduced, sort_in_place
 from weft.frontend.python.lowering.arrays.whole_arrays import fill
-from weft.frontend.python.lowering.calls.registry import Arguments, call
+from weft.frontend.python.lowering.calls.registry import CALLS, Arguments, call
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, literal
 from weft.frontend.python.lowering.numbers.arithmetic import absolute, binary
 from weft.frontend.python.lowering.numbers.casts import cast, convert
@@ -183,7 +184,21 @@ def call_method(low: Lowering, method: Method, args: Arguments) -> Typed:
         require_writable(array_type_of(method.receiver))
         fill(low, method.receiver, *args.bind("value"))
         return NONE
+    if method.name in METHODS:
+        return reduced(low, method.name, method.receiver, args)
+    if method.name == "dot":
+        return product(low, method.receiver, *args.bind("b"))
     args.bind()
+    if method.name == "ravel":
+        return flat(low, method.receiver)
+    if method.name == "flatten":
+        return flat(low, copied(low, args, method.receiver))
+    if method.name == "cumsum":
+        return CALLS[np.cumsum](low, Arguments("cumsum", [method.receiver], {}))
+    if method.name == "sort":
+        require_writable(array_type_of(method.receiver))
+        sort_in_place(low, method.receiver)
+        return NONE
     if method.name == "conjugate":
         return conjugate(low, method.receiver)
     if method.name == "bit_count":

@@ -12,6 +12,8 @@ from weft.frontend.python import device_half, device_random
 from weft.frontend.python.components import components, tuple_offsets
 from weft.frontend.python.cuda_names import cuda_name_of
 from weft.frontend.python.device_math import REPLACEMENTS
+from weft.frontend.python.lowering.arrays.elementwise import is_array
+from weft.frontend.python.lowering.arrays.ufuncs import call_on_elements, is_elementwise
 from weft.frontend.python.lowering.attributes import Method
 from weft.frontend.python.lowering.calls.builtin_calls import call_method, cast_call
 from weft.frontend.python.lowering.calls.declared import argument, signature_for
@@ -49,12 +51,15 @@ def _lower_call(low: Lowering, node: ast.Call) -> Typed:
                 raise TypingError(f"only a tuple can be starred, not {value.type}").at(low.span(arg))
             values += items_of(value)
         else:
-            values.append(low.expr(arg))
+            values.append(low.operand(arg))
     if any(keyword.arg is None for keyword in node.keywords):
         raise UnsupportedError("** in a call is not supported in kernels", hint="name the arguments")
     keywords = {str(keyword.arg): low.expr(keyword.value) for keyword in node.keywords}
     low.at(node)
     args = Arguments(_name(target), values, keywords, (low.instance.name, node))
+    if any(map(is_array, values)) and is_elementwise(target):
+        return call_on_elements(low, target, args)
+    args.values = [value.settled(low) for value in values]
     return call_value(low, target, args)
 
 

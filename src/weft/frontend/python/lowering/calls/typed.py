@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from weft.frontend.python.components import tuple_offsets
 from weft.frontend.python.types import (
     KernelType,
@@ -16,6 +18,9 @@ from weft.frontend.python.types import (
     tuple_type,
 )
 from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
 
 
 class Typed:
@@ -51,6 +56,10 @@ class Typed:
         self.literal = literal
         self.low = low
         self.sure = sure
+
+    def settled(self, low: Lowering) -> Typed:
+        """The value for all uses; that of an array expression is an array in memory."""
+        return self
 
     @property
     def least(self) -> int | None:

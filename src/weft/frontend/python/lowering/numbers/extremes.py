@@ -75,7 +75,7 @@ def _of_array(low: Lowering, args: Arguments, symbol: str, array: Typed) -> Type
             hint="write a loop over the elements",
         )
     extent = extents_of(low, array)[0]
-    _require_elements(low, args, extent)
+    require_elements(low, args, extent)
 
     def element(index: Typed) -> Typed:
         return load_element(low, element_address(low, array, [index]), dtype, element_align(type))
@@ -102,7 +102,7 @@ def _of_array(low: Lowering, args: Arguments, symbol: str, array: Typed) -> Type
     return Typed(dtype, (low.builder.load(component.type, slot),), low=0 if dtype.kind == "u" else None)
 
 
-def _require_elements(low: Lowering, args: Arguments, extent: Value) -> None:
+def require_elements(low: Lowering, args: Arguments, extent: Value) -> None:
     """Fail where there are none."""
     if isinstance(extent, ConstInt):
         if extent.value == 0:

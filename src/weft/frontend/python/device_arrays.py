@@ -1,0 +1,243 @@
+"""NumPy's functions that make one number of an array of one dimension, in the kernel language itself.
+
+Sums and products have several running values, each of every fourth or eighth element, so that they are neither slow nor
+lose as many digits as one running value does; the order is the same at every width and on every machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def total(a: Any, zero: Any) -> Any:
+    """The sum."""
+    r0 = r1 = r2 = r3 = r4 = r5 = r6 = r7 = rest = zero
+    whole = a.size // 8 * 8
+    for i in range(0, whole, 8):
+        r0 += a[i]
+        r1 += a[i + 1]
+        r2 += a[i + 2]
+        r3 += a[i + 3]
+        r4 += a[i + 4]
+        r5 += a[i + 5]
+        r6 += a[i + 6]
+        r7 += a[i + 7]
+    for i in range(whole, a.size):
+        rest += a[i]
+    return ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7)) + rest
+
+
+def squares(a: Any, middle: Any, zero: Any) -> Any:
+    """The sum of the squares of the distances from `middle`."""
+    r0 = r1 = r2 = r3 = rest = zero
+    whole = a.size // 4 * 4
+    for i in range(0, whole, 4):
+        d0, d1, d2, d3 = a[i] - middle, a[i + 1] - middle, a[i + 2] - middle, a[i + 3] - middle
+        r0 += d0 * d0
+        r1 += d1 * d1
+        r2 += d2 * d2
+        r3 += d3 * d3
+    for i in range(whole, a.size):
+        d = a[i] - middle
+        rest += d * d
+    return (r0 + r1) + (r2 + r3) + rest
+
+
+def product(a: Any, one: Any) -> Any:
+    """The product."""
+    r0 = r1 = r2 = r3 = rest = one
+    whole = a.size // 4 * 4
+    for i in range(0, whole, 4):
+        r0 *= a[i]
+        r1 *= a[i + 1]
+        r2 *= a[i + 2]
+        r3 *= a[i + 3]
+    for i in range(whole, a.size):
+        rest *= a[i]
+    return (r0 * r1) * (r2 * r3) * rest
+
+
+def dot(a: Any, b: Any, zero: Any) -> Any:
+    """The sum of the products of the elements of two arrays."""
+    r0 = r1 = r2 = r3 = r4 = r5 = r6 = r7 = rest = zero
+    whole = a.size // 8 * 8
+    for i in range(0, whole, 8):
+        r0 += a[i] * b[i]
+        r1 += a[i + 1] * b[i + 1]
+        r2 += a[i + 2] * b[i + 2]
+        r3 += a[i + 3] * b[i + 3]
+        r4 += a[i + 4] * b[i + 4]
+        r5 += a[i + 5] * b[i + 5]
+        r6 += a[i + 6] * b[i + 6]
+        r7 += a[i + 7] * b[i + 7]
+    for i in range(whole, a.size):
+        rest += a[i] * b[i]
+    return ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7)) + rest
+
+
+def mean(a: Any, zero: Any) -> Any:
+    """The mean; NaN of no elements."""
+    return total(a, zero) / a.size
+
+
+def variance(a: Any, ddof: Any, zero: Any) -> Any:
+    """The mean of the squares of the distances from the mean; `ddof` is taken from the number of elements."""
+    return squares(a, mean(a, zero), zero) / max(a.size - ddof, 0)
+
+
+def deviation(a: Any, ddof: Any, zero: Any) -> Any:
+    """The root of the variance."""
+    return np.sqrt(variance(a, ddof, zero))
+
+
+def least(a: Any) -> Any:
+    """The least element; NaN if there is one."""
+    found = a[0]
+    for i in range(1, a.size):
+        found = np.minimum(found, a[i])
+    return found
+
+
+def greatest(a: Any) -> Any:
+    """The greatest element; NaN if there is one."""
+    found = a[0]
+    for i in range(1, a.size):
+        found = np.maximum(found, a[i])
+    return found
+
+
+def least_at(a: Any) -> Any:
+    """The index of the first of the least elements, or of the first NaN."""
+    at = 0
+    found = a[0]
+    for i in range(1, a.size):
+        value = a[i]
+        if value < found or (value != value and found == found):
+            at = i
+            found = value
+    return at
+
+
+def greatest_at(a: Any) -> Any:
+    """The index of the first of the greatest elements, or of the first NaN."""
+    at = 0
+    found = a[0]
+    for i in range(1, a.size):
+        value = a[i]
+        if value > found or (value != value and found == found):
+            at = i
+            found = value
+    return at
+
+
+def some(a: Any) -> Any:
+    """Whether an element is not zero."""
+    found = False
+    for i in range(a.size):
+        if a[i]:
+            found = True
+            break
+    return found
+
+
+def every(a: Any) -> Any:
+    """Whether no element is zero."""
+    found = True
+    for i in range(a.size):
+        if not a[i]:
+            found = False
+            break
+    return found
+
+
+def nonzero(a: Any) -> Any:
+    """The number of elements that are not zero."""
+    count = 0
+    for i in range(a.size):
+        if a[i]:
+            count += 1
+    return count
+
+
+def searched(a: Any, value: Any, right: Any) -> Any:
+    """Where `value` goes in a sorted array: before its equals, or behind them; NaN is the greatest."""
+    low, high = 0, a.size
+    while low < high:
+        middle = (low + high) // 2
+        here = a[middle]
+        if _before(here, value) or (right and not _before(value, here)):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def accumulated(a: Any, out: Any, zero: Any) -> None:
+    """Store the sums of the first elements: one, two, three, ...."""
+    sum_ = zero
+    for i in range(a.size):
+        sum_ += a[i]
+        out[i] = sum_
+
+
+def spaced(out: Any, start: Any, stop: Any, endpoint: Any) -> None:
+    """Store numbers at equal distances from `start` to `stop`, the last of them `stop` if that is an endpoint."""
+    n = out.size
+    parts = n - 1 if endpoint else n
+    step = (stop - start) / max(parts, 1)
+    for i in range(n):
+        out[i] = start + i * step
+    if endpoint and n > 1:
+        out[n - 1] = stop
+
+
+def multiplied(a: Any, b: Any, out: Any) -> None:
+    """Store the matrix product of two matrices."""
+    out.fill(0)
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            factor = a[i, k]
+            for j in range(b.shape[1]):
+                out[i, j] += factor * b[k, j]
+
+
+def sort(a: Any) -> None:
+    """Sort in place, NaN behind all numbers: heapsort, which needs no memory, and insertion for few elements."""
+    n = a.size
+    if n <= 32:
+        for i in range(1, n):
+            value = a[i]
+            at = i
+            while at > 0 and (value < a[at - 1] or (a[at - 1] != a[at - 1] and value == value)):
+                a[at] = a[at - 1]
+                at -= 1
+            a[at] = value
+        return
+    for start in range(n // 2 - 1, -1, -1):
+        _sift(a, start, n)
+    for end in range(n - 1, 0, -1):
+        last = a[end]
+        a[end] = a[0]
+        a[0] = last
+        _sift(a, 0, end)
+
+
+def _sift(a: Any, root: Any, end: Any) -> None:
+    value = a[root]
+    at = root
+    child = 2 * at + 1
+    while child < end:
+        if child + 1 < end and _before(a[child], a[child + 1]):
+            child += 1
+        if not _before(value, a[child]):
+            break
+        a[at] = a[child]
+        at = child
+        child = 2 * at + 1
+    a[at] = value
+
+
+def _before(x: Any, y: Any) -> Any:
+    return x < y or (y != y and x == x)

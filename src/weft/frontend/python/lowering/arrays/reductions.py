@@ -1,0 +1,308 @@
+"""``np.sum(a)``, ``a.max()``, ``np.argmin(a, axis=1)``: one number of an array, or of each of its rows.
+
+Each is a function of an array of one dimension in `weft.frontend.python.device_arrays`. Of an array of more it gets the
+elements in C order, by a view or, where they do not lie so, a copy; along an axis, it is called for each row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft.diag.errors import TypingError, UnsupportedError
+from weft.frontend.python import device_arrays
+from weft.frontend.python.lowering.arrays.array_parts import (
+    array_type_of,
+    data_of,
+    extents_of,
+    make_array,
+    multiply,
+)
+from weft.frontend.python.lowering.arrays.arrays import Slice, element_address, element_align
+from weft.frontend.python.lowering.arrays.memory import store_element
+from weft.frontend.python.lowering.arrays.views import view
+from weft.frontend.python.lowering.arrays.whole_arrays import for_each
+from weft.frontend.python.lowering.calls.registry import Arguments, call
+from weft.frontend.python.lowering.calls.typed import NONE, Typed, literal
+from weft.frontend.python.lowering.numbers.casts import cast
+from weft.frontend.python.lowering.sampling import sampling
+from weft.frontend.python.types import Array, NoneType, Scalar, boolean, float64, int64, uint64
+from weft.ir.values import Value
+
+if TYPE_CHECKING:
+    from weft.frontend.python.lowering.context import Lowering
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduction:
+    """A function of one row.
+
+    Parameters
+    ----------
+    function
+        The function in the kernel language.
+    neutral
+        The number that it starts with, if it takes one, in the type of its result.
+    wide
+        Whether its result is wider than small integers: ``"sum"``, ``"mean"`` (floats), or not at all.
+    nonempty
+        Whether there has to be an element.
+    ddof
+        Whether it takes ``ddof``.
+    """
+
+    function: Any
+    neutral: int | None = None
+    wide: str = ""
+    nonempty: bool = False
+    ddof: bool = False
+
+
+_REDUCTIONS = {
+    "sum": _Reduction(device_arrays.total, 0, "sum"),
+    "prod": _Reduction(device_arrays.product, 1, "sum"),
+    "mean": _Reduction(device_arrays.mean, 0, "mean"),
+    "var": _Reduction(device_arrays.variance, 0, "mean", ddof=True),
+    "std": _Reduction(device_arrays.deviation, 0, "mean", ddof=True),
+    "min": _Reduction(device_arrays.least, nonempty=True),
+    "max": _Reduction(device_arrays.greatest, nonempty=True),
+    "argmin": _Reduction(device_arrays.least_at, nonempty=True),
+    "argmax": _Reduction(device_arrays.greatest_at, nonempty=True),
+    "any": _Reduction(device_arrays.some),
+    "all": _Reduction(device_arrays.every),
+    "count_nonzero": _Reduction(device_arrays.nonzero),
+}
+METHODS = frozenset(_REDUCTIONS) - {"count_nonzero"}
+"""The reductions that are methods of arrays."""
+
+
+def reduced(low: Lowering, name: str, array: Typed, args: Arguments) -> Typed:
+    """The reduction `name` of an array, with the further arguments ``axis`` and ``ddof``."""
+    about = _REDUCTIONS[name]
+    names = ("axis", "ddof") if about.ddof else ("axis",)
+    given = dict(zip(names, args.values, strict=False)) | args.keywords
+    unknown = sorted(given.keys() - {*names})
+    if unknown or len(args.values) > 1:
+        raise TypingError(
+            f"{name}() takes the arguments {' and '.join(names)} here",
+            hint="others of NumPy's are not supported",
+        )
+    if not isinstance(array.type, Array) or not isinstance(array.type.dtype, Scalar):
+        raise TypingError(f"{name}() takes an array of numbers, not {array.type}")
+    extra = [given.get("ddof", literal(0))] if about.ddof else []
+    axis = given.get("axis", NONE)
+    if isinstance(axis.type, NoneType):
+        return _of_row(low, name, flat(low, array), extra)
+    number = axis.int_literal
+    ndim = array.type.ndim
+    if number is None or not -ndim <= number < ndim:
+        raise TypingError(f"the axis of {name}() is a literal from {-ndim} to {ndim - 1}")
+    if ndim == 1:
+        return _of_row(low, name, array, extra)
+    return _along(low, name, array, number % ndim, extra)
+
+
+def flat(low: Lowering, array: Typed) -> Typed:
+    """All elements in C order as an array of one dimension: a view, or of what does not lie so, a copy."""
+    from weft.frontend.python.lowering.arrays.allocation import copied
+
+    type = array_type_of(array)
+    if type.ndim == 1:
+        return array
+    if type.layout != "C" and type.ndim:
+        if low.stack[0].is_kernel:
+            raise UnsupportedError(
+                "all elements of an array that is not in C order cannot be taken one after the other in a kernel",
+                hint="loop over its rows",
+            )
+        array = copied(low, Arguments("a copy", [], {}), array)
+    extents = extents_of(low, array)
+    count = reduce(lambda a, b: multiply(low, a, b, ("nuw", "nsw")), extents) if extents else literal(1)
+    if isinstance(count, Typed):
+        return make_array(type.replace(ndim=1, shape=(1,), layout="C"), data_of(array), [], ())
+    known = None if type.shape is None else (int(np.prod(type.shape)),)
+    return make_array(type.replace(ndim=1, shape=known, layout="C"), data_of(array), [count], ())
+
+
+def _of_row(low: Lowering, name: str, row: Typed, extra: list[Typed]) -> Typed:
+    from weft.frontend.python.lowering.calls.calls import call_function
+    from weft.frontend.python.lowering.numbers.extremes import require_elements
+
+    about, dtype = _REDUCTIONS[name], array_type_of(row).dtype
+    assert isinstance(dtype, Scalar)
+    args = Arguments(name, [row, *extra], {})
+    if about.nonempty:
+        require_elements(low, args, extents_of(low, row)[0])
+    if about.neutral is not None:
+        args.values.append(cast(low, literal(about.neutral), _result_type(about, dtype)))
+    return call_function(low, about.function, args)
+
+
+def _result_type(about: _Reduction, dtype: Scalar) -> Scalar:
+    if about.wide == "mean":
+        return dtype if dtype.kind in "fc" else float64
+    if dtype.kind == "u":
+        return uint64
+    return int64 if dtype.kind in "bi" else dtype
+
+
+def _along(low: Lowering, name: str, array: Typed, axis: int, extra: list[Typed]) -> Typed:
+    """The reductions of all rows along an axis, as an array of one dimension less."""
+    from weft.frontend.python.lowering.arrays.allocation import allocate, extent
+
+    extents = extents_of(low, array)
+    outer = [*extents[:axis], *extents[axis + 1 :]]
+
+    def row(indices: list[Typed]) -> Typed:
+        return view(low, array, [*indices[:axis], Slice(), *indices[axis:]])
+
+    with sampling(low):
+        dtype = _of_row(low, name, row([literal(0)] * len(outer)), extra).type
+    assert isinstance(dtype, Scalar)
+    dtype = int64 if dtype.weak and dtype is not boolean else dtype
+    made = allocate(low, Arguments(name, [], {}), [extent(value) for value in outer], dtype)
+
+    def store(indices: list[Typed]) -> None:
+        value = _of_row(low, name, row(indices), extra)
+        store_element(
+            low, value, element_address(low, made, indices), dtype, element_align(array_type_of(made))
+        )
+
+    for_each(low, outer, store)
+    return made
+
+
+def _function(name: str):
+    def lower(low: Lowering, args: Arguments) -> Typed:
+        if not args.values:
+            raise TypingError(f"{name}() takes an array")
+        first, *rest = args.values
+        return reduced(low, name, first, Arguments(name, rest, args.keywords))
+
+    return lower
+
+
+for _name in _REDUCTIONS:
+    call(getattr(np, _name))(_function(_name))
+call(np.amin)(_function("min"))
+call(np.amax)(_function("max"))
+
+
+@call(np.dot)
+def _dot(low: Lowering, args: Arguments) -> Typed:
+    return product(low, *args.bind("a", "b"))
+
+
+def product(low: Lowering, a: Typed, b: Typed) -> Typed:
+    """``a @ b`` of vectors and matrices."""
+    from weft.frontend.python.lowering.arrays.allocation import allocate, extent
+    from weft.frontend.python.lowering.arrays.elementwise import require_same
+    from weft.frontend.python.lowering.calls.calls import call_function
+
+    one, other = a.type, b.type
+    if not (isinstance(one, Array) and isinstance(other, Array) and {one.ndim, other.ndim} <= {1, 2}):
+        raise TypingError(
+            f"there is no operation {one} @ {other}", hint="it is for arrays of one or two dimensions"
+        )
+    from weft.frontend.python.lowering.arrays.elementwise import element_type_of
+    from weft.frontend.python.lowering.numbers.arithmetic import binary
+
+    dtype = element_type_of(low, lambda low, x, y: binary(low, "*", x, y), (a, b))
+    ours, theirs = extents_of(low, a), extents_of(low, b)
+    require_same(low, ours[-1], theirs[0])
+    if one.ndim == other.ndim == 1:
+        zero = cast(low, literal(0), dtype)
+        return call_function(low, device_arrays.dot, Arguments("dot", [a, b, zero], {}))
+    left = a if one.ndim == 2 else view_as(low, a, [None, 0])
+    right = b if other.ndim == 2 else view_as(low, b, [0, None])
+    shape = [*ours[:-1], *theirs[1:]]
+    made = allocate(low, Arguments("@", [], {}), [extent(value) for value in shape], dtype)
+    whole = made if len(shape) == 2 else view_as(low, made, [None, 0] if one.ndim == 1 else [0, None])
+    call_function(low, device_arrays.multiplied, Arguments("@", [left, right, whole], {}))
+    return made
+
+
+def view_as(low: Lowering, array: Typed, axes: list[int | None]) -> Typed:
+    """A vector as a matrix of one row or column: None stands for an axis of one element."""
+    from weft.frontend.python.lowering.arrays.array_parts import strides_of
+    from weft.ir.builder import const_int
+
+    (extent_,), (stride,) = extents_of(low, array), strides_of(low, array)
+    extents: list[Value] = [const_int(1) if axis is None else extent_ for axis in axes]
+    strides: list[Value] = [const_int(0) if axis is None else stride for axis in axes]
+    type = array_type_of(array).replace(ndim=2, layout="A", shape=None)
+    return make_array(type, data_of(array), extents, strides)
+
+
+@call(np.cumsum)
+def _cumsum(low: Lowering, args: Arguments) -> Typed:
+    from weft.frontend.python.lowering.arrays.allocation import allocate, extent
+    from weft.frontend.python.lowering.calls.calls import call_function
+
+    (array,) = args.bind("a")
+    if not isinstance(array.type, Array) or not isinstance(array.type.dtype, Scalar):
+        raise TypingError(f"cumsum() takes an array of numbers, not {array.type}")
+    row = flat(low, array)
+    dtype = _result_type(_REDUCTIONS["sum"], array.type.dtype)
+    made = allocate(low, args, [extent(extents_of(low, row)[0])], dtype)
+    zero = cast(low, literal(0), dtype)
+    call_function(low, device_arrays.accumulated, Arguments("cumsum", [row, made, zero], {}))
+    return made
+
+
+@call(np.linspace)
+def _linspace(low: Lowering, args: Arguments) -> Typed:
+    from weft.frontend.python.lowering.arrays.allocation import allocate, extents
+    from weft.frontend.python.lowering.calls.calls import call_function
+
+    start, stop, *rest = args.bind("start", "stop", "num", "endpoint", optional=2)
+    number = rest[0] if rest else literal(50)
+    endpoint = rest[1] if len(rest) > 1 else literal(True)
+    made = allocate(low, args, extents(low, number), float64)
+    bounds = [cast(low, value, float64) for value in (start, stop)]
+    call_function(low, device_arrays.spaced, Arguments("linspace", [made, *bounds, endpoint], {}))
+    return made
+
+
+@call(np.searchsorted)
+def _searchsorted(low: Lowering, args: Arguments) -> Typed:
+    from weft.frontend.python.lowering.arrays.elementwise import combine, is_array
+    from weft.frontend.python.lowering.calls.calls import call_function
+
+    array, value, *rest = args.bind("a", "v", "side", optional=1)
+    side = rest[0].static if rest else "left"
+    if side not in ("left", "right"):
+        raise TypingError("the side of searchsorted() is 'left' or 'right'")
+    if not isinstance(array.type, Array) or array.type.ndim != 1:
+        raise TypingError(f"searchsorted() takes an array of one dimension, not {array.type}")
+    right = literal(side == "right")
+
+    def one(low: Lowering, wanted: Typed) -> Typed:
+        return call_function(
+            low, device_arrays.searched, Arguments("searchsorted", [array, wanted, right], {})
+        )
+
+    return combine(low, one, value).settled(low) if is_array(value) else one(low, value)
+
+
+@call(np.sort)
+def _sort(low: Lowering, args: Arguments) -> Typed:
+    from weft.frontend.python.lowering.arrays.allocation import copied
+
+    (array,) = args.bind("a")
+    made = copied(low, args, array)
+    sort_in_place(low, made)
+    return made
+
+
+def sort_in_place(low: Lowering, array: Typed) -> None:
+    """Sort an array of one dimension."""
+    from weft.frontend.python.lowering.calls.calls import call_function
+
+    type = array_type_of(array)
+    if type.ndim != 1 or not isinstance(type.dtype, Scalar) or type.dtype.kind == "c":
+        raise TypingError(f"an array of one dimension, of real numbers, can be sorted, not {type}")
+    call_function(low, device_arrays.sort, Arguments("sort", [array], {}))

@@ -1,0 +1,339 @@
+"""Expressions, reductions and selections of whole arrays, beside NumPy."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft import cuda, errors
+
+RANDOM = np.random.default_rng(3)
+SHAPES = {
+    "vector": RANDOM.normal(size=37),
+    "float32": RANDOM.normal(size=(5, 7)).astype(np.float32),
+    "columns": np.asfortranarray(RANDOM.integers(-5, 5, (4, 6)).astype(np.int8)),
+    "unsigned": RANDOM.integers(0, 200, 11).astype(np.uint16),
+    "strided": RANDOM.normal(size=40)[::-3],
+    "three": RANDOM.normal(size=(2, 3, 4)),
+    "bools": RANDOM.integers(0, 2, 9).astype(bool),
+    "one": np.array([2.5]),
+}
+
+
+def same(made, wanted, close=False):
+    made, wanted = np.asarray(made), np.asarray(wanted)
+    assert made.shape == wanted.shape and made.dtype.kind.replace("u", "i") == wanted.dtype.kind.replace(
+        "u", "i"
+    )
+    if close:
+        np.testing.assert_allclose(made, wanted, rtol=1e-5, atol=1e-6)
+    else:
+        np.testing.assert_array_equal(made, wanted)
+
+
+@weft.jit
+def arithmetic(a, b, s):
+    return (
+        a * s + b,
+        -a,
+        a - 1,
+        abs(a) // 3,
+        a / (b * b + 1),
+        a > b,
+        (a < 2) & (b != 1),
+        np.where(a > b, a, s),
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in SHAPES if name != "bools"])
+@pytest.mark.parametrize("scalar", [2, 0.5, np.float32(3)], ids=repr)
+def test_expressions_are_numpys(name, scalar):
+    a = SHAPES[name]
+    if a.dtype.kind == "u" and scalar == 0.5:
+        scalar = np.float64(0.5)
+    b = a[::-1].copy()
+    with np.errstate(all="ignore"):
+        wanted = arithmetic.py_func(a, b, scalar)
+    for made, expected in zip(arithmetic(a, b, scalar), wanted, strict=True):
+        # A Python int that is not known when compiling may need all of int64, here.
+        assert made.dtype == expected.dtype or (made.dtype == np.int64 and type(scalar) is int)
+        same(made, expected)
+
+
+@weft.jit
+def broadcast(a, b):
+    return a + b * 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((3, 4), (4,)),
+        ((3, 1), (4,)),
+        ((3, 1), (1, 4)),
+        ((1,), (5,)),
+        ((2, 3, 4), (3, 1)),
+        ((0, 3), (3,)),
+        ((1, 1), (2, 2)),
+    ],
+)
+def test_shapes_broadcast(one, other):
+    a, b = np.arange(np.prod(one), dtype=float).reshape(one), np.arange(np.prod(other)).reshape(other)
+    same(broadcast(a, b), a + b * 2)
+    same(broadcast(b, a), b + a * 2)
+
+
+def test_shapes_that_do_not_go_together_are_an_error():
+    with pytest.raises(errors.ArrayShapeError, match="do not go together"):
+        broadcast(np.zeros(3), np.zeros(4))
+    with pytest.raises(ValueError, match="do not go together"):
+        weft.jit(store_into)(np.zeros(3), np.zeros(4))
+
+
+def store_into(a, b):
+    a[:] = b
+
+
+def in_place(a, b):
+    a[1:] = a[:-1] + b[1:]
+    b[::2] = a[::2] * 3
+    a[:] = a[::-1]
+    a += b
+    b[2:5] -= 1
+    a *= 2
+    b[:] = 7 if a.size > 100 else a[0]
+
+
+@pytest.mark.parametrize("n", [6, 7, 64])
+def test_targets_may_overlap_what_is_read(n):
+    made = RANDOM.normal(size=n), RANDOM.normal(size=n)
+    wanted = made[0].copy(), made[1].copy()
+    weft.jit(in_place)(*made)
+    in_place(*wanted)
+    for one, other in zip(made, wanted, strict=True):
+        same(one, other)
+
+
+def test_an_operand_is_read_before_a_call_changes_an_array():
+    @weft.jit
+    def change(a):
+        a[0] = 100.0
+        return 1.0
+
+    @weft.jit
+    def f(a):
+        return a * 2 + change(a)
+
+    def in_python(a):
+        made = a * 2
+        a[0] = 100
+        return made + 1
+
+    x = np.arange(4.0)
+    same(f(x.copy()), in_python(x.copy()))
+
+
+@weft.jit
+def functions(a, b):
+    return (
+        np.sqrt(np.abs(a)),
+        np.maximum(a, b),
+        np.clip(a, -1, 1),
+        np.exp(a * 0.1),
+        np.isnan(a),
+        np.arctan2(a, b),
+    )
+
+
+@pytest.mark.parametrize("name", ["vector", "float32", "strided", "three"])
+def test_functions_work_on_elements(name):
+    a = SHAPES[name]
+    for made, wanted in zip(functions(a, a + 1), functions.py_func(a, a + 1), strict=True):
+        assert made.dtype == wanted.dtype
+        same(made, wanted, close=True)
+
+
+@weft.jit
+def reductions(a):
+    return (
+        a.sum(), np.prod(a), a.mean(), np.var(a), a.std(), a.min(), np.max(a), a.argmin(), np.argmax(a),
+        a.any(), np.all(a), np.count_nonzero(a), np.amin(a), np.amax(a), np.sum(a * 2 + 1), (a > 1).any(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_reductions_are_numpys(name):
+    a = SHAPES[name]
+    if a.dtype == bool:
+        a = a.astype(np.uint8)
+    for made, wanted in zip(reductions(a), reductions.py_func(a), strict=True):
+        same(made, wanted, close=True)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 31, 1000])
+def test_sums_of_any_length(n):
+    a = np.arange(n, dtype=np.float64)
+    assert weft.jit(lambda a: a.sum())(a) == a.sum()
+    assert weft.jit(lambda a: a.sum())(a > 3) == (a > 3).sum()
+    assert weft.jit(lambda a, d: np.var(a, ddof=d))(a + 1, 1) == pytest.approx(
+        np.var(a + 1, ddof=1), nan_ok=True
+    )
+
+
+def test_nan_is_the_least_and_the_greatest():
+    a = np.array([3, np.nan, -1, np.nan])
+    made = weft.jit(lambda a: (a.min(), a.max(), a.argmin(), a.argmax()))(a)
+    assert np.isnan(made[:2]).all() and made[2:] == (1, 1)
+
+
+def test_the_least_of_nothing_is_an_error():
+    with pytest.raises(ValueError, match="empty"):
+        weft.jit(lambda a: a.min())(np.zeros(0))
+
+
+def along(a):
+    return (
+        a.sum(axis=0),
+        np.max(a, axis=1),
+        a.mean(-1),
+        np.argmin(a, axis=0),
+        np.any(a > 1, axis=1),
+        a.var(1, ddof=1),
+    )
+
+
+@pytest.mark.parametrize("name", ["float32", "columns", "three"])
+def test_axes_are_reduced(name):
+    a = SHAPES[name].astype(np.float64)
+    for made, wanted in zip(
+        weft.jit(along)(a),
+        (a.sum(axis=0), a.max(axis=1), a.mean(-1), a.argmin(axis=0), (a > 1).any(axis=1), a.var(1, ddof=1)),
+        strict=True,
+    ):
+        same(made, wanted, close=True)
+
+
+@weft.jit
+def products(a, b, v, w):
+    return a @ b, a @ v, w @ b, v.dot(v), np.dot(a, b)
+
+
+def test_matrices_are_multiplied():
+    a, b, v, w = (RANDOM.normal(size=size) for size in ((4, 6), (6, 3), 6, 6))
+    for made, wanted in zip(products(a, b, v, w), (a @ b, a @ v, w @ b, v @ v, a @ b), strict=True):
+        same(made, wanted, close=True)
+    same(products(a.T.copy().T, b.astype(np.float32), v[::-1], w)[0], a @ b.astype(np.float32), close=True)
+    with pytest.raises(errors.ArrayShapeError):
+        products(a, a, v, w)
+
+
+@weft.jit
+def others(a, v):
+    v = np.sort(v)
+    return (
+        np.cumsum(a), v, np.searchsorted(v, 0.3), np.searchsorted(v, v, side="right"), np.linspace(0, 1, 5),
+        np.linspace(2, 1, 4, False), a.ravel(), a.flatten(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [1, 5, 33, 500])
+def test_other_functions_are_numpys(n):
+    a, v = RANDOM.integers(-9, 9, (2, 3)), RANDOM.normal(size=n)
+    v[n // 2] = np.nan
+    s = np.sort(v)
+    wanted = (
+        np.cumsum(a), s, np.searchsorted(s, 0.3), np.searchsorted(s, s, side="right"), np.linspace(0, 1, 5),
+        np.linspace(2, 1, 4, False), a.ravel(), a.ravel(),
+    )  # fmt: skip
+    for made, expected in zip(others(a, v), wanted, strict=True):
+        same(made, expected, close=True)
+
+
+def test_arrays_are_indices():
+    @weft.jit
+    def f(a, order):
+        positive = a[a > 0]
+        chosen = a[order]
+        a[a < 0] = -1
+        a[order[:1]] = 9
+        return positive, chosen, a[order] * 2
+
+    a, order = RANDOM.normal(size=20), np.array([3, -1, 0, 3])
+    wanted = a[a > 0], a[order].copy()
+    b = a.copy()
+    made = f(b, order)
+    same(made[0], wanted[0])
+    same(made[1], wanted[1])
+    a[a < 0] = -1
+    a[3] = 9
+    same(b, a)
+    same(made[2], a[order] * 2)
+    same(weft.jit(lambda m: m[m > 1])(np.arange(6).reshape(2, 3)), np.arange(2, 6))
+
+
+@pytest.mark.parametrize("width", [1, 8, None])
+def test_kernels_store_expressions_in_lanes(width):
+    @cuda.jit(width=width)
+    def kernel(a, b, out, sums):
+        i = cuda.grid(1)
+        if i < a.shape[0]:
+            out[i] = a[i] * 2 + b
+            out[i, 1:] += np.sqrt(b[1:])
+            np.multiply(out[i], 0.5, out[i])
+            sums[i] = a[i].sum() + np.max(a[i]) * a[i].dot(b)
+
+    a, b = RANDOM.normal(size=(50, 9)), np.abs(RANDOM.normal(size=9))
+    out, sums = np.zeros_like(a), np.zeros(50)
+    kernel[1, 64](a, b, out, sums)
+    wanted = a * 2 + b
+    wanted[:, 1:] += np.sqrt(b[1:])
+    same(out, wanted * 0.5)
+    same(sums, a.sum(1) + a.max(1) * (a @ b), close=True)
+
+
+def test_kernels_make_no_arrays():
+    @cuda.jit
+    def kernel(a):
+        b = a * 2
+        a[0] = b[0]
+
+    with pytest.raises(errors.UnsupportedError, match="cannot allocate"):
+        kernel[1, 1](np.zeros(3))
+
+
+def test_loops_in_parallel_use_expressions():
+    @weft.jit
+    def f(a, out):
+        for i in weft.prange(a.shape[0]):
+            row = a[i] * 2
+            out[i] = row.sum() + (row - row.mean()).max()
+
+    a, out = RANDOM.normal(size=(40, 7)), np.zeros(40)
+    f(a, out)
+    row = a * 2
+    same(out, row.sum(1) + (row - row.mean(1)[:, None]).max(1), close=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda a: a * (1, 2), "no operation on arrays"),
+        (lambda a: a.sum(axis=3), "axis of sum"),
+        (lambda a: a.sum(dtype=1), "takes the arguments axis"),
+        (lambda a: a @ 2, "no operation"),
+        (lambda a: np.searchsorted(a, 1, "up"), "side of searchsorted"),
+        (lambda a: a[a, 0], "1 dimensions"),
+        (lambda a: a[a], "is no index"),
+    ],
+)
+def test_what_arrays_cannot_do_is_said(function, message):
+    with pytest.raises(errors.WeftError, match=message):
+        weft.jit(function)(np.zeros(3))
+
+
+def test_checks_run_in_expressions():
+    @weft.jit(debug=True)
+    def f(a, order):
+        return a[order] + 1
+
+    with pytest.raises(IndexError):
+        f(np.zeros(3), np.array([0, 5]))
