@@ -243,7 +243,7 @@ def formatted_string(x):
 
 @refused(errors.TypingError, mentions="@")
 def matrix_product_operator(x):
-    x[0] = x @ x  # here
+    x[0] = x @ x[0]  # here
 
 
 @refused(errors.TypingError)

@@ -154,7 +154,7 @@ def slice_with_a_step_that_varies(x):
 
 
 def assignment_to_a_slice(x):
-    x[1:3] = x[0:2]
+    x[1:3] = (x[0], x[1])
 
 
 def complex_in_a_real_array(x):
@@ -175,7 +175,7 @@ def print_keyword(x):
 
 
 def call_of_a_method(x):
-    x[0] = x.sum()
+    x[0] = x.tolist()
 
 
 MISTAKES = [
@@ -208,13 +208,17 @@ MISTAKES = [
     Mistake(truth_of_an_array, TypingError, "x:", "no truth value", "size"),
     Mistake(slice_with_a_step_that_varies, UnsupportedError, "x[:: x.size]", "step of a slice", "range()"),
     Mistake(
-        assignment_to_a_slice, TypingError, "x[1:3] = x[0:2]", "cannot be assigned to all elements", "loop"
+        assignment_to_a_slice,
+        TypingError,
+        "x[1:3] = (x[0], x[1])",
+        "cannot be assigned to all elements",
+        "loop",
     ),
     Mistake(complex_in_a_real_array, TypingError, "x[0] = 1j", "complex cannot become float32", ".real"),
     Mistake(variable_as_tuple_index, TypingError, "(1, 2)[x.size]", "constant", "for"),
     Mistake(misspelt, TypingError, "totl", "'totl' is not defined", "'total'"),
     Mistake(print_keyword, TypingError, 'print(x[0], end="")', "keyword"),
-    Mistake(call_of_a_method, UnsupportedError, "x.sum", "no 'sum'", "loop"),
+    Mistake(call_of_a_method, UnsupportedError, "x.tolist", "no 'tolist'", "loop"),
 ]
 
 
