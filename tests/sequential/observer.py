@@ -36,14 +36,6 @@ class Run:
     written: dict[int, set[int]] = field(default_factory=dict)
     read: dict[int, set[int]] = field(default_factory=dict)
 
-    def conflict(self) -> tuple[int, int, int] | None:
-        """A byte, and two iterations one of which writes it."""
-        for byte, writes in self.written.items():
-            others = writes | self.read.get(byte, set())
-            if len(others) > 1:
-                return byte, min(writes), max(others)
-        return None
-
 
 class Observer:
     """Follows the loops of one function."""
@@ -187,8 +179,7 @@ def problems(
     for run in observer.runs:
         report = by_header[observer.view.blocks[run.header].name]
         where = f"{report.function} line {report.line}"
-        own = {b for base in bases.values() for b in range(base - HALF, base + HALF)}
-        conflict = next((c for c in [_conflict(run, own)] if c is not None), None)
+        conflict = _conflict(run, bases)
         counts[report.verdict.value] = counts.get(report.verdict.value, 0) + 1
         in_memory = any("element" in r.text for r in report.reasons)
         conditions = [a.condition for a in report.assumptions if a.condition is not None]
@@ -212,9 +203,10 @@ def problems(
     return found
 
 
-def _conflict(run: Run, own: set[int]) -> tuple[int, int, int] | None:
+def _conflict(run: Run, bases: dict[str, int]) -> tuple[int, int, int] | None:
+    """A byte of an argument's array that iterations meet in, and two of them."""
     for byte, writes in run.written.items():
-        if byte in own:
+        if any(base - HALF <= byte < base + HALF for base in bases.values()):
             others = writes | run.read.get(byte, set())
             if len(others) > 1:
                 return byte, min(writes), max(others)

@@ -21,7 +21,7 @@ from weft.loops.analysis import analyze_file
 from weft.report.loop_nests import LoopReport
 
 BATCH = 20
-CALLS = 5
+CALLS = 3
 ARRAYS = {"a": np.int32, "b": np.int32, "c": np.int16, "d": np.uint8}
 
 

@@ -9,12 +9,12 @@ pytest.importorskip("ziglang", reason="clang comes with the ziglang wheel (extra
 
 from sequential.random_nests import check
 
-LAST = 2000 if os.environ.get("WEFT_FUZZ") else 20
+LAST = 2000 if os.environ.get("WEFT_FUZZ") else 12
 
 
 def test_random_nests() -> None:
     counts: dict[str, int] = {}
     assert check(0, LAST, counts) == []
     # Enough is compared for that to mean something.
-    assert counts["parallel"] > 200 and counts["trips"] > 500 and counts["values"] > 10_000
+    assert counts["parallel"] > 50 and counts["trips"] > 200 and counts["values"] > 3000
     assert counts["exact"] > 0.7 * (counts["begin"] + counts["end"])

@@ -58,7 +58,7 @@ def points(facts: Facts) -> list[dict[Symbol, int]]:
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**9))
 def test_proofs_and_extents_hold_at_every_point(seed: int) -> None:
     draw = random.Random(seed)

@@ -162,6 +162,7 @@ class Accesses:
                 base = None
             offset = address if base is None else address - as_expression(base)
             facts = self.ranges.complete(made.facts(scope, block), [offset, size])
+            (offset, size), facts = made.with_one_reading([offset, size], facts)
             offset, size = facts.simplified(offset), facts.simplified(size)
             yield Access(
                 instruction, scope, block, kind, base, offset, size, element, facts,

@@ -35,6 +35,9 @@ from weft.ir import Instruction, Value
 MAX_ROWS = 3
 """Dimensions of an array that a linear index is taken apart into, but for the last."""
 
+MAX_FOUND = 16
+"""So many dependences are named; then a loop is sequential, whatever else there is."""
+
 MAX_PAIRS = 4000
 """Loops with more pairs of accesses are not looked at: their accesses may meet."""
 
@@ -73,7 +76,7 @@ class Dependences:
     Parameters
     ----------
     found
-        Pairs that may meet.
+        Pairs that may meet; all of them if they are no more than `MAX_FOUND`.
     opaque
         What is not described and may write.
     assumptions
@@ -114,7 +117,9 @@ class DependenceTest:
                 if other.is_write and position[other] < position[write]:
                     continue
                 found += self._pair(write, other, assumptions)
-        return Dependences(tuple(found), tuple(o for o in opaque), tuple(assumptions))
+            if len(found) > MAX_FOUND:
+                break
+        return Dependences(tuple(found), tuple(opaque), tuple(assumptions))
 
     def _pair(self, write: Access, other: Access, assumptions: dict[Assumption, None]) -> list[Dependence]:
         if write.base is not None and other.base is not None and write.base is not other.base:
@@ -259,10 +264,12 @@ class DependenceTest:
         self, facts: Facts, distance: Expression, size: Expression, later_size: Expression, rows: int
     ) -> tuple[bool, int | None]:
         """Whether the distance may lie between ``-later_size`` and `size`; the number of iterations if it is one."""
-        if facts.is_nonnegative(distance - size) or facts.is_nonnegative(-distance - later_size):
-            return False, None
         system = [*facts.inequalities, size - 1 - distance, distance + later_size - 1]
         may_meet, least, most = solutions(self._concerned(system, distance), self._distance)
+        if may_meet and not _is_affine(distance):
+            # Integer sets know nothing of products.
+            known = facts.is_nonnegative(distance - size) or facts.is_nonnegative(-distance - later_size)
+            may_meet = not known
         if may_meet and rows and self._in_different_rows(facts, distance, size, later_size, rows):
             return False, None
         return may_meet, least if least == most else None
@@ -279,16 +286,24 @@ class DependenceTest:
             if self._loop.contains(symbol.loop) or symbol.is_pointer:
                 continue
             parts = distance.coefficients(symbol)
-            if len(parts) != 2 or parts[1].constant is not None:
+            if len(parts) < 2 or (len(parts) == 2 and parts[1].constant is not None):
                 continue
-            number = gcd(parts[1].content(), parts[1].offset)
-            row = Expression({m: c // number for m, c in parts[1].terms.items()})
+            # (D - R) / S, of which S may be a factor again.
+            row, power = as_expression(0), as_expression(1)
+            for part in parts[1:]:
+                row = row + part * power
+                power = power * as_expression(symbol)
+            number = gcd(row.content(), row.offset)
+            row = Expression({m: c // number for m, c in row.terms.items()})
             stride = as_expression(symbol) * number
             if not (
                 facts.is_nonnegative(stride - parts[0] - later_size)
                 and facts.is_nonnegative(stride + parts[0] - size)
             ):
                 continue
+            one = as_expression(1)
+            if not self._apart(facts, row, one, one, rows - 1)[0]:
+                return True
             same = facts.also((row, -row))
             if not self._apart(same, parts[0], size, later_size, rows - 1)[0]:
                 return True
@@ -334,6 +349,13 @@ class DependenceTest:
                 f"{atom.name}'", atom.rank, atom.loop, atom.low, atom.high, atom.is_pointer, atom.origin
             )
         return as_expression(primed)
+
+
+def _is_affine(value: Expression) -> bool:
+    """Whether integer sets describe all of an expression."""
+    return all(
+        not monomial or (len(monomial) == 1 and isinstance(monomial[0], Symbol)) for monomial in value.terms
+    )
 
 
 def as_condition(value: Expression) -> str:

@@ -32,6 +32,7 @@ from weft.analysis.sequential.scope import (
     line_of,
 )
 from weft.analysis.symbolic.expression import (
+    Atom,
     Expression,
     Symbol,
     as_expression,
@@ -61,7 +62,7 @@ class Reconstruction:
 
     __slots__ = (
         "_active", "_depth", "_facts", "_known", "_pointees", "_scopes", "_symbols", "_trips", "_unfinished",
-        "invariants", "program",
+        "_unsigned", "invariants", "program",
     )  # fmt: skip
 
     def __init__(self, program: Program) -> None:
@@ -71,6 +72,7 @@ class Reconstruction:
         self._symbols: dict[tuple[Scope, Value, bool], Symbol] = {}
         self._facts: dict[tuple[Scope, BasicBlock], Facts] = {}
         self._scopes: dict[Symbol, Scope] = {}
+        self._unsigned: dict[Symbol, Value] = {}
         self._pointees: dict[Symbol, MDNode | None] = {}
         self._trips: dict[LoopContext, Expression | None] = {}
         self._depth = 0
@@ -697,7 +699,27 @@ class Reconstruction:
                 self.program.shared_loads[value] = known
             self._symbols[key] = known
             self._scopes[known] = scope
+            if not signed:
+                self._unsigned[known] = value
         return known
+
+    def with_one_reading(self, values: list[Expression], facts: Facts) -> tuple[list[Expression], Facts]:
+        """Expressions in the signed readings of numbers that facts say are not negative: there both are the same.
+
+        A size that C declares an array with is read as unsigned, the bound of a loop as signed.
+        """
+        replaced: dict[Atom, Expression] = {}
+        for symbol in {s for e in (*values, *facts.inequalities) for s in e.symbols()}:
+            value = self._unsigned.get(symbol)
+            if value is not None:
+                signed = self.of(self._scopes[symbol], value, True)
+                if signed != as_expression(symbol) and facts.is_nonnegative(signed):
+                    replaced[symbol] = signed
+        if not replaced:
+            return values, facts
+        return [e.substitute(replaced) for e in values], Facts(
+            e.substitute(replaced) for e in facts.inequalities
+        )
 
     def scope_of(self, symbol: Symbol) -> Scope | None:
         """The context of the value that a symbol stands for."""

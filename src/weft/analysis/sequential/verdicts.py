@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
-from weft.analysis.sequential.dependences import Dependence, Dependences, DependenceTest
+from weft.analysis.sequential.dependences import MAX_FOUND, Dependence, Dependences, DependenceTest
 from weft.analysis.sequential.names import value_name
 from weft.analysis.sequential.patterns import (
     Carried,
@@ -230,6 +230,11 @@ class _Judgement:
             self._fail(opaque.line, opaque.text)
         kept = compacted(self._made, self._loop, shape, counters)
         updates = self._updated_elements(dependences.found)
+        if len(dependences.found) > MAX_FOUND:
+            line = line_of(self._loop.header.terminator)
+            self._fail(
+                line, "there are more accesses that may meet in different iterations than are named here"
+            )
         for dependence in dependences.found:
             if self._is_compacted(dependence, kept):
                 continue

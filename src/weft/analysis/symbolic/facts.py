@@ -32,7 +32,7 @@ from weft.analysis.symbolic.expression import (
     as_expression,
 )
 
-BUDGET = 120
+BUDGET = 64
 """Substitutions that a question may take."""
 
 SMALL_BUDGET = 24
