@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
+
 from weft.cli import main
 
 TEXT = """
