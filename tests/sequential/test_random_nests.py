@@ -18,3 +18,8 @@ def test_random_nests() -> None:
     # Enough is compared for that to mean something.
     assert counts["parallel"] > 50 and counts["trips"] > 200 and counts["values"] > 3000
     assert counts["exact"] > 0.7 * (counts["begin"] + counts["end"])
+
+
+def test_a_test_for_inequality_that_does_not_leave_the_loop() -> None:
+    # In this nest one stands in the block of the loop's own test, and was once taken for it.
+    assert check(1377, 1378, {}) == []
