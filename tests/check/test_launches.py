@@ -110,7 +110,8 @@ def test_divergent_loops_are_followed():
 
 def test_barriers_and_shared_memory():
     x = np.arange(64, dtype=np.float32)
-    kernel = cuda.jit(reverse_blocks)
+    # A block of one lane group would be compiled in lock step.
+    kernel = cuda.jit(reverse_blocks, width=8)
     kernel[2, 32](x)
     np.testing.assert_array_equal(x[:32], np.arange(31, -1, -1))
     assert "machine code" in checked(kernel)

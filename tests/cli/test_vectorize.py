@@ -31,7 +31,6 @@ def file(tmp_path: Path) -> str:
     ("options", "status", "said"),
     [
         ("--function shade", 1, ["defines no function 'shade'", "sum, cycle, variadic, checked, outside"]),
-        ("--function cycle --args T_T", 1, ["scene.c:9:", "cycle cannot be vectorized", "irreducible"]),
         ("--function variadic", 1, ["scene.c:10:", "a variable number of arguments"]),
         ("--function outside --args X", 1, ["cannot read 'X'", "one of U, C, T, S<stride>"]),
         ("--function outside --args T_T", 1, ["outside has 1 parameters", "float x"]),

@@ -90,7 +90,7 @@ def test_no_intrinsic_is_left_and_dimensions_choose_the_parameter(lowered):
 
 def test_shared_objects_lie_behind_each_other_aligned(lowered):
     kernel = lowered.functions["k"]
-    assert shared_layout(kernel) == ((0, 16), 64)
+    assert shared_layout(kernel) == ((0, 16), 128)
     offsets = [i.operands[1].value for i in kernel.instructions() if i.op == "getelementptr"]
     assert offsets == [0, 16]
 

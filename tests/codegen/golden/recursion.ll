@@ -1,4 +1,4 @@
-define internal <4 x i32> @_ZGVdM4v_steps(<4 x i32> %n, <4 x i1> %mask) #3 {
+define internal <4 x i32> @_ZGVdM4v_steps(<4 x i32> %n, <4 x i1> %mask) #4 {
 guard:
   br label %entry
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opencl.test_overlapping_buffers import PTX
+from blur_ptx import PTX
 from weft.cli import main
 from weft.cuda.runtime.fatbin import EmbeddedPtx, chosen, embedded_ptx
 from weft.diag.errors import CompileError
