@@ -583,3 +583,79 @@ def test_arrays_with_strides(options: dict[str, Any]) -> None:
     assert not out[:, 1::2].any()
     with pytest.raises(ArgumentError, match="C-contiguous"):
         kernel[(1, 1), (8, 8)](*passed(x[::-1]), *passed(out[:, ::2]))
+
+
+_INDEXED = """
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [x];
+    ld.param.u32 %r1, [p];
+    ld.param.u32 %r2, [q];
+    mov.u32 %r3, %tid.x;
+    add.s32 %r4, %r1, %r3;
+    add.s32 %r5, %r4, %r2;
+{place}
+    ld.global.b32 %r6, [%rd2];
+    mul.wide.u32 %rd4, %r3, 4;
+    add.s64 %rd1, %rd1, %rd4;
+    st.global.b32 [%rd1], %r6;
+"""
+
+_PLACES = {
+    "signed": "mul.wide.s32 %rd3, %r5, 4; add.s64 %rd2, %rd2, %rd3;",
+    "unsigned": "mul.wide.u32 %rd3, %r5, 4; add.s64 %rd2, %rd2, %rd3;",
+    # Half the threads have wrapped around: from both sides 8 GiB lead to the 64 elements before or behind element 64.
+    "brought back": """
+    mul.wide.s32 %rd3, %r5, 4;
+    setp.lt.s32 %p1, %r5, 0;
+    selp.b64 %rd5, 8589934592, -8589934592, %p1;
+    add.s64 %rd3, %rd3, %rd5;
+    add.s64 %rd2, %rd2, %rd3;
+    add.s64 %rd2, %rd2, 256;
+""",
+    # Only the second iteration, 8 GiB away from the first one, reads.
+    "in a loop": """
+    mul.wide.s32 %rd3, %r5, 4;
+    setp.lt.s32 %p1, %r5, 0;
+    selp.b64 %rd5, 8589934592, -8589934592, %p1;
+    add.s64 %rd2, %rd2, %rd3;
+    mov.u32 %r7, 0;
+$again:
+    setp.eq.u32 %p2, %r7, 0;
+    @%p2 bra $skip;
+    ld.global.b32 %r8, [%rd2+256];
+$skip:
+    add.s64 %rd2, %rd2, %rd5;
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p3, %r7, 2;
+    @%p3 bra $again;
+    sub.s64 %rd2, %rd2, %rd5;
+    add.s64 %rd2, %rd2, 256;
+""",
+    "before the pointer": "add.s64 %rd2, %rd2, 400; mul.wide.s32 %rd3, %r5, 4; add.s64 %rd2, %rd2, %rd3;",
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "p", "q", "first"),
+    [
+        ("signed", 5, 8, 13),
+        ("signed", -(1 << 31), -(1 << 31), 0),
+        ("signed", (1 << 31) - 1, -(1 << 31) + 8, 7),
+        ("signed", -(1 << 31) + 5, -(1 << 31) + 4, 9),
+        ("unsigned", -20, 25, 5),
+        ("unsigned", -(1 << 31) + 5, -(1 << 31) + 4, 9),
+        ("brought back", (1 << 31) - 1, -63, 0),
+        ("in a loop", (1 << 31) - 1, -63, 0),
+        ("before the pointer", -100, 3, 3),
+        ("before the pointer", -(1 << 31), (1 << 31) - 90, 10),
+    ],
+)
+def test_sums_of_indices_wrap_around(place: str, p: int, q: int, first: int) -> None:
+    """An index is a sum of 32 bits, whatever its parts are, and whatever it is on the way to an access."""
+    text = _kernel(
+        _INDEXED.format(place=_PLACES[place]),
+        ".param .u64 out, .param .u64 x, .param .u32 p, .param .u32 q",
+    )
+    x, out = np.arange(1000, 1512, dtype=np.int32), np.zeros(128, np.int32)
+    Module(text).k[1, 128](out, x, p, q)
+    assert out.tolist() == x[first : first + 128].tolist()

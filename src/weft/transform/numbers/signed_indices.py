@@ -5,10 +5,16 @@ gather or ask at run time. But an address within an object of less than 2 GiB ha
 positive ``int``, and the address of any other place is poison. A sum that ends there has not wrapped around as an
 ``int`` either, if what is known of its parts rules out that it did by more.
 
+PTX promises neither that sums do not wrap around nor that addresses are in their objects, nor does C with ``-fwrapv``.
+There a sum that is extended is looked at if it is known to be accessed (`accessed_indices`). ``n*y + x + 16*b`` may
+wrap around legally as it is written, if all that is known of b is that it is positive. But sums of 32 bits that wrap
+around may be added in any order: of ``(n*y + 16*b) + x`` the last sum does not, if x is small. So the parts that may be
+largest come first.
+
 Precondition: canonical form, without predicates, shadows and guards; what is said of the sizes of objects
-(`SMALL_ARRAYS_ATTRIBUTE`) holds. Postcondition: indices of ``inbounds`` addresses in small objects are ``sext`` of a
-sum without signed wrap-around, where ranges prove it. Preserves the program under FR: new flags concern threads only
-whose address was poison.
+(`SMALL_ARRAYS_ATTRIBUTE`) holds. Postcondition: indices of ``inbounds`` addresses in small objects, and those that are
+known to be accessed, are ``sext`` of a sum without signed wrap-around, where ranges prove it. Preserves the program
+under FR: new flags concern threads only whose address was poison, or whose access was undefined.
 """
 
 from __future__ import annotations
@@ -19,12 +25,11 @@ from weft.analysis.integers.intervals import Interval, full
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.memory.alias import locate
 from weft.graph.block_index import block_index
-from weft.ir import Argument, Builder, ConstInt, Function, Instruction, Value
-from weft.ir.cfg_edit import remove_dead_instructions
+from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
+from weft.ir.cfg_edit import remove_dead_instructions, replace_and_erase
 from weft.ir.cfg_view import cfg_of
-from weft.ir.function import GlobalVariable
-from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
 from weft.ir.types import I32, I64
+from weft.transform.numbers.accessed_indices import is_small, window
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
 _MAX_DEPTH = 8
@@ -33,10 +38,11 @@ _MAX_DEPTH = 8
 def sign_indices(function: Function) -> int:
     """Compute indices as signed numbers where that is the same; return how many addresses that changed."""
     found = [i for i in function.instructions() if _has_unsigned_index(i, function)]
-    if not found:
+    extensions = [i for i in function.instructions() if _extends_sum(i)]
+    if not extensions:
         return 0
     view = cfg_of(function)
-    sums, changed = _Signed(Ranges(function, view, block_index(view.cfg)), {}), 0
+    sums, changed = _Signed(Ranges(function, view, block_index(view.cfg)), {}, {}), 0
     extended: dict[tuple[Value, Value], Value] = {}
     for address in found:
         index = address.operands[1]
@@ -52,6 +58,7 @@ def sign_indices(function: Function) -> int:
         address.set_operand(1, extended[index, signed])
         address.flags = tuple(flag for flag in address.flags if flag == "inbounds")
         changed += 1
+    changed += sum(_sign_accessed(extension, sums, function) for extension in extensions)
     remove_dead_instructions(function)
     return changed
 
@@ -61,15 +68,53 @@ def _has_unsigned_index(address: Instruction, function: Function) -> bool:
     if address.op != "getelementptr" or "inbounds" not in address.flags or len(address.operands) != 2:
         return False
     index = address.operands[1]
-    if not isinstance(index, Instruction) or index.op != "zext" or index.operands[0].type != I32:
+    if not isinstance(index, Instruction) or index.op != "zext" or not _extends_sum(index):
         return False
-    number = index.operands[0]
-    if not isinstance(number, Instruction) or number.op not in ("add", "sub") or "nsw" in number.flags:
+    return is_small(locate(address, function.layout).base, function)
+
+
+def _extends_sum(extension: Instruction) -> bool:
+    """Whether it makes 64 bits of a sum of 32, which may wrap around."""
+    return extension.op in ("sext", "zext") and extension.type == I64 and _may_wrap(extension.operands[0])
+
+
+def _may_wrap(value: Value) -> bool:
+    return (
+        isinstance(value, Instruction) and _is_sum(value) and value.type == I32 and "nsw" not in value.flags
+    )
+
+
+def _sign_accessed(extension: Instruction, sums: _Signed, function: Function) -> bool:
+    """Extend a sum without wrap-around instead, if it is accessed; return whether that changed it."""
+    wanted = window(extension, function) if extension.is_used else None
+    if wanted is None:
         return False
-    base = locate(address, function.layout).base
-    if isinstance(base, Argument):
-        return function.attribute(SMALL_ARRAYS_ATTRIBUTE) is not None
-    return isinstance(base, GlobalVariable) or (isinstance(base, Instruction) and base.op == "alloca")
+    if extension.op == "zext":
+        wanted = Interval(max(wanted.lo, 0), wanted.hi)
+        if wanted.hi > _LARGEST:
+            return False
+    wanted = Interval(max(wanted.lo, _SMALLEST), min(wanted.hi, _LARGEST))
+    if wanted.lo > wanted.hi:
+        return False
+    number = extension.operands[0]
+    signed = sums.sum(number, wanted)
+    if not _is_exact(signed):
+        ordered = sums.ordered(extension)
+        other = sums.sum(ordered, wanted) if ordered is not None else ordered
+        signed = other if other is not None and other is not ordered else signed
+    if signed is number:
+        return False
+    builder = Builder(before=extension)
+    builder.loc = extension.loc
+    replace_and_erase(extension, builder.cast("sext", signed, I64))
+    return True
+
+
+def _is_exact(value: Value) -> bool:
+    """Whether no sum in it may wrap around."""
+    if _may_wrap(value):
+        return False
+    return not _is_sum(value) or not isinstance(value, Instruction) or all(map(_is_exact, value.operands))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +123,13 @@ class _Signed:
 
     ranges: Ranges
     made: dict[tuple[Value, Interval], Value]
+    parts: dict[tuple[BasicBlock | None, str, Value, Value], Value]
 
     def sum(self, value: Value, wanted: Interval, depth: int = 0) -> Value:
         """The value as a sum that does not wrap around if its low bits are in `wanted`; itself where it may."""
-        if not isinstance(value, Instruction) or value.op not in ("add", "sub") or "nsw" in value.flags:
+        if not _may_wrap(value):
             return value
+        assert isinstance(value, Instruction)
         if (value, wanted) in self.made:
             return self.made[value, wanted]
         one, other = self._range(value.operands[0], value), self._range(value.operands[1], value)
@@ -103,10 +150,52 @@ class _Signed:
         built = self.made[value, wanted] = builder.binary(value.op, first, second, ("nsw",))
         return built
 
+    def ordered(self, extension: Instruction) -> Value | None:
+        """The sum that is extended, in which what may be largest comes first; None where it has but two parts."""
+        terms = _terms(extension.operands[0])
+        if len(terms) < 3:
+            return None
+        ranges = [self._range(term, extension) for term, _ in terms]
+        order = sorted(range(len(terms)), key=lambda k: -max(-ranges[k].lo, ranges[k].hi))
+        first = next((k for k in order if terms[k][1] > 0), None)
+        if first is None:
+            return None
+        total = terms[first][0]
+        for k in order:
+            if k != first:
+                total = self._part(extension, "add" if terms[k][1] > 0 else "sub", total, terms[k][0])
+        return total
+
+    def _part(self, at: Instruction, op: str, first: Value, second: Value) -> Value:
+        """A sum, built once in each block."""
+        key = at.block, op, first, second
+        if key not in self.parts:
+            builder = Builder(before=at)
+            builder.loc = at.loc
+            self.parts[key] = builder.binary(op, first, second)
+        return self.parts[key]
+
     def _range(self, operand: Value, at: Instruction) -> Interval:
         if isinstance(operand, ConstInt):
             return Interval(operand.signed, operand.signed)
         return self.ranges.at(operand, at.block) or full(32)
+
+
+def _terms(value: Value, sign: int = 1, depth: int = 0) -> list[tuple[Value, int]]:
+    """The numbers that are added up to a sum, with their signs.
+
+    A position in the grid stays whole, though it was a sum before it was cut short: groups in a row are known by it.
+    """
+    if not _is_sum(value) or depth > _MAX_DEPTH:
+        return [(value, sign)]
+    assert isinstance(value, Instruction)
+    first, second = value.operands
+    other = sign if value.op == "add" else -sign
+    return [*_terms(first, sign, depth + 1), *_terms(second, other, depth + 1)]
+
+
+def _is_sum(value: Value) -> bool:
+    return isinstance(value, Instruction) and value.op in ("add", "sub")
 
 
 def _sum(a: Interval, b: Interval) -> tuple[int, int]:
