@@ -121,6 +121,26 @@ def test_literals_are_shapes_in_device_functions():
     assert (y == 2 * x[::-1] + np.where(np.arange(16) < 4, 3, 0)).all()
 
 
+def test_tuples_of_literals_are_shapes_and_flags_may_be_literals():
+    def turned(x, shape, swap):
+        tile = cuda.shared.array(shape, np.float32)
+        i, j = cuda.threadIdx.x, cuda.threadIdx.y
+        tile[i, j] = x[i, j]
+        cuda.syncthreads()
+        if swap:
+            return tile[j, i]
+        return tile[i, j]
+
+    @cuda.jit
+    def kernel(x, y):
+        i, j = cuda.threadIdx.x, cuda.threadIdx.y
+        y[i, j] = turned(x, (4, 4), True) * 10 + turned(x, (4, 8), False)
+
+    x, y = np.arange(16, dtype=np.float32).reshape(4, 4), np.zeros((4, 4), np.float32)
+    kernel[1, (4, 4)](x, y)
+    assert (y == x.T * 10 + x).all()
+
+
 def test_a_shape_that_no_literal_gives_is_refused():
     @cuda.jit
     def kernel(n, x):

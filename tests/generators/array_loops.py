@@ -77,6 +77,17 @@ class ArrayLoops:
         return head + "\n".join(self.lines) + "\n}\n"
 
     def _fill_stack(self) -> None:
+        """Store to all elements, some of them by stores of their own: branches may depend on what is read there."""
+        self._emit_line("br label %fill")
+        self._start("fill")
+        self._emit_line("%cell = phi i64 [ 0, %entry ], [ %cell.next, %fill ]")
+        self._emit_line("%filled.place = getelementptr i32, ptr %stack, i64 %cell")
+        self._emit_line("%filled.value = trunc i64 %cell to i32")
+        self._emit_line("store i32 %filled.value, ptr %filled.place")
+        self._emit_line("%cell.next = add nsw i64 %cell, 1")
+        self._emit_line(f"%cell.more = icmp slt i64 %cell.next, {2 * REACH}")
+        self._emit_line("br i1 %cell.more, label %fill, label %filled")
+        self._start("filled")
         for k in self.rng.sample(range(-3, 9), 3):
             place = self._emit(f"getelementptr i32, ptr %mid, i64 {k}")
             self._emit_line(f"store i32 {k}, ptr {place}")

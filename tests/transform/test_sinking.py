@@ -12,6 +12,7 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.switches import Switches
+from weft.target.machine import TargetSpec
 from weft.transform.scalar_replacement.notes import Note
 from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
 from weft.transform.scalar_replacement.replacement import replace_loads
@@ -204,7 +205,9 @@ def test_threads_that_leave_apart_and_store_at_times_get_the_same() -> None:
         kernel[4, 32](a, out, 16)
         results.append(out)
     np.testing.assert_array_equal(*results)
-    assert any("done once, behind the loop" in r.message for r in kernel.remarks)
+    # Where masked stores are taken apart, a store under a mask stays where it is.
+    sinks = "avx" in TargetSpec.chosen().isa.features
+    assert any("done once, behind the loop" in r.message for r in kernel.remarks) == sinks
 
 
 @pytest.mark.parametrize("policy", ["off", "srqp", "ssrqp"])

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from weft.ir.types import FLOAT_BITS, FloatType, IntType, PointerType, Type, VectorType
+from weft.ir.types import FLOAT_BITS, FloatType, IntType, PointerType, Type, VectorType, int_type
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def zero_of(type: Type) -> Constant:
     return ConstZero(type)
 
 
-TRUE = ConstInt(IntType(1), 1)
-FALSE = ConstInt(IntType(1), 0)
+TRUE = ConstInt(int_type(1), 1)
+FALSE = ConstInt(int_type(1), 0)
 
 assert set(_STRUCT_CODE) | {"bfloat"} == set(FLOAT_BITS)

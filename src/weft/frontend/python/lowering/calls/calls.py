@@ -172,6 +172,15 @@ def _call_instance(
     return value
 
 
+def _known_type(value: Typed) -> KernelType:
+    """The type of a parameter that is compiled for a literal, or a tuple of them; else the value's type."""
+    if value.int_literal is not None:
+        return Static(value.int_literal)
+    items = items_of(value) if isinstance(value, TupleValue) else ()
+    numbers = tuple(item.int_literal for item in items)
+    return Static(numbers) if items and None not in numbers else _parameter_type(value)
+
+
 def _instance(
     low: Lowering,
     function: FunctionType | LocalFunction,
@@ -181,10 +190,7 @@ def _instance(
 ) -> tuple[tuple[KernelType, ...], Instance]:
     """The function for these arguments: for their types or, where it makes arrays of such a shape, for literals."""
     params = tuple(_parameter_type(value) for value in values)
-    known = tuple(
-        type if value.int_literal is None else Static(value.int_literal)
-        for type, value in zip(params, values, strict=True)
-    )
+    known = tuple(map(_known_type, values))
     unit, depth = low.unit, len(low.stack)
     if function not in unit.shaped:
         instances, shared = dict(unit.instances), dict(unit.shared)

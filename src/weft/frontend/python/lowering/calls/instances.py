@@ -11,7 +11,7 @@ from weft.frontend.python.components import components, parameter_components
 from weft.frontend.python.lowering.arrays.heap import keep_variables, leave, zero
 from weft.frontend.python.lowering.calls.declared import result as declared_result
 from weft.frontend.python.lowering.calls.local_functions import LocalFunction
-from weft.frontend.python.lowering.calls.typed import NONE, Typed, literal, static
+from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, literal, static
 from weft.frontend.python.lowering.context import Lowering, NotYetTyped
 from weft.frontend.python.lowering.joins import Info
 from weft.frontend.python.lowering.variables import RESULT, VariableTable
@@ -77,7 +77,7 @@ def type_key(type: KernelType) -> object:
     """What tells types apart in the key of an instance: compile-time objects count by identity, numbers by value."""
     if not isinstance(type, Static):
         return type
-    return (type.value,) if isinstance(type.value, int) else (id(type.value),)
+    return (type.value,) if isinstance(type.value, (int, tuple)) else (id(type.value),)
 
 
 def instance_key(
@@ -246,6 +246,8 @@ def _bind_parameters(low: Lowering, instance: Instance) -> None:
 
 def _parameter(low: Lowering, name: str, type: KernelType) -> Typed:
     if isinstance(type, Static):
+        if isinstance(type.value, tuple):
+            return TupleValue(tuple(map(literal, type.value)))
         return literal(type.value) if isinstance(type.value, int) else static(type.value)
     parts: list[Value] = []
     for component in parameter_components(type):
