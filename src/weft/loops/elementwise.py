@@ -20,6 +20,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops import elementwise_loops as loops
 from weft.loops.contiguous import ContiguousLoop, Kinds, contiguous
 from weft.loops.jit import JitFunction
+from weft.loops.results import result_array
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 SHORT_ROW = 64
@@ -166,6 +167,9 @@ class VectorizedFunction(Portable):
             args, out = args[:-1], args[-1]
         if isinstance(out, tuple):
             (out,) = out
+        if out is not None and not isinstance(out, np.ndarray):
+            self(*args, out=result_array(self.name, out), where=where, dtype=dtype, casting=casting)
+            return out
         if where is True and dtype is None and len(args) == self.nin:
             given = contiguous(args)
             if given is not None:

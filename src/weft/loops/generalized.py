@@ -24,6 +24,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
 from weft.loops.jit import JitFunction
+from weft.loops.results import result_array
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 
@@ -167,6 +168,9 @@ class GeneralizedFunction(Portable):
             raise ArgumentError(
                 f"{self.name} takes {self.nin} arguments and {self.nout} results, and got {len(args)}"
             )
+        if any(not isinstance(each, np.ndarray) for each in outs):
+            self(*args[: self.nin], out=tuple(result_array(self.name, each) for each in outs))
+            return outs[0] if self.nout == 1 else tuple(outs)
         arrays = [np.asarray(a) for a in args[: self.nin]]
         types = self._types(arrays)
         sizes, loop = self._shapes(arrays)
