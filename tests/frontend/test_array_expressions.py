@@ -1,5 +1,7 @@
 """Expressions, reductions and selections of whole arrays, beside NumPy."""
 
+import types
+
 import numpy as np
 import pytest
 
@@ -130,6 +132,17 @@ def test_an_operand_is_read_before_a_call_changes_an_array():
 
     x = np.arange(4.0)
     same(f(x.copy()), in_python(x.copy()))
+
+
+def test_a_function_of_another_module_may_change_an_array_too():
+    def change(a):
+        a[0] = 100.0
+        return 1.0
+
+    other = types.ModuleType("other")
+    other.change = change
+    g = weft.jit(lambda a: a * 2 + other.change(a))
+    same(g(np.arange(4.0)), np.arange(4.0) * 2 + 1)
 
 
 @weft.jit

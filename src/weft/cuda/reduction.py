@@ -12,6 +12,7 @@ from weft.cuda.kernel import DeviceFunction, Kernel
 from weft.cuda.transfers import host_value
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
+from weft.frontend.python.cuda_names import CUDA
 
 _PARTIALS = 1024
 """Results of parts that the array is folded into first: neighbours belong to neighbouring parts."""
@@ -97,8 +98,6 @@ class Reduce:
 
 def _fold_by(functor: DeviceFunction) -> Kernel:
     """The kernel that folds an array into parts: the elements i, i + n, i + 2 n, ... into part i of n."""
-    from weft.frontend.python.cuda_names import CUDA
-
     grid = CUDA.grid
 
     def fold(array: Any, parts: Any) -> None:

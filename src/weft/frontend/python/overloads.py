@@ -70,7 +70,7 @@ class NoSignature(Exception):
 def conversion(source: KernelType, target: KernelType) -> Conversion | None:
     """How a value of one type becomes one of another, None when it does not."""
     if isinstance(source, Scalar) and isinstance(target, Scalar):
-        return CONVERSIONS.get((_strong(source), _strong(target)))
+        return CONVERSIONS.get((strong(source), strong(target)))
     if isinstance(source, Array) and isinstance(target, Array):
         return _of_array(source, target)
     if isinstance(source, Tuple) and isinstance(target, Tuple):
@@ -82,7 +82,8 @@ def conversion(source: KernelType, target: KernelType) -> Conversion | None:
     return Conversion.EXACT if source is target else None
 
 
-def _strong(type: Scalar) -> Scalar:
+def strong(type: Scalar) -> Scalar:
+    """What elements are where an expression gives Python numbers; other types are themselves."""
     return _STRONG[type.kind] if type.weak else type
 
 

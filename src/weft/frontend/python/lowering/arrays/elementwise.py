@@ -30,15 +30,11 @@ from weft.frontend.python.lowering.arrays.whole_arrays import copy, for_each
 from weft.frontend.python.lowering.calls.registry import Arguments
 from weft.frontend.python.lowering.calls.typed import Typed
 from weft.frontend.python.lowering.sampling import sampling
+from weft.frontend.python.overloads import strong
 from weft.frontend.python.types import (
     Array,
     Scalar,
     array_type,
-    complex128,
-    float64,
-    int64,
-    pycomplex,
-    pyfloat,
     pyint,
 )
 from weft.ir.builder import const_int
@@ -51,8 +47,7 @@ if TYPE_CHECKING:
 
 Apply = Callable[..., Typed]
 
-_STRONG: dict[object, Scalar] = {pyint: int64, pyfloat: float64, pycomplex: complex128}
-"""What elements are where an expression gives Python numbers."""
+_PURE_MODULES = ("numpy", "math", "cmath", "operator")
 
 
 class Lazy(Typed):
@@ -100,18 +95,23 @@ def is_array(value: Typed) -> bool:
 def operands(low: Lowering, left: ast.expr, right: ast.expr) -> tuple[Typed, Typed]:
     """Two operands in the order of the source; a call in the second one sees what the first one has read."""
     a = low.operand(left)
-    if any(isinstance(child, ast.Call) for child in ast.walk(right)) and not is_pure(right):
+    if not is_pure(low, right):
         a = a.settled(low)
     return a, low.operand(right)
 
 
-def is_pure(node: ast.expr) -> bool:
-    """Whether all calls in an expression are of functions of a module, such as ``np.sqrt``, which change no array."""
-    return all(
-        isinstance(child.func, ast.Attribute) and isinstance(child.func.value, ast.Name)
-        for child in ast.walk(node)
-        if isinstance(child, ast.Call)
-    )
+def is_pure(low: Lowering, node: ast.expr) -> bool:
+    """Whether all calls in an expression are of functions such as ``np.sqrt``, which change no array."""
+    from weft.frontend.python.lowering.globals_ import captured
+
+    for child in ast.walk(node):
+        if isinstance(child, ast.Call):
+            owner = child.func.value if isinstance(child.func, ast.Attribute) else None
+            if not isinstance(owner, ast.Name) or low.scope.is_local(owner.id):
+                return False
+            if getattr(captured(low.source.function, owner.id), "__name__", "") not in _PURE_MODULES:
+                return False
+    return True
 
 
 def combine(low: Lowering, apply: Apply, *values: Typed) -> Lazy:
@@ -148,7 +148,7 @@ def element_type_of(low: Lowering, apply: Apply, values: Sequence[Typed]) -> Sca
         result = apply(low, *samples).type
     if not isinstance(result, Scalar):
         raise TypingError(f"elements of an array cannot be {result}")
-    return _STRONG.get(result, result)
+    return strong(result)
 
 
 def _broadcast(low: Lowering, one: list[Value], other: list[Value]) -> list[Value]:

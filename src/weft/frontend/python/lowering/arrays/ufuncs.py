@@ -27,6 +27,8 @@ def is_elementwise(target: Any) -> bool:
 
 def call_on_elements(low: Lowering, target: Any, args: Arguments) -> Typed:
     """Call such a function on arrays; with ``out``, an array that the results go to and that is returned."""
+    from weft.frontend.python.lowering.calls.calls import call_value
+
     values, keywords = list(args.values), dict(args.keywords)
     out = keywords.pop("out", None)
     if isinstance(target, np.ufunc) and len(values) == target.nin + 1:
@@ -36,7 +38,7 @@ def call_on_elements(low: Lowering, target: Any, args: Arguments) -> Typed:
 
     def apply(low: Lowering, *elements: Typed) -> Typed:
         named = dict(zip(keywords, elements[len(values) :], strict=True))
-        return call_of_elements(low, target, Arguments(args.name, list(elements[: len(values)]), named))
+        return call_value(low, target, Arguments(args.name, list(elements[: len(values)]), named))
 
     made = combine(low, apply, *values, *keywords.values())
     if out is None or isinstance(out.type, NoneType):
@@ -45,10 +47,3 @@ def call_on_elements(low: Lowering, target: Any, args: Arguments) -> Typed:
         raise TypingError(f"out of {args.name}() is an array, not {out.type}")
     assign_elements(low, out, made)
     return out
-
-
-def call_of_elements(low: Lowering, target: Any, args: Arguments) -> Typed:
-    """The function on numbers."""
-    from weft.frontend.python.lowering.calls.calls import call_value
-
-    return call_value(low, target, args)
