@@ -11,8 +11,9 @@ import pytest
 from weft import cuda
 from weft.cuda.gpu.arguments import gpu_typeof, on_gpu
 from weft.cuda.gpu.kernel import GpuKernel
+from weft.cuda.terms import launch_terms
 from weft.cuda.to_ptx import ptx_of
-from weft.diag.errors import ArgumentError, GpuError, SignatureError
+from weft.diag.errors import ArgumentError, GpuError, LaunchError, SignatureError
 
 
 class FakeDriver:
@@ -197,3 +198,26 @@ def test_nothing_of_cuda_is_imported_before_a_launch():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_bounds_and_extensions_hold_on_a_gpu_too():
+    class Unbox:
+        def prepare_args(self, type_, value, stream, retr):
+            retr.append(lambda: ended.append(type_))
+            return type_, value[0] if isinstance(value, list) else value
+
+    ended = []
+    seen = []
+    driver = FakeDriver(seen.extend)
+    driver.count = 2
+
+    def kernel(x):
+        x[0] = 1
+
+    terms = launch_terms([Unbox()], 32, None, None)
+    bounded = GpuKernel(kernel, driver=driver, terms=terms)
+    bounded[1, 32]([np.zeros(3)])
+    assert ended == [None] and seen
+    with pytest.raises(LaunchError, match="at most 32 threads"):
+        bounded[1, 64]
+    assert cuda.jit(kernel, target="gpu", launch_bounds=8)._terms.max_threads == 8

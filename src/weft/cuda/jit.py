@@ -127,7 +127,7 @@ def jit(
         if target == "gpu":
             from weft.cuda.gpu.kernel import GpuKernel
 
-            return GpuKernel(function, asked, signatures, max_registers)
+            return GpuKernel(function, asked, signatures, max_registers, terms=terms)
         return Kernel(function, asked, signatures, debug, terms)
 
     if isinstance(func_or_sig, FunctionType):

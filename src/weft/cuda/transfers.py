@@ -85,6 +85,14 @@ def host_value(value: Any) -> Any:
 def extended(
     extensions: Sequence[Any], args: Sequence[Any]
 ) -> tuple[tuple[Any, ...], list[Callable[[], Any]]]:
+    """As `prepared`, with NumPy arrays for arrays of every kind."""
+    made, finish = prepared(extensions, args)
+    return tuple(map(host_value, made)), finish
+
+
+def prepared(
+    extensions: Sequence[Any], args: Sequence[Any]
+) -> tuple[tuple[Any, ...], list[Callable[[], Any]]]:
     """The arguments as a kernel's extensions make them, and what is called when the kernel is done.
 
     As in numba.cuda, ``extension.prepare_args(type, value, stream=0, retr=list)`` returns a type and a value, the last
@@ -94,10 +102,10 @@ def extended(
     made = []
     for value in args:
         try:
-            type_: Any = typeof(host_value(value))
+            type_: Any = typeof(value.array if type(value) is DeviceArray else value)
         except ArgumentError:
             type_ = None
         for extension in reversed(extensions):
             type_, value = extension.prepare_args(type_, value, stream=0, retr=finish)
-        made.append(host_value(value))
+        made.append(value)
     return tuple(made), finish

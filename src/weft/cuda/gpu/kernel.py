@@ -10,7 +10,9 @@ from weft.cuda.compiled import CompiledKernel
 from weft.cuda.gpu.arguments import PackedArguments, gpu_typeof
 from weft.cuda.gpu.driver import Driver, the_driver
 from weft.cuda.kernel import Kernel, Types, types_of
+from weft.cuda.terms import LaunchTerms
 from weft.cuda.to_ptx import ptx_of
+from weft.cuda.transfers import prepared
 from weft.diag.errors import ArgumentError, GpuError, SignatureError
 from weft.options import CompileOptions
 from weft.ptx_kernel import PtxKernel
@@ -28,6 +30,8 @@ class GpuKernel(Kernel):
         Registers that a thread may have.
     driver
         The GPU; by default that of this machine, which is looked for at the first launch.
+    terms
+        What it asks of its launches.
     """
 
     def __init__(
@@ -37,11 +41,12 @@ class GpuKernel(Kernel):
         signatures: Sequence[Any] = (),
         max_registers: int | None = None,
         driver: Driver | None = None,
+        terms: LaunchTerms | None = None,
     ) -> None:
         self._max_registers = max_registers
         self._driver = driver
         self._loaded: dict[Types, tuple[Any, PtxKernel]] = {}
-        super().__init__(function, options)
+        super().__init__(function, options, terms=terms)
         self._declared = [self._types(signature) for signature in signatures]
 
     def launch(self, shape: LaunchShape, args: tuple[Any, ...]) -> None:
@@ -54,6 +59,9 @@ class GpuKernel(Kernel):
         ArgumentError
             The arguments do not fit.
         """
+        finish: list[Callable[[], Any]] = []
+        if self.extensions:
+            args, finish = prepared(self.extensions, args)
         host = tuple(a.array if type(a) is DeviceArray else a for a in args)
         types = tuple(gpu_typeof(value) for value in host)
         self._require_as_many(types, ArgumentError)
@@ -74,6 +82,8 @@ class GpuKernel(Kernel):
             packed.finish()
         finally:
             packed.release()
+        for call in finish:
+            call()
 
     def compile(self, signature: Any) -> CompiledKernel:
         """Refuse to make code for a CPU: for the GPU it is made at the first launch.
@@ -108,7 +118,7 @@ class GpuKernel(Kernel):
         return list(dict.fromkeys((*self._declared, *self._loaded)))
 
     def _options(self) -> tuple[Any, ...]:
-        return self._source.options, self._declared, self._max_registers
+        return self._source.options, self._declared, self._max_registers, None, self._terms
 
     def _load(self, driver: Driver, types: Types) -> tuple[Any, PtxKernel]:
         found = self._loaded.get(types)
