@@ -247,7 +247,9 @@ def _data(loop: LoopReport) -> dict[str, Any]:
         "private": list(loop.private),
         "functions": list(loop.functions),
         "complete": loop.is_complete,
-        "assumptions": [{"kind": a.kind, "line": a.line, "text": a.text} for a in loop.assumptions],
+        "assumptions": [
+            {"kind": kind, "line": line, "text": text} for kind, line, text in _told(loop.assumptions)
+        ],
         "accesses": [
             {"line": a.line, "kind": a.kind, "array": a.array, "offset": a.offset} for a in loop.accesses
         ],
@@ -291,9 +293,14 @@ def _loop_lines(loop: LoopReport) -> Iterator[StyledLine]:
         yield [(f"{inner}and memory that is not known", Style.WARNING)]
     for name in loop.private:
         yield [(f"{inner}own {name}", Style.PLAIN)]
-    for assumption in loop.assumptions:
-        where = f"line {assumption.line}: " if assumption.line else ""
-        yield [(f"{inner}if  {where}{assumption.text}", Style.MUTED)]
+    for _, line, text in _told(loop.assumptions):
+        where = f"line {line}: " if line else ""
+        yield [(f"{inner}if  {where}{text}", Style.MUTED)]
+
+
+def _told(assumptions: Iterable[Assumption]) -> list[tuple[str, int, str]]:
+    """Kind, line and text of assumptions, each once."""
+    return list(dict.fromkeys((a.kind, a.line, a.text) for a in assumptions))
 
 
 def _section_text(section: SectionReport) -> str:

@@ -26,6 +26,7 @@ from weft.analysis.sequential.names import place_name, pointee_of, target_of, va
 from weft.analysis.sequential.scope import (
     Guard,
     LoopContext,
+    Obligation,
     Program,
     Scope,
     holding_predicate,
@@ -241,12 +242,14 @@ class Reconstruction:
             if low is not None and low >= 0:
                 return self.of(scope, value, True)
             if value.type.bits == 64:
-                self._assume_small(value)
-                return self.of(scope, value, True)
+                signed_reading = self.of(scope, value, True)
+                self._assume_small(value, signed_reading, scope.function.entry)
+                return signed_reading
         return as_expression(self.symbol(scope, value, signed))
 
-    def _assume_small(self, value: Value) -> None:
-        self.program.assume(value, "wrap", f"{value_name(value)}, read as unsigned, is less than 2**63", 0)
+    def _assume_small(self, value: Value, reading: Expression, block: BasicBlock) -> None:
+        text = f"{value_name(value)}, read as unsigned, is less than 2**63"
+        self.program.assume(value, "wrap", text, 0, Obligation(reading, block, True))
 
     def _instruction(self, scope: Scope, value: Instruction, signed: bool) -> Expression | None:
         """The expression of an integer that is computed; None where it is a symbol."""
@@ -302,12 +305,15 @@ class Reconstruction:
                 return None
             if not signed:
                 low = self._range(scope, value, True)[0]
+                reading = self.of(scope, value, True)
                 if low is None or low < 0:
-                    self.program.assume(
-                        value, "wrap", "what is computed here is not negative", line_of(value)
-                    )
-                return self.of(scope, value, True)
-            self.program.assume(value, "wrap", "what is computed here does not wrap around", line_of(value))
+                    obligation = None if value.block is None else Obligation(reading, value.block, True)
+                    text = "what is computed here is not negative"
+                    self.program.assume(value, "wrap", text, line_of(value), obligation)
+                return reading
+            obligation = None if value.block is None else Obligation(total, value.block)
+            text = "what is computed here does not wrap around"
+            self.program.assume(value, "wrap", text, line_of(value), obligation)
             return total
         return None
 
@@ -513,6 +519,7 @@ class Reconstruction:
                 "wrap",
                 f"{value_name(phi)} does not count beyond 63 bits",
                 line_of(phi) or line_of(loop.header.terminator),
+                Obligation(first + step * as_expression(loop.iteration), loop.header),
             )
             return True
         return False
@@ -814,7 +821,7 @@ class Reconstruction:
                     room, left = (room, y - x) if step > 0 else (-room, x - y)
                     known = Facts(self._guard_facts(scope, guard.block))
                     if not known.is_nonnegative(room):
-                        self._assume_order(compare)
+                        self._assume_order(compare, Obligation(room, guard.block, True))
                     return [left - abs(step)]
         for x, y in ((a, b), (b, a)):
             low = numeric_bound(x - y, upper=False)
@@ -822,10 +829,9 @@ class Reconstruction:
                 return [x - y - 1]
         return []
 
-    def _assume_order(self, value: Instruction) -> None:
-        self.program.assume(
-            value, "wrap", "the loop begins before the end that it is tested for", line_of(value)
-        )
+    def _assume_order(self, value: Instruction, obligation: Obligation) -> None:
+        text = "the loop begins before the end that it is tested for"
+        self.program.assume(value, "wrap", text, line_of(value), obligation)
 
     def _loop_facts(self, loop: LoopContext) -> list[Expression]:
         """What the test at the bottom of a loop says of the iterations behind the first."""

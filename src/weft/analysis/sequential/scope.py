@@ -34,6 +34,25 @@ _DEPTH_RANKS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class Obligation:
+    """What numbers have to be for an assumption to be right.
+
+    Parameters
+    ----------
+    value
+        An expression.
+    block
+        Where it has to hold, each time control comes there.
+    is_nonnegative
+        Whether it has to be 0 or greater; else it has to be a number of 64 bits with a sign.
+    """
+
+    value: Expression
+    block: BasicBlock
+    is_nonnegative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Assumption:
     """Something that is not proved and that what is reported rests on.
 
@@ -46,13 +65,16 @@ class Assumption:
     line
         The line it is about, 0 for none.
     condition
-        An expression that is 0 or greater where it is right, None where it is no matter of numbers.
+        An expression of parameters that is 0 or greater where it is right, None where there is none.
+    obligation
+        The same of values in the loop.
     """
 
     kind: str
     text: str
     line: int = 0
     condition: Expression | None = None
+    obligation: Obligation | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -128,9 +150,11 @@ class Program:
         rank = depth * _DEPTH_RANKS + self._serial
         return Symbol(name, rank, loop, low, high, is_pointer, origin)
 
-    def assume(self, value: Value, kind: str, text: str, line: int) -> None:
+    def assume(
+        self, value: Value, kind: str, text: str, line: int, obligation: Obligation | None = None
+    ) -> None:
         """Note what the expression of a value rests on."""
-        assumption = Assumption(kind, text, line)
+        assumption = Assumption(kind, text, line, None, obligation)
         known = self.assumed.setdefault(value, [])
         if assumption not in known:
             known.append(assumption)
