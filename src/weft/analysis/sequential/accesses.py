@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from weft.analysis.sequential.reconstruction import Reconstruction, base_of
+from weft.analysis.sequential.pointers import base_of
+from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import Assumption, LoopContext, Scope, line_of
 from weft.analysis.sequential.symbolic_ranges import SymbolicRanges
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression

@@ -15,93 +15,19 @@ sympy, neither of which has a division of machine integers; and nothing has to b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
-
-@dataclass(eq=False, slots=True)
-class Symbol:
-    """An integer of which no more is known than its range.
-
-    Parameters
-    ----------
-    name
-        What people call it.
-    rank
-        Symbols are eliminated from the highest rank down: inner loops before outer ones before parameters.
-    loop
-        The innermost loop in whose iterations it may differ, None for one value for all.
-    low, high
-        Its range; None where it is open.
-    is_pointer
-        Whether it is the address where an object begins.
-    origin
-        What it stands for in the program.
-    """
-
-    name: str
-    rank: int = 0
-    loop: Any = None
-    low: int | None = None
-    high: int | None = None
-    is_pointer: bool = False
-    origin: Any = None
-
-    def __repr__(self) -> str:
-        return self.name
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return (self.rank, self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Floor:
-    """``floor(value / divisor)``, of a divisor greater than 0."""
-
-    value: Expression
-    divisor: Expression
-
-    def __repr__(self) -> str:
-        return f"floor({_operand(self.value)} / {_operand(self.divisor)})"
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return (1 << 30, "floor", *self.value.key, *self.divisor.key)
-
-
-@dataclass(frozen=True, slots=True)
-class Minimum:
-    """The least of several."""
-
-    values: tuple[Expression, ...]
-
-    def __repr__(self) -> str:
-        return f"min({', '.join(map(str, self.values))})"
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return (1 << 30, "min", *(k for v in self.values for k in v.key))
-
-
-@dataclass(frozen=True, slots=True)
-class Maximum:
-    """The greatest of several."""
-
-    values: tuple[Expression, ...]
-
-    def __repr__(self) -> str:
-        return f"max({', '.join(map(str, self.values))})"
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return (1 << 30, "max", *(k for v in self.values for k in v.key))
-
-
-Atom = Symbol | Floor | Minimum | Maximum
-Monomial = tuple[Atom, ...]
-"""A product of atoms in the order of their keys; empty for 1."""
+from weft.analysis.symbolic.atoms import (
+    Atom,
+    Floor,
+    Maximum,
+    Minimum,
+    Monomial,
+    Symbol,
+    evaluated,
+    parts,
+)
 
 
 class Expression:
@@ -227,7 +153,7 @@ class Expression:
         total = 0
         for monomial, coefficient in self.terms.items():
             for atom in monomial:
-                coefficient *= _evaluated(atom, values)
+                coefficient *= evaluated(atom, values)
             total += coefficient
         return total
 
@@ -316,13 +242,6 @@ def maximum(values: Iterable[Expression]) -> Expression:
     return _extremum(values, Maximum, max)
 
 
-def parts(atom: Atom) -> tuple[Expression, ...]:
-    """The operands of an atom that is an operation."""
-    if isinstance(atom, Floor):
-        return (atom.value, atom.divisor)
-    return atom.values if isinstance(atom, Minimum | Maximum) else ()
-
-
 def rebuilt(atom: Atom, operands: list[Expression]) -> Expression:
     """The operation of `atom` on other operands."""
     if isinstance(atom, Floor):
@@ -344,15 +263,6 @@ def _rewritten(atom: Atom, change: Callable[[Atom], Expression | None]) -> Expre
     old = parts(atom)
     new = [operand.rewrite(change) for operand in old]
     return None if all(a == b for a, b in zip(old, new, strict=True)) else rebuilt(atom, new)
-
-
-def _evaluated(atom: Atom, values: Callable[[Symbol], int]) -> int:
-    if isinstance(atom, Symbol):
-        return values(atom)
-    operands = [operand.evaluate(values) for operand in parts(atom)]
-    if isinstance(atom, Floor):
-        return operands[0] // operands[1]
-    return min(operands) if isinstance(atom, Minimum) else max(operands)
 
 
 def _extremum(values: Iterable[Expression], kind: Any, best: Callable[[int, int], int]) -> Expression:
@@ -396,8 +306,3 @@ def _exact_quotient(value: Expression, divisor: Expression) -> Expression | None
             return None
         quotient[tuple(left)] = coefficient // number
     return Expression(quotient)
-
-
-def _operand(value: Expression) -> str:
-    text = str(value)
-    return f"({text})" if len(value.terms) > 1 or "*" in text else text

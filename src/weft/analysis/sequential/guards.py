@@ -1,0 +1,84 @@
+"""What comparisons on the way to a block say, as expressions that are 0 or greater (Juravle, §8.3, Fig. 8.7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.analysis.sequential.pointers import base_of
+from weft.analysis.sequential.scope import Guard, Obligation, Scope, holding_predicate, line_of
+from weft.analysis.symbolic.expression import Expression
+from weft.analysis.symbolic.facts import Facts, numeric_bound
+from weft.ir import BasicBlock, Instruction
+from weft.ir.types import IntType, PointerType
+
+if TYPE_CHECKING:
+    from weft.analysis.sequential.reconstruction import Reconstruction
+
+
+def inequalities_of(made: Reconstruction, scope: Scope, guard: Guard) -> list[Expression]:
+    """What a comparison says that held, or did not."""
+    compare = guard.value
+    assert isinstance(compare, Instruction)
+    predicate = holding_predicate(guard)
+    if not isinstance(compare.operands[0].type, IntType | PointerType):
+        return []
+    is_pointer = isinstance(compare.operands[0].type, PointerType)
+    signed = predicate[0] != "u" or is_pointer
+    a, b = (made.at(scope, v, guard.block, signed) for v in compare.operands)
+    if is_pointer and (base_of(a) is None or base_of(a) is not base_of(b)):
+        return []
+    kind = predicate[1:] if predicate[0] in "su" else predicate
+    match kind:
+        case "lt":
+            return [b - a - 1]
+        case "le":
+            return [b - a]
+        case "gt":
+            return [a - b - 1]
+        case "ge":
+            return [a - b]
+        case "eq":
+            return [a - b, b - a]
+        case _:
+            return _different(made, scope, guard, compare, a, b)
+
+
+def _different(
+    made: Reconstruction, scope: Scope, guard: Guard, compare: Instruction, a: Expression, b: Expression
+) -> list[Expression]:
+    """What ``a != b`` says: at the end of a range, or as the test of a loop that counts up or down to it."""
+    loop = scope.loop_of(guard.block)
+    # The test that the loop is left by, not another one in the same block.
+    is_exit = loop is not None and scope.view.index[guard.block] in loop.loop.exiting
+    if loop is not None and loop.scope is scope and is_exit and guard.block is loop.header:
+        for x, y in ((a, b), (b, a)):
+            steps = x.coefficients(loop.iteration)
+            if len(steps) != 2 or any(loop.contains(s.loop) for s in y.symbols()):
+                continue
+            step = steps[1].constant
+            room = y - steps[0]
+            if step and not any(c % step for c in room.terms.values()):
+                # It is reached from one side only; else the counter would wrap around on its way.
+                room, left = (room, y - x) if step > 0 else (-room, x - y)
+                known = Facts(facts_on_the_way(made, scope, guard.block))
+                if not known.is_nonnegative(room):
+                    _assume_order(made, compare, Obligation(room, guard.block, True))
+                return [left - abs(step)]
+    for x, y in ((a, b), (b, a)):
+        low = numeric_bound(x - y, upper=False)
+        if low is not None and low >= 0:
+            return [x - y - 1]
+    return []
+
+
+def _assume_order(made: Reconstruction, value: Instruction, obligation: Obligation) -> None:
+    text = "the loop begins before the end that it is tested for"
+    made.program.assume(value, "wrap", text, line_of(value), obligation)
+
+
+def facts_on_the_way(made: Reconstruction, scope: Scope, block: BasicBlock) -> list[Expression]:
+    """What the conditions on the way to a block say."""
+    found: list[Expression] = []
+    for guard in scope.guards(block):
+        found += inequalities_of(made, scope, guard)
+    return found
