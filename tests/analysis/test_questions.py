@@ -60,7 +60,7 @@ class Asker:
         """The ends of blocks, or edges, on which loads are inserted for a load."""
         solution = self.solution(esrqp)
         states = solution.demanded((self.instruction(load),))
-        return sorted(i.source.name for s in states for i in solution.insertions(s).values())
+        return sorted(i.source.name for found in solution.insertions(states).values() for i in found.values())
 
 
 def loop(body: str, step: str = "add nsw i64 %i, 1", more: str = "") -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.test_questions import Asker
-from weft.analysis.questions.conditions import Conditions
+from weft.analysis.questions.conditions import Conditions, any_of
 from weft.analysis.questions.graph import QuestionGraph
 from weft.analysis.questions.solution import EdgeRules, Solution
 from weft.analysis.questions.speculation import Speculation
@@ -23,7 +23,9 @@ def replaced(text: str, masks: bool = True, divergent: str = "entry join body") 
     solution = Solution(graph, EdgeRules(asker.regions.edge_in_region, masks=masks))
     return {
         load.name: sorted(
-            i.source.name for s in solution.demanded((load,)) for i in solution.insertions(s).values()
+            i.source.name
+            for found in solution.insertions(solution.demanded((load,))).values()
+            for i in found.values()
         )
         for load in solution.replaced
     }
@@ -183,3 +185,18 @@ def test_hoists_keep_the_mask_of_the_arm_around_them() -> None:
         speculation = Speculation(graph, asker.regions.is_divergent, lambda place, block: False)
         found = speculation.hoists(asker.instruction("x"))
         assert (found and [hoist.block.name for hoist in found]) == wanted
+
+
+def test_threads_of_several_conditions_are_named_in_few_words() -> None:
+    asker = Asker(HEAD + two_arms("%c", "%d") + "}\n")
+    conditions = Conditions(asker.regions, loop_forest(asker.view.cfg))
+    c, d = (
+        next(iter(conditions.of_edge(asker.block(a), asker.block(b))))
+        for a, b in (("entry", "one"), ("join", "two"))
+    )
+    assert any_of([]) == () and any_of([(c,), ()]) == () and any_of([(c,), (c.opposite,)]) == ()
+    assert any_of([(c, d), (c.opposite, d)]) == ((d,),)
+    assert any_of([(c, d), (c,)]) == ((c,),)
+    assert set(any_of([(c, d), (c.opposite, d.opposite)])) == {(c, d), (c.opposite, d.opposite)}
+    # Two at a time, down to all threads.
+    assert any_of([(c, d), (c, d.opposite), (c.opposite, d), (c.opposite, d.opposite)]) == ()

@@ -161,10 +161,9 @@ class ReplacedLoads:
                 if uniform:
                     return float("inf")
                 total += self._weight(state.block) * blend
-            for source, insertion in solution.insertions(state).items():
-                total += self._weight(source) * (
-                    self._cycles(like) + self._constants.test * (insertion.guarded + bool(insertion.assumed))
-                )
+        for insertion in {i for found in solution.insertions(states).values() for i in found.values()}:
+            tests = insertion.guarded + bool(insertion.tested)
+            total += self._weight(insertion.source) * (self._cycles(like) + self._constants.test * tests)
         return total
 
     def _is_left_apart(self, block: BasicBlock) -> bool:

@@ -101,6 +101,31 @@ class Assumption:
 Assumed = tuple[Assumption, ...]
 """Assumptions in the order of their expressions' numbers."""
 
+AnyOf = tuple[Assumed, ...]
+"""Threads for which one of several is so, each as a whole; all threads where there is none."""
+
+
+def any_of(parts: Iterable[Assumed]) -> AnyOf:
+    """The threads for which one of `parts` is so; parts that differ in one assumption alone become one without it."""
+    found = dict.fromkeys(parts)
+    while (pair := _resolvable(found)) is not None:
+        both, merged = pair
+        for part in both:
+            del found[part]
+        found[merged] = None
+    least = [p for p in found if not any(q is not p and set(q) <= set(p) for q in found)]
+    return () if () in found else tuple(sorted(least, key=lambda p: tuple(map(_order, p))))
+
+
+def _resolvable(parts: Iterable[Assumed]) -> tuple[tuple[Assumed, Assumed], Assumed] | None:
+    known = {frozenset(part): part for part in parts}
+    for part in known.values():
+        for assumption in part:
+            other = known.get(frozenset(part) - {assumption} | {assumption.opposite})
+            if other is not None:
+                return (part, other), tuple(a for a in part if a is not assumption)
+    return None
+
 
 @dataclass(slots=True)
 class Conditions:

@@ -25,9 +25,9 @@ order of visits that they could depend on. ``tests/analysis/test_questions_paper
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from weft.analysis.questions.conditions import Assumed
+from weft.analysis.questions.conditions import AnyOf, Assumed, any_of
 from weft.analysis.questions.graph import Asked, Found, QuestionGraph, Source, State, Unreached
 from weft.analysis.questions.places import Place
 from weft.ir import BasicBlock, Instruction
@@ -72,7 +72,7 @@ class Insertion:
         What it reads, at the end of `source`.
     guarded
         Whether only threads that begin the loop's body read it.
-    assumed
+    tested
         What else has to be so of the threads that read it.
     """
 
@@ -80,7 +80,7 @@ class Insertion:
     target: BasicBlock
     place: Place
     guarded: bool = False
-    assumed: Assumed = ()
+    tested: AnyOf = ()
 
 
 @dataclass(slots=True)
@@ -165,9 +165,26 @@ class Solution:
                 pending.extend(s for _, s in reversed(self.graph.sources[state]) if self.has(state, s))
         return list(found)
 
-    def insertions(self, state: State) -> dict[BasicBlock, Insertion]:
-        """The loads that are missing for an available state, by predecessor."""
-        found: dict[BasicBlock, Insertion] = {}
+    def insertions(self, states: Iterable[State]) -> dict[State, dict[BasicBlock, Insertion]]:
+        """The loads that are missing for available states, by predecessor.
+
+        States that need the same place on the same edge for different threads have one load together: a lane group
+        with threads of both does no two loads for them.
+        """
+        missing = {state: self._missing(state) for state in states}
+        together: dict[Insertion, list[Assumed]] = {}
+        for found in missing.values():
+            for insertion, assumed in found.values():
+                together.setdefault(insertion, []).append(assumed)
+        merged = {i: replace(i, tested=any_of(parts)) for i, parts in together.items()}
+        return {
+            state: {source: merged[insertion] for source, (insertion, _) in found.items()}
+            for state, found in missing.items()
+        }
+
+    def _missing(self, state: State) -> dict[BasicBlock, tuple[Insertion, Assumed]]:
+        """The loads, and the threads that they are for."""
+        found: dict[BasicBlock, tuple[Insertion, Assumed]] = {}
         for source, answer in self.graph.sources[state]:
             if not self.has(state, answer):
                 place = self.graph.places.back(state.place, source, state.block)
@@ -175,7 +192,7 @@ class Solution:
                 guarded = state in self.guarded and self.rules.entered(source, state.block) is not None
                 assumed = self._tested(state, source)
                 assert assumed is not None, "a load is inserted where its condition cannot be computed"
-                found[source] = Insertion(source, state.block, place, guarded, assumed)
+                found[source] = Insertion(source, state.block, place, guarded), assumed
         return found
 
     def has(self, state: State, source: Source) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.analysis.questions.conditions import Assumed, Expression
+from weft.analysis.questions.conditions import AnyOf, Expression
 from weft.analysis.questions.places import Place
 from weft.analysis.questions.polynomials import ADDRESS_BITS, Narrow, bits_of
 from weft.ir import Builder, ConstInt, Value
@@ -53,19 +53,25 @@ def _build_narrow(narrow: Narrow, builder: Builder) -> Value:
     return builder.binary("add", total, ConstInt(type, narrow.offset)) if narrow.offset else total
 
 
-def build_condition(assumed: Assumed, builder: Builder) -> Value:
-    """Compute whether all is so of a thread.
+def build_condition(tested: AnyOf, builder: Builder) -> Value:
+    """Compute whether a thread is one of those that are tested for.
 
     A thread that has not come by a branch may have poison for its condition. It has come by another one that it did
     not take as is assumed, so whatever the frozen value is does not matter.
     """
     made: dict[Expression, Value] = {}
+    frozen: dict[Expression, Value] = {}
     total: Value | None = None
-    for assumption in assumed:
-        part: Value = builder.build("freeze", I1, (_build_expression(assumption.test, builder, made),))
-        if not assumption.holds:
-            part = builder.binary("xor", part, TRUE)
-        total = part if total is None else builder.binary("and", total, part)
+    for assumed in tested:
+        all_of: Value | None = None
+        for assumption in assumed:
+            test = assumption.test
+            if test not in frozen:
+                frozen[test] = builder.build("freeze", I1, (_build_expression(test, builder, made),))
+            part = frozen[test] if assumption.holds else builder.binary("xor", frozen[test], TRUE)
+            all_of = part if all_of is None else builder.binary("and", all_of, part)
+        assert all_of is not None
+        total = all_of if total is None else builder.binary("or", total, all_of)
     assert total is not None
     return total
 

@@ -62,13 +62,13 @@ def removed_note(load: Instruction, solution: Solution) -> LoadNote:
         done = "wrote" if by.op == "store" else "read"
         message = f"this load reads what {_the(by)} {done}{when}"
     states = solution.demanded((load,))
-    missing = [i for state in states for i in solution.insertions(state).values()]
+    missing = [i for found in solution.insertions(states).values() for i in found.values()]
     if missing:
         guarded = any(i.guarded for i in missing)
         message += (
             ", but for the first time, before the loop" if guarded else ", but where a load is inserted"
         )
-        if any(i.assumed for i in missing):
+        if any(i.tested for i in missing):
             message += ", for the threads that will take its arm"
     return LoadNote(Note.REMOVED, load.name, message, span_of(load))
 

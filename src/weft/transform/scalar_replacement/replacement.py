@@ -27,6 +27,7 @@ from weft.analysis.questions.presence import Presence
 from weft.analysis.questions.regions import Regions
 from weft.analysis.questions.solution import EdgeRules, Solution
 from weft.analysis.questions.speculation import Hoist, Speculation
+from weft.analysis.questions.splits import loads_served_twice
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
@@ -201,10 +202,15 @@ class _Replacing:
         """The loads that can be replaced, and are worth it."""
         facts = self.facts
         solution = Solution(facts.graph, facts.rules(self.policy))
-        if self.judge is None or not solution.replaced:
-            return solution
-        judge = self.judge(facts.divergence)
-        while chosen := {load for load in judge.not_worth_it(solution) if solution.is_replaced(load)}:
+        judge = None if self.judge is None else self.judge(facts.divergence)
+        while solution.replaced:
+            chosen = (
+                loads_served_twice(solution) if self.by_condition and self.policy.keeps_convergent else set()
+            )
+            if not chosen and judge is not None:
+                chosen = {load for load in judge.not_worth_it(solution) if solution.is_replaced(load)}
+            if not chosen:
+                break
             solution.excluded |= chosen
             solution.solve()
         return solution

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import gcd
 
-from weft.analysis.questions.conditions import Assumed
+from weft.analysis.questions.conditions import AnyOf
 from weft.analysis.questions.graph import Asked, Found, Source, State, Unreached
 from weft.analysis.questions.places import Place
 from weft.analysis.questions.solution import Insertion, Solution
@@ -55,7 +55,7 @@ class Rewriting:
     phis: dict[Instruction, None] = field(default_factory=dict)
     _of_state: dict[State, Instruction] = field(default_factory=dict)
     _on_edge: dict[Insertion, Value] = field(default_factory=dict)
-    _room: dict[tuple[Edge, bool, Assumed], BasicBlock] = field(default_factory=dict)
+    _room: dict[tuple[Edge, bool, AnyOf], BasicBlock] = field(default_factory=dict)
     _begun: dict[Edge, BasicBlock] = field(default_factory=dict)
     _joins: dict[Edge, BasicBlock] = field(default_factory=dict)
     _comes_from: dict[Edge, BasicBlock] = field(default_factory=dict)
@@ -68,19 +68,25 @@ class Rewriting:
             return []
         function = loads[0].function
         examples = self._examples(loads)
-        missing = {state: solution.insertions(state) for state in solution.demanded()}
-        new = dict.fromkeys(i for insertions in missing.values() for i in insertions.values())
+        missing = solution.insertions(solution.demanded())
+        new: dict[Insertion, Instruction] = {}
+        for state, insertions in missing.items():
+            for insertion in insertions.values():
+                like = new.setdefault(insertion, examples[state])
+                new[insertion] = min(like, examples[state], key=lambda load: load.alignment)
         for insertion in new:
             self._make_room(insertion)
         for insertion in new:
-            if insertion.assumed:
+            if insertion.tested:
                 self._make_arm(insertion)
         for state in missing:
             name = f"{examples[state].name}.known" if examples[state].name else ""
             phi = Instruction("phi", state.place.type, name=name, loc=examples[state].loc)
             self._of_state[state] = state.block.insert(0, phi)
+        for insertion, like in new.items():
+            self._on_edge[insertion] = self._loaded(insertion, like)
         for state, insertions in missing.items():
-            self._fill(state, insertions, examples[state])
+            self._fill(state, insertions)
         values = {load: self._value(solution.graph.origins[load]) for load in loads}
         for load in loads:
             load.replace_all_uses(_final(load, values))
@@ -118,7 +124,7 @@ class Rewriting:
     def _make_arm(self, insertion: Insertion) -> None:
         """Have a block for the loads of a condition on the edge, behind those that are done without one."""
         edge = insertion.source, insertion.target
-        key = edge, insertion.guarded, insertion.assumed
+        key = edge, insertion.guarded, insertion.tested
         if key in self._room:
             return
         if insertion.guarded:
@@ -131,18 +137,18 @@ class Rewriting:
         assert function is not None
         arm = self._room[key] = function.add_block(f"{before.name}.masked", after=before)
         arm.append(Instruction("br", VOID, blocks=(join,), loc=loc))
-        condition = build_condition(insertion.assumed, Builder(before=before.terminator))
+        condition = build_condition(insertion.tested, Builder(before=before.terminator))
         before.terminator.erase()
         before.append(Instruction("br", VOID, (condition,), blocks=(arm, join), loc=loc))
 
-    def _fill(self, state: State, insertions: dict[BasicBlock, Insertion], like: Instruction) -> None:
+    def _fill(self, state: State, insertions: dict[BasicBlock, Insertion]) -> None:
         phi = self._of_state[state]
         for source, answer in self.solution.graph.sources[state]:
             insertion = insertions.get(source)
             if isinstance(answer, Unreached):
                 value: Value = Poison(phi.type)
             else:
-                value = self._value(answer) if insertion is None else self._loaded(insertion, like)
+                value = self._value(answer) if insertion is None else self._on_edge[insertion]
             at = self._comes_from.get((source, state.block), source)
             for target in at.terminator.successors:
                 if target is state.block:
@@ -159,18 +165,14 @@ class Rewriting:
 
     def _loaded(self, insertion: Insertion, like: Instruction) -> Value:
         """What is read on an edge, as it is known at the end of it."""
-        known = self._on_edge.get(insertion)
-        if known is not None:
-            return known
         edge = insertion.source, insertion.target
-        room = self._room[edge, insertion.guarded, insertion.assumed]
+        room = self._room[edge, insertion.guarded, insertion.tested]
         known = load = insert_load(insertion.place, room, like, like.alignment)
         self.inserted.append(load)
-        if insertion.assumed:
+        if insertion.tested:
             known = _joined(known, room, room.successors[0], f"{load.name}.masked")
         if insertion.guarded:
             known = _joined(known, self._begun[edge], self._joins[edge], f"{load.name}.entered")
-        self._on_edge[insertion] = known
         return known
 
 
