@@ -24,6 +24,8 @@ class JitOptions:
         Branches around what no lane takes: ``off``, ``auto`` (where it is expected to pay) or ``on``.
     if_legal
         Whether a loop over `prange` that is not parallel runs in order, with a remark, instead of being refused.
+    auto
+        Whether plain loops that are found to be parallel run so.
     debug
         Whether division by zero, indices, assertions and variables without a value are checked.
     switches
@@ -34,6 +36,7 @@ class JitOptions:
     width: int | None = None
     boscc: str = "auto"
     if_legal: bool = False
+    auto: bool = False
     debug: bool = False
     switches: Switches = ALL_ON
 
@@ -43,6 +46,7 @@ def jit_options(
     width: int | None,
     boscc: str,
     if_legal: bool = False,
+    auto: bool = False,
     debug: bool = False,
     switches: Switches = ALL_ON,
 ) -> JitOptions:
@@ -54,4 +58,4 @@ def jit_options(
         One has a value that it cannot have.
     """
     require_lane_options(width, boscc)
-    return JitOptions(fast_math(fastmath), width, boscc, if_legal, bool(debug), switches)
+    return JitOptions(fast_math(fastmath), width, boscc, if_legal, auto, bool(debug), switches)

@@ -59,7 +59,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--loop",
         metavar="LOOP",
-        help="vectorize loops instead: 'outermost', 'annotated' or the name of a header",
+        help="vectorize loops instead: 'auto', 'outermost', 'annotated' or the name of a header",
     )
     parser.add_argument("--name", metavar="NAME", help="the SIMD function's name")
     parser.add_argument("--target", metavar="CPU", default="host", help="host, or an instruction set")

@@ -28,7 +28,7 @@ from weft.target.once import made_once
 
 Types = tuple[KernelType, ...]
 
-PARALLEL = (True, "if-legal")
+PARALLEL = (True, "if-legal", "auto")
 
 
 @located
@@ -54,6 +54,8 @@ def jit(
     func_or_sig
         The function, or a signature to compile for at once, as for `weft.cuda.jit`.
     parallel
+        ``"auto"`` runs plain loops over `range` in parallel, too, where they are found to be; results stay what they
+        are, but for the order of float sums that `fastmath` allows. It needs islpy (``pip install 'weft[loops]'``).
         ``"if-legal"`` runs a loop over `weft.prange` in order, with a remark, where its iterations are not found
         independent; by default the user's promise is relied on, and a loop that certainly breaks it is refused.
     fastmath
@@ -83,6 +85,10 @@ def jit(
         An option is unknown, or a signature is none.
     PassError
         There is no optional pass of a name in `without`.
+
+    See Also
+    --------
+    docs/sequential_loops.md : which loops ``parallel="auto"`` finds, and what it tests as they run.
     """
     unknown = sorted(set(options) - {"cache", "nogil", "nopython", "inline", "boundscheck", "error_model"})
     if unknown:
@@ -91,9 +97,11 @@ def jit(
             hint=f"options are boscc, debug, fastmath, parallel, width, {SWITCHES}",
         )
     if parallel not in PARALLEL:
-        raise SignatureError(f"parallel={parallel!r}", hint='it is True or "if-legal"')
+        raise SignatureError(f"parallel={parallel!r}", hint='it is True, "if-legal" or "auto"')
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
-    chosen = jit_options(fastmath, width, boscc, parallel == "if-legal", debug, chosen_switches)
+    chosen = jit_options(
+        fastmath, width, boscc, parallel == "if-legal", parallel == "auto", debug, chosen_switches
+    )
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)
     signatures = (

@@ -136,8 +136,8 @@ def vectorize_ir(
     mask
         ``"last"``: the SIMD function takes a mask as last parameter, ``"none"``: it takes none.
     loop
-        Loop mode: the name of a header, which promises that the loop's iterations are independent, ``"outermost"`` or
-        ``"annotated"``. None for whole-function mode.
+        Loop mode: the name of a header, which promises that the loop's iterations are independent, ``"outermost"``,
+        ``"annotated"`` or ``"auto"``. None for whole-function mode.
     name
         The SIMD function's name; by default by the vector function ABI.
     target

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from weft.analysis.loops.parallel_nests import parallel_nest
 from weft.analysis.shapes import domain_named
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_passes import BODIES, LANES, NARROWING, vectorize
@@ -24,6 +25,7 @@ from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.function import Linkage
 from weft.ir.locations import span_of
 from weft.machine.vector_abi import vector_name
+from weft.passes.auto_loops import find_auto_loops
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
@@ -78,10 +80,15 @@ def _settle_invariants(unit: ForeignLoopUnit) -> None:
     sink_stack_addresses(unit.function)
 
 
+def _mark_parallel_loops(unit: ForeignLoopUnit) -> bool:
+    unit.exact_math = not unit.fastmath
+    return find_auto_loops(unit, unit.function, reassociate=unit.fastmath) > 0
+
+
 def _find_loops(unit: ForeignLoopUnit) -> bool:
     function, which = unit.function, unit.which
     seen = find_loops(unit, function, lambda view: _chosen(view, which, unit.fastmath), _run_in_place)
-    if which not in ("outermost", "annotated") and which not in seen:
+    if which not in ("auto", "outermost", "annotated") and which not in seen:
         view = cfg_of(function)
         headers = [view.blocks[loop.header].name for loop in loop_forest(view.cfg).loops]
         raise ArgumentError(
@@ -97,6 +104,13 @@ def _chosen(view: CFGView, which: str, fastmath: bool) -> Iterator[Wanted]:
         told = promises_of(view, loop)
         name = view.blocks[loop.header].name
         outermost = which == "outermost" and loop.parent is None
+        if which == "auto":
+            if told.parallel:
+                yield Wanted(
+                    loop, f"the loop at {name} stays scalar", promised=True, reassociate=True,
+                    width=told.width or None,
+                )  # fmt: skip
+            continue
         if name == which or outermost or (which == "annotated" and told.annotated):
             yield Wanted(
                 loop, f"the loop at {name} stays scalar", promised=told.parallel or which == name,
@@ -107,6 +121,11 @@ def _chosen(view: CFGView, which: str, fastmath: bool) -> Iterator[Wanted]:
 def _run_in_place(unit: ForeignLoopUnit, found: LegalLoop) -> FoundLoop:
     """Let a loop run its iterations lane group by lane group where it stands."""
     module, plan = unit.module, found.plan
+    if unit.which == "auto":
+        nest = parallel_nest(
+            found.function, found.view, found.wanted.loop, plan, module.layout, promised=True
+        )
+        plan = nest.inner if nest is not None else plan
     name = module.unused_name(f"{found.function.name}.{found.header}")
     span = span_of(plan.loop.exiting.terminator)
     number = len(plan.reductions)
@@ -173,6 +192,13 @@ PARAMETERS: Pass[ForeignFunctionUnit] = Pass(
 FUNCTION_INVARIANTS: Pass[ForeignLoopUnit] = Pass(
     INVARIANTS.name, INVARIANTS.promise, _settle_invariants, requires=INVARIANTS.requires
 )
+AUTO_LOOPS: Pass[ForeignLoopUnit] = Pass(
+    "auto loops",
+    "loops that are found to be parallel are marked, behind tests of what that rests on",
+    _mark_parallel_loops,
+    applies=lambda unit: unit.which == "auto",
+    source="Juravle, §4.1",
+)
 LOOPS_IN_PLACE: Pass[ForeignLoopUnit] = Pass(
     "loops",
     "each parallel loop runs its iterations lane group by lane group, in its place",
@@ -195,7 +221,7 @@ FORM: tuple[Pass[Any], ...] = (SIGNATURES, INLINING, CANONICAL)
 FOREIGN_LOOPS = PassList(
     "foreign loops",
     "parallel loops of C, C++ and LLVM IR; LLVM's whole pipeline follows",
-    (*FORM, FUNCTION_INVARIANTS, LOOPS_IN_PLACE, IN_LANES, SINGLE_LANE),
+    (*FORM, FUNCTION_INVARIANTS, AUTO_LOOPS, LOOPS_IN_PLACE, IN_LANES, SINGLE_LANE),
 )
 FOREIGN_FUNCTIONS = PassList(
     "foreign functions",

@@ -51,8 +51,9 @@ class ForeignLoopUnit(ForeignUnit):
     Parameters
     ----------
     which
-        ``outermost``: all outermost loops; ``annotated``: those that metadata asks vector code for; otherwise the name
-        of one loop's header, which is a promise that its iterations are independent.
+        ``auto``: the best loop for lanes of each nest that is found to be parallel; ``outermost``: all outermost
+        loops; ``annotated``: those that metadata asks vector code for; otherwise the name of one loop's header, which
+        is a promise that its iterations are independent.
     fastmath
         Whether float sums may be formed in another order.
     """

@@ -18,7 +18,7 @@ from weft.target.vector_math import math_finder
 
 
 def _run_in_lanes(unit: LoopUnit) -> bool:
-    find_math = math_finder(unit.math, unit.spec)
+    find_math = _no_math if unit.exact_math else math_finder(unit.math, unit.spec)
     for found in unit.loops:
         if found.mined.lane_functions:
             unit.called |= widen_loop(
@@ -29,6 +29,10 @@ def _run_in_lanes(unit: LoopUnit) -> bool:
         remark_vectorization(unit.remarks, name, "called once for all of them", summary, "iterations")
     # The passes that this is made of have been seen one by one.
     return False
+
+
+def _no_math(callee: str, lanes: int) -> None:
+    """Each lane calls the scalar function."""
 
 
 def _remark(unit: LoopUnit, found: FoundLoop) -> None:

@@ -74,6 +74,8 @@ class LoopUnit:
         What became of functions that their bodies call, by name.
     form
         How the program is run.
+    exact_math
+        Whether lanes compute what one iteration after the other does to the last bit: no vector math functions.
     oblivious
         The lane functions that mean the same when passive lanes get ⊤.
     """
@@ -92,6 +94,7 @@ class LoopUnit:
     loops: list[FoundLoop] = field(default_factory=list)
     called: dict[str, VectorizationSummary] = field(default_factory=dict)
     form: Form = Form.CALL
+    exact_math: bool = False
     oblivious: set[str] = field(default_factory=set)
 
     @property

@@ -17,6 +17,7 @@ from weft.ir.cfg_view import CFGView
 from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
 from weft.ir.locations import span_of
+from weft.passes.auto_loops import find_auto_loops
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.loop_lanes import IN_LANES
@@ -37,10 +38,13 @@ class JitUnit(LoopUnit):
         What its last parameters are.
     if_legal
         Whether a loop over `prange` that is not parallel runs in order, with a remark, instead of being refused.
+    auto
+        Whether plain loops that are found to be parallel run so.
     """
 
     interface: SlotInterface
     if_legal: bool = False
+    auto: bool = False
 
 
 def _refuse_threads(unit: JitUnit) -> bool:
@@ -59,6 +63,11 @@ def _settle_heap(unit: JitUnit) -> None:
     settle_heap(unit.module)
     # Behind what is freed and what lies on the stack now, LLVM sees more.
     unit.runner.watched_by().run((CANONICAL,), unit)
+
+
+def _mark_parallel_loops(unit: JitUnit) -> bool:
+    functions = list(unit.module.definitions())
+    return sum(find_auto_loops(unit, function, reassociate=False) for function in functions) > 0
 
 
 def _find_loops(unit: JitUnit) -> bool:
@@ -115,6 +124,13 @@ HEAP: Pass[JitUnit] = Pass(
     _settle_heap,
     applies=lambda unit: uses_heap(unit.module),
 )
+AUTO_LOOPS: Pass[JitUnit] = Pass(
+    "auto loops",
+    "loops that are found to be parallel are marked, behind tests of what that rests on",
+    _mark_parallel_loops,
+    applies=lambda unit: unit.auto,
+    source="Juravle, §4.1",
+)
 PARALLEL_LOOPS: Pass[JitUnit] = Pass(
     "parallel loops",
     "outermost loops over prange are jobs of the thread pool, their bodies run in lanes",
@@ -129,5 +145,5 @@ ENTRY: Pass[JitUnit] = Pass(
 LOOPS = PassList(
     "loops",
     "Python functions with parallel loops, elementwise functions; LLVM's whole pipeline follows",
-    (NO_THREADS, CANONICAL, HEAP, INVARIANTS, PARALLEL_LOOPS, IN_LANES, ENTRY),
+    (NO_THREADS, CANONICAL, HEAP, INVARIANTS, AUTO_LOOPS, PARALLEL_LOOPS, IN_LANES, ENTRY),
 )

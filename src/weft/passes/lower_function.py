@@ -78,9 +78,11 @@ def lower_function(
     timings = timings or Timings()
     runner = runner or Runner(left_out=frozenset(options.switches.without), strict=checking())
     boscc = Boscc(BosccMode(options.boscc), spec.isa)
+    approximates = options.fastmath is True or (options.fastmath and "afn" in options.fastmath)
     unit = JitUnit(
         module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
-        timings=timings, interface=interface, if_legal=options.if_legal,
+        timings=timings, interface=interface, if_legal=options.if_legal, auto=options.auto,
+        exact_math=options.auto and not approximates,
     )  # fmt: skip
     log = log_of(unit, runner)
     with timings.measure("passes"):

@@ -222,6 +222,10 @@ class Reconstruction:
                 self._unsigned[known] = value
         return known
 
+    def is_unsigned(self, symbol: Symbol) -> bool:
+        """Whether a symbol is the unsigned reading of its value."""
+        return symbol in self._unsigned
+
     def with_one_reading(self, values: list[Expression], facts: Facts) -> tuple[list[Expression], Facts]:
         """Expressions in the signed readings of numbers that facts say are not negative: there both are the same.
 

@@ -1,0 +1,227 @@
+"""What has to be tested when a loop is reached, so that what is said of it holds (assumptions, made conditions).
+
+A verdict rests on assumptions. Each becomes inequalities of numbers that are known before the loop: a *condition* on
+parameters is one; an *obligation* on values in the loop is one of its least and greatest values, with the iterations of
+the loop and of those inside eliminated; that two pointers lead to different memory is one of the sections that the loop
+touches through them, where the sections are known. What cannot be said in numbers known before the loop cannot be
+tested, and the loop stays as it is.
+
+That obligations are tested by expressions that rest on each other is no circle: if all tests hold, the first value of
+a run that broke its obligation would have been computed from ones that kept theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from weft.analysis.memory.alias import locate
+from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.invariants import is_apart, root_of
+from weft.analysis.sequential.scope import Assumption, LoopContext, Obligation
+from weft.analysis.sequential.sections import Parameters, Section
+from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
+from weft.analysis.symbolic.extent import bound_of
+from weft.analysis.symbolic.facts import Facts
+from weft.ir import Argument, BasicBlock, GlobalVariable, Instruction, Value
+from weft.ir.types import IntType, PointerType
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """The addresses from `low` up to `end`, or none where `low` is not below `end`."""
+
+    low: Expression
+    end: Expression
+
+
+@dataclass(slots=True)
+class RunTimeTests:
+    """A conjunction, in what is known before a loop.
+
+    Parameters
+    ----------
+    nonnegative
+        Expressions that are 0 or greater.
+    in_range
+        Expressions that are integers of 64 bits with a sign.
+    apart
+        Pairs of ranges that have no byte in common.
+    """
+
+    nonnegative: dict[Expression, None] = field(default_factory=dict)
+    in_range: dict[Expression, None] = field(default_factory=dict)
+    apart: dict[tuple[Bytes, Bytes], None] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to be tested."""
+        return not (self.nonnegative or self.in_range or self.apart)
+
+    def expressions(self) -> list[Expression]:
+        """All that is computed."""
+        found = [*self.nonnegative, *self.in_range]
+        for a, b in self.apart:
+            found += [a.low, a.end, b.low, b.end]
+        return found
+
+
+def run_time_tests(
+    accesses: Accesses, loop: LoopContext, assumptions: Iterable[Assumption], parameters: Parameters
+) -> RunTimeTests | str:
+    """What to test before `loop`, or why that cannot be done, in words that follow "because".
+
+    Parameters
+    ----------
+    assumptions
+        Those of the loop, and of loops inside that are to run in parallel.
+    parameters
+        What the loop takes and gives.
+    """
+    tests = RunTimeTests()
+    overlap = False
+    for assumption in assumptions:
+        if assumption.kind == "reassociation":
+            continue
+        if assumption.kind == "overlap":
+            overlap = True
+        elif assumption.condition is not None:
+            if not _add_bound(tests.nonnegative, assumption.condition, Facts(), loop, upper=False):
+                return f"it cannot be tested that {assumption.text}"
+        elif assumption.obligation is not None:
+            if not _add_obligation(tests, accesses, assumption.obligation, loop):
+                return f"it cannot be tested that {assumption.text}"
+        else:
+            return f"it cannot be tested that {assumption.text}"
+    if overlap:
+        stale = _stale_load(accesses, loop)
+        if stale is not None:
+            return stale
+        missing = _add_sections(tests, parameters)
+        if missing is not None:
+            return missing
+    for expression in tests.expressions():
+        for symbol in expression.symbols():
+            if not is_known_before(accesses, symbol, loop):
+                return f"{symbol.name}, which a test would need, is not known before the loop"
+    return tests
+
+
+def _add_obligation(
+    tests: RunTimeTests, accesses: Accesses, obligation: Obligation, loop: LoopContext
+) -> bool:
+    made, scope = accesses.reconstruction, loop.scope
+    if obligation.block not in scope.view.index:
+        # In a function that is called.
+        return False
+    facts = accesses.ranges.complete(made.facts(scope, obligation.block), [obligation.value])
+    headed = scope.loop_of(obligation.block)
+    if headed is not None and headed.header is obligation.block:
+        # What a header computes it computes once more than the body runs.
+        trips = made.trip_count(headed)
+        if trips is None:
+            return False
+        facts = facts.also([trips - as_expression(headed.iteration)])
+    if obligation.is_nonnegative:
+        return _add_bound(tests.nonnegative, obligation.value, facts, loop, upper=False)
+    return all(
+        _add_bound(tests.in_range, obligation.value, facts, loop, upper=upper) for upper in (False, True)
+    )
+
+
+def _add_bound(
+    into: dict[Expression, None], value: Expression, facts: Facts, loop: LoopContext, *, upper: bool
+) -> bool:
+    def is_eliminated(symbol: Symbol) -> bool:
+        return symbol.loop is not None and loop.contains(symbol.loop)
+
+    bound = bound_of(value, is_eliminated, facts, upper=upper)
+    if bound is None:
+        return False
+    if bound.constant is None or bound.constant < 0:
+        into[bound] = None
+    return True
+
+
+def _add_sections(tests: RunTimeTests, parameters: Parameters) -> str | None:
+    """Test that what is written is apart from the rest, where it is not known; why that cannot be done."""
+    if not parameters.is_complete:
+        return "it is not known what it touches"
+    sections = [*parameters.outputs, *parameters.inputs]
+    for number, written in enumerate(parameters.outputs):
+        for other in sections[number + 1 :]:
+            if other.base is written.base or _certainly_apart(written, other):
+                continue
+            for section in (written, other):
+                if section.low is None or section.end is None:
+                    return f"it is not known which bytes of {section.base.name} it touches"
+            tests.apart[_bytes(written), _bytes(other)] = None
+    return None
+
+
+def _certainly_apart(a: Section, b: Section) -> bool:
+    first, second = a.base.origin, b.base.origin
+    return isinstance(first, Value) and isinstance(second, Value) and is_apart(first, second)
+
+
+def _bytes(section: Section) -> Bytes:
+    assert section.low is not None and section.end is not None
+    base = as_expression(section.base)
+    return Bytes(base + section.low, base + section.end)
+
+
+def _stale_load(accesses: Accesses, loop: LoopContext) -> str | None:
+    """Why a load may not read what it is taken to read: something outside of the loop may write there, too.
+
+    Sections say what the loop itself writes.
+    """
+    program, inside = accesses.reconstruction.program, set(loop.blocks)
+    scope = loop.scope
+    for load, assumed in program.assumed.items():
+        if not isinstance(load, Instruction) or not any(a.kind == "overlap" for a in assumed):
+            continue
+        read = locate(load.pointer, program.module.layout).base
+        for writer, store in accesses.reconstruction.invariants.writes(scope):
+            if store.op != "store" or (writer is scope and store.block in inside):
+                continue
+            written = root_of(writer, locate(store.pointer, program.module.layout).base)
+            if not is_apart(written, root_of(scope, read)):
+                return "what is stored before it may be what is loaded in it"
+    return None
+
+
+def is_known_before(accesses: Accesses, symbol: Symbol, loop: LoopContext) -> bool:
+    """Whether the program has a symbol's value when `loop` is entered."""
+    origin, scope = symbol.origin, loop.scope
+    if isinstance(origin, LoopContext):
+        return origin is not loop and origin.contains(loop) and counter_of(origin) is not None
+    if isinstance(origin, GlobalVariable):
+        return True
+    if not isinstance(origin, Value) or not isinstance(origin.type, IntType | PointerType):
+        return False
+    if isinstance(origin.type, IntType) and origin.type.bits > 64:
+        return False
+    if isinstance(origin, Argument):
+        return origin in scope.function.args
+    if not isinstance(origin, Instruction) or origin.block is None:
+        return False
+    if any(a.kind == "overlap" for a in accesses.reconstruction.program.assumed.get(origin, ())):
+        return False
+    return _is_before(origin.block, loop)
+
+
+def _is_before(block: BasicBlock, loop: LoopContext) -> bool:
+    """Whether a block has run when a loop is entered, in the same iterations of the loops around."""
+    scope = loop.scope
+    if block not in scope.view.index or loop.contains(scope.loop_of(block)):
+        return False
+    around = scope.loop_of(block)
+    return (around is None or around.contains(loop)) and scope.dominates(block, loop.header)
+
+
+def counter_of(loop: LoopContext) -> tuple[Instruction, Value, int] | None:
+    """A φ that counts a loop's iterations up or down by 1, where it begins, and how it counts."""
+    counted = loop.counted
+    if isinstance(counted, str) or abs(counted.counter.step) != 1:
+        return None
+    return counted.counter.phi, counted.counter.start, counted.counter.step

@@ -1,0 +1,187 @@
+"""Plain loops that are found to be parallel, marked as if their language had said so (``parallel="auto"``).
+
+Of each loop nest the outermost loop is taken whose iterations may run in any order, by what
+`weft.analysis.sequential` proves. What the proof rests on is tested in front of the loop, which runs as it was where a
+test fails. It is marked, and so are the loops in it that are parallel under the same tests; which of them lanes run
+along is for the passes behind to choose. Float sums and products stay in their order unless their operations may be
+reassociated, float minima and maxima unless they may mix up zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from weft.analysis.loops.loop_promises import loop_promises
+from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
+from weft.analysis.loops.reductions import Combination, Reduction
+from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.reconstruction import Reconstruction
+from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
+from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Scope
+from weft.analysis.sequential.sections import parameters_of
+from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
+from weft.diag.remarks import RemarkKind
+from weft.ir import Function, Instruction
+from weft.ir.locations import span_of
+from weft.ir.loop_metadata import mark_parallel
+from weft.passes.loop_unit import LoopUnit
+from weft.transform.loops.build_tests import build_tests
+from weft.transform.loops.close_loops import close_loops
+from weft.transform.loops.version_loop import version_loop
+
+PASS = "parallel loops"
+
+MOST_REASONS = 3
+"""So many are told of a loop that runs in order."""
+
+_ORDERED = {
+    Combination.FMIN, Combination.FMAX, Combination.FMINNUM, Combination.FMAXNUM,
+}  # fmt: skip
+"""Which zero they give, and which of two NaNs, depends on the order."""
+
+_ZEROS = "a float minimum or maximum would be formed in another order, and -0.0 might take the place of 0.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A loop that is to run in parallel.
+
+    Parameters
+    ----------
+    loop
+        The loop.
+    inside
+        Loops in it that are parallel, too.
+    tests
+        What is to be tested before it.
+    assumptions
+        The same in words.
+    """
+
+    loop: LoopContext
+    inside: tuple[LoopContext, ...]
+    tests: RunTimeTests
+    assumptions: tuple[Assumption, ...]
+
+
+def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) -> int:
+    """Mark the loops of a function that are found to be parallel, behind tests; how many nests.
+
+    Raises
+    ------
+    UnsupportedError
+        islpy is not installed.
+    """
+    if any((i.callee_name or "").startswith("weft.barrier") for i in function.instructions()):
+        return 0
+    close_loops(function)
+    program = Program(unit.module)
+    scope = Scope(program, function)
+    search = _Search(unit, Accesses(Reconstruction(program)), scope, reassociate)
+    outermost = [loop for loop in scope.loops.values() if loop.parent is None]
+    found = [chosen for loop in outermost for chosen in search.in_nest(loop)]
+    for chosen in found:
+        _apply(unit, function, scope, search.accesses, chosen)
+    return len(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    unit: LoopUnit
+    accesses: Accesses
+    scope: Scope
+    reassociate: bool
+
+    def in_nest(self, loop: LoopContext) -> Iterator[Chosen]:
+        """The outermost loops of a nest that can run in parallel."""
+        if self._is_promised(loop):
+            return
+        inside = [other for other in self.scope.loops.values() if other.parent is loop]
+        verdict = loop_verdict(self.accesses, loop)
+        reason = self._why_in_order(loop, verdict)
+        if reason is None:
+            chosen = self._tested(loop, verdict)
+            if not isinstance(chosen, str):
+                yield chosen
+                return
+            reason = chosen
+        before = span_of(loop.header.terminator)
+        self.unit.remarks.add(RemarkKind.MISSED, f"this loop runs in order: {reason}", before, pass_name=PASS)
+        for other in inside:
+            yield from self.in_nest(other)
+
+    def _is_promised(self, loop: LoopContext) -> bool:
+        view = self.scope.view
+        blocks = tuple(view.blocks[b] for b in loop.loop.blocks)
+        return loop_promises(view.blocks[loop.loop.latches[0]], blocks).parallel
+
+    def _why_in_order(self, loop: LoopContext, verdict: LoopVerdict) -> str | None:
+        """Why the iterations of a loop cannot run in any order."""
+        if verdict.verdict not in (Verdict.PARALLEL, Verdict.REDUCTION):
+            kind = "" if verdict.verdict is Verdict.SEQUENTIAL else f"it is a {verdict.verdict.value}: "
+            told = [f"line {r.line}: {r.text}" if r.line else r.text for r in verdict.reasons[:MOST_REASONS]]
+            return kind + "; ".join(told)
+        if verdict.dependences is None or verdict.dependences.found:
+            return "iterations update the same elements"
+        plan = self._plan(loop)
+        return plan.message if isinstance(plan, Obstacle) else None
+
+    def _plan(self, loop: LoopContext) -> ParallelLoop | Obstacle:
+        view, layout = self.scope.view, self.unit.module.layout
+        plan = parallel_loop(
+            self.scope.function, view, loop.loop, layout, promised=True, reassociate=self.reassociate
+        )
+        for reduction in plan.reductions if isinstance(plan, ParallelLoop) else ():
+            if reduction.combination in _ORDERED and not _ignores_zeros(reduction):
+                return Obstacle(_ZEROS, reduction.phi)
+        return plan
+
+    def _tested(self, loop: LoopContext, verdict: LoopVerdict) -> Chosen | str:
+        """The loop with those inside that are parallel under tests in front of it; why there are no such tests."""
+        parameters = parameters_of(self.accesses, loop, verdict.private)
+        tests = run_time_tests(self.accesses, loop, verdict.assumptions, parameters)
+        if isinstance(tests, str):
+            return tests
+        assumptions = dict.fromkeys(verdict.assumptions)
+        inside: list[LoopContext] = []
+        for other in self.scope.loops.values():
+            if other is loop or not loop.contains(other) or self._is_promised(other):
+                continue
+            found = loop_verdict(self.accesses, other)
+            if self._why_in_order(other, found) is not None:
+                continue
+            more = dict.fromkeys((*assumptions, *found.assumptions))
+            both = run_time_tests(self.accesses, loop, more, parameters)
+            if not isinstance(both, str):
+                tests, assumptions = both, more
+                inside.append(other)
+        return Chosen(loop, tuple(inside), tests, tuple(assumptions))
+
+
+def _ignores_zeros(reduction: Reduction) -> bool:
+    marked = [i for i in reduction.operations if i.op in ("fcmp", "select", "call")]
+    return all({"nsz", "fast"} & set(i.flags) for i in marked if i.op != "fcmp")
+
+
+def _apply(unit: LoopUnit, function: Function, scope: Scope, accesses: Accesses, chosen: Chosen) -> None:
+    view, loop = scope.view, chosen.loop
+    if not chosen.tests.is_empty:
+        version_loop(
+            function, view, loop.loop,
+            lambda builder: build_tests(builder, accesses.reconstruction, chosen.tests),
+        )  # fmt: skip
+    for each in (loop, *chosen.inside):
+        mark_parallel(view.blocks[each.loop.latches[0]].terminator)
+    texts = dict.fromkeys(a.text for a in chosen.assumptions if a.kind != "reassociation")
+    under = f" if {', and '.join(texts)}" if texts and not chosen.tests.is_empty else ""
+    unit.remarks.add(
+        RemarkKind.TRANSFORM,
+        f"the iterations of this loop are independent{under}",
+        span_of(_last(loop)),
+        pass_name=PASS,
+    )
+
+
+def _last(loop: LoopContext) -> Instruction:
+    return loop.header.terminator

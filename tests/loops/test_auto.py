@@ -1,0 +1,210 @@
+"""``parallel="auto"``: plain loops that are parallel run so, behind tests, and give what Python gives."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import weft
+from weft.diag.errors import UnsupportedError
+from weft.diag.remarks import RemarkKind
+
+pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
+
+SIZES = (0, 1, 100)
+
+
+def auto(function, **options):
+    return weft.jit(function, parallel="auto", **options)
+
+
+def agree(compiled, *args) -> None:
+    """What a function does to arrays, and what it returns, is what Python does, to the last bit."""
+    memory = {id(root(a)): root(a).copy() for a in args if isinstance(a, np.ndarray)}
+    got = compiled(*args)
+    after = [root(a).copy() for a in args if isinstance(a, np.ndarray)]
+    for a in args:
+        if isinstance(a, np.ndarray):
+            root(a)[...] = memory[id(root(a))]
+    wanted = compiled.py_func(*args)
+    assert got == wanted or (got is None and wanted is None)
+    for a, b in zip((a for a in args if isinstance(a, np.ndarray)), after, strict=True):
+        np.testing.assert_array_equal(root(a), b)
+
+
+def root(array: np.ndarray) -> np.ndarray:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def runs_in_lanes(compiled) -> int:
+    return sum(r.kind is RemarkKind.VECTORIZED for r in compiled.remarks)
+
+
+def axpy(a, x, y):
+    for i in range(x.size):
+        y[i] += a * x[i]
+
+
+def multiply(a, b, c):
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+
+
+def relax(a, b, times):
+    for _ in range(times):
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                b[i, j] = (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]) * 0.25
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                a[i, j] = b[i, j]
+
+
+def backwards(x, y):
+    for i in range(x.size - 1, -1, -1):
+        y[i] = x[i] * 2
+
+
+def total(x):
+    s = 0
+    for i in range(x.size):
+        s += x[i]
+    return s
+
+
+def sums(x):
+    s = 0.0
+    for i in range(x.size):
+        s += x[i]
+    return s
+
+
+def prefix(x):
+    for i in range(1, x.size):
+        x[i] += x[i - 1]
+
+
+def shifted(x, k):
+    for i in range(x.size - k):
+        x[i] = x[i + k] + 1
+
+
+def waves(x, y):
+    for i in range(x.size):
+        y[i] = math.sin(x[i])
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_arrays(n: int) -> None:
+    compiled = auto(axpy)
+    agree(compiled, 3.0, np.arange(n) * 0.5, np.ones(n))
+    assert runs_in_lanes(compiled) == 1
+
+
+@pytest.mark.parametrize("shift", [-33, -2, -1, 0, 1, 2, 33])
+def test_overlapping_arrays(shift: int) -> None:
+    memory = np.random.default_rng(1).random(200)
+    agree(auto(axpy), 3.0, memory[50:100], memory[50 + shift : 100 + shift])
+
+
+@pytest.mark.parametrize("step", [-3, -1, 2])
+def test_strided_arrays(step: int) -> None:
+    a, b = np.random.default_rng(1).random((2, 90))
+    agree(auto(axpy), 3.0, a[::step], b[::step])
+    agree(auto(axpy), 3.0, a[::step], b[:90:3] if step == -3 else b[::step][::-1])
+
+
+def test_elements_that_are_all_the_same() -> None:
+    one = np.ones(1)
+    agree(auto(axpy), 3.0, np.arange(50.0), np.lib.stride_tricks.as_strided(one, (50,), (0,)))
+
+
+@pytest.mark.parametrize("n", [0, 1, 11])
+def test_nests(n: int) -> None:
+    a, b = np.random.default_rng(n).random((2, n, n + 3))
+    compiled = auto(multiply, width=4)
+    agree(compiled, a, b.T.copy(), np.zeros((n, n)))
+    assert runs_in_lanes(compiled) == 1
+    compiled = auto(relax, width=4)
+    agree(compiled, a, b, 2)
+    assert runs_in_lanes(compiled) == 2
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_counting_down(n: int) -> None:
+    compiled = auto(backwards)
+    agree(compiled, np.arange(n), np.zeros(n, np.int64))
+    assert runs_in_lanes(compiled) == 1
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_sums(n: int) -> None:
+    compiled = auto(total)
+    agree(compiled, np.arange(n) ** 3)
+    assert runs_in_lanes(compiled) == 1
+
+
+def test_float_sums_keep_their_order() -> None:
+    x = np.random.default_rng(3).random(1001)
+    strict, fast = auto(sums), auto(sums, fastmath=True)
+    agree(strict, x)
+    assert runs_in_lanes(strict) == 0
+    np.testing.assert_allclose(fast(x), x.sum(), rtol=1e-12)
+    assert runs_in_lanes(fast) == 1
+
+
+def test_what_is_carried_stays_in_order() -> None:
+    compiled = auto(prefix)
+    agree(compiled, np.random.default_rng(3).random(100))
+    assert runs_in_lanes(compiled) == 0
+
+
+@pytest.mark.parametrize("k", [0, 1, 5, 99])
+def test_a_distance_that_is_not_known(k: int) -> None:
+    agree(auto(shifted), np.arange(100.0), k)
+
+
+def test_math_functions_are_those_of_the_loop_in_order() -> None:
+    x = np.random.default_rng(3).random(100) * 100
+    compiled, scalar = auto(waves), weft.jit(waves)
+    got, wanted = np.zeros(100), np.zeros(100)
+    compiled(x, got)
+    scalar(x, wanted)
+    assert runs_in_lanes(compiled) == 1
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_remarks_say_what_is_tested_and_what_is_in_the_way() -> None:
+    compiled = auto(relax)
+    compiled(np.ones((4, 4)), np.ones((4, 4)), 1)
+    texts = [r.message for r in compiled.remarks]
+    assert any("the iterations of this loop are independent if a and b do not overlap" in t for t in texts)
+    assert any(t.startswith("this loop runs in order: line") for t in texts)
+
+
+def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from weft.analysis.symbolic import integer_sets
+
+    monkeypatch.setitem(sys.modules, "islpy", None)
+    integer_sets.isl.cache_clear()
+    integer_sets._context.cache_clear()
+
+    def other(x):
+        for i in range(1, x.size):
+            x[i] = x[i - 1] * 2
+
+    try:
+        with pytest.raises(
+            UnsupportedError, match=r"islpy is not installed(.|\n)*pip install 'weft\[loops\]'"
+        ):
+            auto(other)(np.ones(3))
+    finally:
+        integer_sets.isl.cache_clear()
+        integer_sets._context.cache_clear()
