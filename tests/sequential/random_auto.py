@@ -45,7 +45,7 @@ def check(first: int, last: int, counts: dict[str, int], width: int | None = 4) 
             nest = Nest(seed)
             source = HEAD + nest.text()
             file.write_text(source)
-            original = compile_c(file, spec.triple, ["-w"])
+            original = compile_c(file, spec.triple, ["-w", "-fno-strict-aliasing"])
             made = vectorize_ir(original, nest.name, loop="auto", width=width)
             counts["nests"] = counts.get("nests", 0) + 1
             counts["in lanes"] = counts.get("in lanes", 0) + made.loops

@@ -4,8 +4,8 @@ Expressions are integers, the program's numbers have 64 bits: what is computed f
 overflow, and a test in which anything overflows has failed. A division by what may be 0 or less is one by 1, and the
 test has failed, too.
 
-Precondition: all symbols are known before the loop (`weft.analysis.sequential.run_time_tests`). Nothing is changed but
-that instructions are added, which have no effect and cannot trap.
+Precondition: all symbols are known before the loop (`weft.analysis.sequential.run_time_tests`). Postcondition:
+instructions are added before it, which have no effect and cannot trap. Preserves the program under FR and OBL.
 """
 
 from __future__ import annotations
