@@ -11,17 +11,14 @@ import numpy as np
 from bench.ptx import Assembled, assemble
 from bench.scalar_replacement.loops import ROWS, SOURCE, data
 from weft import cuda, ptx
-from weft.analysis.divergence import analyze_divergence
 from weft.device.simulation import simulated
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.machine.cuda_tools import find_program
 from weft.ptx_kernel import ptx_of_module
 from weft.simt.result import Simulation
-from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
-from weft.transform.scalar_replacement.replacement import replace_loads
+from weft.transform.scalar_replacement.policy import PolicyName
 
-WARP = 32
 GRID, BLOCK = 2, 128
 _KERNEL = """
 extern "C" __global__ void {name}_kernel(const float *__restrict__ a, const float *__restrict__ b,
@@ -56,15 +53,15 @@ class Kernels:
             self._texts[name] = write_module(simulated(module[f"{name}_kernel"].origin))
 
     def ptx(self, name: str, policy: PolicyName) -> str:
-        """The PTX of a loop behind a policy; all loads that can be are replaced."""
+        """The PTX of a loop by a policy, where the cost model chooses."""
         known = self._ptx.get((name, policy))
         if known is None:
             module = read_module(self._texts[name])
             function = module.functions[f"{name}_kernel"]
-            if policy is not PolicyName.OFF:
-                replace_loads(function, POLICIES[policy], lambda: analyze_divergence(function, width=WARP))
             types = [str(argument.type) for argument in function.args]
-            known = ptx_of_module(module, function, types, self.arch, lines=False).text
+            known = ptx_of_module(
+                module, function, types, self.arch, lines=False, scalar_replacement=policy
+            ).text
             self._ptx[name, policy] = known
         return known
 

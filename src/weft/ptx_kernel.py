@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weft.analysis.divergence import analyze_divergence
+from weft.costs.gpu_replaced_loads import GpuReplacedLoads
 from weft.ir import Function, Module
+from weft.ir.reader import read_module
 from weft.ir.types import FloatType, IntType, Type
 from weft.ir.writer import write_module
-from weft.target.ptx import emit_ptx
+from weft.machine.gpus import WARP, architecture
+from weft.switches import DEFAULT_REPLACEMENT
+from weft.target.machine import TargetSpec
+from weft.target.once import COMPILING
+from weft.target.passes import CANONICAL, optimize
+from weft.target.ptx import emit_ptx, require_target
 from weft.transform.nvptx.lower import lower_to_nvptx, users_of
 from weft.transform.nvptx.mathematics import PREFIX
+from weft.transform.scalar_replacement.policy import POLICIES, Policy, PolicyName
+from weft.transform.scalar_replacement.replacement import replace_loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,7 @@ def ptx_of_module(
     lines: bool = True,
     exact: bool = True,
     max_registers: int | None = None,
+    scalar_replacement: str = DEFAULT_REPLACEMENT,
 ) -> PtxKernel:
     """The PTX of a kernel's P-LLVM, which is used up.
 
@@ -87,6 +98,8 @@ def ptx_of_module(
         Whether mathematics keeps exact roots and denormals.
     max_registers
         The ``.maxnreg`` of the kernel, if it has one.
+    scalar_replacement
+        By which policy loads are replaced whose values are known, where the model of a GPU expects to win by it.
 
     Raises
     ------
@@ -101,6 +114,9 @@ def ptx_of_module(
         PtxParameter(argument.name, text, _size(argument.type))
         for argument, text in zip(kernel.args, about, strict=True)
     )
+    require_target(arch)
+    if scalar_replacement != PolicyName.OFF:
+        module, kernel = with_known_loads(module, kernel, POLICIES[PolicyName(scalar_replacement)], arch)
     lower_to_nvptx(module, kernel)
     if max_registers is not None:
         kernel.attributes = (*kernel.attributes, f'"nvvm.maxnreg"="{max_registers}"')
@@ -108,6 +124,26 @@ def ptx_of_module(
     present = [*module.functions, *module.globals]
     text = emit_ptx(write_module(module, plain=True), arch, functions, present, lines=lines, exact=exact)
     return PtxKernel(text, kernel.name, parameters)
+
+
+def with_known_loads(module: Module, kernel: Function, policy: Policy, arch: str) -> tuple[Module, Function]:
+    """The kernel behind scalar replacement, and LLVM's scalar passes, where that pays; else as it is.
+
+    Arrays may overlap, as far as the program does not say otherwise: nobody looks at them when a GPU is launched.
+    """
+    if not any(i.op == "load" for f in module.definitions() for i in f.instructions()):
+        return module, kernel
+    with COMPILING:
+        text = optimize(write_module(module, plain=True), CANONICAL, TargetSpec.chosen().machine)
+    made = read_module(text)
+    function, machine = made.functions[kernel.name], architecture(arch)
+    summary = replace_loads(
+        function,
+        policy,
+        lambda: analyze_divergence(function, width=WARP),
+        judge=lambda divergence: GpuReplacedLoads(divergence, machine),
+    )
+    return (made, function) if summary.changed else (module, kernel)
 
 
 def _size(type: Type) -> int:

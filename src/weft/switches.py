@@ -59,6 +59,11 @@ class Switches:
     def __post_init__(self) -> None:
         object.__setattr__(self, "without", left_out(self.without))
 
+    @property
+    def replacement(self) -> str:
+        """The policy of scalar replacement that is in force, `without` considered."""
+        return "off" if "scalar replacement" in self.without else self.scalar_replacement
+
 
 def left_out(names: Iterable[str]) -> tuple[str, ...]:
     """The names of optional passes, in one order, of names as options write them.

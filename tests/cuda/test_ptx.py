@@ -238,3 +238,69 @@ def test_what_was_written_runs_here():
     wanted = np.zeros((2, 32), np.uint8)
     cuda.jit(kernel)[1, 32](wanted, values, 32)
     assert (rows == wanted).all() and wanted.any()
+
+
+def window(x, out):
+    t = cuda.grid(1)
+    total = np.float32(0)
+    for i in range(1, x.shape[0] - 1):
+        total += x[i - 1, t] * x[i, t] + x[i + 1, t]
+    out[t] = total
+
+
+def blur(x, out):
+    t = cuda.grid(1)
+    for i in range(1, x.shape[0] - 1):
+        out[i, t] = x[i - 1, t] + x[i, t] + x[i + 1, t]
+
+
+WINDOW = "void(float32[:, ::1], float32[::1])"
+
+
+def loaded(text):
+    """Loads of a launch of 64 threads over 66 rows, each with 64 numbers, and what it wrote."""
+    kernel = weft.ptx.Module(text)["window"]
+    out = np.zeros(64, np.float32)
+    x = np.random.default_rng(0).random((66, 64)).astype(np.float32)
+    given = [
+        value if isinstance(value, int) or about.passing == "buffer" else 0
+        for value, about in zip((x, 66, 64, out, 64), kernel.info.arguments, strict=True)
+    ]
+    simulation = kernel.simulate(2, 32, *given)
+    return sum(a.counts.requests for a in simulation.accesses if a.kind == "load"), out
+
+
+def test_loads_are_replaced_where_that_pays():
+    texts = {
+        policy: cuda.jit(window, scalar_replacement=policy).inspect_ptx(WINDOW) for policy in ("off", "ssrqp")
+    }
+    assert cuda.jit(window).inspect_ptx(WINDOW) == texts["ssrqp"]
+    assert cuda.jit(window, without=["scalar replacement"]).inspect_ptx(WINDOW) == texts["off"]
+    (off, wanted), (few, got) = map(loaded, texts.values())
+    # One load a row and warp, though LLVM has seen those of neighbouring rows it unrolled.
+    assert few == 2 * 66 < 0.7 * off and (got == wanted).all() and wanted.any()
+    # Lines are those of the source, as before.
+    first = window.__code__.co_firstlineno
+    lines = {int(line) for line in re.findall(r"\.loc\s+1 (\d+) ", texts["ssrqp"])}
+    assert first + 4 in lines and lines <= {0, *range(first, first + 6)}
+
+
+def test_arrays_may_overlap_on_a_gpu():
+    signature = "void(float32[:, ::1], float32[:, ::1])"
+    made = [cuda.jit(blur, scalar_replacement=p).inspect_ptx(signature) for p in ("off", "ssrqp")]
+    assert made[0] == made[1]
+
+
+def test_the_command_replaces_loads_by_the_policy_it_is_told(tmp_path, capsys):
+    file = tmp_path / "window.cu"
+    file.write_text(
+        "__global__ void window(const float *__restrict__ x, float *__restrict__ out, int n) {\n"
+        "    const int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    for (int i = 1; i < n; i++)\n"
+        "        out[i * 64 + t] = x[(i - 1) * 64 + t] + x[i * 64 + t] + x[(i + 1) * 64 + t];\n}\n"
+    )
+    texts = []
+    for more in ([], ["--scalar-replacement", "off"], ["--scalar-replacement", "ssrqp"]):
+        assert main(["ptx", str(file), "--no-lines", *more]) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[2] != texts[1]

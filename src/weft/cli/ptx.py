@@ -16,6 +16,7 @@ from weft.device.ptx import ptx_of as device_ptx
 from weft.diag.errors import SignatureError
 from weft.opencl import Program
 from weft.ptx_kernel import PtxKernel
+from weft.switches import DEFAULT_REPLACEMENT, SCALAR_REPLACEMENT
 
 _PTX = "weft ptx"
 
@@ -42,6 +43,11 @@ def add_parser(subparsers: Any) -> None:
         action="append",
         default=[],
         help="a build option of OpenCL C or CUDA C++ (repeatable)",
+    )
+    parser.add_argument(
+        "--scalar-replacement",
+        choices=SCALAR_REPLACEMENT,
+        help="by which policy loads are replaced (docs/scalar_replacement.md); by default the kernel's own",
     )
     parser.add_argument("--max-registers", metavar="N", type=int, help="the kernel's .maxnreg")
     parser.add_argument("--no-lines", action="store_true", help="leave out the lines of the source (.loc)")
@@ -86,6 +92,7 @@ def _of_python(file: Path, options: argparse.Namespace) -> PtxKernel:
         fastmath=kernel.fastmath,
         lines=not options.no_lines,
         max_registers=options.max_registers,
+        scalar_replacement=options.scalar_replacement or kernel.scalar_replacement,
     )
 
 
@@ -97,7 +104,13 @@ def _of_c(file: Path, options: argparse.Namespace) -> PtxKernel:
     else:
         module = Module(file, given)
         origin = module[_chosen(file, module.kernel_names, options)].origin
-    return device_ptx(origin, options.arch, lines=not options.no_lines, max_registers=options.max_registers)
+    return device_ptx(
+        origin,
+        options.arch,
+        lines=not options.no_lines,
+        max_registers=options.max_registers,
+        scalar_replacement=options.scalar_replacement or DEFAULT_REPLACEMENT,
+    )
 
 
 def _chosen(file: Path, names: Sequence[str], options: argparse.Namespace) -> str:

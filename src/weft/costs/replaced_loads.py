@@ -30,6 +30,37 @@ _MASKED_LOAD = 1.0
 
 
 @dataclass(slots=True)
+class Group:
+    """Loads that are replaced together.
+
+    Parameters
+    ----------
+    loads
+        Which ones.
+    states
+        What has to be known for them; each load shares some with another.
+    """
+
+    loads: list[Instruction]
+    states: dict[State, None]
+
+
+def groups_of(solution: Solution) -> list[Group]:
+    """Loads with the states they need, those together that share some."""
+    groups: list[Group] = []
+    for load in solution.replaced:
+        found = Group([load], dict.fromkeys(solution.demanded((load,))))
+        rest: list[Group] = []
+        for group in groups:
+            if found.states.keys() & group.states.keys():
+                found = Group([*group.loads, *found.loads], {**group.states, **found.states})
+            else:
+                rest.append(group)
+        groups = [*rest, found]
+    return groups
+
+
+@dataclass(slots=True)
 class ReplacedLoads:
     """Weighs the loads of one function as it is.
 
@@ -58,11 +89,11 @@ class ReplacedLoads:
     def not_worth_it(self, solution: Solution) -> set[Instruction]:
         """The loads that can be replaced and had better stay."""
         stay: set[Instruction] = set()
-        groups = self._groups(solution)
-        for loads, states in groups:
-            if self._gain(loads) <= self._cost(loads, states, solution):
-                stay.update(loads)
-        return stay or self._without_room([g for g in groups if not stay.issuperset(g[0])])
+        groups = groups_of(solution)
+        for group in groups:
+            if self._gain(group.loads) <= self._cost(group, solution):
+                stay.update(group.loads)
+        return stay or self._without_room(groups)
 
     def is_worth_hoisting(self, hoisted: Instruction, served: list[Instruction]) -> bool:
         """Whether a load at a divergent branch is worth the loads in its arms, and elsewhere, that it serves.
@@ -108,20 +139,6 @@ class ReplacedLoads:
         index, dominators = self.view.index, dominator_tree(self.view.cfg)
         return len(arm.predecessors) == 1 and dominators.dominates(index[arm], index[block])
 
-    def _groups(self, solution: Solution) -> list[tuple[list[Instruction], dict[State, None]]]:
-        """Loads with the states they need, those together that share some."""
-        groups: list[tuple[list[Instruction], dict[State, None]]] = []
-        for load in solution.replaced:
-            loads, states = [load], dict.fromkeys(solution.demanded((load,)))
-            rest: list[tuple[list[Instruction], dict[State, None]]] = []
-            for group in groups:
-                if states.keys() & group[1].keys():
-                    loads, states = [*group[0], *loads], {**group[1], **states}
-                else:
-                    rest.append(group)
-            groups = [*rest, (loads, states)]
-        return groups
-
     def _weight(self, block: BasicBlock) -> float:
         return self._constants.loop_weight ** self.loops.depth(self.view.index[block])
 
@@ -149,9 +166,9 @@ class ReplacedLoads:
     def _gain(self, loads: list[Instruction]) -> float:
         return sum(self._weight(load.block) * self._cycles(load) for load in loads if load.block is not None)
 
-    def _cost(self, loads: list[Instruction], states: dict[State, None], solution: Solution) -> float:
-        like = loads[0]
-        uniform = all(map(self._is_uniform, loads))
+    def _cost(self, group: Group, solution: Solution) -> float:
+        like, states = group.loads[0], group.states
+        uniform = all(map(self._is_uniform, group.loads))
         blend = instruction_cost("select", self._bits(like), self.width, self.isa).cycles
         total = 0.0
         for state in states:
@@ -171,12 +188,12 @@ class ReplacedLoads:
         loop = self.loops.headed_by[self.view.index[block]]
         return loop is not None and self.divergence.is_divergent_loop(self.view.blocks[loop.header])
 
-    def _without_room(self, groups: list[tuple[list[Instruction], dict[State, None]]]) -> set[Instruction]:
+    def _without_room(self, groups: list[Group]) -> set[Instruction]:
         """The loads with the least gain for a register, where a loop has no registers for all that it would carry."""
         live = liveness(self.divergence.function)
         for loop in self.loops.loops:
             header = self.view.blocks[loop.header]
-            carried = [(loads, sum(s.block is header for s in states)) for loads, states in groups]
+            carried = [(g.loads, sum(s.block is header for s in g.states)) for g in groups]
             carried = [(loads, n) for loads, n in carried if n and not all(map(self._is_uniform, loads))]
             needed = sum(n * self._registers(loads[0]) for loads, n in carried)
             room = (

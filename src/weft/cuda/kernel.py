@@ -255,7 +255,13 @@ class Kernel(Portable, Configurable):
 
         def text(types: Types) -> str:
             made = ptx_of(
-                self.py_func, types, arch, fastmath=self.fastmath, lines=lines, max_registers=max_registers
+                self.py_func,
+                types,
+                arch,
+                fastmath=self.fastmath,
+                lines=lines,
+                max_registers=max_registers,
+                scalar_replacement=self.scalar_replacement,
             )
             return made.text
 
@@ -336,6 +342,11 @@ class Kernel(Portable, Configurable):
     def fastmath(self) -> FastMath:
         """Which fast-math flags it is compiled with."""
         return self._source.options.fastmath
+
+    @property
+    def scalar_replacement(self) -> str:
+        """By which policy loads are replaced."""
+        return self._source.options.switches.replacement
 
     def _inspect(self, signature: Any, what: Callable[[CompiledKernel], str]) -> Any:
         if signature is not None:

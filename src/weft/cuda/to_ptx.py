@@ -9,6 +9,7 @@ from weft.fast_math import FastMath
 from weft.frontend.python.compile import compile_python
 from weft.frontend.python.types import KernelType
 from weft.ptx_kernel import PtxKernel, ptx_of_module
+from weft.switches import DEFAULT_REPLACEMENT
 
 
 def ptx_of(
@@ -19,6 +20,7 @@ def ptx_of(
     fastmath: FastMath = False,
     lines: bool = True,
     max_registers: int | None = None,
+    scalar_replacement: str = DEFAULT_REPLACEMENT,
 ) -> PtxKernel:
     """Compile a kernel to PTX.
 
@@ -36,6 +38,8 @@ def ptx_of(
         Whether PTX names lines of the source.
     max_registers
         The ``.maxnreg`` of the kernel, if it has one.
+    scalar_replacement
+        As `weft.cuda.jit` takes it.
 
     Raises
     ------
@@ -57,4 +61,5 @@ def ptx_of(
         lines=lines,
         exact=not approximate,
         max_registers=max_registers,
+        scalar_replacement=scalar_replacement,
     )

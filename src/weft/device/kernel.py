@@ -94,7 +94,13 @@ class DeviceKernel:
         """
         from weft.device.ptx import ptx_of
 
-        return ptx_of(self.origin, arch, lines=lines, max_registers=max_registers).text
+        return ptx_of(
+            self.origin,
+            arch,
+            lines=lines,
+            max_registers=max_registers,
+            scalar_replacement=self._options.switches.replacement,
+        ).text
 
     def report(self, *, args: str = "", width: int | None = None, scope: str = "lanes") -> Report:
         """What is uniform, strided and varying, where lanes diverge, what that costs and why, in source lines.

@@ -7,9 +7,17 @@ from weft.diag.errors import UnsupportedError
 from weft.ir.intrinsics import asks_for_lanes
 from weft.machine.gpus import WARP
 from weft.ptx_kernel import PtxKernel, ptx_of_module
+from weft.switches import DEFAULT_REPLACEMENT
 
 
-def ptx_of(origin: Origin, arch: str, *, lines: bool = True, max_registers: int | None = None) -> PtxKernel:
+def ptx_of(
+    origin: Origin,
+    arch: str,
+    *,
+    lines: bool = True,
+    max_registers: int | None = None,
+    scalar_replacement: str = DEFAULT_REPLACEMENT,
+) -> PtxKernel:
     """Compile a kernel to PTX, as `weft.cuda.to_ptx.ptx_of` does.
 
     Its parameters are the slots of its arguments, behind them what the door adds: the address of program-scope
@@ -27,7 +35,15 @@ def ptx_of(origin: Origin, arch: str, *, lines: bool = True, max_registers: int 
     kernel = module.functions[origin.symbol]
     types = {argument.name: argument.type_name for argument in origin.info.arguments}
     about = [types.get(a.name.split(".")[0], str(a.type)) for a in kernel.args]
-    return ptx_of_module(module, kernel, about, arch, lines=lines, max_registers=max_registers)
+    return ptx_of_module(
+        module,
+        kernel,
+        about,
+        arch,
+        lines=lines,
+        max_registers=max_registers,
+        scalar_replacement=scalar_replacement,
+    )
 
 
 def require_warps(origin: Origin, asks: bool) -> None:

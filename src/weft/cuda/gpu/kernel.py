@@ -128,7 +128,14 @@ class GpuKernel(Kernel):
         return found
 
     def _ptx(self, types: Types, arch: str) -> PtxKernel:
-        return ptx_of(self.py_func, types, arch, fastmath=self.fastmath, max_registers=self._max_registers)
+        return ptx_of(
+            self.py_func,
+            types,
+            arch,
+            fastmath=self.fastmath,
+            max_registers=self._max_registers,
+            scalar_replacement=self.scalar_replacement,
+        )
 
     def _types(self, signature: Any) -> Types:
         types = types_of(signature)
