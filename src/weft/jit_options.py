@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
+from weft.brush import Brush
 from weft.fast_math import FastMath, fast_math
 from weft.options import require_lane_options
 from weft.switches import ALL_ON, Switches
@@ -30,6 +31,8 @@ class JitOptions:
         Whether division by zero, indices, assertions and variables without a value are checked.
     switches
         What vectorization makes use of.
+    brush
+        The lanes of nests; None for those of one loop.
     """
 
     fastmath: FastMath = False
@@ -39,6 +42,7 @@ class JitOptions:
     auto: bool = False
     debug: bool = False
     switches: Switches = ALL_ON
+    brush: Brush | None = None
 
 
 def jit_options(
@@ -49,6 +53,7 @@ def jit_options(
     auto: bool = False,
     debug: bool = False,
     switches: Switches = ALL_ON,
+    brush: Brush | None = None,
 ) -> JitOptions:
     """The options that a decorator is given.
 
@@ -58,4 +63,4 @@ def jit_options(
         One has a value that it cannot have.
     """
     require_lane_options(width, boscc)
-    return JitOptions(fast_math(fastmath), width, boscc, if_legal, auto, bool(debug), switches)
+    return JitOptions(fast_math(fastmath), width, boscc, if_legal, auto, bool(debug), switches, brush)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from weft.brush import Brush
 from weft.diag.errors import SignatureError
 from weft.fast_math import FastMath
 from weft.switches import ALL_ON, Switches
@@ -66,6 +67,8 @@ class CompileOptions:
         to that. None for work-groups of any size.
     switches
         What vectorization makes use of.
+    brush
+        The lane group as a box of threads, in work-groups of any size; None lets weft choose.
     """
 
     fastmath: FastMath = False
@@ -78,6 +81,7 @@ class CompileOptions:
     whole_rows: bool = False
     block: tuple[int, int, int] | None = None
     switches: Switches = ALL_ON
+    brush: Brush | None = None
 
 
 @dataclass(slots=True)

@@ -24,7 +24,9 @@ class LaneGroups:
     Parameters
     ----------
     extents
-        Threads of a lane group along x, y and z; of one that is `linear`, how many there are.
+        Threads of a lane group along each dimension; of one that is `linear`, how many there are.
+    axes
+        Which of x, y and z each dimension is along.
     groups
         How many work-groups they belong to.
     linear
@@ -40,6 +42,7 @@ class LaneGroups:
     """
 
     extents: tuple[int, ...]
+    axes: tuple[int, ...]
     groups: int
     linear: bool
     group: Array
@@ -69,11 +72,12 @@ class LaneGroups:
         if self.linear:
             numbers = self.numbers(lanes)
             return numbers % bx, numbers // bx % by, numbers // (bx * by)
-        ex, ey, _ = (*self.extents, 1, 1)[:3]
-        lane = np.arange(lanes)
-        x = (self.first % bx)[:, None] + lane % ex
-        y = (self.first // bx % by)[:, None] + lane // ex % ey
-        z = (self.first // (bx * by))[:, None] + lane // (ex * ey)
+        lane, inside = np.arange(lanes), [np.zeros(lanes, np.int64) for _ in range(3)]
+        for extent, axis in zip(self.extents, self.axes, strict=True):
+            inside[axis], lane = lane % extent, lane // extent
+        x = (self.first % bx)[:, None] + inside[0]
+        y = (self.first // bx % by)[:, None] + inside[1]
+        z = (self.first // (bx * by))[:, None] + inside[2]
         return x.reshape(-1), y.reshape(-1), z.reshape(-1)
 
     def exists(self) -> NDArray[np.bool_]:
@@ -94,7 +98,11 @@ class LaneGroups:
 
 
 def lane_groups(
-    shape: LaunchShape, width: int, linear: bool, box: tuple[int, ...] | None = None
+    shape: LaunchShape,
+    width: int,
+    linear: bool,
+    box: tuple[int, ...] | None = None,
+    axes: tuple[int, ...] = (),
 ) -> Iterator[LaneGroups]:
     """All lane groups of a launch, in batches of whole work-groups; without a width, a row of threads is one.
 
@@ -102,7 +110,10 @@ def lane_groups(
     """
     extents = box or (width or (shape.group_threads if linear else shape.block[0]),)
     sizes = (shape.group_threads, 1, 1) if linear else shape.block
-    steps = (*extents, 1, 1)[:3]
+    axes = axes or tuple(range(len(extents)))
+    steps = [1, 1, 1]
+    for extent, axis in zip(extents, axes, strict=True):
+        steps[axis] = extent
     each = prod(-(-size // step) for size, step in zip(sizes, steps, strict=True))
     batch = max(1, MAX_LANES // (each * prod(extents)))
     for start in range(0, shape.groups, batch):
@@ -112,6 +123,7 @@ def lane_groups(
         gx, gy, _ = shape.grid
         yield LaneGroups(
             extents,
+            axes,
             groups.size,
             linear,
             group=number - start,

@@ -94,7 +94,7 @@ class StageProgram(PreparedStage[KernelFacts]):
             return False
         image = Image(self.program, workspace.memory)
         budget = Budget()
-        for batch in lane_groups(shape, self.stage.width, self.stage.linear, self.stage.box):
+        for batch in lane_groups(shape, self.stage.width, self.stage.linear, self.stage.box, self.stage.axes):
             shared = _PerGroup(workspace.memory, self.facts.shared_bytes, batch.groups)
             dynamic = _PerGroup(workspace.memory, shape.dynamic_bytes, batch.groups)
             for runnable in used:

@@ -59,7 +59,15 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--loop",
         metavar="LOOP",
-        help="vectorize loops instead: 'auto', 'outermost', 'annotated' or the name of a header",
+        help="vectorize loops instead: 'auto', 'outermost', 'annotated', 'nest' (with --brush) or a header's name",
+    )
+    parser.add_argument(
+        "--brush", metavar="MxN", help="lanes along each loop of a nest, outermost first, as in 4x8"
+    )
+    parser.add_argument(
+        "--projection",
+        metavar="D,D",
+        help="the order in which these fill the lanes: 1,0 for the inner loop first",
     )
     parser.add_argument("--name", metavar="NAME", help="the SIMD function's name")
     parser.add_argument("--target", metavar="CPU", default="host", help="host, or an instruction set")
@@ -89,6 +97,8 @@ def run(options: argparse.Namespace) -> int:
         options.file,
         options.function,
         width=options.width,
+        brush=options.brush,
+        projection=options.projection,
         args=options.args,
         mask=options.mask,
         loop=options.loop,

@@ -18,6 +18,7 @@ from math import inf, prod
 
 from weft.analysis.divergence import Divergence, FunctionFacts, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
+from weft.brush import Brush
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import MAX_WIDTH, one_register
 from weft.costs.constants import constants_of
@@ -36,7 +37,7 @@ ROWS = 4
 
 def is_whole(lanes: LaneSpace, block: Block) -> bool:
     """Whether all lanes of all lane groups of the work-group are threads."""
-    return all(n % m == 0 for n, m in zip(block, lanes.extents, strict=False))
+    return all(n % m == 0 for n, m in zip(block, lanes.by_axis(3), strict=True))
 
 
 def warp_box(block: Block, warp: int) -> LaneSpace | None:
@@ -44,6 +45,11 @@ def warp_box(block: Block, warp: int) -> LaneSpace | None:
     lanes = box_of(block, warp)
     rows_are_whole = all(n == m for n, m in zip(block, lanes.extents[:-1], strict=False))
     return lanes if rows_are_whole and lanes.width == warp and is_whole(lanes, block) else None
+
+
+def brush_box(brush: Brush) -> LaneSpace:
+    """The box of a brush, whose dimensions are z, y and x, or y and x."""
+    return LaneSpace(brush.in_order, tuple(brush.rank - 1 - d for d in brush.projection))
 
 
 def covers(lanes: LaneSpace, block: Block) -> bool:
@@ -58,8 +64,9 @@ def box_shapes(function: Function, lanes: LaneSpace, block: Block | None = None)
     shapes: dict[Value, Shape] = {}
     for d, extent in enumerate(lanes.extents):
         unit = tuple(int(d == other) for other in range(len(lanes.extents)))
-        only_one = block is not None and block[d] <= extent
-        shapes[tid[d]] = domain.strided(unit, 64, 0 if only_one else extent)
+        axis = lanes.along(d)
+        only_one = block is not None and block[axis] <= extent
+        shapes[tid[axis]] = domain.strided(unit, 64, 0 if only_one else extent)
     return shapes
 
 
@@ -163,8 +170,7 @@ def box_of(block: Block, size: int) -> LaneSpace:
 
 def _count(lanes: LaneSpace, block: Block) -> int:
     """How many lane groups the work-group has."""
-    extents = [*lanes.extents, 1, 1][:3]
-    return prod(-(-n // m) for n, m in zip(block, extents, strict=True))
+    return prod(-(-n // m) for n, m in zip(block, lanes.by_axis(3), strict=True))
 
 
 def barrier_weights(facts: FunctionFacts, loop_weight: float) -> float:

@@ -44,7 +44,7 @@ class LoopBodies:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cells:
+class Cells:
     """Each lane's part of a reduction: in `whole` for whole lane groups, in `tail` for the masked one.
 
     The tail has cells of its own: its masked accesses would keep those of the loop in memory.
@@ -56,7 +56,7 @@ class _Cells:
     tail: Value
 
     @classmethod
-    def of(cls, builder: Builder, reduction: Reduction, width: int, module: Module) -> _Cells:
+    def of(cls, builder: Builder, reduction: Reduction, width: int, module: Module) -> Cells:
         type = VectorType(cell_type(reduction), width)
         align = module.layout.align(type)
         cells = cls(type, align, builder.alloca(type, align=align), builder.alloca(type, align=align))
@@ -76,7 +76,7 @@ def build_chunk(module: Module, outlined: OutlinedLoop, bodies: LoopBodies, name
     starts, rest = rest[: len(counters)], rest[len(counters) :]
     captured, results = rest[: len(outlined.captured)], rest[len(outlined.captured) :]
     builder = Builder(function.add_block("entry"))
-    cells = [_Cells.of(builder, r, bodies.width, module) for r in reductions]
+    cells = [Cells.of(builder, r, bodies.width, module) for r in reductions]
     count = builder.binary("sub", end, begin, ("nuw", "nsw"))
     whole = builder.binary("and", count, ConstInt(I64, -bodies.width))
     middle = builder.binary("add", begin, whole, ("nuw", "nsw"))

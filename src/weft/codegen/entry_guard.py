@@ -8,7 +8,7 @@ lanes that these leave out do nothing and return poison, the others do what they
 
 from __future__ import annotations
 
-from weft.ir import BasicBlock, Builder, Function, Module, Poison
+from weft.ir import BasicBlock, Builder, ConstInt, Function, Module, Poison, Value
 from weft.ir.cfg_edit import split_block
 from weft.ir.intrinsics import declare
 from weft.ir.types import I1, I32, I64
@@ -62,6 +62,20 @@ def guard_by_lane(module: Module, function: Function) -> Argument:
     lane = builder.call(declare(module, "weft.lane.id"), ())
     builder.cond_br(builder.icmp("ult", lane, active), entry, leave)
     return active
+
+
+def guard_by_coordinates(module: Module, function: Function, dimensions: int) -> tuple[Argument, ...]:
+    """Let only a corner of the box of lanes run: adds a parameter for each dimension, how many lanes along it do."""
+    counts = tuple(function.append_parameter(I32, f"active.{d}") for d in range(dimensions))
+    builder, entry, leave = skip_body(function)
+    inside: Value | None = None
+    for d, count in enumerate(counts):
+        place = builder.call(declare(module, "weft.lane.coordinate"), (ConstInt(I32, d),))
+        below = builder.icmp("ult", place, count)
+        inside = below if inside is None else builder.binary("and", inside, below)
+    assert inside is not None
+    builder.cond_br(inside, entry, leave)
+    return counts
 
 
 def guard_by_lane_range(module: Module, function: Function) -> None:

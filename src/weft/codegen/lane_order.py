@@ -56,19 +56,14 @@ def count_lane_groups(group: GroupValues, lanes: LaneSpace, linear: bool) -> Val
     if linear:
         plane = builder.binary("mul", size[1], size[2])
         return _rounded_up(builder, builder.binary("mul", plane, size[0]), lanes.width)
-    x, y, z = (_rounded_up(builder, n, m) for n, m in zip(size, _three(lanes), strict=True))
+    x, y, z = (_rounded_up(builder, n, m) for n, m in zip(size, lanes.by_axis(3), strict=True))
     return builder.binary("mul", builder.binary("mul", y, z), x)
-
-
-def _three(lanes: LaneSpace) -> list[int]:
-    """Extents along x, y and z."""
-    return [*lanes.extents, 1, 1][:3]
 
 
 @contextmanager
 def _each_box(group: GroupValues, lanes: LaneSpace) -> Iterator[LaneGroupValues]:
     builder, function, size = group.builder, group.function, group.local_size
-    zero, (ex, ey, ez) = ConstInt(I64, 0), _three(lanes)
+    zero, (ex, ey, ez) = ConstInt(I64, 0), lanes.by_axis(3)
     with (
         counted_loop(builder, function, zero, size[2], "tz", ez) as z,
         counted_loop(builder, function, zero, size[1], "ty", ey) as y,
@@ -78,7 +73,8 @@ def _each_box(group: GroupValues, lanes: LaneSpace) -> Iterator[LaneGroupValues]
         for along, extent, position in ((size[1], ey, y), (size[0], ex, x)):
             before = builder.binary("mul", number, _rounded_up(builder, along, extent))
             number = builder.binary("add", before, _divided(builder, position, extent))
-        left = [builder.binary("sub", n, p) for n, p in zip(size, (x, y, z), strict=True)]
+        beyond = [builder.binary("sub", n, p) for n, p in zip(size, (x, y, z), strict=True)]
+        left = [beyond[lanes.along(d)] for d in range(len(lanes.extents))]
         yield LaneGroupValues(number, (x, y, z), _lanes_inside(builder, left, lanes))
 
 
@@ -99,7 +95,7 @@ def _each_in_rows(group: GroupValues, lanes: LaneSpace) -> Iterator[LaneGroupVal
 
 
 def _lanes_inside(builder: Builder, left: Sequence[Value], lanes: LaneSpace) -> Value:
-    """The bits of the lanes whose coordinates are below the numbers of `left`."""
+    """The bits of the lanes whose coordinates are below the numbers of `left`, one for each dimension."""
     bits: Value = _first_lanes(builder, left[0], lanes.extents[0])
     below = lanes.extents[0]
     for extent, count in zip(lanes.extents[1:], left[1:], strict=False):

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import build_iterations
+from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.codegen.combine import combine
 from weft.codegen.loops import counted_loop
 from weft.codegen.parallel_loops import StripMinedLoop, values_behind
@@ -43,7 +44,7 @@ loop of one grain runs on the thread that calls."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class Record:
     """The slots of a record: the type of each value."""
 
     types: tuple[Type, ...]
@@ -75,26 +76,44 @@ def run_in_parallel(
     """
     parallel, captured = mined.outlined.parallel, mined.outlined.captured
     loop, reductions = parallel.loop, parallel.reductions
-    function = loop.header.function
-    assert function is not None
     starts = [c.start for c in parallel.counters]
     tiling = nest.tiling if nest is not None else None
     carried = [*starts, *(v for v in captured if not _is_placeholder(v, tiling))]
     sizes = [I64] * (5 if tiling else 2)
-    record = _Record((*sizes, *(v.type for v in carried), *(PTR for _ in reductions)))
+    record = Record((*sizes, *(v.type for v in carried), *(PTR for _ in reductions)))
     grains = _build_grains(module, mined, record, name, tiling)
-    entry = Builder(before=function.entry.instructions[0])
-    memory = entry.alloca(ArrayType(I64, len(record.types)), align=8, name="record")
-    parts = [entry.alloca(ArrayType(cell_type(r), MOST_GRAINS), align=64, name="parts") for r in reductions]
-    totals = [entry.alloca(cell_type(r), name="total") for r in reductions]
     builder = open_preheader(loop)
     count = build_iterations(loop, builder)
     if nest is None or tiling is None:
         shape = [_grain_length(module, builder, count, mined)]
-        number = _quotient(builder, count, shape[0])
+        number = quotient(builder, count, shape[0])
     else:
         shape, number = _tile_shape(module, builder, count, tiling, nest.inner)
-    record.store(builder, memory, [count, *shape, *carried, *parts])
+    run_as_job(module, builder, parallel, record, [count, *shape, *carried], grains, number, count)
+
+
+def run_as_job(
+    module: Module,
+    builder: Builder,
+    parallel: ParallelLoop,
+    record: Record,
+    values: list[Value],
+    grains: Function,
+    number: Value,
+    count: Value,
+) -> None:
+    """Call the pool for a `number` of `grains` in the place of a loop of `count` iterations, and combine their results.
+
+    The record is filled with `values`; where the results of grains go follows.
+    """
+    loop, reductions = parallel.loop, parallel.reductions
+    function = loop.header.function
+    assert function is not None
+    entry = Builder(before=function.entry.instructions[0])
+    memory = entry.alloca(ArrayType(I64, len(record.types)), align=8, name="record")
+    parts = [entry.alloca(ArrayType(cell_type(r), MOST_GRAINS), align=64, name="parts") for r in reductions]
+    totals = [entry.alloca(cell_type(r), name="total") for r in reductions]
+    record.store(builder, memory, [*values, *parts])
     builder.call(_launcher(module), (grains, memory, number))
     for reduction, total in zip(reductions, totals, strict=True):
         start: Value = reduction.start
@@ -114,25 +133,25 @@ def run_in_parallel(
 
 
 def _grain_length(module: Module, builder: Builder, count: Value, mined: StripMinedLoop) -> Value:
-    """Iterations of a grain: whole lane groups, `_least_groups` or more, and `MOST_GRAINS` grains or fewer."""
+    """Iterations of a grain: whole lane groups, `least_groups` or more, and `MOST_GRAINS` grains or fewer."""
     width = mined.width
     shared = builder.binary(
         "udiv", builder.binary("add", count, const_int(MOST_GRAINS - 1)), const_int(MOST_GRAINS)
     )
     umax = module.declare("llvm.umax.i64", FunctionType(I64, (I64, I64)))
-    length = builder.call(umax, (shared, const_int(_least_groups(mined) * width)))
+    length = builder.call(umax, (shared, const_int(least_groups(mined) * width)))
     rounded = builder.binary("add", length, const_int(width - 1))
     return builder.binary("and", rounded, const_int(-width))
 
 
-def _least_groups(mined: StripMinedLoop) -> int:
+def least_groups(mined: StripMinedLoop) -> int:
     """How many lane groups are worth a grain: one where the body has loops, as nobody knows how long they run."""
     if mined.width == 1 or mined.has_loops:
         return 1
     return max(1, GRAIN_INSTRUCTIONS // (mined.instructions + 1))
 
 
-def _quotient(builder: Builder, a: Value, b: Value) -> Value:
+def quotient(builder: Builder, a: Value, b: Value) -> Value:
     """``a / b``, rounded up."""
     return builder.binary("udiv", builder.binary("add", a, builder.binary("sub", b, const_int(1))), b)
 
@@ -150,13 +169,13 @@ def _tile_shape(
         return builder.call(umax, (a, b))
 
     one, grains, width = const_int(1), const_int(MOST_GRAINS), inner.width
-    least = const_int(_least_groups(inner) * width)
-    height = most(_quotient(builder, rows, grains), _quotient(builder, least, most(tiling.count, one)))
-    down = _quotient(builder, rows, height)
+    least = const_int(least_groups(inner) * width)
+    height = most(quotient(builder, rows, grains), quotient(builder, least, most(tiling.count, one)))
+    down = quotient(builder, rows, height)
     beside = most(builder.binary("udiv", grains, most(down, one)), one)
-    length = most(_quotient(builder, tiling.count, beside), least)
+    length = most(quotient(builder, tiling.count, beside), least)
     length = builder.binary("and", builder.binary("add", length, const_int(width - 1)), const_int(-width))
-    across = _quotient(builder, tiling.count, length)
+    across = quotient(builder, tiling.count, length)
     return [height, tiling.count, length, across], builder.binary("mul", down, across)
 
 
@@ -164,14 +183,19 @@ def _is_placeholder(value: Value, tiling: Tiling | None) -> bool:
     return tiling is not None and value in (tiling.begin, tiling.end)
 
 
-def _build_grains(
-    module: Module, mined: StripMinedLoop, record: _Record, name: str, tiling: Tiling | None
-) -> Function:
-    """The function that the pool calls for a run of grains."""
+def declare_grains(module: Module, name: str) -> Function:
+    """Add the function that the pool calls for a run of grains, without its body."""
     function = Function(name, FunctionType(I32, (PTR, I64, I64, I32)), ("record", "begin", "end", "worker"))
     function.linkage.linkage = "internal"
     function.attributes = ENTRY_ATTRIBUTES
-    module.add_function(function)
+    return module.add_function(function)
+
+
+def _build_grains(
+    module: Module, mined: StripMinedLoop, record: Record, name: str, tiling: Tiling | None
+) -> Function:
+    """The function that the pool calls for a run of grains."""
+    function = declare_grains(module, name)
     memory, begin, end, _ = function.args
     builder = Builder(function.add_block("entry"))
     count, length, *values = record.load(builder, memory)
@@ -185,10 +209,10 @@ def _build_grains(
         place: dict[Value, Value] = {}
         if tiling and columns and width and across:
             row = builder.binary("udiv", grain, across)
-            place[tiling.begin], place[tiling.end] = _part(
+            place[tiling.begin], place[tiling.end] = part_of(
                 builder, smaller, builder.binary("urem", grain, across), width, columns
             )
-        first, last = _part(builder, smaller, row, length, count)
+        first, last = part_of(builder, smaller, row, length, count)
         starts = [next(arguments) for _ in mined.outlined.parallel.counters]
         captured = [place.get(v) or next(arguments) for v in mined.outlined.captured]
         results = [
@@ -200,7 +224,7 @@ def _build_grains(
     return function
 
 
-def _part(
+def part_of(
     builder: Builder, smaller: Function, number: Value, length: Value, count: Value
 ) -> tuple[Value, Value]:
     """Where a part of a range begins and ends."""
@@ -225,7 +249,7 @@ def _launcher(module: Module) -> Function:
     memory = builder.alloca(ArrayType(I64, 5), align=8, name="job")
     pool = builder.load(PTR, settings, align=8)
     threads = builder.load(I64, builder.gep(I64, settings, (const_int(1),)), align=8)
-    job = _Record((PTR, PTR, I64, I64, I64))
+    job = Record((PTR, PTR, I64, I64, I64))
     shared, alone, done = (function.add_block(name) for name in ("shared", "alone", "done"))
     builder.cond_br(builder.icmp("eq", pool, ConstNull(PTR)), alone, shared)
     builder.at_end(shared)

@@ -43,6 +43,7 @@ from weft.switches import ALL_ON, Switches
 from weft.transform.boscc.insertion import Boscc
 from weft.transform.groups.single_lane import run_single_lane
 from weft.transform.loops.outline_loop import OutlinedLoop, cell_type, outline_loop
+from weft.transform.loops.outline_nest import OutlinedNest
 from weft.transform.loops.replace_loop import counter_after, open_preheader, replace_loop
 
 
@@ -83,22 +84,25 @@ class StripMinedLoop:
         Whether the body has loops.
     instructions
         How many instructions it has.
+    lanes
+        The lane group.
     summary
         How the body was vectorized.
     """
 
-    outlined: OutlinedLoop
+    outlined: OutlinedLoop | OutlinedNest
     chunk: Function
     plan: LoopPlan
     lane_functions: tuple[Function, ...]
     has_loops: bool
     instructions: int
+    lanes: LaneSpace
     summary: VectorizationSummary = field(default_factory=VectorizationSummary)
 
     @property
     def width(self) -> int:
         """In how many lanes it runs."""
-        return self.plan.choice.width
+        return self.lanes.width
 
 
 def strip_mine(
@@ -122,21 +126,23 @@ def strip_mine(
         run_single_lane(body)
         body.attributes = INLINED
         chunk = build_chunk(module, outlined, LoopBodies(1, body, None), f"{name}.chunk")
-        return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions)
+        return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, LaneSpace((1,)))
     partial = clone_function(body, f"{name}.partial")
     guard_by_lane(module, partial)
     for function in (body, partial):
         function.attributes = (*function.attributes, f'"{LANES_ATTRIBUTE}"="{lanes}"')
     chunk = build_chunk(module, outlined, LoopBodies(lanes, body, partial), f"{name}.chunk")
-    return StripMinedLoop(outlined, chunk, plan, (body, partial), has_loops, instructions)
+    return StripMinedLoop(
+        outlined, chunk, plan, (body, partial), has_loops, instructions, LaneSpace((lanes,))
+    )
 
 
 def plan_loop(module: Module, body: Function, width: int | None, isa: Isa, runner: Runner) -> LoopPlan:
     """Prepare the body of a loop, and choose in how many lanes its iterations run."""
     lanes = LaneSpace((width or one_register(isa),))
-    unit = LaneUnit(module, body, lanes, _uniform(body, lanes), isa)
+    unit = LaneUnit(module, body, lanes, all_uniform(body, lanes), isa)
     runner = runner.watched_by()
-    obstacle = _why_in_order(body)
+    obstacle = why_in_order(body)
     if width == 1 or obstacle is not None:
         return LoopPlan(WidthChoice(1, "as asked for"), obstacle if width != 1 else None)
     runner.run(BODIES, unit)
@@ -152,7 +158,7 @@ def plan_loop(module: Module, body: Function, width: int | None, isa: Isa, runne
     )
 
 
-def _why_in_order(body: Function) -> str | None:
+def why_in_order(body: Function) -> str | None:
     """What calls keep the iterations of a loop from running in lanes; None for none."""
     calls = {name for i in body.instructions() if (name := heap_call(i))}
     if "fail" in calls and "allocate" not in calls:
@@ -162,7 +168,8 @@ def _why_in_order(body: Function) -> str | None:
     return None
 
 
-def _uniform(function: Function, lanes: LaneSpace) -> dict[Value, Shape]:
+def all_uniform(function: Function, lanes: LaneSpace) -> dict[Value, Shape]:
+    """The shapes of parameters that are the same for all lanes."""
     return dict.fromkeys(function.args, domain_named("product", lanes.extents).uniform())
 
 
@@ -175,10 +182,10 @@ def widen_loop(
     switches: Switches = ALL_ON,
 ) -> dict[str, VectorizationSummary]:
     """Vectorize the lane functions of a loop in their place; what became of the functions that they call."""
-    lanes = LaneSpace((loop.width,))
+    lanes = loop.lanes
     called = FunctionVectorizer(module, lanes, find_math, boscc.isa, boscc, runner.watched_by(), switches)
     for function in loop.lane_functions:
-        unit = called.unit(function, _uniform(function, lanes), SimdForm(f"{function.name}.w{loop.width}"))
+        unit = called.unit(function, all_uniform(function, lanes), SimdForm(f"{function.name}.w{loop.width}"))
         runner.run(LINEAR_LANES, unit)
         # Its calls are replaced behind it: only then there is a program to look at.
         runner.watched_by().run((WIDENING,), unit)
@@ -197,7 +204,10 @@ def widen_loop(
 def run_in_place(
     module: Module, mined: StripMinedLoop, begin: Value | None = None, end: Value | None = None
 ) -> None:
-    """Let the loop's function call the chunk instead of running the loop: for all iterations, or from begin to end."""
+    """Let the loop's function call the chunk instead of running the loop: for all iterations, or from begin to end.
+
+    Of a nest it is for all.
+    """
     parallel, captured = mined.outlined.parallel, mined.outlined.captured
     function = parallel.loop.header.function
     assert function is not None
@@ -205,12 +215,15 @@ def run_in_place(
     slots = [entry.alloca(cell_type(r)) for r in parallel.reductions]
     builder = open_preheader(parallel.loop)
     iterations = build_iterations(parallel.loop, builder)
-    starts = [c.start for c in parallel.counters]
+    if isinstance(mined.outlined, OutlinedNest):
+        inside = [build_iterations(level.loop, builder) for level in mined.outlined.levels[1:]]
+        ranges = [n for count in (iterations, *inside) for n in (const_int(0), count)]
+    else:
+        ranges = [begin or const_int(0), end or iterations, *(c.start for c in parallel.counters)]
     # Of a loop in a loop that is parallel too, each iteration has its own.
     for slot in slots:
         builder.call(lifetime_start(module), (slot,))
-    first, last = begin or const_int(0), end or iterations
-    builder.call(mined.chunk, [first, last, *starts, *captured, *slots])
+    builder.call(mined.chunk, [*ranges, *captured, *slots])
     totals: list[Value] = []
     for reduction, slot in zip(parallel.reductions, slots, strict=True):
         part: Value = builder.load(cell_type(reduction), slot)

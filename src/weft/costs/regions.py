@@ -209,7 +209,7 @@ def _guard_of(condition: Value, divergence: Divergence) -> _Guard | None:
 
 
 def _is_lane(value: Value) -> bool:
-    return isinstance(value, Instruction) and value.callee_name == "weft.lane.id"
+    return isinstance(value, Instruction) and value.callee_name in ("weft.lane.id", "weft.lane.coordinate")
 
 
 def _is_bit_of_lane(value: Value) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import Any
 
+from weft.brush import brush_of
 from weft.cuda.kernel import DeviceFunction, Kernel
 from weft.cuda.terms import launch_terms
 from weft.diag.call_site import located
@@ -35,6 +36,8 @@ def jit(
     debug: bool = False,
     fastmath: bool | Set[str] = False,
     width: int | None = None,
+    brush: Sequence[int] | str | None = None,
+    projection: Sequence[int] | str | None = None,
     boscc: str = "auto",
     uniform_values: bool = True,
     uniform_control: bool = True,
@@ -71,6 +74,9 @@ def jit(
         LLVM's fast-math flags that they get, as in numba.
     width
         Threads in a lane group, a power of two; 1 runs thread after thread. weft chooses by default.
+    brush, projection
+        Threads in a lane group along z, y and x, or y and x, as ``(4, 16)`` or ``"4x16"``; and in which order these
+        dimensions fill the lanes, ``(1, 0)`` with x fastest (docs/tensors.md).
     boscc
         Branches around code that no thread of a lane group takes: ``"off"``, ``"auto"`` where weft expects them to
         pay, ``"on"`` wherever threads diverge.
@@ -108,8 +114,8 @@ def jit(
     if unknown:
         raise SignatureError(
             f"cuda.jit has no option {', '.join(unknown)}",
-            hint="options are boscc, debug, device, extensions, fastmath, launch_bounds, max_registers, target, width, "
-            f"{SWITCHES}",
+            hint="options are boscc, brush, debug, device, extensions, fastmath, launch_bounds, max_registers, "
+            f"projection, target, width, {SWITCHES}",
         )
     if target not in TARGETS:
         raise SignatureError(f"target={target!r}", hint=f"it may be {' or '.join(map(repr, TARGETS))}")
@@ -118,7 +124,8 @@ def jit(
     flags = fast_math(fastmath)
     require_lane_options(width, boscc)
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
-    asked = CompileOptions(flags, width, boscc=boscc, switches=chosen_switches)
+    box = brush_of(brush, projection, width=width)
+    asked = CompileOptions(flags, width, boscc=boscc, switches=chosen_switches, brush=box)
     terms = launch_terms(extensions, launch_bounds, shared_memory_carveout, link)
 
     def make(function: FunctionType, signatures: tuple[Signature, ...]) -> Kernel | DeviceFunction:

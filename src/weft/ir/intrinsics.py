@@ -71,6 +71,7 @@ INTRINSICS: dict[str, Intrinsic] = {
         Intrinsic("weft.local.size", _fn(I64, I32), _SIZE, "threads of a group along a dimension"),
         Intrinsic("weft.num.groups", _fn(I64, I32), _SIZE, "groups of the grid along a dimension"),
         Intrinsic("weft.lane.id", _fn(I32), _ID, "position of the thread in its lane group"),
+        Intrinsic("weft.lane.coordinate", _fn(I32, I32), _ID, "place of the thread in its box of lanes"),
         Intrinsic("weft.num.lanes", _fn(I32), _SIZE, "threads of a lane group, W"),
         Intrinsic("weft.barrier", _fn(VOID), IntrinsicKind.BARRIER, "all unfinished threads of the group meet"),
         Intrinsic("weft.barrier.count", _fn(I32, I1), IntrinsicKind.BARRIER, "barrier; threads with a true value"),
@@ -115,8 +116,11 @@ KERNEL_ATTRIBUTE = "weft.kernel"
 """Function attribute of kernels."""
 
 LANES_ATTRIBUTE = "weft.lanes"
+"""Function attribute of lane functions: in how many lanes a call of one, which gives nothing, runs; of a box of lanes
+along each dimension of it, as in ``8x4``."""
+
 OBLIVIOUS_ATTRIBUTE = "weft.oblivious"
-"""Function attribute of lane functions: in how many lanes a call of one, which gives nothing, runs."""
+"""Function attribute of lane functions that mean the same when passive lanes get ⊤."""
 
 SMALL_ARRAYS_ATTRIBUTE = "weft.small.arrays"
 """Marks kernels whose pointer arguments all lead into objects of less than 2 GiB: the launcher sees to that."""
@@ -146,7 +150,7 @@ def asks_for_lanes(module: Module) -> bool:
 
 def is_lane_operation(name: str | None) -> bool:
     """Whether an intrinsic asks what the other lanes of a group do, or for its place among them."""
-    return name in ("weft.lane.id", "weft.num.lanes") or kind_of(name) in (
+    return name in ("weft.lane.id", "weft.lane.coordinate", "weft.num.lanes") or kind_of(name) in (
         IntrinsicKind.HORIZONTAL,
         IntrinsicKind.MASK,
     )

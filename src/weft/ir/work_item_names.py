@@ -45,6 +45,8 @@ class Meaning(Enum):
     """Groups of the grid, along a dimension."""
     LANE_ID = "lane id"
     """Position of the thread in its lane group (warp, wave, subgroup)."""
+    LANE_COORDINATE = "lane coordinate"
+    """Place of the thread in the box that its lane group is, along a dimension."""
     NUM_LANES = "number of lanes"
     """Threads of a lane group, as far as they are the same number in all of them."""
     GRID_UNIFORM = "the same for the whole grid"
@@ -96,6 +98,7 @@ _WEFT = {
     "weft.local.size": Meaning.LOCAL_SIZE,
     "weft.num.groups": Meaning.NUM_GROUPS,
     "weft.lane.id": Meaning.LANE_ID,
+    "weft.lane.coordinate": Meaning.LANE_COORDINATE,
     "weft.num.lanes": Meaning.NUM_LANES,
 }
 """The dimension, where there is one, is the argument."""

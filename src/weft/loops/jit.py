@@ -12,6 +12,7 @@ from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import Any
 
+from weft.brush import brush_of
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
 from weft.diag.remarks import Remark
@@ -38,6 +39,8 @@ def jit(
     parallel: bool | str = True,
     fastmath: bool | Set[str] = False,
     width: int | None = None,
+    brush: Sequence[int] | str | None = None,
+    projection: Sequence[int] | str | None = None,
     boscc: str = "auto",
     debug: bool = False,
     uniform_values: bool = True,
@@ -63,6 +66,9 @@ def jit(
         products over a `prange` are reassociated in any case.
     width
         Iterations at a time, a power of two.
+    brush, projection
+        Iterations at a time along each loop of a nest of `prange`, outermost first: ``(4, 16)`` or ``"4x16"``; and in
+        which order they fill the lanes, ``(1, 0)`` with the inner loop fastest (docs/tensors.md).
     boscc
         Branches around code that no iteration of a lane group takes: ``"off"``, ``"auto"`` (where it is expected to
         pay) or ``"on"`` (wherever they disagree).
@@ -94,13 +100,20 @@ def jit(
     if unknown:
         raise SignatureError(
             f"weft.jit has no option {', '.join(unknown)}",
-            hint=f"options are boscc, debug, fastmath, parallel, width, {SWITCHES}",
+            hint=f"options are boscc, brush, debug, fastmath, parallel, projection, width, {SWITCHES}",
         )
     if parallel not in PARALLEL:
         raise SignatureError(f"parallel={parallel!r}", hint='it is True, "if-legal" or "auto"')
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     chosen = jit_options(
-        fastmath, width, boscc, parallel == "if-legal", parallel == "auto", debug, chosen_switches
+        fastmath,
+        width,
+        boscc,
+        parallel == "if-legal",
+        parallel == "auto",
+        debug,
+        chosen_switches,
+        brush_of(brush, projection, width=width),
     )
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.analysis.shapes import parse_args
+from weft.brush import brush_of
 from weft.codegen.width import MAX_WIDTH, one_register
 from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
@@ -105,6 +106,8 @@ def vectorize_ir(
     function: str | None = None,
     *,
     width: int | None = None,
+    brush: Sequence[int] | str | None = None,
+    projection: Sequence[int] | str | None = None,
     args: str = "",
     mask: str = "none",
     loop: str | None = None,
@@ -131,12 +134,16 @@ def vectorize_ir(
     width
         Lanes; by default those of a vector register of 32-bit values for a function, and for a loop what the cost
         model chooses.
+    brush, projection
+        In loop mode: lanes along each loop of a nest, outermost first, as ``(4, 8)`` or ``"4x8"``; and in which order
+        they are filled, ``(1, 0)`` with the inner loop fastest (docs/tensors.md).
     args
         Shapes of the parameters, as ``weft analyze --args`` takes them: ``"U_TrT"``. Missing ones are uniform.
     mask
         ``"last"``: the SIMD function takes a mask as last parameter, ``"none"``: it takes none.
     loop
-        Loop mode: the name of a header, which promises that the loop's iterations are independent, ``"outermost"``,
+        Loop mode: the name of a header, which promises that the loop's iterations are independent, and with a brush
+        those of the loops in it, too; ``"nest"``: all outermost loops, with that promise, by a brush; ``"outermost"``,
         ``"annotated"`` or ``"auto"``. None for whole-function mode.
     name
         The SIMD function's name; by default by the vector function ABI.
@@ -194,10 +201,17 @@ def vectorize_ir(
     chosen_function(module, function)
     if width is not None and (not 1 <= width <= MAX_WIDTH or width & (width - 1)):
         raise ArgumentError(f"{width} lanes: the number of lanes is a power of two, at most {MAX_WIDTH}")
+    box = brush_of(brush, projection, width=width)
+    if loop is None and box is not None:
+        raise ArgumentError("brushes are for nests of loops", hint='name the loops: loop="nest"')
+    if loop == "nest" and box is None:
+        raise ArgumentError(
+            "a nest without a brush", hint='say how many lanes along each loop, as brush="4x8"'
+        )
     if loop is not None:
         unit = ForeignLoopUnit(
             module, function, spec, isa, width, gadgets, runner,
-            switches=switches, which=loop, fastmath=fastmath,
+            switches=switches, which=loop, fastmath=fastmath, brush=box,
         )  # fmt: skip
         return _with_loops(unit, check_with)
     if mask not in MASKS:

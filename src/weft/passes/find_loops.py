@@ -39,6 +39,8 @@ class Wanted:
         Whether it is an error if it cannot.
     width
         Lanes that it asks for; None for those of the unit.
+    whole_nest
+        Whether what is promised of it is promised of the loops inside, too.
     """
 
     loop: Loop
@@ -47,6 +49,7 @@ class Wanted:
     reassociate: bool
     required: bool = False
     width: int | None = None
+    whole_nest: bool = False
 
 
 @dataclass(frozen=True, slots=True)

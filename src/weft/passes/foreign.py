@@ -6,7 +6,7 @@ The result is plain LLVM IR, ready for LLVM's own pipeline.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.analysis.loops.parallel_nests import parallel_nest
@@ -26,6 +26,7 @@ from weft.ir.function import Linkage
 from weft.ir.locations import span_of
 from weft.machine.vector_abi import vector_name
 from weft.passes.auto_loops import find_auto_loops
+from weft.passes.brush_nest import brush_nest
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
@@ -88,7 +89,7 @@ def _mark_parallel_loops(unit: ForeignLoopUnit) -> bool:
 def _find_loops(unit: ForeignLoopUnit) -> bool:
     function, which = unit.function, unit.which
     seen = find_loops(unit, function, lambda view: _chosen(view, which, unit.fastmath), _run_in_place)
-    if which not in ("auto", "outermost", "annotated") and which not in seen:
+    if which not in ("auto", "outermost", "annotated", "nest") and which not in seen:
         view = cfg_of(function)
         headers = [view.blocks[loop.header].name for loop in loop_forest(view.cfg).loops]
         raise ArgumentError(
@@ -103,7 +104,7 @@ def _chosen(view: CFGView, which: str, fastmath: bool) -> Iterator[Wanted]:
     for loop in loop_forest(view.cfg).loops:
         told = promises_of(view, loop)
         name = view.blocks[loop.header].name
-        outermost = which == "outermost" and loop.parent is None
+        outermost = which in ("outermost", "nest") and loop.parent is None
         if which == "auto":
             if told.parallel:
                 yield Wanted(
@@ -113,20 +114,23 @@ def _chosen(view: CFGView, which: str, fastmath: bool) -> Iterator[Wanted]:
             continue
         if name == which or outermost or (which == "annotated" and told.annotated):
             yield Wanted(
-                loop, f"the loop at {name} stays scalar", promised=told.parallel or which == name,
-                reassociate=fastmath or told.reorders, width=told.width or None,
+                loop, f"the loop at {name} stays scalar", promised=told.parallel or which in (name, "nest"),
+                reassociate=fastmath or told.reorders, width=told.width or None, whole_nest=which in (name, "nest"),
             )  # fmt: skip
 
 
 def _run_in_place(unit: ForeignLoopUnit, found: LegalLoop) -> FoundLoop:
     """Let a loop run its iterations lane group by lane group where it stands."""
     module, plan = unit.module, found.plan
+    name = module.unused_name(f"{found.function.name}.{found.header}")
+    if (brushed := brush_nest(unit, found, name, only_promised=unit.which == "auto")) is not None:
+        run_in_place(module, brushed.mined)
+        return replace(brushed, subject=f"the nest at {found.header}")
     if unit.which == "auto":
         nest = parallel_nest(
             found.function, found.view, found.wanted.loop, plan, module.layout, promised=True
         )
         plan = nest.inner if nest is not None else plan
-    name = module.unused_name(f"{found.function.name}.{found.header}")
     span = span_of(plan.loop.exiting.terminator)
     number = len(plan.reductions)
     behind = f", with {counted(number, 'reduction', 'reductions')}" if number else ""

@@ -51,9 +51,10 @@ class ForeignLoopUnit(ForeignUnit):
     Parameters
     ----------
     which
-        ``auto``: the best loop for lanes of each nest that is found to be parallel; ``outermost``: all outermost
-        loops; ``annotated``: those that metadata asks vector code for; otherwise the name of one loop's header, which
-        is a promise that its iterations are independent.
+        ``auto``: the best loop for lanes of each nest that is found to be parallel; ``outermost``: all outermost loops;
+        ``annotated``: those that metadata asks vector code for; the name of one loop's header, which is a promise that
+        its iterations are independent, and with a brush those of the loops in it, too; ``nest``: all outermost loops,
+        with that promise.
     fastmath
         Whether float sums may be formed in another order.
     """

@@ -124,7 +124,8 @@ class KernelUnit:
         """For which launches the code is."""
         warp, done = self.premises.warp, self.done
         # Of code that was asked for at a width there are no narrower specializations.
-        width = done.barrier_width if warp is None and self.options.width is None else 0
+        asked_for = self.options.width is not None or self.options.brush is not None
+        width = done.barrier_width if warp is None and not asked_for else 0
         apart = self.summary is not None and self.summary.replacement.arrays_apart
         return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1, apart)
 
@@ -182,7 +183,18 @@ class KernelUnit:
         if partial is None and linear:
             # Lane groups of consecutive numbers are along rows in some work-groups only.
             return None
-        return Stage(name, text, full, changed, partial, self.plan.width, linear, self.rows, self.order.box)
+        return Stage(
+            name,
+            text,
+            full,
+            changed,
+            partial,
+            self.plan.width,
+            linear,
+            self.rows,
+            self.order.box,
+            self.order.axes,
+        )
 
     def _width_asked_for(self, form: Form) -> int:
         """Threads of a lane group where the program asks for its lanes; 0 where they do not matter."""

@@ -142,7 +142,7 @@ def _find_box_width(unit: KernelUnit) -> bool:
 
 def _run_in_lanes(unit: KernelUnit) -> bool:
     assert unit.plan is not None
-    called = unit.vectorizer(LaneSpace(unit.plan.extents))
+    called = unit.vectorizer(unit.plan.lanes)
     widen = widen_rounds if _has_barriers(unit) else widen_lanes
     unit.program, unit.summary = widen(unit, called)
     unit.summary.narrowed = unit.narrowed

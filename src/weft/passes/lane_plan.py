@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 from weft.analysis.divergence import Divergence, FunctionFacts
 from weft.codegen.boxes import (
     Block,
     barrier_weights,
     box_of,
+    brush_box,
     choose_box,
     covers,
     prefers_boxes,
@@ -30,6 +32,7 @@ from weft.codegen.boxes import (
 )
 from weft.codegen.dimension import choose_dimension
 from weft.codegen.obstacles import why_not_vectorized
+from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import WidthChoice, choose_width, choose_width_of_rounds, one_register
 from weft.costs.constants import constants_of
 from weft.ir import Function
@@ -90,6 +93,8 @@ class LaneOrder:
         Whether they are of consecutive linear numbers instead.
     box
         Of how many threads along x, y and z they are, where they are boxes.
+    axes
+        What the numbers of the box are along, where it is not x, y and z in this order.
     lock_step
         Whether each work-group is one lane group, which needs no barrier.
     in_lanes
@@ -101,6 +106,7 @@ class LaneOrder:
     dimension: int = 0
     linear: bool = False
     box: tuple[int, ...] | None = None
+    axes: tuple[int, ...] = ()
     lock_step: bool = False
     in_lanes: bool = True
     obstacle: str | None = None
@@ -134,9 +140,9 @@ class LanePlan:
         return self.choice.width
 
     @property
-    def extents(self) -> tuple[int, ...]:
-        """The same along each dimension of the lane space."""
-        return self.order.box or (self.width,)
+    def lanes(self) -> LaneSpace:
+        """The lane group."""
+        return LaneSpace(self.order.box or (self.width,), self.order.axes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +184,10 @@ class Planner:
         obstacle = why_not_vectorized(self.kernel)
         if obstacle is not None:
             return LaneOrder(in_lanes=False, obstacle=obstacle)
+        if self.options.brush is not None:
+            box = brush_box(self.options.brush)
+            lock_step = premises.block is not None and self.together and covers(box, premises.block)
+            return LaneOrder(box=box.extents, axes=box.axes, lock_step=lock_step)
         if premises.block is not None:
             return self._order_in_boxes(premises.block)
         has_barriers = bool(barriers_of(self.kernel))
@@ -219,9 +229,9 @@ class Planner:
         return LaneOrder(box=lanes.extents, lock_step=lock_step)
 
     def _width_of_box(self, box: tuple[int, ...]) -> WidthChoice:
-        width, block = 1, self.premises.block or ()
-        for extent in box:
-            width *= extent
+        width, block = prod(box), self.premises.block or ()
+        if self.options.brush is not None:
+            return WidthChoice(width, f"as asked for, as a box of {self.options.brush}")
         sides = " by ".join(map(str, box))
         return WidthChoice(width, f"{sides} of a work-group of {' by '.join(map(str, block))}")
 
@@ -257,7 +267,8 @@ def width_below_which_boxes_serve(
 
     `facts` are those of the kernel, if they are asked for. `merged` tells that work-groups are merged to long rows.
     """
-    if plan.width == 1 or options.width is not None or options.block is not None:
+    asked_for = options.width is not None or options.brush is not None
+    if plan.width == 1 or asked_for or options.block is not None:
         return 0
     if premises.warp is not None:
         return premises.warp

@@ -75,7 +75,7 @@ def separate_lane_groups(unit: KernelUnit) -> None:
     module, kernel, order = unit.module, unit.function, unit.order
     unit.runnables = [Runnable(kernel.name, Form.THREADS)]
     unit.changed = 0
-    if order.box and unit.options.block and is_whole(LaneSpace(order.box), unit.options.block):
+    if order.box and unit.options.block and is_whole(unit.plan.lanes, unit.options.block):
         return
     partial = clone_function(kernel, f"{kernel.name}.partial")
     if order.linear:

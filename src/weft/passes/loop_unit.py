@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from weft.analysis.loops.reductions import Combination
+from weft.brush import Brush
 from weft.codegen.parallel_loops import StripMinedLoop
 from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkLog
@@ -62,6 +63,8 @@ class LoopUnit:
         Runs the passes.
     switches
         What is made use of.
+    brush
+        The lanes of nests; None for those of one loop.
     remarks
         What was decided.
     math
@@ -88,6 +91,7 @@ class LoopUnit:
     boscc: Boscc
     runner: Runner
     switches: Switches = ALL_ON
+    brush: Brush | None = None
     remarks: RemarkLog = field(default_factory=RemarkLog)
     math: dict[str, MathSymbol] = field(default_factory=dict)
     timings: Timings = field(default_factory=Timings)

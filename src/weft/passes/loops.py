@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from weft.analysis.loops.parallel_nests import parallel_nest
 from weft.codegen.lane_passes import BODIES, NARROWING
+from weft.codegen.nest_launch import run_nest_in_parallel
 from weft.codegen.parallel_launch import run_in_parallel
 from weft.codegen.parallel_loops import strip_mine
 from weft.codegen.parallel_nests import strip_mine_nest
@@ -18,6 +19,7 @@ from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
 from weft.ir.locations import span_of
 from weft.passes.auto_loops import find_auto_loops
+from weft.passes.brush_nest import brush_nest
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.loop_lanes import IN_LANES
@@ -91,6 +93,9 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
     """Turn a loop into a job, and with it one in it that may run in lanes instead."""
     module, isa, plan = unit.module, unit.isa, found.plan
     name = f"{found.function.name}.loop{found.number}"
+    if (brushed := brush_nest(unit, found, name, only_promised=not unit.if_legal)) is not None:
+        run_nest_in_parallel(module, brushed.mined, f"{name}.grains")
+        return replace(brushed, behind=", and all cores share the nest")
     nest = parallel_nest(
         found.function, found.view, found.wanted.loop, plan, module.layout, promised=found.wanted.promised
     )

@@ -82,7 +82,7 @@ def lower_function(
     unit = JitUnit(
         module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
         timings=timings, interface=interface, if_legal=options.if_legal, auto=options.auto,
-        exact_math=options.auto and not approximates,
+        exact_math=options.auto and not approximates, brush=options.brush,
     )  # fmt: skip
     log = log_of(unit, runner)
     with timings.measure("passes"):

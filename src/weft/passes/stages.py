@@ -110,6 +110,8 @@ class Stage:
     box
         How many threads of a lane group are neighbours along x, y and z, where they are so along several dimensions
         (`weft.codegen.boxes`); `partial` then has a parameter more, a bit for each lane that runs.
+    axes
+        What the numbers of `box` are along, where it is not x, y and z in this order.
     oblivious
         Lane functions whose meaning is the same when passive threads get ⊤.
     reorders
@@ -127,6 +129,7 @@ class Stage:
     linear: bool = False
     rows: Rows | None = None
     box: tuple[int, ...] | None = None
+    axes: tuple[int, ...] = ()
     oblivious: frozenset[str] = frozenset()
     reorders: bool = False
     has_lanes: bool = False

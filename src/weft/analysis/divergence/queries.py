@@ -39,6 +39,8 @@ def query_shape(engine: Engine, value: Value, meaning: Meaning, dimension: int |
             return threads.group_id(bits)
         case Meaning.LANE_ID:
             return threads.lane_id(bits)
+        case Meaning.LANE_COORDINATE:
+            return threads.lane_coordinate(dimension, bits)
         case Meaning.LOCAL_SIZE | Meaning.NUM_GROUPS | Meaning.NUM_LANES | Meaning.GRID_UNIFORM:
             return engine.uniform(value)
         case Meaning.GROUP_UNIFORM:

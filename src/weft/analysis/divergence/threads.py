@@ -97,6 +97,14 @@ class ThreadSet:
             before *= extent or 1
         return self.domain.strided(tuple(steps), bits, 0)
 
+    def lane_coordinate(self, dimension: int | None, bits: int) -> Shape:
+        """The place of a thread in the box that its lane group is, along a dimension."""
+        if self.scope is not Scope.LANES or dimension is None:
+            return self.domain.varying(bits)
+        if dimension >= len(self.domain.extents):
+            return self.domain.constant(bits, 0)
+        return self.domain.lane_id(dimension, bits)
+
 
 def _power_of_two(extent: int | None) -> int:
     """The extent if lane groups that begin at its multiples begin at multiples of a power of two, else 1."""

@@ -15,6 +15,7 @@ _OF_WORK_ITEMS = {
     (Dialect.WEFT, Meaning.GROUP_ID): Interval(0, 2**31 - 2),
     (Dialect.WEFT, Meaning.NUM_GROUPS): Interval(1, 2**31 - 1),
     (Dialect.WEFT, Meaning.LANE_ID): Interval(0, 1023),
+    (Dialect.WEFT, Meaning.LANE_COORDINATE): Interval(0, 1023),
     (Dialect.WEFT, Meaning.NUM_LANES): Interval(1, 1024),
     (Dialect.NVVM, Meaning.LOCAL_ID): Interval(0, 1023),
     (Dialect.NVVM, Meaning.LOCAL_SIZE): Interval(1, 1024),

@@ -90,6 +90,15 @@ def _lane_id(w: Widening, call: Instruction) -> None:
     w.set_vector(call, w.lanes.constant(type, list(range(w.lanes.width))))
 
 
+def _lane_coordinate(w: Widening, call: Instruction) -> None:
+    type, dimension = call.type, call.args[0]
+    assert isinstance(type, IntType) and isinstance(dimension, ConstInt)
+    along, lanes = dimension.value, range(w.lanes.width)
+    inside = along < len(w.lanes.extents)
+    w.set_scalar(call, ConstInt(type, 0))
+    w.set_vector(call, w.lanes.constant(type, [w.lanes.coordinate(t, along) if inside else 0 for t in lanes]))
+
+
 def _num_lanes(w: Widening, call: Instruction) -> None:
     type = call.type
     assert isinstance(type, IntType)
@@ -105,6 +114,7 @@ _HANDLERS: dict[str, Callable[[Widening, Instruction], None]] = {
     "weft.active": _active,
     "weft.mask": _mask,
     "weft.lane.id": _lane_id,
+    "weft.lane.coordinate": _lane_coordinate,
     "weft.num.lanes": _num_lanes,
     "weft.shfl.idx.i32": widen_shuffle,
     "weft.shfl.idx.i64": widen_shuffle,

@@ -19,9 +19,24 @@ class LaneSpace:
     ----------
     extents
         Lanes along each dimension.
+    axes
+        What each dimension runs along: 0, 1 and 2 are x, y and z of a work-group, or the loops of a nest from the
+        outermost on. Empty where dimensions are axes. Nothing behind the places where positions are made asks for it.
     """
 
     extents: tuple[int, ...]
+    axes: tuple[int, ...] = ()
+
+    def along(self, dimension: int) -> int:
+        """The axis that a dimension runs along."""
+        return self.axes[dimension] if self.axes else dimension
+
+    def by_axis(self, axes: int) -> list[int]:
+        """Lanes along each of so many axes; 1 where no dimension runs."""
+        found = [1] * axes
+        for dimension, extent in enumerate(self.extents):
+            found[self.along(dimension)] = extent
+        return found
 
     @property
     def width(self) -> int:

@@ -86,7 +86,7 @@ def _can_stay(instruction: Instruction, scalar: set[Value], divergence: Divergen
     if instruction.op == "call":
         kind = kind_of(instruction.callee_name)
         if kind is not None:
-            return uniform or instruction.callee_name == "weft.lane.id"
+            return uniform or instruction.callee_name in ("weft.lane.id", "weft.lane.coordinate")
         if uniform and isinstance(instruction.callee, Function) and instruction.callee.blocks:
             return True
         return uniform and _all_scalar(instruction, scalar) and depends_on_arguments_only(instruction)

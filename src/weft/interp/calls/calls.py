@@ -63,8 +63,8 @@ def _direct(decoder: Decoder, i: Instruction, callee: Function) -> Compute:
     slots = [decoder.slot(a) for a in i.args]
     lanes = callee.attribute(LANES_ATTRIBUTE)
     if lanes is not None:
-        width = int(lanes)
-        return lambda frame: run_in_lanes(frame, callee, width, [frame.env[s] for s in slots], frame.active)
+        extents = tuple(map(int, lanes.split("x")))
+        return lambda frame: run_in_lanes(frame, callee, extents, [frame.env[s] for s in slots], frame.active)
     copies = copies_of_arguments(decoder, i)
 
     def compute(frame: Frame) -> LaneValue | None:

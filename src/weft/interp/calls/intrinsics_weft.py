@@ -59,6 +59,12 @@ def _lane_id(decoder: Decoder, i: Instruction) -> Compute:
     return compute
 
 
+def _lane_coordinate(decoder: Decoder, i: Instruction) -> Compute:
+    dimension = _dimension(i)
+    # Of a lane function the box is all of the launch; other lane groups are rows.
+    return lambda frame: Lanes(frame.machine.geometry.local_id(dimension).astype(np.uint32))
+
+
 def _num_lanes(decoder: Decoder, i: Instruction) -> Compute:
     return lambda frame: Lanes(np.array([frame.machine.width], np.uint32))
 
@@ -323,6 +329,7 @@ TABLE: dict[str, Decode] = {
     "weft.local.size": _local_size,
     "weft.num.groups": _num_groups,
     "weft.lane.id": _lane_id,
+    "weft.lane.coordinate": _lane_coordinate,
     "weft.num.lanes": _num_lanes,
     "weft.mask": _mask,
     "weft.any": _horizontal(lambda frame, data, active: (data & active).any(axis=1)),

@@ -7,6 +7,7 @@ lanes get ⊤ (OBL).
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,14 +23,16 @@ if TYPE_CHECKING:
 
 
 def run_in_lanes(
-    frame: Frame, callee: Function, width: int, arguments: list[LaneValue], active: ActiveSet
+    frame: Frame, callee: Function, extents: tuple[int, ...], arguments: list[LaneValue], active: ActiveSet
 ) -> None:
-    """Run a lane function, which returns nothing, for each active thread of a frame."""
+    """Run a lane function, which returns nothing, for each active thread of a frame in a box of lanes."""
     machine, frame_of = frame.machine, type(frame)
     code = machine.image.program.code(callee)
+    x, y, z = (*extents, 1, 1)[:3]
+    block = (x, y, z)
     oblivious = callee.attribute(OBLIVIOUS_ATTRIBUTE) is not None
     for thread in np.flatnonzero(np.broadcast_to(active.mask(machine.lanes), (machine.lanes,))):
-        lanes = machine.beside(Geometry((1, 1, 1), (width, 1, 1), width=width), oblivious)
+        lanes = machine.beside(Geometry((1, 1, 1), block, width=prod(extents)), oblivious)
         frame_of(lanes, code).run([_of_thread(a, int(thread)) for a in arguments], lanes.everyone)
         machine.steps = lanes.steps
 

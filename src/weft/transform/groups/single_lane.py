@@ -39,7 +39,7 @@ def _alone(call: Instruction) -> Value | None:
         return ConstInt(I64, 1)
     if name == "weft.mask":
         return TRUE
-    if name == "weft.lane.id":
+    if name in ("weft.lane.id", "weft.lane.coordinate"):
         return ConstInt(I32, 0)
     if name == "weft.num.lanes":
         return ConstInt(I32, 1)

@@ -80,7 +80,7 @@ def outline_loop(
     layout = module.layout
     values: ValueMap = {}
     for value, argument in zip(captured, body.args[first_captured:first_cells], strict=True):
-        argument.attributes = _attributes(value, captured, layout)
+        argument.attributes = captured_attributes(value, captured, layout)
         values[value] = argument
     entry, done = body.add_block("entry"), body.add_block("done")
     builder = Builder(entry)
@@ -89,31 +89,42 @@ def outline_loop(
     lane = builder.call(declare(module, "weft.lane.id"), ())
     carried: dict[Instruction, Value] = {}
     for counter, first in zip(counters, body.args[:first_captured], strict=True):
-        carried[counter.phi] = _counter_at(builder, counter, first, lane)
+        carried[counter.phi] = counter_at(builder, counter, first, lane)
     cells: list[Value] = []
     for reduction, base in zip(reductions, body.args[first_cells:], strict=True):
-        type = cell_type(reduction)
-        wide = builder.cast("zext", lane, I64, ("nneg",))
-        cells.append(builder.gep(type, base, (wide,), ("inbounds", "nuw")))
-        value = builder.load(type, cells[-1])
-        carried[reduction.phi] = builder.cast("trunc", value, I1) if type is not reduction.type else value
+        cell, carried[reduction.phi] = load_cell(builder, reduction, base, lane)
+        cells.append(cell)
     clone_blocks(loop.blocks, body, values, scopes)
     for reduction in reductions:
-        _drop_flags(reduction, values)
+        drop_flags(reduction, values)
     body.blocks.remove(done)
     body.blocks.append(done)
     _close(loop, values, entry, done, carried)
     builder.at_end(done)
     for reduction, cell in zip(reductions, cells, strict=True):
-        value = values.get(reduction.update, reduction.update)
-        type = cell_type(reduction)
-        builder.store(builder.cast("zext", value, type) if type is not reduction.type else value, cell)
+        store_cell(builder, reduction, values.get(reduction.update, reduction.update), cell)
     builder.ret()
     remove_unreachable_blocks(body)
     return OutlinedLoop(parallel, body, captured)
 
 
-def _drop_flags(reduction: Reduction, values: ValueMap) -> None:
+def load_cell(builder: Builder, reduction: Reduction, base: Value, lane: Value | None) -> tuple[Value, Value]:
+    """A lane's cell of a reduction, and what is in it."""
+    assert lane is not None
+    type = cell_type(reduction)
+    wide = builder.cast("zext", lane, I64, ("nneg",))
+    cell = builder.gep(type, base, (wide,), ("inbounds", "nuw"))
+    value = builder.load(type, cell)
+    return cell, builder.cast("trunc", value, I1) if type is not reduction.type else value
+
+
+def store_cell(builder: Builder, reduction: Reduction, value: Value, cell: Value) -> None:
+    """Keep a lane's part of a reduction."""
+    type = cell_type(reduction)
+    builder.store(builder.cast("zext", value, type) if type is not reduction.type else value, cell)
+
+
+def drop_flags(reduction: Reduction, values: ValueMap) -> None:
     """A part of a sum may wrap around where the sum in the order of the loop does not."""
     for operation in reduction.operations:
         copy = values.get(operation)
@@ -121,7 +132,7 @@ def _drop_flags(reduction: Reduction, values: ValueMap) -> None:
             copy.flags = tuple(f for f in copy.flags if f not in ("nsw", "nuw"))
 
 
-def _attributes(value: Value, captured: tuple[Value, ...], layout: DataLayout) -> tuple[str, ...]:
+def captured_attributes(value: Value, captured: tuple[Value, ...], layout: DataLayout) -> tuple[str, ...]:
     """What is known of a captured value.
 
     Nothing else leads into an array that the function itself has made, or into what its caller said is reached by one
@@ -134,7 +145,7 @@ def _attributes(value: Value, captured: tuple[Value, ...], layout: DataLayout) -
     return ("noalias", "align 64") if is_allocation(value) and alone else ()
 
 
-def _counter_at(builder: Builder, counter: Counter, first: Value, lane: Value) -> Value:
+def counter_at(builder: Builder, counter: Counter, first: Value, lane: Value) -> Value:
     """The counter of the iteration that follows the first one by `lane`; it does not wrap where the loop's does not."""
     type = counter.type
     kept = ("nsw", "nuw") if counter.step > 0 and counter.following.op == "add" else ("nsw",)

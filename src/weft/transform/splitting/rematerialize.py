@@ -73,5 +73,5 @@ def _is_cheap(value: Instruction) -> bool:
     A freeze picks one arbitrary value, which a second evaluation need not repeat.
     """
     if value.op == "call":
-        return value.callee_name == "weft.lane.id"
+        return value.callee_name in ("weft.lane.id", "weft.lane.coordinate")
     return OPCODES[value.op].form in _CHEAP_FORMS and value.op not in _EXPENSIVE

@@ -1,0 +1,80 @@
+"""A nest of parallel loops as SIMD code whose lane groups are boxes of its iterations (Moll, ch. 11).
+
+Precondition: a nest as `weft.analysis.loops.rectangular_nests` finds it, in canonical P-LLVM. Postcondition: as of
+`weft.codegen.parallel_loops`, of which this is what several loops at once need: the module has a function that runs
+boxes of iterations.
+"""
+
+from __future__ import annotations
+
+from weft.analysis.loops.parallel_loops import ParallelLoop
+from weft.brush import Brush
+from weft.codegen.chunks import INLINED
+from weft.codegen.entry_guard import guard_by_coordinates
+from weft.codegen.lane_passes import BODIES
+from weft.codegen.lane_unit import LaneUnit
+from weft.codegen.nest_chunks import NestBodies, build_nest_chunk
+from weft.codegen.obstacles import why_not_vectorized
+from weft.codegen.parallel_loops import LoopPlan, StripMinedLoop, all_uniform, why_in_order
+from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.width import WidthChoice
+from weft.graph.loops import loop_forest
+from weft.ir import Function, Module
+from weft.ir.cfg_view import cfg_of
+from weft.ir.clone import clone_function
+from weft.ir.intrinsics import LANES_ATTRIBUTE
+from weft.machine.targets import Isa
+from weft.passes.runner import Runner
+from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.loops.outline_nest import outline_nest
+
+
+def lanes_of(brush: Brush, levels: int) -> LaneSpace:
+    """The lane space of a brush for the innermost of so many loops."""
+    outside = levels - brush.rank
+    return LaneSpace(brush.in_order, tuple(outside + d for d in brush.projection))
+
+
+def strip_mine_nest_in_boxes(
+    module: Module,
+    levels: tuple[ParallelLoop, ...],
+    brush: Brush,
+    reason: str,
+    name: str,
+    isa: Isa,
+    runner: Runner,
+) -> StripMinedLoop:
+    """Add the functions `name` and ``name.chunk`` that run a nest's iterations; the nest itself stays as it is."""
+    lanes = lanes_of(brush, len(levels))
+    dimension = {lanes.along(d): d for d in range(len(lanes.extents))}
+    outlined = outline_nest(module, levels, [dimension.get(axis) for axis in range(len(levels))], name)
+    body = outlined.body
+    plan = _plan(module, body, lanes, f"{reason}, as a box of {brush}", isa, runner)
+    has_loops = bool(loop_forest(cfg_of(body).cfg).loops)
+    instructions = sum(1 for _ in body.instructions())
+    if plan.choice.width == 1:
+        run_single_lane(body)
+        body.attributes = INLINED
+        alone = LaneSpace(tuple(1 for _ in lanes.extents), lanes.axes)
+        chunk = build_nest_chunk(module, outlined, NestBodies(alone, body, None), f"{name}.chunk")
+        return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, alone)
+    partial = clone_function(body, f"{name}.partial")
+    guard_by_coordinates(module, partial, len(lanes.extents))
+    extents = "x".join(map(str, lanes.extents))
+    for function in (body, partial):
+        function.attributes = (*function.attributes, f'"{LANES_ATTRIBUTE}"="{extents}"')
+    chunk = build_nest_chunk(module, outlined, NestBodies(lanes, body, partial), f"{name}.chunk")
+    return StripMinedLoop(outlined, chunk, plan, (body, partial), has_loops, instructions, lanes)
+
+
+def _plan(
+    module: Module, body: Function, lanes: LaneSpace, reason: str, isa: Isa, runner: Runner
+) -> LoopPlan:
+    """Prepare the body of a nest; whether its iterations run in lanes."""
+    obstacle = why_in_order(body)
+    if obstacle is None:
+        runner.watched_by().run(BODIES, LaneUnit(module, body, lanes, all_uniform(body, lanes), isa))
+        obstacle = why_not_vectorized(body)
+    if obstacle is not None:
+        return LoopPlan(WidthChoice(1, ""), obstacle)
+    return LoopPlan(WidthChoice(lanes.width, reason))

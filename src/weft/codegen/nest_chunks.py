@@ -1,0 +1,116 @@
+"""Running a box of a nest's iterations lane group by lane group: strip mining in several dimensions (Moll, §11.6).
+
+``void chunk(i64 begin, i64 end of each loop..., captured..., ptr results...)`` runs the iterations of an outlined nest
+whose numbers are in these ranges. Lane groups are boxes, in the order of the loops; those beyond the last whole one
+along some loop run under a mask. Cells of reductions are as in `weft.codegen.chunks`.
+
+Precondition: functions of the body for whole lane groups and for corners of them. Postcondition: the chunk runs each
+iteration of its ranges once, in no order that anybody may rely on.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from weft.codegen.chunks import INLINED, Cells
+from weft.codegen.combine import combine_lanes
+from weft.codegen.loops import counted_loop
+from weft.codegen.widen.lanes import LaneSpace
+from weft.ir import Builder, ConstInt, Function, Module, Value
+from weft.ir.types import I32, I64, PTR, VOID, FunctionType
+from weft.transform.loops.outline_nest import OutlinedNest
+
+
+@dataclass(frozen=True, slots=True)
+class NestBodies:
+    """The functions of a nest's body.
+
+    Parameters
+    ----------
+    lanes
+        The box; each dimension runs along a loop.
+    full, partial
+        For whole lane groups, and for others, with a parameter more for each dimension of the box: how many lanes run
+        along it. With one lane there is only `full`.
+    """
+
+    lanes: LaneSpace
+    full: Function
+    partial: Function | None
+
+
+def build_nest_chunk(module: Module, outlined: OutlinedNest, bodies: NestBodies, name: str) -> Function:
+    """Add the function to `module`."""
+    levels, lanes = len(outlined.levels), bodies.lanes
+    reductions = outlined.parallel.reductions
+    function = _declare(module, outlined, name)
+    ranges, rest = function.args[: 2 * levels], function.args[2 * levels :]
+    captured, results = rest[: len(outlined.captured)], rest[len(outlined.captured) :]
+    builder = Builder(function.add_block("entry"))
+    cells = [Cells.of(builder, r, lanes.width, module) for r in reductions]
+    begins, ends = ranges[::2], ranges[1::2]
+    extents = lanes.by_axis(levels)
+    middles = [_whole_until(builder, *along) for along in zip(begins, ends, extents, strict=True)]
+    with ExitStack() as loops:
+        numbers = [
+            loops.enter_context(counted_loop(builder, function, begin, middle, f"box{d}", extent))
+            for d, (begin, middle, extent) in enumerate(zip(begins, middles, extents, strict=True))
+        ]
+        builder.call(bodies.full, [*numbers, *captured, *(c.whole for c in cells)])
+    if bodies.partial is not None:
+        for part in cells:
+            part.hand_over(builder)
+        smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
+        for border in range(levels):
+            if extents[border] == 1:
+                continue
+            # Whole along the loops around, beyond the last whole box along this one, anything along those inside.
+            starts = [begins[d] if d != border else middles[d] for d in range(levels)]
+            stops = [middles[d] if d < border else ends[d] for d in range(levels)]
+            with ExitStack() as loops:
+                numbers = [
+                    loops.enter_context(
+                        counted_loop(builder, function, *along, f"border{border}.{d}", extent)
+                    )
+                    for d, (along, extent) in enumerate(
+                        zip(zip(starts, stops, strict=True), extents, strict=True)
+                    )
+                ]
+                active: list[Value] = []
+                for d, extent in enumerate(lanes.extents):
+                    axis = lanes.along(d)
+                    left = builder.binary("sub", ends[axis], numbers[axis], ("nuw", "nsw"))
+                    some = builder.call(smaller, (left, ConstInt(I64, extent)))
+                    active.append(builder.cast("trunc", some, I32))
+                builder.call(bodies.partial, [*numbers, *captured, *(c.tail for c in cells), *active])
+    for reduction, part, result in zip(reductions, cells, results, strict=True):
+        last = part.whole if bodies.partial is None else part.tail
+        vector = builder.load(part.type, last, align=part.align)
+        builder.store(combine_lanes(module, builder, reduction.combination, vector), result)
+    builder.ret()
+    return function
+
+
+def _whole_until(builder: Builder, begin: Value, end: Value, extent: int) -> Value:
+    """Where the last whole box along a loop ends."""
+    if extent == 1:
+        return end
+    count = builder.binary("sub", end, begin, ("nuw", "nsw"))
+    whole = builder.binary("and", count, ConstInt(I64, -extent))
+    return builder.binary("add", begin, whole, ("nuw", "nsw"))
+
+
+def _declare(module: Module, outlined: OutlinedNest, name: str) -> Function:
+    levels = len(outlined.levels)
+    carried = outlined.body.args[levels : levels + len(outlined.captured)]
+    reductions = outlined.parallel.reductions
+    types = [*[I64] * (2 * levels), *(a.type for a in carried), *(PTR for _ in reductions)]
+    names = [f"{part}.{d}" for d in range(levels) for part in ("begin", "end")]
+    names += [*(a.name for a in carried), *(f"{r.phi.name or 'r'}.result" for r in reductions)]
+    function = Function(name, FunctionType(VOID, tuple(types)), tuple(names))
+    function.linkage.linkage = "internal"
+    function.attributes = INLINED
+    for argument, origin in zip(function.args[2 * levels :], carried, strict=False):
+        argument.attributes = origin.attributes
+    return module.add_function(function)

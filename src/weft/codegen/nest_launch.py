@@ -1,0 +1,114 @@
+"""Running an outlined nest on all cores: its iterations become a job of the thread pool, cut into tiles.
+
+A tile is a box of iterations: so many of the outermost loop, so many of the next one, all of those inside. Its size
+depends on the numbers of iterations alone, and is a multiple of the lane group's along both loops. All else is as in
+`weft.codegen.parallel_launch`; the record holds, before what the nest captures, the iterations of each loop, the rows
+and columns of a tile, and how many tiles are side by side.
+
+Precondition: a nest that has been strip-mined (`weft.codegen.brushed_nests`). Postcondition: its function calls the
+pool in its place. Preserves the program under FR, but for the order of iterations and of what reductions combine.
+"""
+
+from __future__ import annotations
+
+from weft.analysis.loops.counted_loops import build_iterations
+from weft.codegen.loops import counted_loop
+from weft.codegen.parallel_launch import (
+    MOST_GRAINS,
+    Record,
+    declare_grains,
+    least_groups,
+    part_of,
+    quotient,
+    run_as_job,
+)
+from weft.codegen.parallel_loops import StripMinedLoop
+from weft.ir import Builder, Function, Module, Value
+from weft.ir.builder import const_int
+from weft.ir.types import I32, I64, PTR, FunctionType
+from weft.transform.loops.outline_loop import cell_type
+from weft.transform.loops.outline_nest import OutlinedNest
+from weft.transform.loops.replace_loop import open_preheader
+
+
+def run_nest_in_parallel(module: Module, mined: StripMinedLoop, name: str) -> None:
+    """Let the nest's function hand the nest to the thread pool instead of running it."""
+    outlined = mined.outlined
+    assert isinstance(outlined, OutlinedNest)
+    levels = len(outlined.levels)
+    reductions = outlined.parallel.reductions
+    record = Record((*[I64] * (levels + 3), *(v.type for v in outlined.captured), *(PTR for _ in reductions)))
+    grains = _build_grains(module, mined, outlined, record, name)
+    builder = open_preheader(outlined.parallel.loop)
+    counts = [build_iterations(level.loop, builder) for level in outlined.levels]
+    shape, number = _tiles(module, builder, counts, mined)
+    run_as_job(
+        module,
+        builder,
+        outlined.parallel,
+        record,
+        [*counts, *shape, *outlined.captured],
+        grains,
+        number,
+        counts[0],
+    )
+
+
+def _tiles(
+    module: Module, builder: Builder, counts: list[Value], mined: StripMinedLoop
+) -> tuple[list[Value], Value]:
+    """Rows and columns of a tile, and tiles side by side; and the number of tiles."""
+    umax = module.declare("llvm.umax.i64", FunctionType(I64, (I64, I64)))
+
+    def most(a: Value, b: Value) -> Value:
+        return builder.call(umax, (a, b))
+
+    def rounded(value: Value, extent: int) -> Value:
+        return builder.binary("and", builder.binary("add", value, const_int(extent - 1)), const_int(-extent))
+
+    one, grains = const_int(1), const_int(MOST_GRAINS)
+    high, wide, *_ = mined.lanes.by_axis(len(counts))
+    rows, columns = counts[:2]
+    row = columns
+    for count in counts[2:]:
+        row = builder.binary("mul", row, count)
+    least = const_int(least_groups(mined) * mined.width)
+    height = rounded(most(quotient(builder, rows, grains), quotient(builder, least, most(row, one))), high)
+    down = quotient(builder, rows, height)
+    beside = most(builder.binary("udiv", grains, most(down, one)), one)
+    smallest = quotient(builder, least, height) if len(counts) == 2 else one
+    length = rounded(most(most(quotient(builder, columns, beside), smallest), one), wide)
+    across = quotient(builder, columns, length)
+    return [height, length, across], builder.binary("mul", down, across)
+
+
+def _build_grains(
+    module: Module, mined: StripMinedLoop, outlined: OutlinedNest, record: Record, name: str
+) -> Function:
+    """The function that the pool calls for a run of tiles."""
+    function = declare_grains(module, name)
+    memory, begin, end, _ = function.args
+    builder = Builder(function.add_block("entry"))
+    levels = len(outlined.levels)
+    values = record.load(builder, memory)
+    counts, (height, length, across), values = (
+        values[:levels],
+        values[levels : levels + 3],
+        values[levels + 3 :],
+    )
+    captured, parts = values[: len(outlined.captured)], values[len(outlined.captured) :]
+    smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
+    with counted_loop(builder, function, begin, end, "tile") as tile:
+        row, column = builder.binary("udiv", tile, across), builder.binary("urem", tile, across)
+        ranges = [
+            *part_of(builder, smaller, row, height, counts[0]),
+            *part_of(builder, smaller, column, length, counts[1]),
+            *(n for count in counts[2:] for n in (const_int(0), count)),
+        ]
+        results = [
+            builder.gep(cell_type(r), part, (tile,), ("inbounds", "nuw"))
+            for r, part in zip(outlined.parallel.reductions, parts, strict=True)
+        ]
+        builder.call(mined.chunk, [*ranges, *captured, *results])
+    builder.ret(const_int(0, I32))
+    return function

@@ -1,0 +1,45 @@
+"""The step of the lists for loops that vectorizes several loops of a nest together, for every door."""
+
+from __future__ import annotations
+
+from weft.analysis.loops.parallel_loops import Obstacle
+from weft.analysis.loops.rectangular_nests import rectangular_nest
+from weft.codegen.brushed_nests import strip_mine_nest_in_boxes
+from weft.diag.remarks import RemarkKind
+from weft.graph.loops import Loop
+from weft.ir.locations import span_of
+from weft.passes.find_loops import LegalLoop, promises_of
+from weft.passes.loop_unit import FoundLoop, LoopUnit
+
+
+def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bool) -> FoundLoop | None:
+    """Strip-mine the nest that begins with a loop in the boxes of the unit's brush.
+
+    None, with a remark, where it is no nest or has fewer loops than the brush has dimensions; without one where the
+    unit has no brush. With `only_promised` it has no loops that the user promises nothing of.
+    """
+    brush, plan, view = unit.brush, found.plan, found.view
+    if brush is None:
+        return None
+    wanted = found.wanted
+
+    def promised(loop: Loop) -> bool:
+        return wanted.whole_nest or (wanted.promised and promises_of(view, loop).parallel)
+
+    levels = rectangular_nest(
+        found.function, view, wanted.loop, plan, unit.module.layout, promised, only_promised=only_promised
+    )
+    span = span_of(plan.loop.exiting.terminator)
+    if isinstance(levels, Obstacle):
+        where = (levels.at and span_of(levels.at)) or span
+        message = f"the loops of this nest are not vectorized together: {levels.message}"
+        unit.remarks.add(RemarkKind.MISSED, message, where, levels.hint, "parallel loops")
+        return None
+    if len(levels) < brush.rank:
+        message = f"the brush {brush} has {brush.rank} dimensions, and this nest {len(levels)} loops"
+        unit.remarks.add(
+            RemarkKind.MISSED, message, span, "use a brush of fewer dimensions", "parallel loops"
+        )
+        return None
+    mined = strip_mine_nest_in_boxes(unit.module, levels, brush, "as asked for", name, unit.isa, unit.runner)
+    return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")
