@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from weft.simt.transactions import LINE, SECTOR
+from weft.machine.transactions import LINE, SECTOR
 
 _SECTORS = LINE // SECTOR
 

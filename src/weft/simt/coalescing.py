@@ -9,8 +9,8 @@ import numpy as np
 from weft.interp.machine import Machine
 from weft.ir import Instruction
 from weft.machine.gpus import WARP
+from weft.machine.transactions import LINE, units
 from weft.simt.places import Places, Space
-from weft.simt.transactions import LINE, units
 
 Array = np.ndarray
 

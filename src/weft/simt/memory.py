@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from weft.machine.gpu_devices import GpuDevice
+from weft.machine.transactions import LINE, SECTOR, bank_turns, local_addresses, units
 from weft.simt.cache import Cache
 from weft.simt.places import Space
-from weft.simt.transactions import LINE, SECTOR, bank_turns, local_addresses, units
 
 Array = np.ndarray
 

@@ -75,12 +75,25 @@ class Reconstruction:
             self._known[key] = as_expression(self.symbol(scope, value, signed))
             self._active.add(key)
             try:
-                known = self._expression(scope, value, signed)
+                known = self._injected(self._expression(scope, value, signed))
             finally:
                 self._depth -= 1
                 self._active.discard(key)
             self._known[key] = known
         return known
+
+    def _injected(self, value: Expression) -> Expression:
+        """The expression with the numbers that are given in the place of parameters."""
+        values = self.program.values
+        if not values:
+            return value
+        return value.substitute(
+            {
+                s: as_expression(values[s.name])
+                for s in value.symbols()
+                if s.loop is None and s.name in values and not s.is_pointer
+            }
+        )
 
     def at(self, scope: Scope, value: Value, block: BasicBlock, signed: bool = True) -> Expression:
         """The expression of a value for a use in a block: behind a loop, what it was when the loop was left."""

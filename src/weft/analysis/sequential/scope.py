@@ -10,7 +10,7 @@ same symbol stands for are in the same iteration of all loops around.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from weft.analysis.integers.intervals import INVERTED
@@ -125,10 +125,12 @@ class LoopContext:
 class Program:
     """What the scopes of one analysis share."""
 
-    __slots__ = ("_serial", "assumed", "module", "shared_loads")
+    __slots__ = ("_serial", "assumed", "module", "shared_loads", "values")
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, values: Mapping[str, int] | None = None) -> None:
         self.module = module
+        self.values = dict(values or {})
+        """Numbers that take the place of parameters, by their names (§6.2: injected values)."""
         self.assumed: dict[Value, list[Assumption]] = {}
         """Assumptions by the value whose expression rests on them."""
         self.shared_loads: dict[object, Symbol] = {}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from weft.machine.transactions import bank_turns, local_addresses, units
 from weft.simt.cache import Cache
-from weft.simt.transactions import bank_turns, local_addresses, units
 
 LANES = np.arange(32)
 

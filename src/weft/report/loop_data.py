@@ -1,0 +1,98 @@
+"""Reports on sequential loops as dictionaries and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from weft.analysis.sequential.scope import Assumption
+from weft.report.loop_costs import AccessCost, MappingReport, SharedArea
+
+if TYPE_CHECKING:
+    from weft.report.loop_nests import LoopReport, SectionReport
+
+
+def loop_data(loop: LoopReport) -> dict[str, Any]:
+    """A loop as dictionaries, lists, strings, numbers and None: the schema of docs/sequential_loops.md."""
+    return {
+        "function": loop.function,
+        "file": loop.file,
+        "line": loop.line,
+        "depth": loop.depth,
+        "verdict": loop.verdict.value,
+        "reasons": [{"line": r.line, "text": r.text} for r in loop.reasons],
+        "iterations": loop.iterations,
+        "in": [_section_data(s) for s in loop.inputs],
+        "out": [_section_data(s) for s in loop.outputs],
+        "private": list(loop.private),
+        "functions": list(loop.functions),
+        "complete": loop.is_complete,
+        "assumptions": [
+            {"kind": kind, "line": line, "text": text} for kind, line, text in told(loop.assumptions)
+        ],
+        "accesses": [
+            {"line": a.line, "kind": a.kind, "array": a.array, "offset": a.offset, **_cost_data(a.cost)}
+            for a in loop.accesses
+        ],
+        "mapping": None if loop.mapping is None else _mapping_data(loop.mapping),
+        "sharing": [] if loop.mapping is None else [_area_data(a) for a in loop.mapping.shared],
+    }
+
+
+def _section_data(section: SectionReport) -> dict[str, Any]:
+    return {"name": section.name, "section": None if section.section is None else list(section.section)}
+
+
+def _cost_data(cost: AccessCost | None) -> dict[str, Any]:
+    if cost is None:
+        return {"transactions": {}}
+    return {
+        "transactions": cost.transactions,
+        "at_most": sorted(cost.bounds),
+        "warp": cost.warp,
+        "stride": cost.stride,
+        "contiguity": cost.contiguity,
+        "cache_lines": cost.cache_lines,
+        "bank_turns": cost.bank_turns,
+    }
+
+
+def _mapping_data(mapping: MappingReport) -> dict[str, Any]:
+    estimate = mapping.estimate
+    return {
+        "best": mapping.best,
+        "candidates": [{"name": name, "lines": mapping.lines[name]} for name in mapping.names],
+        "operations": mapping.operations,
+        "bytes": mapping.bytes,
+        "estimate": None
+        if estimate is None
+        else {
+            "intensity": round(estimate.intensity, 4),
+            "ridge": round(estimate.ridge, 4),
+            "limit": estimate.limit,
+            "microseconds": round(estimate.microseconds, 4),
+        },
+        "lane_group": mapping.width,
+        "assumptions": [{"kind": k, "line": line, "text": text} for k, line, text in mapping.assumptions],
+        "grouped": {
+            "near": [_area_data(a) for a in mapping.near],
+            "pointer": [_area_data(a) for a in mapping.by_pointer],
+        },
+    }
+
+
+def _area_data(area: SharedArea) -> dict[str, Any]:
+    return {
+        "array": area.array,
+        "lines": list(area.lines),
+        "reason": area.reason,
+        "overlap": area.overlaps,
+        "pitch": area.pitch,
+        "section": [list(ends) for ends in area.section],
+        "bytes": area.bytes,
+    }
+
+
+def told(assumptions: Iterable[Assumption]) -> list[tuple[str, int, str]]:
+    """Kind, line and text of assumptions, each once."""
+    return list(dict.fromkeys((a.kind, a.line, a.text) for a in assumptions))

@@ -1,0 +1,128 @@
+"""Reports on sequential loops for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from weft.analysis.sequential.scope import LoopContext
+from weft.analysis.sequential.verdicts import Verdict
+from weft.report.loop_costs import MAX_LENGTH, MappingReport, SharedArea
+from weft.report.loop_counters import loops_around
+from weft.report.loop_data import told
+from weft.report.styled import Style, StyledLine
+
+if TYPE_CHECKING:
+    from weft.report.loop_nests import LoopReport, SectionReport
+
+_STYLES = {Verdict.SEQUENTIAL: Style.ERROR, Verdict.PARALLEL: Style.UNIFORM}
+
+
+def report_lines(loops: Iterable[LoopReport]) -> Iterator[StyledLine]:
+    """The report for people, line by line."""
+    function: str | None = None
+    mapped: set[LoopContext] = set()
+    for loop in loops:
+        if loop.function != function:
+            if function is not None:
+                yield []
+            yield [(loop.function, Style.HEADING), (f"  {loop.file}", Style.MUTED)]
+            function = loop.function
+        yield from _loop_lines(loop)
+        if loop.mapping is not None and not any(around in mapped for around in loops_around(loop.loop)):
+            mapped.add(loop.loop)
+            yield from _mapping_lines(loop, loop.mapping)
+    if function is None:
+        yield [("There are no loops.", Style.PLAIN)]
+
+
+def _loop_lines(loop: LoopReport) -> Iterator[StyledLine]:
+    indent = "  " * loop.depth
+    style = _STYLES.get(loop.verdict, Style.STRIDED)
+    count = "unknown number of iterations" if loop.iterations is None else f"{loop.iterations} iterations"
+    yield [
+        (f"{indent}line {loop.line}: ", Style.PLAIN),
+        (loop.verdict.value, style),
+        (f", {count}", Style.MUTED),
+    ]
+    inner = indent + "    "
+    for reason in loop.reasons:
+        yield [(f"{inner}line {reason.line}: {reason.text}", Style.PLAIN)]
+    for label, sections in (("in", loop.inputs), ("out", loop.outputs)):
+        for section in sections:
+            yield [(f"{inner}{label:4}{_section_text(section)}", Style.PLAIN)]
+    if not loop.is_complete:
+        yield [(f"{inner}and memory that is not known", Style.WARNING)]
+    for name in loop.private:
+        yield [(f"{inner}own {name}", Style.PLAIN)]
+    for _, line, text in told(loop.assumptions):
+        where = f"line {line}: " if line else ""
+        yield [(f"{inner}if  {where}{text}", Style.MUTED)]
+
+
+def _section_text(section: SectionReport) -> str:
+    if section.section is None:
+        return section.name
+    low, end = ("?" if e is None else e for e in section.section)
+    return f"{section.name}, bytes [{low}, {end})"
+
+
+def _mapping_lines(loop: LoopReport, mapping: MappingReport) -> Iterator[StyledLine]:
+    """The table of mappings: costs depend on the loop that is x, so it has a column for each of those."""
+    indent = "  " * loop.depth + "    "
+    rows = [
+        (f"{a.line} {a.kind} {a.array}", [a.cost.transactions[name] for _, name in mapping.by_x])
+        for a in loop.accesses
+        if a.cost is not None and a.cost.varies
+    ]
+    if rows:
+        heads = [f"x={x}" for x, _ in mapping.by_x]
+        first = max(len("lines of a warp"), *(len(label) for label, _ in rows))
+        widths = [
+            max(len(head), *(len(_short(row[column])) for _, row in rows))
+            for column, head in enumerate(heads)
+        ]
+        yield [
+            (f"{indent}{'lines of a warp':{first}}", Style.MUTED),
+            *((f"  {h:{w}}", Style.MUTED) for h, w in zip(heads, widths, strict=True)),
+        ]
+        for label, row in dict.fromkeys((label, tuple(row)) for label, row in rows):
+            yield [
+                (f"{indent}{label:{first}}", Style.PLAIN),
+                *((f"  {_short(c):{w}}", _cost_style(c)) for c, w in zip(row, widths, strict=True)),
+            ]
+    yield [(f"{indent}grid {mapping.best}", Style.UNIFORM), (_work(mapping), Style.MUTED)]
+    for area in mapping.near:
+        yield [(f"{indent}share {_area_text(area)}", Style.PLAIN)]
+    for _, line, text in mapping.assumptions:
+        where = f"line {line}: " if line else ""
+        yield [(f"{indent}if  {where}{text}", Style.MUTED)]
+
+
+def _short(expression: str) -> str:
+    return expression if len(expression) <= MAX_LENGTH else "..."
+
+
+def _cost_style(transactions: str) -> Style:
+    return Style.UNIFORM if transactions in ("1", "2") else Style.STRIDED
+
+
+def _work(mapping: MappingReport) -> str:
+    if mapping.operations is None or mapping.bytes is None:
+        return ""
+    text = f"; {_short(mapping.bytes)} bytes"
+    if mapping.operations == "0":
+        return text
+    text = f"; {_short(mapping.operations)} float operations{text.replace(';', ',')}"
+    if mapping.estimate is not None:
+        text += f": {mapping.estimate.limit} limits it"
+    return text
+
+
+def _area_text(area: SharedArea) -> str:
+    lines = ", ".join(map(str, area.lines))
+    place = f"{area.array} of line{'s' * (len(area.lines) > 1)} {lines}"
+    if area.reason == "uncoalesced":
+        return f"{place}: a warp's accesses are scattered; {_short(area.bytes)} bytes for a block"
+    over = ", ".join(f"{_short(o)} with the next in {d}" for d, o in area.overlaps.items() if o is not None)
+    return f"{place}: threads share bytes, {over}; {_short(area.bytes)} bytes for a block"
