@@ -152,14 +152,98 @@ assert tried(scale, 3, 32, function=together) == "cudaErrorCooperativeLaunchTooL
 assert tried(binary, 1, 64) == "cudaErrorNotSupported"
 [wrong] = register(SCALE.replace("mul.f32", "mull.f32"), ["scale"])
 assert tried(wrong, 1, 64) == "cudaErrorInvalidPtx"
-[refused] = register(SCALE.replace("mul.f32 %f1, %f1, %f2;", "bar.sync 1, 32;"), ["scale"])
+[refused] = register(SCALE.replace("mul.f32 %f1, %f1, %f2;", "bar.arrive 1, 64;"), ["scale"])
 assert tried(refused, 1, 64) == "cudaErrorNotSupported"
 assert name(library.cudaCreateTextureObject(None, None, None, None)) == "cudaErrorNotSupported"
 """,
         WEFT_NUM_THREADS="2",
     )
-    for part in ("the program has no PTX", "mull", "bar.sync", "cudaCreateTextureObject is not there"):
+    for part in ("the program has no PTX", "mull", "bar.arrive", "cudaCreateTextureObject is not there"):
         assert part in said
+
+
+GRID_BARRIER = r"""
+.visible .entry together(.param .u64 together_param_0)
+{
+    .reg .pred %p<4>;
+    .reg .b32 %r<16>;
+    .reg .b64 %rd<12>;
+    ld.param.u64 %rd1, [together_param_0];
+    mov.u32 %r1, %envreg2;
+    mov.u32 %r2, %envreg1;
+    mov.b64 %rd2, {%r1, %r2};
+    mov.u32 %r3, %ctaid.x;
+    mov.u32 %r4, %nctaid.x;
+    mov.u32 %r5, %tid.x;
+    mul.wide.u32 %rd3, %r3, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    setp.ne.u64 %p1, %rd2, 0;
+    @%p1 bra ROUND;
+    trap;
+ROUND:
+    mov.u32 %r12, 0;
+AGAIN:
+    setp.ne.u32 %p2, %r5, 0;
+    ld.global.u32 %r6, [%rd4];
+    bar.sync 0;
+    @%p2 bra WAIT;
+    // Each block tells the next one a number, which this one adds to its own when all have.
+    add.u32 %r7, %r3, 1;
+    rem.u32 %r7, %r7, %r4;
+    mul.wide.u32 %rd5, %r7, 4;
+    add.s64 %rd5, %rd5, %rd1;
+    add.u32 %r8, %r6, 1;
+    st.global.u32 [%rd5+256], %r8;
+    setp.eq.u32 %p3, %r3, 0;
+    mov.u32 %r9, 0x80000001;
+    sub.u32 %r9, %r9, %r4;
+    selp.b32 %r9, %r9, 1, %p3;
+    atom.add.release.gpu.u32 %r10, [%rd2+4], %r9;
+SPIN:
+    ld.acquire.gpu.u32 %r11, [%rd2+4];
+    xor.b32 %r11, %r11, %r10;
+    setp.gt.s32 %p3, %r11, -1;
+    @%p3 bra SPIN;
+    ld.global.u32 %r8, [%rd4+256];
+    add.u32 %r6, %r6, %r8;
+    st.global.u32 [%rd4], %r6;
+    atom.add.release.gpu.u32 %r10, [%rd2+4], %r9;
+SPIN2:
+    ld.acquire.gpu.u32 %r11, [%rd2+4];
+    xor.b32 %r11, %r11, %r10;
+    setp.gt.s32 %p3, %r11, -1;
+    @%p3 bra SPIN2;
+WAIT:
+    bar.sync 0;
+    add.u32 %r12, %r12, 1;
+    setp.lt.u32 %p3, %r12, 5;
+    @%p3 bra AGAIN;
+    ret;
+}
+"""
+
+
+def test_blocks_of_a_cooperative_launch_wait_for_each_other(host: Host) -> None:
+    """What nvcc makes of `grid_group.sync`; other launches have no memory to wait by, and trap."""
+    host(
+        f"""
+[kernel] = register(HEAD + {GRID_BARRIER!r}, ["together"])
+wanted = np.arange(4, dtype=np.uint32)
+for _ in range(5):
+    wanted = wanted + np.roll(wanted + 1, 1)
+for _ in range(2):
+    x = np.zeros(128, np.uint32)
+    x[:4] = np.arange(4)
+    device = to_device(x)
+    assert launch(kernel, 4, 64, device, function=library.cudaLaunchCooperativeKernel) == 0
+    assert library.cudaDeviceSynchronize() == 0
+    assert (from_device(device, x)[:4] == wanted).all()
+assert launch(kernel, 5, 64, device, function=library.cudaLaunchCooperativeKernel) != 0
+launch(kernel, 4, 64, device)
+assert name(library.cudaDeviceSynchronize()) == "cudaErrorLaunchFailure"
+""",
+        WEFT_NUM_THREADS="4",
+    )
 
 
 def test_a_kernel_that_fails_breaks_the_device(host: Host) -> None:

@@ -347,11 +347,11 @@ def test_printf_and_traps(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_cannot_run_is_refused_at_its_line() -> None:
-    text = _kernel(_ELEMENT + "    bar.sync 0, 64;")
-    with pytest.raises(UnsupportedError, match=r"bar\.sync waits for a number of threads") as caught:
+    text = _kernel(_ELEMENT + "    bar.arrive 0, 64;")
+    with pytest.raises(UnsupportedError, match=r"bar\.arrive lets some threads go on") as caught:
         _ran(text, np.zeros(32, np.uint32), 32)
     assert caught.value.span is not None
-    assert text.splitlines()[caught.value.span.line - 1].strip() == "bar.sync 0, 64;"
+    assert text.splitlines()[caught.value.span.line - 1].strip() == "bar.arrive 0, 64;"
     with pytest.raises(UnsupportedError, match=r"tex.1d.v4.f32.s32 is read and printed, and cannot be run"):
         _ran(
             _kernel(_ELEMENT + "tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd1, {%r1}];"),
@@ -410,6 +410,37 @@ def test_a_required_block_is_required() -> None:
     assert (_ran(text, x, 32) == x).all()
     with pytest.raises(LaunchError, match=r"\.reqntid \(32, 1, 1\), and blocks of \(16, 1, 1\)"):
         _ran(text, x, 16)
+
+
+@pytest.mark.parametrize("count", ["64", "%r3"])
+def test_a_barrier_with_a_number_of_threads_waits_for_the_block(count: str) -> None:
+    """Threads hand their neighbour's numbers on; a block of 40 threads has two warps as well as one of 64."""
+    body = (
+        _ELEMENT
+        + f"""
+    mov.u32 %r3, 64;
+    mov.u32 %r4, room;
+    shl.b32 %r5, %r1, 2;
+    add.u32 %r4, %r4, %r5;
+    st.shared.u32 [%r4], %r2;
+    bar.sync 3, {count};
+    xor.b32 %r5, %r5, 4;
+    mov.u32 %r4, room;
+    add.u32 %r4, %r4, %r5;
+    ld.shared.u32 %r6, [%r4];
+    st.global.u32 [%rd1], %r6;
+    """
+    )
+    text = _kernel(body, before=".shared .align 4 .b8 room[512];")
+    for size in (64, 40):
+        x = np.arange(size, dtype=np.uint32)
+        assert (_ran(text, x.copy(), size) == x ^ 1).all()
+    with pytest.raises(FailedAssertionError, match=r"bar\.sync waits for another number of threads"):
+        _ran(text, np.arange(96, dtype=np.uint32), 96)
+    required = text.replace(")\n{", ")\n.reqntid 96\n{", 1)
+    if count == "64":
+        with pytest.raises(UnsupportedError, match=r"bar\.sync waits for some threads of the block"):
+            _ran(required, np.zeros(96, np.uint32), 96)
 
 
 def test_what_breaks_a_rule_of_ptx_is_refused() -> None:

@@ -94,10 +94,12 @@ def _assert(module: Module, call: Instruction) -> None:
     kind = FunctionType(VOID, (PTR, PTR, I32, PTR))
     function = module.functions.get("__assert_fail") or module.declare("__assert_fail", kind, ("nounwind",))
     if string_at(text) is None:
-        text = _constant(module, "trap")
+        text = constant_text(module, "trap")
     builder = Builder(before=call)
     builder.loc = call.loc
-    builder.call(function, (text, file if string_at(file) is not None else _constant(module, ""), line, text))
+    builder.call(
+        function, (text, file if string_at(file) is not None else constant_text(module, ""), line, text)
+    )
     call.erase()
 
 
@@ -113,7 +115,8 @@ def string_at(address: Value) -> str | None:
     return None
 
 
-def _constant(module: Module, text: str) -> Value:
+def constant_text(module: Module, text: str) -> Value:
+    """The address of a C string."""
     name = f"weft.text.{text}"
     if name not in module.globals:
         data = text.encode() + b"\0"

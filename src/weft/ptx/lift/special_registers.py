@@ -7,6 +7,7 @@ from weft.ir import ConstInt, Value
 from weft.ir.types import I32, I64, FunctionType
 from weft.ptx import syntax
 from weft.ptx.lift.body import PURE, Body
+from weft.ptx.lift.variables import GRID, GRID_REGISTERS
 
 WARP = 32
 """Threads of a warp."""
@@ -61,6 +62,10 @@ def read_special(body: Body, register: syntax.SpecialRegister) -> Value:
         return position(body, name, "xyz".index(register.component or "x"))
     if name in _CONSTANTS:
         return ConstInt(I64 if name in ("%gridid", "%current_graph_exec") else I32, _CONSTANTS[name])
+    if name in GRID_REGISTERS and GRID in body.variables:
+        address = body.builder.load(I64, body.variables[GRID], align=8)
+        part = body.builder.binary("lshr", address, ConstInt(I64, GRID_REGISTERS[name]))
+        return body.builder.cast("trunc", part, I32)
     if name.startswith(("%envreg", "%pm")):
         return ConstInt(I32, 0)
     if name in ("%cluster_ctaid", "%cluster_nctaid"):

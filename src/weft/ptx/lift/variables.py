@@ -44,6 +44,26 @@ def names_of(variable: syntax.Variable) -> list[str]:
     return [f"{variable.name}{k}" for k in range(variable.count)]
 
 
+GRID = "weft.grid"
+"""A variable of modules that ask for the memory by which the blocks of a grid wait for each other. It begins with the
+address of such memory: 0 unless a launch sees to it that all blocks run at the same time, which puts there that of the
+zeros behind, from `GRID_WORKSPACE` on. These come back to zeros of another sign by themselves."""
+GRID_WORKSPACE = 64
+_GRID_BYTES = 128
+GRID_REGISTERS = {"%envreg1": 32, "%envreg2": 0}
+"""The registers that have the address, and from which bit on."""
+
+
+def _asks_for_grid(text: syntax.Module) -> bool:
+    """Whether a function reads the registers by which `grid_group` finds its memory."""
+    return any(
+        isinstance(operand, syntax.SpecialRegister) and operand.name in GRID_REGISTERS
+        for function in text.functions()
+        for instruction in function.instructions()
+        for operand in instruction.operands
+    )
+
+
 def module_variables(text: syntax.Module, module: Module) -> dict[str, Value]:
     """Make the variables of a module; return their addresses by name.
 
@@ -53,6 +73,11 @@ def module_variables(text: syntax.Module, module: Module) -> dict[str, Value]:
         One is a texture, sampler or surface.
     """
     made: dict[str, Value] = {}
+    if _asks_for_grid(text) and GRID not in module.globals:
+        type = ArrayType(I8, _GRID_BYTES)
+        grid = module.add_global(GlobalVariable(GRID, type, ConstZero(type)))
+        grid.linkage.linkage, grid.linkage.align = "internal", 64
+        made[GRID] = grid
     later: list[tuple[GlobalVariable, syntax.Variable]] = []
     for variable in text.variables():
         space = space_of(variable)

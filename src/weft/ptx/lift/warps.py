@@ -6,13 +6,19 @@ operation is of those that are active and in the mask, and waits for nobody.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from weft.ir import ConstInt, Value
-from weft.ir.constants import FALSE, TRUE
-from weft.ir.types import I32, I64
+from weft.ir.constants import FALSE, TRUE, ConstNull
+from weft.ir.types import I32, I64, PTR
 from weft.ptx import syntax
 from weft.ptx.lift.body import Body
+from weft.ptx.lift.calls import fail
+from weft.ptx.lift.control import end
+from weft.ptx.lift.device_runtime import constant_text
 from weft.ptx.lift.integers import Operation
-from weft.ptx.lift.special_registers import lane
+from weft.ptx.lift.special_registers import WARP, lane, threads
 from weft.ptx.lift.types import Form, bits_of
 
 _FULL = 0xFFFFFFFF
@@ -177,23 +183,32 @@ def _bar_red(body: Body, i: syntax.Instruction, form: Form) -> None:
     body.write(target, body.builder.icmp("ne", answer, ConstInt(I32, 0)), "pred")
 
 
-def _require_everybody(body: Body, i: syntax.Instruction, counts: object) -> None:
-    """See that a barrier with a number of threads waits for all of a block."""
+def _require_everybody(body: Body, i: syntax.Instruction, counts: Sequence[syntax.Operand]) -> None:
+    """See that a barrier with a number of threads waits for all of a block, warps counted as whole.
+
+    What `.reqntid` says is compared at once, else the launch fails where the number is another one.
+    """
     if not counts:
         return
-    assert isinstance(counts, (tuple, list))
-    directive = body.source.directive("reqntid")
-    count = counts[0]
-    if directive is not None and isinstance(count, syntax.Integer):
-        size = 1
-        for extent in directive.values:
-            size *= int(extent)
-        if count.value == size:
+    size = body.source.directive("reqntid")
+    if size is not None and isinstance(counts[0], syntax.Integer):
+        if counts[0].value == -(-prod(int(extent) for extent in size.values) // WARP) * WARP:
             return
-    body.refuse(
-        i, "waits for a number of threads, and weft's barriers for all of a block",
-        "leave the number out, or say .reqntid if it is all of them",
-    )  # fmt: skip
+        body.refuse(
+            i, "waits for some threads of the block, and weft's barriers for all of them",
+            "let all threads wait",
+        )  # fmt: skip
+    builder = body.builder
+    warps = builder.binary(
+        "lshr", builder.binary("add", threads(body), ConstInt(I32, WARP - 1)), ConstInt(I32, 5)
+    )
+    everybody = builder.binary("shl", warps, ConstInt(I32, 5))
+    other = builder.icmp("ne", body.read(counts[0], "u32"), everybody)
+    going_on = body.under(other)
+    text = f"{i.name} waits for another number of threads than the block has"
+    fail(body, constant_text(body.module, text), ConstNull(PTR), ConstInt(I32, i.line))
+    end(body)
+    builder.at_end(going_on)
 
 
 WARPS: dict[str, Operation] = {

@@ -6,7 +6,9 @@
 #include <string.h>
 
 extern const size_t weft_small_groups;
-enum { RECORD_ALIGNMENT = 128, MAX_POINTERS = 32 };
+/* As in src/weft/ptx/lift/variables.py. */
+static const char GRID[] = "weft.grid";
+enum { RECORD_ALIGNMENT = 128, MAX_POINTERS = 32, GRID_WORKSPACE = 64 };
 
 struct launch {
     const struct function *function;
@@ -27,6 +29,17 @@ static void settle(const struct launch *launch) {
     bool is_trap = !strncmp(text, "trap", 4);
     say("%s: %s%s", launch->function->name, is_trap ? "" : "this assertion does not hold: ", text);
     device_break(is_trap ? cudaErrorLaunchFailure : cudaErrorAssert);
+}
+
+/* The memory by which the blocks of a grid wait for each other, if all of them run at the same time. */
+static void offer_grid(const struct launch *launch) {
+    const struct module *module = launch->function->module;
+    for (size_t i = 0; i < module->variable_count; i++) {
+        if (strcmp(module->variables[i].name, GRID)) continue;
+        char *variable = module->scope + module->variables[i].offset;
+        const char *workspace = launch->cooperative ? variable + GRID_WORKSPACE : NULL;
+        memcpy(variable, &workspace, sizeof workspace);
+    }
 }
 
 static void run_launch(struct task *task) {
@@ -51,6 +64,7 @@ static void run_launch(struct task *task) {
         return;
     }
     record.arenas = arenas->table;
+    offer_grid(launch);
     int32_t status = pool_run(code->entry, &record, groups, chunk, threads);
     arenas_give(arenas);
     if (status) {
