@@ -119,7 +119,11 @@ class Child:
 
 
 class Host:
-    """The host program of an application: its arrays as buffers in place, and its launches."""
+    """The host program of an application: the runtime's buffers for its arrays, and its launches.
+
+    Buffers are the runtime's own, since NumPy's large arrays begin 16 bytes behind a page: vectors of 64 bytes would
+    all lie in two cache lines.
+    """
 
     def __init__(self, application: Application, name: str, device: Any, options: Sequence[str]) -> None:
         import pyopencl as cl
@@ -129,16 +133,14 @@ class Host:
         self._cl = cl
         context = cl.Context([device])
         self._queue = cl.CommandQueue(context)
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
         arrays = {id(a): a for launch in application.launches for a in launch[3] if isinstance(a, np.ndarray)}
         self._arrays = list(arrays.values())
         self._kept = [a.copy() for a in self._arrays]
-        self._buffers = {key: cl.Buffer(context, flags, hostbuf=a) for key, a in arrays.items()}
+        writable = cl.mem_flags.READ_WRITE
+        self._buffers = {key: cl.Buffer(context, writable, a.nbytes) for key, a in arrays.items()}
         program = cl.Program(context, (HERE / f"{name}.cl").read_text())
         program.build([*FAST, *application.options.split(), *options], cache_dir=False)
         self._launches = [self._launch(program, *launch) for launch in application.launches]
-        self._mapped: list[Any] = []
-        self._map()
 
     def _launch(
         self, program: Any, name: str, size: Any, local: Any, values: Sequence[Any]
@@ -158,31 +160,21 @@ class Host:
     def run(self) -> float:
         """Run the application on its first data; seconds of CPU time."""
         for array, before in zip(self._arrays, self._kept, strict=True):
-            array[...] = before
-        while self._mapped:
-            self._mapped.pop().base.release(self._queue)
+            self._cl.enqueue_copy(self._queue, self._buffers[id(array)], before)
         self._queue.finish()
         begin = time.process_time()
         for launch in self._launches:
             launch()
         self._queue.finish()
         seconds = time.process_time() - begin
-        self._map()
+        for array in self._arrays:
+            self._cl.enqueue_copy(self._queue, array, self._buffers[id(array)])
         return seconds
 
     def result(self) -> np.ndarray:
         """Some of the last run's results, far apart."""
         numbers = self.application.result().reshape(-1)
         return numbers[:: -(-numbers.size // 65_521)].astype(np.float64)
-
-    def _map(self) -> None:
-        flags = self._cl.map_flags.READ | self._cl.map_flags.WRITE
-        for a in self._arrays:
-            view, _ = self._cl.enqueue_map_buffer(
-                self._queue, self._buffers[id(a)], flags, 0, a.shape, a.dtype
-            )
-            assert view.ctypes.data == a.ctypes.data
-            self._mapped.append(view)
 
 
 def prepared(order: Order, folder: Path) -> Host:
