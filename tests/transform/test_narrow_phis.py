@@ -131,3 +131,28 @@ done:
     assert narrow_phis(function) == 3
     verify(function.module)
     assert phi_bits(function) == {"a": 8, "b": 8, "out": 8}
+
+
+SWITCHED = """
+define i8 @switched(i32 %x, i32 %y) {
+entry:
+  %sum = add i32 %x, %y
+  switch i32 %x, label %other [ i32 0, label %join
+    i32 1, label %join ]
+other:
+  br label %join
+join:
+  %n = phi i32 [ %sum, %entry ], [ %y, %other ], [ %sum, %entry ]
+  %cut = trunc i32 %n to i8
+  ret i8 %cut
+}
+"""
+
+
+def test_value_is_cut_once_for_all_edges_from_a_block() -> None:
+    function = parsed(SWITCHED)
+    assert narrow_phis(function) == 1
+    assert function.module is not None
+    verify(function.module)
+    x, y = np.array([0, 1, 2, 5], np.int32), np.array([7, 300, -1, 9], np.int32)
+    assert returned("switched", (x, y), 4)(function.module, "FR") == [7, 301 - 256, 255, 9]

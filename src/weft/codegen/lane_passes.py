@@ -25,6 +25,7 @@ from weft.transform.linearization.nest_selects import nest_selects
 from weft.transform.linearization.unify_conditions import unify_conditions
 from weft.transform.loops.close_loops import is_loop_closed
 from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
+from weft.transform.numbers.aligned_versions import add_aligned_version
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.narrowing import narrow_varying
@@ -90,6 +91,17 @@ def _narrow(unit: LaneUnit) -> bool:
         return False
     unit.forget()
     return True
+
+
+def _add_aligned_version(unit: LaneUnit) -> bool:
+    if unit.seldom or len(unit.lanes.extents) != 1:
+        return False
+    unit.summary.aligned = add_aligned_version(
+        unit.function, unit.divergence, unit.lanes.width, unit.analyze_copy
+    )
+    if unit.summary.aligned:
+        unit.forget()
+    return unit.summary.aligned
 
 
 def _replace_loads(unit: LaneUnit) -> bool:
@@ -194,6 +206,15 @@ NARROWING: Pass[LaneUnit] = Pass(
     _narrow,
     optional=True,
 )
+ALIGNED_VERSIONS: Pass[LaneUnit] = Pass(
+    "aligned versions",
+    "lane groups whose numbers are all of one stretch have a version, where its accesses are better",
+    _add_aligned_version,
+    requires=(VECTORIZABLE, UNMASKED),
+    provides=(VECTORIZABLE, UNMASKED),
+    optional=True,
+    applies=lambda unit: unit.switches.uniform_values and unit.switches.uniform_control,
+)
 SCALAR_REPLACEMENT: Pass[LaneUnit] = Pass(
     "scalar replacement",
     "no load reads what is known from this iteration or some before, where keeping it pays",
@@ -272,7 +293,7 @@ WIDENING: Pass[LaneUnit] = Pass(
 BODIES = (KNOWN_NUMBERS, NARROW_PHIS, OBSTACLES)
 """On the body of a loop, before its lanes are planned; kernels have the same on their modules."""
 
-LINEAR_LANES = (SCALAR_REPLACEMENT, DIVERGENT_LOOPS, BOSCC, LINEARIZATION, CONDITIONS)
+LINEAR_LANES = (ALIGNED_VERSIONS, SCALAR_REPLACEMENT, DIVERGENT_LOOPS, BOSCC, LINEARIZATION, CONDITIONS)
 """To control-uniform P-LLVM: what widening and the split at barriers need."""
 
 LANES = (*LINEAR_LANES, WIDENING)

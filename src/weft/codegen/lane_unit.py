@@ -81,6 +81,8 @@ class LaneUnit:
         Blocks on what were divergent exits of loops.
     branches
         The branches with the gadgets that were put in.
+    seldom
+        Whether it runs so seldom that it should be short: for what is left over of rows.
     rewritten
         Whether the control flow is another than that of the function as it was.
     source
@@ -105,6 +107,7 @@ class LaneUnit:
     uniform: Collection[BasicBlock] | None = None
     leaving: Collection[BasicBlock] = ()
     branches: BosccResult | None = None
+    seldom: bool = False
     rewritten: bool = False
     source: str = ""
 
@@ -120,6 +123,16 @@ class LaneUnit:
                 self.function, domain=domain, initial=self.shapes, width=self.lanes.width, facts=self.facts
             )
         return self.known
+
+    def analyze_copy(self, copy: Function) -> Divergence:
+        """The divergence of a copy of the function."""
+        shapes: dict[Value, Shape] = {
+            made: self.shapes[argument]
+            for argument, made in zip(self.function.args, copy.args, strict=True)
+            if argument in self.shapes
+        }
+        domain = domain_named("product", self.lanes.extents)
+        return analyze_divergence(copy, domain=domain, initial=shapes, width=self.lanes.width)
 
     def forget(self) -> None:
         """Note that the function is not what it was."""

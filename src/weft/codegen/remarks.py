@@ -80,6 +80,14 @@ def remark_vectorization(
             span,
             pass_name="narrowing",
         )
+    if summary.aligned:
+        log.add(
+            RemarkKind.TRANSFORM,
+            f"{subject} has a version for {what} that run together and lie in one stretch of what it divides or masks "
+            f"by: multiples of {summary.width} make it contiguous",
+            span,
+            pass_name="aligned versions",
+        )
     remark_loads(log, summary.replacement)
     for gadget in summary.gadgets:
         what = (

@@ -22,6 +22,8 @@ class VectorizationSummary:
         Lanes it runs at a time.
     narrowed
         How many of its numbers have 32 bits instead of 64.
+    aligned
+        Whether there is a version for lane groups whose numbers are all of one stretch.
     replacement
         Which loads were replaced by values.
     loops
@@ -38,6 +40,7 @@ class VectorizationSummary:
 
     width: int = 0
     narrowed: int = 0
+    aligned: bool = False
     replacement: ReplacementSummary = field(default_factory=ReplacementSummary)
     loops: list[LoopSummary] = field(default_factory=list)
     gadgets: list[Gadget] = field(default_factory=list)

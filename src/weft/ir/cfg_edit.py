@@ -7,6 +7,8 @@ split block have the block's predicate, a block on a split edge has none.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.graph.cfg import reachable
 from weft.ir.block import BasicBlock
 from weft.ir.cfg_view import cfg_of
@@ -59,6 +61,15 @@ def split_edge(source: BasicBlock, target: BasicBlock, name: str = "") -> BasicB
         phi.set_block(first, middle)
     _append_branch(middle, target, terminator)
     return middle
+
+
+def arriving(phi: Instruction, make: Callable[[Value, BasicBlock], Value]) -> list[tuple[Value, BasicBlock]]:
+    """What `make` builds of each value that arrives at a φ; once for each block, however many edges lead from it."""
+    made: dict[BasicBlock, Value] = {}
+    for value, source in list(phi.incoming()):
+        if source not in made:
+            made[source] = make(value, source)
+    return [(made[source], source) for source in phi.blocks]
 
 
 def _append_branch(block: BasicBlock, target: BasicBlock, like: Instruction) -> None:

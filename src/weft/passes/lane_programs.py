@@ -98,6 +98,7 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
         form = SimdForm(f"{kernel.name}.w{lanes.width}{suffix}")
         part: LaneUnit = called.unit(function, position_shapes(unit, lanes, function), form)
         part.facts = unit.facts if function is kernel else None
+        part.seldom = function is not kernel
         vectors.append(vectorize(part, _runner(unit, i)))
         summaries.append(part.summary)
     summaries[0].replacement.arrays_apart = any(s.replacement.arrays_apart for s in summaries)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from weft.ir import Argument, Builder, ConstExpr, ConstInt, Function, GlobalVariable, Instruction, Value
 from weft.ir.builder import address_space
-from weft.ir.cfg_edit import replace_and_erase
+from weft.ir.cfg_edit import arriving, replace_and_erase
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE, SHARED_SPACE
 from weft.ir.result_types import gep_type
 from weft.ir.types import I8, I32, I64, PTR, FunctionType, IntType
@@ -209,8 +209,8 @@ class _Finder:
             assert value.block is not None
             value.block.insert(0, phi)
             self._pointers[value] = phi
-            for incoming, block in list(value.incoming()):
-                phi.add_incoming(self._flat(incoming, block.terminator), block)
+            for incoming, block in arriving(value, lambda v, b: self._flat(v, b.terminator)):
+                phi.add_incoming(incoming, block)
             return phi
         if isinstance(value, Instruction) and roots and value.op == "select":
             condition, then, otherwise = value.operands

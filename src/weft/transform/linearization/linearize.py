@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from weft.analysis.masks import implies
 from weft.diag.source import SourceSpan
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Poison, Value
+from weft.ir.cfg_edit import arriving
 from weft.ir.locations import span_of
 from weft.transform.linearization.arrivals import collect_arrivals
 from weft.transform.linearization.block_masks import BlockMasks
@@ -94,13 +95,17 @@ def _resolve_shadow(graph: RedrawnGraph, masks: BlockMasks, phi: Instruction, i:
     shadow = phi.shadow
     if shadow is None:
         return
-    for k, (value, source) in enumerate(list(phi.incoming())):
+
+    def seen(value: Value, source: BasicBlock) -> Value:
         edge = _through(graph, masks, graph.number[source], i)
         if edge == TRUE or (shadow == FALSE and implies(value, edge)):
-            continue
+            return value
         builder = Builder(before=source.terminator)
         builder.total = True
-        phi.set_operand(k, builder.select(edge, value, shadow))
+        return builder.select(edge, value, shadow)
+
+    for k, (value, _) in enumerate(arriving(phi, seen)):
+        phi.set_operand(k, value)
     phi.set_shadow(None)
 
 

@@ -31,6 +31,7 @@ from weft.ir.heap import is_allocation
 from weft.ir.intrinsics import declare
 from weft.ir.layout import DataLayout
 from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, PointerType, Type
+from weft.transform.loops.recomputed import compute_again, recomputed, to_be_given
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,9 @@ def outline_loop(
     loop, counters, reductions = parallel.loop, parallel.counters, parallel.reductions
     source = loop.header.function
     assert source is not None
-    captured = tuple(v for v in captured_by(loop) if v not in parallel.private)
+    used = tuple(v for v in captured_by(loop) if v not in parallel.private)
+    again = recomputed(loop.blocks, used)
+    captured = to_be_given(used, again)
     params = [*(c.type for c in counters), *(v.type for v in captured), *(PTR for _ in reductions)]
     names = [f"{c.phi.name or 'i'}.first" for c in counters]
     names += [v.name for v in captured] + [f"{r.phi.name or 'r'}.cells" for r in reductions]
@@ -86,6 +89,7 @@ def outline_loop(
     builder = Builder(entry)
     for alloca in parallel.private:
         values[alloca] = builder.insert(alloca.clone())
+    compute_again(builder, again, values)
     lane = builder.call(declare(module, "weft.lane.id"), ())
     carried: dict[Instruction, Value] = {}
     for counter, first in zip(counters, body.args[:first_captured], strict=True):

@@ -17,11 +17,15 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.types import IntType
 
 _SIGN_SHIFTS = ("lshr", "ashr")
+_CLAMPS = ("llvm.smin.", "llvm.smax.")
 
 
-def replace_known_numbers(function: Function) -> int:
-    """Replace what asks for the sign of a number of known sign; return how many instructions that was."""
-    asking = [i for i in function.instructions() if _asks_for_sign(i)]
+def replace_known_numbers(function: Function, comparisons: bool = False) -> int:
+    """Replace what asks for the sign of a number of known sign; return how many instructions that was.
+
+    With `comparisons`, those with constants that are known to hold or to fail are replaced, too.
+    """
+    asking = [i for i in function.instructions() if _asks_for_sign(i) or (comparisons and _compares(i))]
     if not asking:
         return 0
     view = cfg_of(function)
@@ -44,7 +48,9 @@ def replace_known_numbers(function: Function) -> int:
 
 
 def _asks_for_sign(instruction: Instruction) -> bool:
-    """Whether it is ``x < 0``, or a shift that brings the sign down to where it counts."""
+    """Whether it is ``x < 0``, ``min(x, 0)`` or its like, or a shift that brings the sign down to where it counts."""
+    if instruction.op == "call" and (instruction.callee_name or "").startswith(_CLAMPS):
+        return any(isinstance(v, ConstInt) and v.value == 0 for v in instruction.args)
     if instruction.op == "icmp" and instruction.predicate == "slt":
         number = instruction.operands[1]
         return isinstance(number, ConstInt) and number.value == 0
@@ -52,3 +58,7 @@ def _asks_for_sign(instruction: Instruction) -> bool:
         return False
     count = instruction.operands[1]
     return isinstance(count, ConstInt) and 2 * count.value >= instruction.type.bits
+
+
+def _compares(instruction: Instruction) -> bool:
+    return instruction.op == "icmp" and isinstance(instruction.operands[1], ConstInt)

@@ -13,6 +13,7 @@ threads that went another way later on.
 from __future__ import annotations
 
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
+from weft.ir.cfg_edit import arriving
 from weft.ir.types import IntType, Type
 
 
@@ -25,8 +26,8 @@ def narrow_phis(function: Function) -> int:
         built[phi] = Builder(before=phi).build("phi", type, name=phi.name)
         built[phi].loc = phi.loc
     for phi, type in wanted.items():
-        for value, source in phi.incoming():
-            built[phi].add_incoming(_cut(value, type, built, source.terminator), source)
+        for value, source in arriving(phi, lambda v, b, type=type: _cut(v, type, built, b.terminator)):
+            built[phi].add_incoming(value, source)
     for trunc in truncs:
         trunc.replace_all_uses(built[trunc.operands[0]])
         trunc.erase()

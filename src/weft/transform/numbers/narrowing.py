@@ -18,6 +18,7 @@ from weft.analysis.divergence import Divergence
 from weft.analysis.integers.intervals import Interval
 from weft.graph.cfg import reverse_postorder
 from weft.ir import Builder, Constant, ConstInt, Function, Instruction, Value
+from weft.ir.cfg_edit import arriving
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I32, I64, IntType
 
@@ -96,8 +97,9 @@ class _Narrowing:
             twin = self._twins[instruction]
             if instruction.is_phi:
                 assert isinstance(twin, Instruction)
-                for value, source in instruction.incoming():
-                    twin.add_incoming(self._low(value, Builder(before=source.terminator)), source)
+                low = arriving(instruction, lambda v, b: self._low(v, Builder(before=b.terminator)))
+                for value, source in low:
+                    twin.add_incoming(value, source)
         narrow = set(chosen)
         for instruction in chosen:
             for user in list(instruction.instruction_users()):

@@ -1,0 +1,114 @@
+"""Remainders, quotients and masks by uniform numbers: a version for lane groups that lie in one stretch."""
+
+import numpy as np
+import pytest
+
+import weft
+from codegen.kernels import Launch, agree, guarded, kernel_text, stored, widened
+from codegen.machine_code import ISAS
+from codegen.test_forms import lines
+from weft import cuda
+
+BELOW = (1 << 32) - 32
+DIVISORS = (1, 3, 8, 16, 32, 48, 64, BELOW, 1 << 31)
+CASES = {
+    "and": (0, 1, 7, 15, 31, 47, 63, (1 << 32) - 1),
+    **dict.fromkeys(("urem", "srem", "udiv", "sdiv"), DIVISORS),
+    **dict.fromkeys(("lshr", "ashr"), (0, 2, 3, 4, 5)),
+}
+NUMBERS = {
+    "from 0": "  %x = add i32 %t32, 0\n",
+    "negative first": "  %x = add i32 %t32, -32\n",
+    "unaligned": "  %x = add i32 %t32, 5\n",
+    "two apart": "  %x = shl i32 %t32, 1\n",
+}
+
+
+def body(op: str, number: str = "from 0") -> str:
+    index = f"{NUMBERS[number]}  %r = {op} i32 %x, %u\n  %index = and i32 %r, 127\n"
+    load = "  %g = getelementptr i32, ptr %in, i32 %index\n  %w = load i32, ptr %g\n"
+    return index + load + stored("%w")
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("op", CASES)
+def test_kernels_agree_with_the_interpreter(op: str, number: str) -> None:
+    choice = list(CASES).index(op) + list(NUMBERS).index(number)
+    width, isa = (4, 8, 16)[choice % 3], ISAS[choice % len(ISAS)]
+    agree(kernel_text(body(op, number)), width, isa, [Launch(u=u) for u in CASES[op]] + [Launch(45, u=16)])
+
+
+@pytest.mark.parametrize("op", CASES)
+def test_remainders_are_contiguous_in_it_and_quotients_uniform(op: str) -> None:
+    text = widened(kernel_text(body(op)))
+    _, aligned = text.split("aligned:", 1)
+    aligned = aligned.split("unaligned:")[0] if "unaligned:" in aligned else aligned
+    whole = "load <8 x i32>" if op in ("and", "urem", "srem") else "load i32"
+    assert lines(aligned, whole) and not lines(aligned, "gather")
+
+
+def test_operands_behind_a_branch_are_computed_before_it() -> None:
+    divisor = "  %m = add i32 %u, 8\n  %x = add i32 %t32, 8\n  %index = urem i32 %x, %m\n"
+    load = "  %g = getelementptr i32, ptr %in, i32 %index\n  %w = load i32, ptr %g\n"
+    text = kernel_text(guarded(divisor + load + stored("%w")))
+    assert lines(widened(text), "^aligned")
+    agree(text, 8, ISAS[-1], [Launch(u=u) for u in (0, 8, 9, 24)])
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        "  %r = and i32 %t32, 15\n",
+        "  %p = getelementptr i32, ptr %in, i32 %t32\n  %m = load i32, ptr %p\n  %r = and i32 %t32, %m\n",
+        "  %s = mul i32 %t32, 3\n  %r = and i32 %s, %u\n",
+        "  %a = and i32 %t32, %u\n  %r = mul i32 %a, %t32\n",
+    ],
+    ids=["constant", "varying", "three apart", "of no use"],
+)
+def test_there_is_no_version_without_hope(unknown: str) -> None:
+    index = f"{unknown}  %index = and i32 %r, 127\n"
+    load = "  %g = getelementptr i32, ptr %in, i32 %index\n  %w = load i32, ptr %g\n"
+    assert not lines(widened(kernel_text(index + load + stored("%w"))), "^aligned")
+
+
+def rotated(a, out, w):  # type: ignore[no-untyped-def]
+    near = cuda.shared.array(64, np.int64)
+    t = cuda.threadIdx.x
+    near[t] = a[t % w]
+    cuda.syncthreads()
+    out[t] = near[63 - t] + a[t // w]
+
+
+def test_nothing_is_copied_where_threads_wait_for_each_other() -> None:
+    a, out, t = np.arange(100), np.zeros(64, np.int64), np.arange(64)
+    kernel = cuda.jit(rotated)
+    kernel[1, 64](a, out, 16)
+    np.testing.assert_array_equal(out, a[(63 - t) % 16] + a[t // 16])
+    assert not any("has a version" in r.message for r in kernel.remarks)
+
+
+def both(a, out, w):  # type: ignore[no-untyped-def]
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = 1000 * a[i // w] + a[i % w]
+
+
+def in_loop(a, out, w):  # type: ignore[no-untyped-def]
+    for i in weft.prange(out.size):
+        out[i] = 1000 * a[i // w] + a[i % w]
+
+
+@pytest.mark.parametrize("type", [np.int32, np.int64])
+def test_rows_and_columns_of_python_are_right_and_said_to_be_better(type: type) -> None:
+    a = np.arange(200)
+    kernel, loop = cuda.jit(both), weft.jit(parallel=True)(in_loop)
+    for w in (1, 5, 32, 64, 96, 150, -1, -32, -64):
+        i = np.arange(190)
+        wanted = 1000 * a[i // w] + a[i % w]
+        one, other = np.zeros_like(wanted), np.zeros_like(wanted)
+        kernel[4, 64](a, one, type(w))
+        loop(a, other, type(w))
+        np.testing.assert_array_equal(one, wanted, f"kernel, {w}")
+        np.testing.assert_array_equal(other, wanted, f"loop, {w}")
+    for function in (kernel, loop):
+        assert any("has a version" in r.message for r in function.remarks)
