@@ -8,6 +8,7 @@ MEMORY_REMARKS = {
     "neighbours": "this {op} is a vector access where its addresses turn out to be neighbours, else lane by lane",
     "interleaved": "this {op} is made by wide accesses and shuffles, with its neighbours",
     "runs": "this {op} is made by an access for each row of the threads that run together",
+    "chunks": "this {op} is made in contiguous pieces, which are shuffled between memory and lanes",
     "combined": "lanes combine their values before this atomic operation on one address",
     "elements side by side": "this local array is laid out element by element across the lanes",
 }

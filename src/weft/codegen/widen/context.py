@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.analysis.memory.linear_locations import LinearAliasAnalysis
+from weft.codegen.widen.lane_expressions import LaneExpressions, LoadedPieces
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.stack_objects import PlacedDivergence
 from weft.ir import (
@@ -63,6 +64,8 @@ class Widening:
         Which accesses of one thread overlap.
     groups, pairs
         Accesses that are made together, for each block whose accesses have been looked at.
+    pieces
+        What has been loaded in this block in contiguous pieces.
     """
 
     def __init__(
@@ -88,6 +91,8 @@ class Widening:
         self.addresses = LinearAliasAnalysis(divergence.engine.objects, layout)
         self.groups: dict[BasicBlock, dict[Instruction, AccessGroup]] = {}
         self.pairs: dict[BasicBlock, dict[Instruction, GatherPair]] = {}
+        self.pieces = LoadedPieces()
+        self._expressions: dict[bool, LaneExpressions] = {}
         self.find_simd: FindSimd = lambda function, signature: None
         self.entry_mask: Value | None = None
         self.builder = Builder()
@@ -143,6 +148,12 @@ class Widening:
             return builder.gep(I8, scalar, (steps,))
         assert isinstance(scalar.type, IntType)
         return builder.binary("add", vector, self.lanes.constant(scalar.type, offsets))
+
+    def expressions(self, *, everywhere: bool) -> LaneExpressions:
+        """Addresses as expressions; `everywhere`, those that hold in passive lanes, too."""
+        if everywhere not in self._expressions:
+            self._expressions[everywhere] = LaneExpressions(self, everywhere)
+        return self._expressions[everywhere]
 
     def set_scalar(self, value: Value, scalar: Value) -> None:
         self.scalars[value] = scalar

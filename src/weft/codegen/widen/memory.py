@@ -7,6 +7,7 @@ uniform                   one scalar access; where perhaps no lane is active, it
 stride = element size     one vector access, masked where not all lanes are active
 stride = -element size    the same, reversed
 other numbers             wide accesses and shuffles, together with neighbours (`interleave`), where that is cheaper
+expressions in a box     contiguous pieces, loaded once and shuffled into lanes (`chunked`)
 numbers in some dimension an access for each run of neighbours, an element for lanes that share it (`runs`)
 from thread numbers       one vector access where lanes turn out to be neighbours (`neighbours`), else as follows
 anything else             gather or scatter
@@ -18,6 +19,7 @@ No passive lane's memory is ever touched. Volatile and atomic accesses are made 
 from __future__ import annotations
 
 from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_groups
+from weft.codegen.widen.chunked import chunks_of, load_chunks, store_chunks
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
@@ -83,6 +85,11 @@ def widen_load(w: Widening, load: Instruction) -> None:
         if load not in w.kept:
             w.set_vector(load, broadcast(w.builder, loaded, w.lanes))
         return
+    chunks = chunks_of(w, load) if form == "gather" else None
+    if chunks is not None:
+        w.remark(load, "chunks" if chunks.order is not None else "runs")
+        w.set_vector(load, load_chunks(w, load, chunks))
+        return
     runs = runs_of(w, load) if form == "gather" else None
     if runs is not None:
         w.remark(load, "runs")
@@ -116,6 +123,11 @@ def widen_store(w: Widening, store: Instruction) -> None:
     value, pointer = store.operands
     if form == "uniform":
         _store_one(w, store, value, pointer)
+        return
+    chunks = chunks_of(w, store) if form == "gather" else None
+    if chunks is not None:
+        w.remark(store, "chunks" if chunks.order is not None else "runs")
+        store_chunks(w, store, chunks)
         return
     runs = runs_of(w, store) if form == "gather" else None
     if runs is not None:

@@ -18,10 +18,12 @@ from weft.codegen.widen.atomics import widen_atomic
 from weft.codegen.widen.attributes import function_attributes, parameter_attributes
 from weft.codegen.widen.block_writes import widen_block_write
 from weft.codegen.widen.calls import FindMath, widen_call, widen_lane_by_lane
+from weft.codegen.widen.chunked import forget_pieces
 from weft.codegen.widen.compare_exchange import is_old_value, widen_compare_exchange
 from weft.codegen.widen.context import Widening, any_lane
 from weft.codegen.widen.elementwise import is_elementwise, widen_scalar, widen_vector
 from weft.codegen.widen.horizontal import widen_horizontal
+from weft.codegen.widen.lane_expressions import LoadedPieces
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.memory import widen_load, widen_store
 from weft.codegen.widen.representation import scalar_values
@@ -126,6 +128,7 @@ def _returns_scalar(source: Function, divergence: Divergence, kept: set[Value]) 
 def _widen_block(w: Widening, block: BasicBlock, find_math: FindMath, phis: list[Instruction]) -> None:
     w.builder.at_end(w.starts[block])
     w.mask = None
+    w.pieces = LoadedPieces()
     for phi in block.phis():
         _start_phi(w, phi)
         phis.append(phi)
@@ -140,6 +143,7 @@ def _widen_block(w: Widening, block: BasicBlock, find_math: FindMath, phis: list
         if instruction.total:
             w.mask = None
         _widen_instruction(w, instruction, find_math)
+        forget_pieces(w, instruction)
         w.mask = mask
         if instruction is predicate:
             w.mask = _mask_of(w, instruction)

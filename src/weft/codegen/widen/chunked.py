@@ -1,0 +1,224 @@
+"""Accesses of boxes in chunks: contiguous pieces of memory, shared among instructions and lanes (Moll, §11.4, 11.6.2).
+
+Each lane's address is an expression (`lane_expressions`); lanes whose expressions differ by constants access elements
+of one *strip* of memory. Of an access to as many elements as there are lanes either
+
+* the lanes of each register, as the projection orders them, are neighbours in memory: then it is loaded or stored at
+  once (or in the pieces in which they are), or
+* the elements in the order of memory fill longer pieces, and a permutation of bits leads from one order to the other
+  (`bit_permutation`): then these chunks are loaded and shuffled into lanes, or shuffled and stored.
+
+What is loaded once in a block serves every other load of the same elements there until a write may have changed them:
+the access groups of a stencil need each element once for all of its loads. Lanes that share an element, and accesses
+whose expressions are not known, are left to `runs` and `memory`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
+from weft.codegen.widen.context import Widening
+from weft.codegen.widen.lane_expressions import Strip, is_address
+from weft.codegen.widen.masked import masked_load, masked_store
+from weft.codegen.widen.vectors import concatenated
+from weft.ir import ConstInt, Instruction, Poison, Value
+from weft.ir.effects import may_write
+from weft.ir.types import I8, I64, VectorType
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """How an access is made of pieces.
+
+    Parameters
+    ----------
+    pieces
+        Strip and offset of each, in the order in which they fill registers.
+    length
+        Elements of a piece.
+    order
+        For each bit of a lane's number the bit of the element's number in the pieces; None where they are the same.
+    """
+
+    pieces: tuple[tuple[Strip, int], ...]
+    length: int
+    order: tuple[int, ...] | None
+
+
+def chunks_of(w: Widening, access: Instruction) -> Chunks | None:
+    """The pieces that a plain access of a box of lanes is made of; None where there are none to use."""
+    pointer, type = access.pointer, access.accessed_type
+    size = w.module.layout.store_size(type)
+    if sum(e > 1 for e in w.lanes.extents) < 2 or w.module.layout.bit_size(type) != 8 * size:
+        return None
+    if w.divergence.engine.leads_to_stack(pointer) or w.divergence.element_bytes(pointer) is not None:
+        return None
+    found: list[tuple[Strip, int]] = []
+    expressions = w.expressions(everywhere=w.mask is not None)
+    for lane in range(w.lanes.width):
+        at = expressions.at(pointer, lane)
+        if at is None or not is_address(at):
+            return None
+        found.append((at.terms, at.constant))
+    if len(set(found)) < len(found):
+        return None
+    return _cheapest(found, size, min(w.lanes.width, w.isa.lanes(8 * size)))
+
+
+def _cheapest(elements: Sequence[tuple[Strip, int]], size: int, slots: int) -> Chunks | None:
+    """The better one of pieces in the order of lanes and of pieces in the order of memory."""
+    direct = _length(elements, size, slots)
+    numbers = {strip: k for k, strip in enumerate(dict.fromkeys(strip for strip, _ in elements))}
+    places = sorted(range(len(elements)), key=lambda t: (numbers[elements[t][0]], elements[t][1]))
+    in_memory = [elements[t] for t in places]
+    chunk = _length(in_memory, size, slots)
+    if chunk > direct:
+        position = {t: p for p, t in enumerate(places)}
+        order = _order(in_memory, [position[t] for t in range(len(elements))], chunk, slots)
+        if order is not None:
+            registers = len(elements) // slots
+            shuffles = count_shuffles(order, (slots - 1).bit_length()) * registers
+            if len(elements) // chunk + shuffles < 2 * len(elements) // direct:
+                pieces = tuple(in_memory[k] for k in range(0, len(elements), chunk))
+                return Chunks(pieces, chunk, order)
+    if direct == 1:
+        return None
+    return Chunks(tuple(elements[k] for k in range(0, len(elements), direct)), direct, None)
+
+
+def _order(
+    in_memory: Sequence[tuple[Strip, int]], position: list[int], chunk: int, slots: int
+) -> tuple[int, ...] | None:
+    """The permutation of bits between the order of memory and that of lanes."""
+    found = bit_permutation(position)
+    return tuple(found) if found is not None else None
+
+
+def _length(elements: Sequence[tuple[Strip, int]], size: int, most: int) -> int:
+    """The longest power of two of which all pieces are contiguous."""
+    length = 1
+    while 2 * length <= most:
+        wider = 2 * length
+        for first in range(0, len(elements), wider):
+            (left, at), (right, next_at) = elements[first], elements[first + length]
+            if left != right or next_at != at + length * size:
+                return length
+        length = wider
+    return length
+
+
+def load_chunks(w: Widening, load: Instruction, chunks: Chunks) -> Value:
+    """What all lanes load."""
+    slots = min(w.lanes.width, w.isa.lanes(8 * w.module.layout.store_size(load.type)))
+    masks = _masks(w, chunks, slots)
+    type = VectorType(load.type, chunks.length)
+    pieces = [
+        _load(w, load, strip, offset, type, masks, k) for k, (strip, offset) in enumerate(chunks.pieces)
+    ]
+    if chunks.order is None:
+        return concatenated(w.builder, pieces)
+    registers = _registers(w, pieces, slots // chunks.length)
+    return concatenated(w.builder, permute_registers(w.builder, registers, chunks.order, slots))
+
+
+def _registers(w: Widening, pieces: list[Value], each: int) -> list[Value]:
+    return [concatenated(w.builder, pieces[k : k + each]) for k in range(0, len(pieces), each)]
+
+
+def store_chunks(w: Widening, store: Instruction, chunks: Chunks) -> None:
+    """Store the values of all lanes."""
+    data, type = w.vector(store.stored_value), store.accessed_type
+    slots = min(w.lanes.width, w.isa.lanes(8 * w.module.layout.store_size(type)))
+    in_order = _in_memory_order(w, data, chunks, slots)
+    masks = _masks(w, chunks, slots)
+    for k, (strip, offset) in enumerate(chunks.pieces):
+        address = _address(w, store, strip, offset)
+        part = _part(w, in_order, k, chunks.length, slots)
+        if masks is None:
+            built = w.builder.store(part, address, store.alignment)
+        else:
+            mask = _part(w, masks, k, chunks.length, slots)
+            built = masked_store(w, part, address, mask, store.alignment)
+        built.loc = store.loc
+
+
+def _in_memory_order(w: Widening, vector: Value, chunks: Chunks, slots: int) -> list[Value]:
+    """A value of all lanes as registers whose elements are in the order of the pieces."""
+    width = w.lanes.width
+    registers = [
+        w.builder.shuffle(vector, Poison(vector.type), range(k, k + slots)) if slots < width else vector
+        for k in range(0, width, slots)
+    ]
+    if chunks.order is None:
+        return registers
+    back = [chunks.order.index(bit) for bit in range(len(chunks.order))]
+    return list(permute_registers(w.builder, registers, back, slots))
+
+
+def _part(w: Widening, registers: list[Value], number: int, length: int, slots: int) -> Value:
+    """A piece of what registers hold."""
+    register, inside = registers[number * length // slots], number * length % slots
+    if length == slots:
+        return register
+    return w.builder.shuffle(register, Poison(register.type), range(inside, inside + length))
+
+
+def _masks(w: Widening, chunks: Chunks, slots: int) -> list[Value] | None:
+    """The mask in the order of the pieces; None where all lanes are active."""
+    return None if w.mask is None else _in_memory_order(w, w.mask, chunks, slots)
+
+
+def _load(
+    w: Widening,
+    load: Instruction,
+    strip: Strip,
+    offset: int,
+    type: VectorType,
+    masks: list[Value] | None,
+    number: int,
+) -> Value:
+    """Load a piece, if it has not been."""
+    if masks is not None:
+        slots = masks[0].type.count if isinstance(masks[0].type, VectorType) else 1
+        mask = _part(w, masks, number, type.count, slots)
+        made = masked_load(w, type, _address(w, load, strip, offset), mask, load.alignment)
+        made.loc = load.loc
+        return made
+    pieces = w.pieces.values
+    found = pieces.get((strip, offset, type))
+    if found is None:
+        built = w.builder.load(type, _address(w, load, strip, offset), align=load.alignment, name=load.name)
+        built.loc = load.loc
+        found = pieces[strip, offset, type] = built
+        pointers = w.pieces.pointers.setdefault(strip, [])
+        pointers.append((load.pointer, w.module.layout.store_size(load.type)))
+    return found
+
+
+def _address(w: Widening, access: Instruction, strip: Strip, offset: int) -> Value:
+    """An address in a strip."""
+    known = w.pieces.addresses.get(strip)
+    if known is None:
+        known = w.pieces.addresses[strip] = w.expressions(everywhere=False).build(strip)
+    return w.builder.gep(I8, known, (ConstInt(I64, offset),)) if offset else known
+
+
+def forget_pieces(w: Widening, instruction: Instruction) -> None:
+    """Note that an instruction may have changed what has been loaded.
+
+    That one thread's accesses do not overlap is enough (`access_groups`).
+    """
+    if not w.pieces.values or not may_write(instruction):
+        return
+    if not instruction.is_plain_access:
+        w.pieces.values.clear()
+        return
+    pointer, size = instruction.pointer, w.module.layout.store_size(instruction.accessed_type)
+    touched = {
+        strip
+        for strip, accesses in w.pieces.pointers.items()
+        if any(w.addresses.may_overlap(p, s, pointer, size) for p, s in accesses)
+    }
+    w.pieces.values = {piece: value for piece, value in w.pieces.values.items() if piece[0] not in touched}

@@ -1,0 +1,319 @@
+"""Addresses of lanes as expressions: which element each lane of a box accesses, relative to all others (Moll, §11.4).
+
+An expression is a sum of products of values that are the same in all lanes, with integer coefficients, modulo 2^64.
+Two accesses at two coordinates whose expressions are the same touch the same element; where they differ by a constant,
+the elements lie that far apart, whatever the program runs on: this is Moll's equivalence of memory accesses, for all
+that is computed by sums, products and shifts. Remainders and quotients by powers of two are taken lane by lane where
+the low bits of what they are of are known; so blocked layouts (§11.7) are expressions like any others.
+
+Sums of fewer than 64 bits are taken apart where they do not wrap, which is certain in lanes that use them as addresses
+(`nsw`): callers ask under masks for those that hold in passive lanes, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from weft.analysis.integers.bounds import to_signed
+from weft.analysis.memory.addresses import decompose
+from weft.analysis.shapes.shape import ACTIVE
+from weft.ir import ConstInt, Instruction, Value
+from weft.ir.types import I8, I64, IntType, PointerType, VectorType
+
+if TYPE_CHECKING:
+    from weft.codegen.widen.context import Widening
+
+BITS = 64
+DEPTH = 16
+"""How many instructions deep an address is taken apart."""
+
+MOST_TERMS = 12
+
+Product = tuple["Symbol", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A number that all lanes share.
+
+    Parameters
+    ----------
+    value
+        The value that it is lane 0's of.
+    shift
+        It is that shifted right by so many bits, its low bits being known.
+    order
+        Where it comes in products and sums: what is computed first comes first.
+    """
+
+    value: Value
+    shift: int
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A constant, and coefficients of products of symbols, in their order."""
+
+    constant: int
+    terms: tuple[tuple[Product, int], ...] = ()
+
+    def moved(self, by: int) -> Expression:
+        return Expression(to_signed(self.constant + by, BITS), self.terms)
+
+
+Strip = tuple[tuple[Product, int], ...]
+Piece = tuple[Strip, int, VectorType]
+
+
+@dataclass(slots=True)
+class LoadedPieces:
+    """What has been loaded in a block, by where it is, how much, and through which pointers.
+
+    Parameters
+    ----------
+    values
+        The pieces.
+    pointers
+        For each strip an address in it as the program has it, and the bytes of an element.
+    addresses
+        The address of each strip at offset 0.
+    """
+
+    values: dict[Piece, Value] = field(default_factory=dict)
+    pointers: dict[Strip, list[tuple[Value, int]]] = field(default_factory=dict)
+    addresses: dict[Strip, Value] = field(default_factory=dict)
+
+
+class LaneExpressions:
+    """Expressions of the values of a function that is being widened.
+
+    Parameters
+    ----------
+    w
+        The widening.
+    everywhere
+        Whether an expression has to hold in lanes that are not active.
+    """
+
+    def __init__(self, w: Widening, everywhere: bool) -> None:
+        self._w = w
+        self._everywhere = everywhere
+        self._known: dict[tuple[Value, tuple[int, ...]], Expression | None] = {}
+        self._symbols: dict[tuple[Value, int], Symbol] = {}
+
+    def at(self, value: Value, lane: int, depth: int = DEPTH) -> Expression | None:
+        """The expression of a value in a lane; None where it is none."""
+        if isinstance(value, ConstInt):
+            return Expression(value.signed)
+        lanes, shape = self._w.lanes, self._w.divergence.shape(value)
+        if shape.is_bottom:
+            return None
+        where = tuple(lanes.coordinate(lane, d) if s != 0 else 0 for d, s in enumerate(shape.strides))
+        key = (value, where)
+        if key not in self._known:
+            self._known[key] = self._find(value, lane, depth)
+        return self._known[key]
+
+    def _find(self, value: Value, lane: int, depth: int) -> Expression | None:
+        taken_apart = self._taken_apart(value, lane, depth) if depth else None
+        if taken_apart is not None:
+            return taken_apart
+        w = self._w
+        if not w.is_scalar(value) or not isinstance(value.type, (IntType, PointerType)):
+            return None
+        shape = w.divergence.shape(value)
+        strides = [s for s in shape.strides if isinstance(s, int)]
+        if len(strides) < len(w.lanes.extents):
+            return None
+        narrow = isinstance(value.type, IntType) and value.type.bits < BITS
+        if narrow and any(strides) and (self._everywhere or shape.nsw < ACTIVE):
+            return None
+        return Expression(w.lanes.offsets(strides)[lane], (((self._symbol(value),), 1),))
+
+    def _symbol(self, value: Value, shift: int = 0) -> Symbol:
+        if (value, shift) not in self._symbols:
+            self._symbols[value, shift] = Symbol(value, shift, len(self._symbols))
+        return self._symbols[value, shift]
+
+    def _taken_apart(self, value: Value, lane: int, depth: int) -> Expression | None:
+        if not isinstance(value, Instruction):
+            return None
+        op, exact = value.op, isinstance(value.type, IntType) and value.type.bits == BITS
+        if op == "getelementptr":
+            return self._address(value, lane, depth)
+        if op in ("sext", "zext") and value.type == I64:
+            if self._everywhere or (op == "zext" and "nneg" not in value.flags):
+                return None
+            return self.at(value.operands[0], lane, depth - 1)
+        if op not in ("add", "sub", "mul", "shl", "and", "or", "ashr"):
+            return None
+        if op == "or" and "disjoint" not in value.flags:
+            return None
+        if (
+            op in ("add", "sub", "mul", "shl")
+            and not exact
+            and (self._everywhere or "nsw" not in value.flags)
+        ):
+            return None
+        a, b = (self.at(operand, lane, depth - 1) for operand in value.operands)
+        if a is None or b is None:
+            return None
+        match op:
+            case "add" | "or":
+                return added(a, b)
+            case "sub":
+                return added(a, scaled(b, -1))
+            case "mul":
+                return multiplied(a, b)
+            case "shl" if not b.terms:
+                return scaled(a, 1 << b.constant)
+            case "and" if not b.terms and _is_low_mask(b.constant):
+                return self._low_bits(a, b.constant.bit_length())
+            case "ashr" if not b.terms and exact and self._is_exact(value.operands[0]):
+                return self._shifted(a, b.constant)
+            case _:
+                return None
+
+    def _is_exact(self, value: Value) -> bool:
+        """Whether a sum is that of integers: it does not wrap where it is used."""
+        if not isinstance(value, Instruction) or value.op not in ("add", "sub"):
+            return True
+        return not self._everywhere and "nsw" in value.flags and all(map(self._is_exact, value.operands))
+
+    def _address(self, value: Instruction, lane: int, depth: int) -> Expression | None:
+        address = decompose(value.operands, value.source_type, self._w.module.layout)
+        found = self.at(address.base, lane, depth - 1)
+        if found is None:
+            return None
+        found = found.moved(address.offset)
+        for index, scale in zip(address.indices, address.scales, strict=True):
+            part = self.at(index, lane, depth - 1)
+            if (
+                part is None
+                or not isinstance(index.type, IntType)
+                or (index.type != I64 and self._everywhere)
+            ):
+                return None
+            found = added(found, scaled(part, scale))
+            if found is None:
+                return None
+        return found
+
+    def _low_bits(self, a: Expression, bits: int) -> Expression | None:
+        """The lowest bits of a sum, where those of its symbols are known."""
+        known = self._known_part(a, bits)
+        return None if known is None else Expression((known + a.constant) & ((1 << bits) - 1))
+
+    def _shifted(self, a: Expression, by: int) -> Expression | None:
+        """A sum shifted right: a sum of symbols shifted right, and of what is known of the lowest bits."""
+        if not 0 < by < BITS or self._known_part(a, by) is None:
+            return None
+        low, terms = a.constant, []
+        for product, factor in a.terms:
+            if factor % (1 << by) == 0:
+                terms.append((product, factor >> by))
+                continue
+            if factor != 1 or len(product) != 1 or product[0].shift:
+                return None
+            low += self._bits_of(product[0].value, by) or 0
+            terms.append(((self._symbol(product[0].value, by),), 1))
+        return Expression(low >> by, tuple(terms))
+
+    def _known_part(self, a: Expression, bits: int) -> int | None:
+        """What the symbols of a sum are modulo 2^bits."""
+        total = 0
+        for product, factor in a.terms:
+            if factor % (1 << bits) == 0:
+                continue
+            if len(product) != 1 or product[0].shift:
+                return None
+            known = self._bits_of(product[0].value, bits)
+            if known is None:
+                return None
+            total += factor * known
+        return total % (1 << bits)
+
+    def _bits_of(self, value: Value, bits: int) -> int | None:
+        shape = self._w.divergence.shape(value)
+        return shape.residue % (1 << bits) if shape.known_bits >= bits else None
+
+    def build(self, terms: tuple[tuple[Product, int], ...]) -> Value:
+        """The address that a sum with one pointer in it is."""
+        w, builder = self._w, self._w.builder
+        pointers = [
+            p for p, f in terms if len(p) == 1 and f == 1 and isinstance(p[0].value.type, PointerType)
+        ]
+        assert len(pointers) == 1
+        address = w.scalar(pointers[0][0].value)
+        for product, factor in terms:
+            if product is pointers[0]:
+                continue
+            number: Value | None = None
+            for symbol in product:
+                each = self._scalar(symbol)
+                number = each if number is None else builder.binary("mul", number, each)
+            assert number is not None
+            if factor != 1:
+                number = builder.binary("mul", number, ConstInt(I64, factor))
+            address = builder.gep(I8, address, (number,))
+        return address
+
+    def _scalar(self, symbol: Symbol) -> Value:
+        scalar = self._w.scalar(symbol.value)
+        if scalar.type != I64:
+            scalar = self._w.builder.cast("sext", scalar, I64)
+        return self._w.builder.binary("ashr", scalar, ConstInt(I64, symbol.shift)) if symbol.shift else scalar
+
+
+def is_address(a: Expression) -> bool:
+    """Whether there is one pointer in a sum."""
+    pointers = [f for p, f in a.terms for s in p if isinstance(s.value.type, PointerType)]
+    alone = [f for p, f in a.terms if len(p) == 1 and isinstance(p[0].value.type, PointerType)]
+    return pointers == alone == [1]
+
+
+def added(a: Expression, b: Expression) -> Expression | None:
+    """The sum."""
+    if not b.terms:
+        return a.moved(b.constant)
+    return _made(a.constant + b.constant, [*a.terms, *b.terms])
+
+
+def scaled(a: Expression, factor: int) -> Expression:
+    """The product with a number."""
+    terms = tuple((p, to_signed(f * factor, BITS)) for p, f in a.terms if (f * factor) % (1 << BITS))
+    return Expression(to_signed(a.constant * factor, BITS), terms)
+
+
+def multiplied(a: Expression, b: Expression) -> Expression | None:
+    """The product."""
+    if not b.terms:
+        return scaled(a, b.constant)
+    if not a.terms:
+        return scaled(b, a.constant)
+    terms = [(p, f * b.constant) for p, f in a.terms] + [(p, f * a.constant) for p, f in b.terms]
+    for p, f in a.terms:
+        for q, g in b.terms:
+            terms.append((tuple(sorted((*p, *q), key=lambda s: s.order)), f * g))
+    return _made(a.constant * b.constant, terms)
+
+
+def _made(constant: int, terms: list[tuple[Product, int]]) -> Expression | None:
+    found: dict[Product, int] = {}
+    for product, factor in terms:
+        found[product] = found.get(product, 0) + factor
+    if len(found) > MOST_TERMS or any(len(p) > 3 for p in found):
+        return None
+    kept = {p: to_signed(f, BITS) for p, f in found.items()}
+    return Expression(to_signed(constant, BITS), _in_order(kept))
+
+
+def _in_order(terms: Mapping[Product, int]) -> tuple[tuple[Product, int], ...]:
+    return tuple(sorted(((p, f) for p, f in terms.items() if f), key=lambda t: [s.order for s in t[0]]))
+
+
+def _is_low_mask(value: int) -> bool:
+    return value > 0 and value & (value + 1) == 0
