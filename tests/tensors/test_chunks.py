@@ -1,0 +1,143 @@
+"""Access groups and chunks: Moll's figures, transpositions of registers, and what is loaded how often."""
+
+import itertools
+import random
+import re
+
+import numpy as np
+import pytest
+
+import weft
+from weft import prange
+from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
+from weft.ir import Builder, Function, Module
+from weft.ir.types import I32, VOID, FunctionType, VectorType
+
+
+def jacobi(a, b):
+    for j in prange(1, a.shape[0] - 1):
+        for i in prange(1, a.shape[1] - 1):
+            b[j, i] = 0.2 * (a[j - 1, i] + a[j, i - 1] + a[j, i] + a[j, i + 1] + a[j + 1, i])
+
+
+def transpose(a, b):
+    for j in prange(a.shape[0]):
+        for i in prange(a.shape[1]):
+            b[i, j] = a[j, i]
+
+
+class Shuffled:
+    """Builds shuffles, and says which elements they leave in registers."""
+
+    def __init__(self, registers: int, slots: int) -> None:
+        self.module = Module("m")
+        vector = VectorType(I32, slots)
+        self.function = Function(
+            "f", FunctionType(VOID, (vector,) * registers), tuple(f"r{k}" for k in range(registers))
+        )
+        self.module.add_function(self.function)
+        self.builder = Builder(self.function.add_block("entry"))
+        self.elements = {
+            argument: list(range(k * slots, (k + 1) * slots)) for k, argument in enumerate(self.function.args)
+        }
+
+    def run(self, sources) -> list[int]:
+        slots = len(next(iter(self.elements.values())))
+        result = permute_registers(self.builder, self.function.args, sources, slots)
+        for instruction in self.function.instructions():
+            a, b = (self.elements.get(v, [None] * slots) for v in instruction.operands[:2])
+            self.elements[instruction] = [(a + b)[i] for i in instruction.attrs["mask"]]
+        return [e for register in result for e in self.elements[register]]
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 4])
+def test_any_permutation_of_bits(bits) -> None:
+    for sources in itertools.permutations(range(bits)):
+        mapping = [sum((place >> b & 1) << s for b, s in enumerate(sources)) for place in range(1 << bits)]
+        assert bit_permutation(mapping) == list(sources)
+        for slot_bits in range(1, bits + 1):
+            made = Shuffled(1 << bits - slot_bits, 1 << slot_bits)
+            assert made.run(sources) == mapping, (sources, slot_bits)
+            count = sum(1 for _ in made.function.instructions())
+            assert count == count_shuffles(sources, slot_bits) << bits - slot_bits
+
+
+def test_eight_by_eight_takes_three_shuffles_a_register() -> None:
+    assert count_shuffles([3, 4, 5, 0, 1, 2], 3) == 3
+
+
+def test_what_is_no_permutation_of_bits() -> None:
+    assert bit_permutation([0, 1, 3, 2]) is None
+    assert bit_permutation([1, 0]) is None
+    assert bit_permutation([0, 0]) is None
+    assert bit_permutation([0, 1, 2]) is None
+
+
+def loads_and_stores(function, brush, projection=None) -> tuple[int, int, int]:
+    """Vector loads, vector stores, gathers and scatters of the code for whole boxes, before LLVM's pipeline."""
+    from weft.brush import brush_of
+    from weft.frontend.python.typeof import typeof
+    from weft.jit_options import JitOptions
+    from weft.loops.build import lower
+    from weft.options import Timings
+
+    a = np.zeros((8, 8))
+    options = JitOptions(brush=brush_of(brush, projection))
+    lowered, _, _ = lower(function, (typeof(a), typeof(a)), None, options, Timings())
+    whole = re.search(r"define [^\n]*\.w\d+\"?\(.*?\n}", lowered.text, re.DOTALL)
+    assert whole is not None
+    text = whole.group()
+    loads, stores = (len(re.findall(rf"\b{op} <\d+ x double>", text)) for op in ("load", "store"))
+    return loads, stores, text.count("gather") + text.count("scatter")
+
+
+@pytest.fixture
+def avx512(monkeypatch):
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
+
+
+def test_figure_11_2_two_rows_share_two_of_ten_loads(avx512) -> None:
+    assert loads_and_stores(jacobi, (2, 8)) == (8, 2, 0)
+
+
+def test_figure_11_6_a_group_of_four_by_four(avx512) -> None:
+    # Rows j-1 and j+4 have one piece each, the four between three.
+    assert loads_and_stores(jacobi, (4, 4)) == (14, 4, 0)
+
+
+def test_figure_11_3_and_11_8_a_transposition_in_registers(avx512) -> None:
+    assert loads_and_stores(transpose, (4, 4)) == (4, 4, 0)
+    assert loads_and_stores(transpose, (8, 8)) == (8, 8, 0)
+
+
+@pytest.mark.parametrize("projection", [(1, 0), (0, 1)])
+def test_projections_move_the_shuffles_only(avx512, projection) -> None:
+    assert loads_and_stores(transpose, (8, 8), projection) == (8, 8, 0)
+
+
+def test_a_store_ends_what_has_been_loaded() -> None:
+    @weft.jit(brush=(4, 8))
+    def twice(a, b):
+        for j in prange(a.shape[0]):
+            for i in prange(a.shape[1]):
+                x = a[j, i]
+                a[j, i] = x + 1
+                b[j, i] = a[j, i] * 2 + x
+
+    a = np.random.default_rng(1).integers(0, 9, (13, 19)).astype(float)
+    before, b = a.copy(), np.zeros_like(a)
+    twice(a, b)
+    assert np.array_equal(a, before + 1)
+    assert np.array_equal(b, (before + 1) * 2 + before)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.complex64, np.int64])
+def test_transpositions_of_other_types(dtype) -> None:
+    rng = random.Random(1)
+    for _ in range(3):
+        brush = rng.choice([(4, 4), (8, 8), (2, 16), (16, 2)])
+        projection = rng.choice([(0, 1), (1, 0)])
+        a = np.random.default_rng(1).integers(0, 99, (33, 21)).astype(dtype)
+        b = np.zeros((21, 33), dtype)
+        weft.jit(transpose, brush=brush, projection=projection)(a, b)
+        assert np.array_equal(b, a.T), (brush, projection)
