@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from weft.cli.programs import import_file
@@ -15,6 +15,9 @@ from weft.frontend.clang import SUFFIXES
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import KernelType, Signature
 from weft.loops.analysis import analyze_file, analyze_python
+from weft.loops.profiled_run import take_calls
+from weft.machine.gpu_devices import device
+from weft.report.loop_costs import LoopSettings
 from weft.report.loop_nests import LoopNestReport
 
 
@@ -33,6 +36,36 @@ def add_parser(subparsers: Any) -> None:
         "--types", metavar="SIG", help='argument types of a .py function, "void(float32[::1], int64)"'
     )
     parser.add_argument("--clang", metavar="OPTION", action="append", default=[], help="an option for clang")
+    parser.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=_value,
+        dest="values",
+        help="put a number in the place of a parameter (repeatable)",
+    )
+    parser.add_argument(
+        "--rounds",
+        metavar="LINE=COUNT",
+        action="append",
+        default=[],
+        type=_rounds,
+        help="the loop in this line runs so often: parameters are found from it, and put in their place (repeatable)",
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="SCRIPT",
+        type=Path,
+        help="run the program on the interpreter and report what was seen, too: a .py script that calls functions of a"
+        " .py file, a C, C++ or LLVM file with main, or FILE itself",
+    )
+    parser.add_argument(
+        "--instantiate",
+        action="store_true",
+        help="with --profile: put what the run tells of parameters in their place",
+    )
+    parser.add_argument("--gpu", metavar="NAME", default="h200", help="the GPU of estimates (default h200)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -43,13 +76,27 @@ def run(options: argparse.Namespace) -> int:
     if not file.is_file():
         print(f"weft loops: there is no file {file}", file=sys.stderr)
         return 2
+    if options.profile is not None and not options.profile.is_file():
+        print(f"weft loops: there is no file {options.profile}", file=sys.stderr)
+        return 2
+    if options.instantiate and options.profile is None:
+        print("weft loops: --instantiate needs a run, --profile SCRIPT", file=sys.stderr)
+        return 2
+    settings = LoopSettings(
+        dict(options.values), {}, dict(options.rounds), options.instantiate, device(options.gpu).name
+    )
     if file.suffix == ".py":
-        report = _python_report(file, options.function, options.types)
+        report = _python_report(file, options.function, options.types, settings, options.profile)
     elif file.suffix in (".ll", ".bc") or file.suffix in SUFFIXES:
         if options.types is not None:
             print("weft loops: --types is for .py files; C and LLVM IR have their types", file=sys.stderr)
             return 2
-        report = analyze_file(file, options.function, options.clang)
+        if options.profile is not None and options.profile.suffix not in (".ll", ".bc", *SUFFIXES):
+            print(
+                f"weft loops: {options.profile}: a C, C++ or LLVM file with main is needed", file=sys.stderr
+            )
+            return 2
+        report = analyze_file(file, options.function, options.clang, settings, options.profile)
     else:
         print(f"weft loops: {file}: it reads .py, .ll, .bc, C and C++ files", file=sys.stderr)
         return 2
@@ -60,7 +107,26 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _python_report(file: Path, names: list[str], types: str | None) -> LoopNestReport:
+def _value(text: str) -> tuple[str, int]:
+    name, equals, number = text.partition("=")
+    try:
+        if name and equals:
+            return name.strip(), int(number, 0)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is not NAME=INTEGER")
+
+
+def _rounds(text: str) -> tuple[int, int]:
+    line, count = _value(text)
+    if not line.isdecimal() or count < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not LINE=COUNT")
+    return int(line), count
+
+
+def _python_report(
+    file: Path, names: list[str], types: str | None, settings: LoopSettings, script: Path | None
+) -> LoopNestReport:
     """The loops of functions for the types that are given, or that they were declared with."""
     module = import_file(file)
     functions: dict[str, tuple[FunctionType, list[tuple[KernelType, ...]]]] = {}
@@ -75,6 +141,12 @@ def _python_report(file: Path, names: list[str], types: str | None) -> LoopNestR
                 f"{file} defines no function {name!r}", hint=f"it defines {', '.join(functions) or 'none'}"
             )
     chosen = {name: functions[name] for name in names} if names else functions
+    if script is not None:
+        if types is not None:
+            raise SignatureError("--types and --profile both say what types arguments have")
+        return _profiled_report(
+            file, module, {n: plain for n, (plain, _) in chosen.items()}, settings, script
+        )
     if types is not None:
         parsed = parse_signature(types)
         given = parsed.args if isinstance(parsed, Signature) else tuple(parsed)
@@ -94,5 +166,25 @@ def _python_report(file: Path, names: list[str], types: str | None) -> LoopNestR
             SourceSpan(code.co_filename, code.co_firstlineno),
             hint=f'give them: --function {name} --types "void(float64[::1], int64)", or declare them with @weft.jit',
         )
-    reports = [analyze_python(plain, t) for plain, declared in typed.values() for t in declared]
-    return LoopNestReport(tuple(loop for report in reports for loop in report.loops))
+    reports = [analyze_python(plain, t, settings) for plain, declared in typed.values() for t in declared]
+    return _joined(reports)
+
+
+def _profiled_report(
+    file: Path, module: ModuleType, functions: dict[str, FunctionType], settings: LoopSettings, script: Path
+) -> LoopNestReport:
+    """The loops of functions for the types that a script calls them with."""
+    calls = take_calls(script, file, module, functions)
+    if not calls:
+        raise SignatureError(
+            f"{script} calls no function of {file}",
+            hint=f"it would have to call {', '.join(functions) or 'one'}",
+        )
+    return _joined([analyze_python(c.function, c.types, settings, c) for c in calls])
+
+
+def _joined(reports: list[LoopNestReport]) -> LoopNestReport:
+    return LoopNestReport(
+        tuple(loop for report in reports for loop in report.loops),
+        tuple(value for report in reports for value in report.instantiated),
+    )

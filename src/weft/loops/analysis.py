@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from weft.diag.errors import ArgumentError, SignatureError
+from weft.analysis.sequential.instantiation import parameters_by_rounds
+from weft.diag.errors import ArgumentError, CompileError, SettingError, SignatureError
 from weft.frontend.clang import compile_c
 from weft.frontend.python.compile import compile_python
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType
-from weft.ir import Module
+from weft.ir import Function, Module
 from weft.ir.metadata import DebugLoc
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
+from weft.loops.observations import Observations
+from weft.loops.observer import LoopObserver
+from weft.loops.profiled_run import Calls, run_c_program, run_calls
 from weft.report.llvm_programs import chosen_functions
-from weft.report.loop_nests import LoopNestReport, report_on_loops
+from weft.report.loop_costs import LoopSettings
+from weft.report.loop_nests import FoundValue, LoopNestReport, LoopReport, report_on_loops
 from weft.report.text_source import TextSource
+from weft.target.linking import LinkError, link_texts
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec
 from weft.target.passes import SEQUENTIAL, optimize
@@ -56,8 +63,13 @@ def analyze(function: Any, *example_arguments: Any) -> LoopNestReport:
     return analyze_python(plain, tuple(typeof(a) for a in example_arguments))
 
 
-def analyze_python(function: FunctionType, types: tuple[KernelType, ...]) -> LoopNestReport:
-    """Analyse a Python function for types of its arguments."""
+def analyze_python(
+    function: FunctionType,
+    types: tuple[KernelType, ...],
+    settings: LoopSettings | None = None,
+    calls: Calls | None = None,
+) -> LoopNestReport:
+    """Analyse a Python function for types of its arguments, and run `calls` of it on the interpreter."""
     code = function.__code__
     if len(types) != code.co_argcount:
         raise ArgumentError(
@@ -68,10 +80,17 @@ def analyze_python(function: FunctionType, types: tuple[KernelType, ...]) -> Loo
     text = optimize(write_module(made.module, plain=True), SEQUENTIAL, TargetSpec.chosen().machine)
     module = read_module(text)
     kernel = module.functions[made.kernel.name]
-    return report_on_loops(module, [kernel], code.co_filename)
+    observer, numbers = (None, {}) if calls is None else run_calls(module, kernel.name, made, calls)
+    return _report(module, [kernel], code.co_filename, settings, observer, numbers)
 
 
-def analyze_file(file: Path, names: Sequence[str] = (), clang_options: Sequence[str] = ()) -> LoopNestReport:
+def analyze_file(
+    file: Path,
+    names: Sequence[str] = (),
+    clang_options: Sequence[str] = (),
+    settings: LoopSettings | None = None,
+    profile: Path | None = None,
+) -> LoopNestReport:
     """Analyse the loops of a C, C++ or LLVM file.
 
     Parameters
@@ -82,20 +101,109 @@ def analyze_file(file: Path, names: Sequence[str] = (), clang_options: Sequence[
         The functions; all that the file defines where empty.
     clang_options
         More options for clang.
+    settings
+        Values of parameters, and what the report is for.
+    profile
+        A C, C++ or LLVM file with ``main``, or the file itself: it is run on the interpreter, and the report has what
+        was seen, too.
 
     Raises
     ------
     WeftError
         The file is refused, or has no such function, or islpy is not installed.
     """
-    if file.suffix in (".ll", ".bc"):
-        module = _read_llvm(file)
-    else:
-        spec = TargetSpec.chosen()
-        text = optimize(compile_c(file, spec.triple, clang_options), SEQUENTIAL, spec.machine)
+    module = _read(file, clang_options)
+    if profile is not None and profile.resolve() != file.resolve():
+        own = [f.name for f in module.definitions()]
+        names = [f.name for f in chosen_functions(module, names, str(file))]
+        driver = _read(profile, clang_options)
+        try:
+            text = link_texts([write_module(m, plain=True) for m in (module, driver)])
+        except LinkError as error:
+            raise CompileError(f"{file} and {profile} cannot be linked: {error}") from None
         module = read_module(text, filename=str(file))
-    functions = chosen_functions(module, names, str(file))
-    return report_on_loops(module, functions, str(file))
+        functions = [module.functions[n] for n in names if n in own]
+    else:
+        functions = chosen_functions(module, names, str(file))
+    observer = None if profile is None else run_c_program(module, str(profile))
+    return _report(module, functions, str(file), settings, observer, {})
+
+
+def _report(
+    module: Module,
+    functions: Sequence[Function],
+    file: str,
+    settings: LoopSettings | None,
+    observer: LoopObserver | None,
+    numbers: Mapping[str, int],
+) -> LoopNestReport:
+    """The report, and once more with the values of parameters that follow from numbers of iterations.
+
+    Parameters
+    ----------
+    numbers
+        Parameters of the function that a run knows.
+    """
+    settings = settings or LoopSettings()
+    observe = None if observer is None else Observations(observer).of
+    report = report_on_loops(module, functions, file, settings, observe)
+    _check_values(report, settings)
+    if not settings.rounds and not settings.instantiate:
+        return report
+    found = list(_found_values(report, settings, numbers))
+    known: dict[str, dict[str, int]] = {}
+    for value in found:
+        if len(value.values) == 1:
+            known.setdefault(value.function, {})[value.name] = value.values[0]
+    again = report_on_loops(module, functions, file, replace(settings, functions=known), observe)
+    return replace(again, instantiated=tuple(found))
+
+
+def _check_values(report: LoopNestReport, settings: LoopSettings) -> None:
+    """That each name that has a value is one of the program, and each line with rounds has a loop."""
+    names = {n for loop in report.loops for n in loop.reconstruction.program.names}
+    for name in settings.values:
+        if report.loops and name not in names:
+            raise SettingError(
+                f"no loop has a parameter {name!r}", hint=f"they have {', '.join(sorted(names)) or 'none'}"
+            )
+    lines = {loop.line for loop in report.loops if loop.iterations is not None}
+    for line in settings.rounds:
+        if line not in lines:
+            raise SettingError(
+                f"there is no loop in line {line} whose number of iterations is known",
+                hint=f"there are some in lines {', '.join(map(str, sorted(lines))) or 'none'}",
+            )
+
+
+def _found_values(
+    report: LoopNestReport, settings: LoopSettings, numbers: Mapping[str, int]
+) -> Iterator[FoundValue]:
+    by_function: dict[str, list[tuple[LoopReport, int]]] = {}
+    for loop in report.loops:
+        seen = None if loop.observed is None or not settings.instantiate else loop.observed.counts
+        rounds = settings.rounds.get(loop.line)
+        if rounds is None and seen is not None and len(seen) == 1:
+            rounds = next(iter(seen))
+        if rounds is not None and loop.found.trips is not None:
+            by_function.setdefault(loop.function, []).append((loop, rounds))
+    for name, value in numbers.items():
+        if report.loops and name in report.loops[0].reconstruction.program.names and settings.instantiate:
+            yield FoundValue(report.loops[0].function, name, (value,), "as it was passed")
+    for function, loops in by_function.items():
+        trips = [(loop.found.trips, rounds) for loop, rounds in loops if loop.found.trips is not None]
+        lines = ", ".join(f"{rounds} iterations of line {loop.line}" for loop, rounds in loops if rounds)
+        for symbol, values in parameters_by_rounds(trips).items():
+            if symbol.name not in numbers:
+                yield FoundValue(function, symbol.name, values, lines)
+
+
+def _read(file: Path, clang_options: Sequence[str]) -> Module:
+    if file.suffix in (".ll", ".bc"):
+        return _read_llvm(file)
+    spec = TargetSpec.chosen()
+    text = optimize(compile_c(file, spec.triple, clang_options), SEQUENTIAL, spec.machine)
+    return read_module(text, filename=str(file))
 
 
 def _read_llvm(file: Path) -> Module:

@@ -35,12 +35,25 @@ class LoopSettings:
     ----------
     values
         Numbers for parameters, by name, that are put in their place.
+    functions
+        The same for single functions, by their names.
+    rounds
+        How often the loops in some lines run, from which parameters are found.
+    instantiate
+        Whether to put what a run tells of parameters in their place.
     gpu
         The GPU of the estimates.
     """
 
     values: Mapping[str, int] = field(default_factory=dict)
+    functions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    rounds: Mapping[int, int] = field(default_factory=dict)
+    instantiate: bool = False
     gpu: str = "h200"
+
+    def of(self, function: str) -> dict[str, int]:
+        """The numbers for a function."""
+        return {**self.functions.get(function, {}), **self.values}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +164,19 @@ class MappingReport:
 class CostReporter:
     """Computes the costs of the loops of a function."""
 
-    __slots__ = ("_accesses", "_settings", "_verdicts")
+    __slots__ = ("_accesses", "_gpu", "_values", "_verdicts")
 
     def __init__(
-        self, accesses: Accesses, verdicts: Mapping[LoopContext, LoopVerdict], settings: LoopSettings
+        self,
+        accesses: Accesses,
+        verdicts: Mapping[LoopContext, LoopVerdict],
+        values: Mapping[str, int],
+        gpu: str,
     ) -> None:
         self._accesses = accesses
         self._verdicts = verdicts
-        self._settings = settings
+        self._values = values
+        self._gpu = gpu
 
     def mapping(self, loop: LoopContext, parameters: Parameters) -> MappingReport | None:
         """The mappings of a loop; None if it is sequential."""
@@ -169,7 +187,7 @@ class CostReporter:
             default=4,
         )
         width = max(1, chosen().isa.vector_bits // (8 * widest))
-        values = self._settings.values
+        values = self._values
         costs = costs_of(self._accesses, loop, parameters, self._is_parallel, width, values)
         names = {c.mapping: self._name(costs, c) for c in costs.mappings}
         areas = costs.areas
@@ -246,13 +264,13 @@ class CostReporter:
     def _estimate(self, loop: LoopContext, costs: LoopCosts) -> Roofline | None:
         if costs.operations.value is None or costs.bytes.value is None:
             return None
-        values = self._settings.values
+        values = self._values
         operations, bytes = (
             max(0, evaluated(c, values)) for c in (costs.operations.value, costs.bytes.value)
         )
         if not bytes:
             return None
-        return roofline(device(self._settings.gpu), operations, bytes, has_doubles(loop))
+        return roofline(device(self._gpu), operations, bytes, has_doubles(loop))
 
     def _shared(self, costs: LoopCosts, areas: Iterable[Area]) -> tuple[SharedArea, ...]:
         return tuple(self._area(costs, a, a.reason) for a in areas if a.reason is not None)

@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from weft.analysis.sequential.scope import Assumption
 from weft.report.loop_costs import AccessCost, MappingReport, SharedArea
+from weft.report.loop_observed import ObservedLoop
 
 if TYPE_CHECKING:
-    from weft.report.loop_nests import LoopReport, SectionReport
+    from weft.report.loop_nests import LoopNestReport, LoopReport, SectionReport
 
 
-def loop_data(loop: LoopReport) -> dict[str, Any]:
-    """A loop as dictionaries, lists, strings, numbers and None: the schema of docs/sequential_loops.md."""
+def report_data(report: LoopNestReport) -> dict[str, Any]:
+    """A report as dictionaries, lists, strings, numbers and None: the schema of docs/sequential_loops.md."""
+    data: dict[str, Any] = {"loops": [_loop_data(loop) for loop in report.loops]}
+    if report.instantiated:
+        data["instantiated"] = [
+            {"function": v.function, "name": v.name, "values": list(v.values), "source": v.source}
+            for v in report.instantiated
+        ]
+    return data
+
+
+def _loop_data(loop: LoopReport) -> dict[str, Any]:
     return {
         "function": loop.function,
         "file": loop.file,
@@ -35,6 +46,7 @@ def loop_data(loop: LoopReport) -> dict[str, Any]:
             for a in loop.accesses
         ],
         "mapping": None if loop.mapping is None else _mapping_data(loop.mapping),
+        "observed": None if loop.observed is None else _observed_data(loop.observed),
         "sharing": [] if loop.mapping is None else [_area_data(a) for a in loop.mapping.shared],
     }
 
@@ -54,6 +66,25 @@ def _cost_data(cost: AccessCost | None) -> dict[str, Any]:
         "contiguity": cost.contiguity,
         "cache_lines": cost.cache_lines,
         "bank_turns": cost.bank_turns,
+    }
+
+
+def _observed_data(observed: ObservedLoop) -> dict[str, Any]:
+    return {
+        "runs": observed.runs,
+        "iterations": {"least": observed.least, "most": observed.most, "mean": round(observed.mean, 3)},
+        "share": round(observed.share, 4),
+        "complete": observed.is_complete,
+        "dependences": [
+            {
+                "kind": d.kind,
+                "from": d.source,
+                "to": d.sink,
+                "distance": [d.least, d.most],
+                "times": d.times,
+            }
+            for d in observed.dependences
+        ],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
@@ -15,10 +15,14 @@ from weft.analysis.sequential.verdicts import LoopVerdict, Reason, Verdict, loop
 from weft.ir import Function, Module
 from weft.report.loop_costs import AccessCost, CostReporter, LoopSettings, MappingReport
 from weft.report.loop_counters import counter_name, in_program_names, line_of_loop, loops_around
-from weft.report.loop_data import loop_data
+from weft.report.loop_data import report_data
+from weft.report.loop_observed import ObservedLoop
 from weft.report.loop_text import report_lines
 from weft.report.styled import StyledLine
 from weft.report.text import plain, write
+
+Observe = Callable[[Accesses, LoopContext, LoopVerdict], ObservedLoop]
+"""Says what a run did in a loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,8 @@ class LoopReport:
         Its loads and stores.
     mapping
         How it may map to a grid, and what that costs; None of sequential loops.
+    observed
+        What a run did in it; None if there was none.
     found, parameters, loop, reconstruction
         The same, as the analysis has it.
     """
@@ -104,6 +110,7 @@ class LoopReport:
     assumptions: tuple[Assumption, ...]
     accesses: tuple[AccessReport, ...]
     mapping: MappingReport | None
+    observed: ObservedLoop | None
     found: LoopVerdict
     parameters: Parameters
     loop: LoopContext
@@ -111,17 +118,46 @@ class LoopReport:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundValue:
+    """What is known of a parameter from numbers of iterations, or from the calls of a run.
+
+    Parameters
+    ----------
+    function, name
+        The parameter.
+    values
+        What it may be, least first; one value is put in its place.
+    source
+        Where that is from.
+    """
+
+    function: str
+    name: str
+    values: tuple[int, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class LoopNestReport:
-    """The loops of a program, functions and loops in the order of the source."""
+    """The loops of a program, functions and loops in the order of the source.
+
+    Parameters
+    ----------
+    loops
+        The loops.
+    instantiated
+        Parameters with values that were found.
+    """
 
     loops: tuple[LoopReport, ...]
+    instantiated: tuple[FoundValue, ...] = ()
 
     def __str__(self) -> str:
         return plain(self.lines())
 
     def lines(self) -> Iterator[StyledLine]:
         """The report for people."""
-        return report_lines(self.loops)
+        return report_lines(self)
 
     def write(self, stream: TextIO) -> None:
         """Print the report, in colours on a terminal."""
@@ -129,7 +165,7 @@ class LoopNestReport:
 
     def to_data(self) -> dict[str, Any]:
         """The report as dictionaries, lists, strings, numbers and None."""
-        return {"loops": [loop_data(loop) for loop in self.loops]}
+        return report_data(self)
 
     def to_json(self) -> str:
         """The report as JSON text."""
@@ -137,9 +173,24 @@ class LoopNestReport:
 
 
 def report_on_loops(
-    module: Module, functions: Iterable[Function], file: str, settings: LoopSettings | None = None
+    module: Module,
+    functions: Iterable[Function],
+    file: str,
+    settings: LoopSettings | None = None,
+    observe: Observe | None = None,
 ) -> LoopNestReport:
     """Analyse all loops of some functions.
+
+    Parameters
+    ----------
+    module, functions
+        The program.
+    file
+        What the report calls it.
+    settings
+        What it is for.
+    observe
+        What a run did in each loop.
 
     Raises
     ------
@@ -149,18 +200,23 @@ def report_on_loops(
     settings = settings or LoopSettings()
     found: list[LoopReport] = []
     for function in functions:
-        program = Program(module, settings.values)
+        program = Program(module, settings.of(function.name))
         scope = Scope(program, function)
         accesses = Accesses(Reconstruction(program))
         verdicts = {loop: loop_verdict(accesses, loop) for loop in scope.loops.values()}
-        costs = CostReporter(accesses, verdicts, settings)
-        reports = [_loop(accesses, loop, verdict, costs, file) for loop, verdict in verdicts.items()]
+        costs = CostReporter(accesses, verdicts, program.values, settings.gpu)
+        reports = [_loop(accesses, loop, verdict, costs, file, observe) for loop, verdict in verdicts.items()]
         found += sorted(reports, key=lambda r: (r.line, r.depth))
     return LoopNestReport(tuple(found))
 
 
 def _loop(
-    accesses: Accesses, loop: LoopContext, verdict: LoopVerdict, costs: CostReporter, file: str
+    accesses: Accesses,
+    loop: LoopContext,
+    verdict: LoopVerdict,
+    costs: CostReporter,
+    file: str,
+    observe: Observe | None,
 ) -> LoopReport:
     parameters = parameters_of(accesses, loop, verdict.private)
     made = accesses.reconstruction
@@ -177,12 +233,13 @@ def _loop(
             offset = in_program_names(made, access.offset)
             cost = None if mapping is None else costs.access(mapping, access)
             listed.setdefault(AccessReport(access.line, access.kind.value, base, str(offset), cost))
+    observed = None if observe is None else observe(accesses, loop, verdict)
     trips = None if verdict.trips is None else str(in_program_names(made, verdict.trips))
     return LoopReport(
         loop.scope.function.name, file, line_of_loop(loop), loop.depth, verdict.verdict, verdict.reasons, trips,
         tuple(dict.fromkeys(inputs)), tuple(_section(made, s) for s in parameters.outputs),
         parameters.private, parameters.functions, parameters.is_complete, verdict.assumptions,
-        tuple(listed), mapping, verdict, parameters, loop, made,
+        tuple(listed), mapping, observed, verdict, parameters, loop, made,
     )  # fmt: skip
 
 

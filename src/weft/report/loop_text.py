@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from weft.analysis.sequential.scope import LoopContext
@@ -10,19 +10,28 @@ from weft.analysis.sequential.verdicts import Verdict
 from weft.report.loop_costs import MAX_LENGTH, MappingReport, SharedArea
 from weft.report.loop_counters import loops_around
 from weft.report.loop_data import told
+from weft.report.loop_observed import ObservedLoop
 from weft.report.styled import Style, StyledLine
 
 if TYPE_CHECKING:
-    from weft.report.loop_nests import LoopReport, SectionReport
+    from weft.report.loop_nests import LoopNestReport, LoopReport, SectionReport
 
 _STYLES = {Verdict.SEQUENTIAL: Style.ERROR, Verdict.PARALLEL: Style.UNIFORM}
 
 
-def report_lines(loops: Iterable[LoopReport]) -> Iterator[StyledLine]:
+def report_lines(report: LoopNestReport) -> Iterator[StyledLine]:
     """The report for people, line by line."""
+    for value in report.instantiated:
+        numbers = " or ".join(map(str, value.values)) or "nothing: the numbers contradict each other"
+        yield [
+            (f"{value.function}: {value.name} is {numbers}", Style.WARNING),
+            (f"  {value.source}", Style.MUTED),
+        ]
+    if report.instantiated:
+        yield []
     function: str | None = None
     mapped: set[LoopContext] = set()
-    for loop in loops:
+    for loop in report.loops:
         if loop.function != function:
             if function is not None:
                 yield []
@@ -48,6 +57,8 @@ def _loop_lines(loop: LoopReport) -> Iterator[StyledLine]:
     inner = indent + "    "
     for reason in loop.reasons:
         yield [(f"{inner}line {reason.line}: {reason.text}", Style.PLAIN)]
+    if loop.observed is not None:
+        yield from _observed_lines(inner, loop.observed)
     for label, sections in (("in", loop.inputs), ("out", loop.outputs)):
         for section in sections:
             yield [(f"{inner}{label:4}{_section_text(section)}", Style.PLAIN)]
@@ -58,6 +69,33 @@ def _loop_lines(loop: LoopReport) -> Iterator[StyledLine]:
     for _, line, text in told(loop.assumptions):
         where = f"line {line}: " if line else ""
         yield [(f"{inner}if  {where}{text}", Style.MUTED)]
+
+
+def _observed_lines(inner: str, observed: ObservedLoop) -> Iterator[StyledLine]:
+    """What was seen, which is no proof of anything; all else in the report is of the program as it is written."""
+    if not observed.runs:
+        yield [(f"{inner}run: it was not reached", Style.WARNING)]
+        return
+    rounds = (
+        str(observed.least) if observed.least == observed.most else f"{observed.least} to {observed.most}"
+    )
+    times = "once" if observed.runs == 1 else f"{observed.runs} times"
+    text = f"{inner}run: {times}, {rounds} iteration{"" if rounds == "1" else "s"}, {observed.share:.0%} of all instructions"
+    if not observed.dependences:
+        text += "; no iterations met in memory"
+        text += "" if observed.is_complete else " as far as was looked"
+    yield [(text, Style.AFFINE)]
+    for d in observed.dependences:
+        far = str(d.least) if d.least == d.most else f"{d.least} to {d.most}"
+        words = {"flow": "written, then read", "anti": "read, then written", "output": "written twice"}[
+            d.kind
+        ]
+        yield [
+            (
+                f"{inner}run: the same bytes are {words}, in lines {d.source} and {d.sink}, {far} iteration{"" if far == "1" else "s"} later",
+                Style.AFFINE,
+            )
+        ]
 
 
 def _section_text(section: SectionReport) -> str:

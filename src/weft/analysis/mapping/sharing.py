@@ -29,6 +29,10 @@ BLOCK = tuple(Symbol(f"B{d}", -1, low=1) for d in DIMENSIONS)
 """The threads of a block in each dimension."""
 
 
+_THREADS = (32, 8, 1)
+_SIZE = 1024
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """What a thread reads in one dimension of an array, and how that moves from thread to thread.
@@ -93,7 +97,18 @@ class Area:
         """``overlap`` of what threads read; ``uncoalesced`` if each has its own bytes, and a warp's are scattered."""
         if not self.access.is_write and any(o is not None for o in self.overlaps):
             return "overlap"
-        return "uncoalesced" if self.is_scattered else None
+        return "uncoalesced" if self.is_scattered and self.is_dense else None
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether a block needs at least half of the bytes that it would copy, for blocks of 32 by 8 threads."""
+        own = 1
+        for interval in self.intervals:
+            own *= _number(interval.width)
+        threads = 1
+        for count in _THREADS[: self.dimensions]:
+            threads *= count
+        return 2 * own * threads >= _number(self.bytes)
 
     @property
     def block(self) -> tuple[tuple[Expression, Expression], ...]:
@@ -205,6 +220,12 @@ def _overlap(intervals: tuple[Interval, ...], dimension: int, facts: Facts) -> E
             return None
         total = total * size
     return total
+
+
+def _number(value: Expression) -> int:
+    """What an expression is for a usual block, and sizes of no account."""
+    block = dict(zip(BLOCK, _THREADS, strict=True))
+    return value.evaluate(lambda s: block.get(s, _SIZE))
 
 
 def _of_block(interval: Interval) -> tuple[Expression, Expression]:

@@ -125,7 +125,7 @@ class LoopContext:
 class Program:
     """What the scopes of one analysis share."""
 
-    __slots__ = ("_serial", "assumed", "module", "shared_loads", "values")
+    __slots__ = ("_serial", "assumed", "module", "names", "shared_loads", "values")
 
     def __init__(self, module: Module, values: Mapping[str, int] | None = None) -> None:
         self.module = module
@@ -134,6 +134,8 @@ class Program:
         self.assumed: dict[Value, list[Assumption]] = {}
         """Assumptions by the value whose expression rests on them."""
         self.shared_loads: dict[object, Symbol] = {}
+        self.names: set[str] = set()
+        """Names of parameters: of numbers that are the same for all iterations."""
         self._serial = 0
 
     def symbol(
@@ -148,6 +150,8 @@ class Program:
     ) -> Symbol:
         """A new symbol, to be eliminated before those of the loops around."""
         self._serial += 1
+        if loop is None and not is_pointer:
+            self.names.add(name)
         depth = 0 if loop is None else loop.depth
         rank = depth * _DEPTH_RANKS + self._serial
         return Symbol(name, rank, loop, low, high, is_pointer, origin)

@@ -24,6 +24,9 @@ from weft.analysis.symbolic.facts import Facts
 from weft.ir import Argument, ConstInt, Instruction, Value
 from weft.ir.types import FloatType, IntType
 
+_NO_ADDRESS = 1 << 62
+"""Bounds beyond it say no more than the type of an index does."""
+
 MAX_GUARDED = 6
 """Comparisons that are used to tighten one section."""
 
@@ -123,8 +126,9 @@ def section_of(
         for offset, facts in guarded if guarded[0][0] != access.offset else guarded[1:]:
             value = offset + access.size if upper else offset
             found = bound_of(value, is_eliminated, facts, upper=upper)
-            if found is not None:
+            if found is not None and abs(found.offset) < _NO_ADDRESS:
                 break
+            found = None
         ends.append(found)
     return ends[0], ends[1]
 

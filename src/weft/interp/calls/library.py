@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.interp.calls.pure import lanewise
+from weft.interp.calls.stdio import TABLE as STDIO
 from weft.interp.code import Compute
 from weft.interp.faults import FaultKind
 from weft.interp.heap import TABLE as HEAP
@@ -71,6 +72,7 @@ def _with_result(name: str) -> Decode:
 TABLE: dict[str, Decode] = {
     **{symbol: _math(symbol) for symbol in libm.SIGNATURES},
     **HEAP,
+    **STDIO,
     "memcpy": _with_result("memcpy"),
     "memmove": _with_result("memmove"),
     "memset": _with_result("memset"),

@@ -29,7 +29,7 @@ def decode_print(decoder: Decoder, i: Instruction) -> Compute:
             return
         machine = frame.machine
         format, values = frame.env[format_slot], frame.env[values_slot]
-        letters = _text_at(frame, int(format.data[0 if format.data.shape[0] == 1 else frame.active.first]))
+        letters = text_at(frame, int(format.data[0 if format.data.shape[0] == 1 else frame.active.first]))
         count = len(slots_of(letters))
         lanes = np.flatnonzero(np.broadcast_to(frame.active.mask(machine.lanes), (machine.lanes,)))
         rows = np.zeros((machine.lanes, count), np.uint64)
@@ -45,12 +45,12 @@ def decode_print(decoder: Decoder, i: Instruction) -> Compute:
             rows[:, position] = np.broadcast_to(raw, (machine.lanes,))
         machine.image.memory.changes += 1
         for lane in lanes:
-            sys.stdout.write(format_line(letters, rows[lane].tobytes(), lambda at: _text_at(frame, at)))
+            sys.stdout.write(format_line(letters, rows[lane].tobytes(), lambda at: text_at(frame, at)))
 
     return compute
 
 
-def _text_at(frame: Frame, address: int) -> str:
+def text_at(frame: Frame, address: int) -> str:
     """The C string at an address."""
     target = frame.machine.image.memory.find(address)
     if target is None:
