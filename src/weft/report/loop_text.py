@@ -80,7 +80,7 @@ def _observed_lines(inner: str, observed: ObservedLoop) -> Iterator[StyledLine]:
         str(observed.least) if observed.least == observed.most else f"{observed.least} to {observed.most}"
     )
     times = "once" if observed.runs == 1 else f"{observed.runs} times"
-    text = f"{inner}run: {times}, {rounds} iteration{"" if rounds == "1" else "s"}, {observed.share:.0%} of all instructions"
+    text = f"{inner}run: {times}, {_iterations(rounds)}, {observed.share:.0%} of all instructions"
     if not observed.dependences:
         text += "; no iterations met in memory"
         text += "" if observed.is_complete else " as far as was looked"
@@ -92,10 +92,14 @@ def _observed_lines(inner: str, observed: ObservedLoop) -> Iterator[StyledLine]:
         ]
         yield [
             (
-                f"{inner}run: the same bytes are {words}, in lines {d.source} and {d.sink}, {far} iteration{"" if far == "1" else "s"} later",
+                f"{inner}run: the same bytes are {words}, in lines {d.source} and {d.sink}, {_iterations(far)} later",
                 Style.AFFINE,
             )
         ]
+
+
+def _iterations(number: str) -> str:
+    return "1 iteration" if number == "1" else f"{number} iterations"
 
 
 def _section_text(section: SectionReport) -> str:
