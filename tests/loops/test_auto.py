@@ -67,6 +67,13 @@ def relax(a, b, times):
                 a[i, j] = b[i, j]
 
 
+def accumulate(a, b, c):
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
 def backwards(x, y):
     for i in range(x.size - 1, -1, -1):
         y[i] = x[i] * 2
@@ -129,12 +136,28 @@ def test_elements_that_are_all_the_same() -> None:
 @pytest.mark.parametrize("n", [0, 1, 11])
 def test_nests(n: int) -> None:
     a, b = np.random.default_rng(n).random((2, n, n + 3))
-    compiled = auto(multiply, width=4)
+    compiled = auto(multiply)
     agree(compiled, a, b.T.copy(), np.zeros((n, n)))
     assert runs_in_lanes(compiled) == 1
+    assert any("iterations of both loops share what they load" in r.message for r in compiled.remarks)
     compiled = auto(relax, width=4)
     agree(compiled, a, b, 2)
     assert runs_in_lanes(compiled) == 2
+
+
+@pytest.mark.parametrize("inner", [0, 1, 5])
+def test_elements_that_an_inner_loop_updates(inner: int) -> None:
+    # They are in a register only if that loop runs, or else they might be none.
+    draw = np.random.default_rng(inner)
+    a, b, c = draw.random((9, inner)), draw.random((inner, 10)), draw.random((9, 10))
+    agree(auto(accumulate, width=4), a, b, c)
+
+
+def test_elements_that_an_inner_loop_updates_and_reads_elsewhere() -> None:
+    memory = np.random.default_rng(1).random((20, 20))
+    agree(auto(accumulate, width=4), memory[2:9, :7].copy(), memory[:7, :7].copy(), memory[3:10, :7].copy())
+    square = np.ascontiguousarray(memory[:8, :8])
+    agree(auto(accumulate, width=4), square, square, square)
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -8,10 +8,25 @@ from weft.ir.metadata import MDString, MDTuple, Metadata
 PARALLEL = "weft.loop.parallel"
 """Iterations do not meet in memory: what a front end writes for a parallel loop of its language."""
 
+PROVED = "weft.loop.proved"
+"""What is said of a loop's iterations has been found, with all that it rests on tested before the loop."""
 
-def mark_parallel(back_edge: Instruction) -> None:
-    """Promise that the iterations of the loop with this back edge are independent."""
-    identity: list[Metadata | None] = [None, MDTuple([MDString(PARALLEL)])]
+IN_STEP = "weft.loop.in_step"
+"""Iterations may run in lanes, group after group, but not in any order."""
+
+
+def mark_parallel(back_edge: Instruction, *, proved: bool = False) -> None:
+    """Promise that the iterations of the loop with this back edge are independent, or note that they are."""
+    _mark(back_edge, (PARALLEL, PROVED) if proved else (PARALLEL,))
+
+
+def mark_in_step(back_edge: Instruction) -> None:
+    """Note that the iterations of the loop with this back edge may run in lanes, in lock step and in order."""
+    _mark(back_edge, (IN_STEP, PROVED))
+
+
+def _mark(back_edge: Instruction, properties: tuple[str, ...]) -> None:
+    identity: list[Metadata | None] = [None, *(MDTuple([MDString(name)]) for name in properties)]
     node = MDTuple(identity, distinct=True)
     node.items[0] = node
     back_edge.metadata["llvm.loop"] = node

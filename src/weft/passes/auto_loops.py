@@ -17,7 +17,7 @@ from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_
 from weft.analysis.loops.reductions import Combination, Reduction
 from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
-from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
+from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests, test_that_body_runs
 from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
@@ -28,6 +28,7 @@ from weft.ir.loop_metadata import mark_parallel
 from weft.passes.loop_unit import LoopUnit
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
+from weft.transform.loops.promote_elements import Promotion, find_promotions, promote
 from weft.transform.loops.version_loop import version_loop
 
 PASS = "parallel loops"
@@ -57,12 +58,15 @@ class Chosen:
         What is to be tested before it.
     assumptions
         The same in words.
+    promotions
+        Elements that loops in it update again and again.
     """
 
     loop: LoopContext
     inside: tuple[LoopContext, ...]
     tests: RunTimeTests
     assumptions: tuple[Assumption, ...]
+    promotions: tuple[Promotion, ...]
 
 
 def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) -> int:
@@ -130,7 +134,13 @@ class _Search:
     def _plan(self, loop: LoopContext) -> ParallelLoop | Obstacle:
         view, layout = self.scope.view, self.unit.module.layout
         plan = parallel_loop(
-            self.scope.function, view, loop.loop, layout, promised=True, reassociate=self.reassociate
+            self.scope.function,
+            view,
+            loop.loop,
+            layout,
+            promised=True,
+            reassociate=self.reassociate,
+            proved=True,
         )
         for reduction in plan.reductions if isinstance(plan, ParallelLoop) else ():
             if reduction.combination in _ORDERED and not _ignores_zeros(reduction):
@@ -156,7 +166,15 @@ class _Search:
             if not isinstance(both, str):
                 tests, assumptions = both, more
                 inside.append(other)
-        return Chosen(loop, tuple(inside), tests, tuple(assumptions))
+        promotions = [
+            promotion
+            for promotion in find_promotions(self.accesses, loop)
+            if promotion.loop not in inside
+            and (
+                promotion.is_touched_before or test_that_body_runs(tests, self.accesses, promotion.loop, loop)
+            )
+        ]
+        return Chosen(loop, tuple(inside), tests, tuple(assumptions), tuple(promotions))
 
 
 def _ignores_zeros(reduction: Reduction) -> bool:
@@ -171,8 +189,11 @@ def _apply(unit: LoopUnit, function: Function, scope: Scope, accesses: Accesses,
             function, view, loop.loop,
             lambda builder: build_tests(builder, accesses.reconstruction, chosen.tests),
         )  # fmt: skip
+    for promotion in chosen.promotions:
+        promote(promotion)
+    close_loops(function)
     for each in (loop, *chosen.inside):
-        mark_parallel(view.blocks[each.loop.latches[0]].terminator)
+        mark_parallel(view.blocks[each.loop.latches[0]].terminator, proved=True)
     texts = dict.fromkeys(a.text for a in chosen.assumptions if a.kind != "reassociation")
     under = f" if {', and '.join(texts)}" if texts and not chosen.tests.is_empty else ""
     unit.remarks.add(

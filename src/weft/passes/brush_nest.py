@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from weft.analysis.loops.parallel_loops import Obstacle
 from weft.analysis.loops.rectangular_nests import rectangular_nest
+from weft.analysis.loops.shared_rows import shared_row
+from weft.brush import MOST_LANES, Brush
 from weft.codegen.brushed_nests import strip_mine_nest_in_boxes
+from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import Loop
 from weft.ir.locations import span_of
 from weft.passes.find_loops import LegalLoop, promises_of
 from weft.passes.loop_unit import FoundLoop, LoopUnit
+
+MOST_ROWS = 8
+"""Of a brush that shares rows: more values do not stay in registers."""
 
 
 def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bool) -> FoundLoop | None:
@@ -42,4 +48,28 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
         )
         return None
     mined = strip_mine_nest_in_boxes(unit.module, levels, brush, "as asked for", name, unit.isa, unit.runner)
+    return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")
+
+
+def share_rows(unit: LoopUnit, found: LegalLoop, name: str) -> FoundLoop | None:
+    """Strip-mine a nest that is found to be parallel in boxes, if iterations of both loops share what they load."""
+    view, layout = found.view, unit.module.layout
+    if unit.width is not None or not promises_of(view, found.wanted.loop).proved:
+        return None
+
+    def proved(loop: Loop) -> bool:
+        return promises_of(view, loop).proved and promises_of(view, loop).parallel
+
+    levels = rectangular_nest(
+        found.function, view, found.wanted.loop, found.plan, layout, proved, only_promised=True
+    )
+    if isinstance(levels, Obstacle):
+        return None
+    size = shared_row(found.function, view, levels[-2], levels[-1], layout)
+    columns = one_register(unit.isa) * 4 // size if size else 0
+    if columns < 2:
+        return None
+    brush = Brush((min(MOST_ROWS, MOST_LANES // columns), columns), (1, 0))
+    why = "iterations of both loops share what they load"
+    mined = strip_mine_nest_in_boxes(unit.module, levels, brush, why, name, unit.isa, unit.runner)
     return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")

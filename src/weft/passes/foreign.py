@@ -26,7 +26,7 @@ from weft.ir.function import Linkage
 from weft.ir.locations import span_of
 from weft.machine.vector_abi import vector_name
 from weft.passes.auto_loops import find_auto_loops
-from weft.passes.brush_nest import brush_nest
+from weft.passes.brush_nest import brush_nest, share_rows
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
@@ -127,6 +127,9 @@ def _run_in_place(unit: ForeignLoopUnit, found: LegalLoop) -> FoundLoop:
         run_in_place(module, brushed.mined)
         return replace(brushed, subject=f"the nest at {found.header}")
     if unit.which == "auto":
+        if (shared := share_rows(unit, found, name)) is not None:
+            run_in_place(module, shared.mined)
+            return replace(shared, subject=f"the nest at {found.header}")
         nest = parallel_nest(
             found.function, found.view, found.wanted.loop, plan, module.layout, promised=True
         )

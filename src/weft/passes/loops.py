@@ -19,7 +19,7 @@ from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
 from weft.ir.locations import span_of
 from weft.passes.auto_loops import find_auto_loops
-from weft.passes.brush_nest import brush_nest
+from weft.passes.brush_nest import brush_nest, share_rows
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.loop_lanes import IN_LANES
@@ -99,6 +99,9 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
     nest = parallel_nest(
         found.function, found.view, found.wanted.loop, plan, module.layout, promised=found.wanted.promised
     )
+    if (shared := share_rows(unit, found, name)) is not None:
+        run_nest_in_parallel(module, shared.mined, f"{name}.grains")
+        return replace(shared, behind=", and all cores share the nest")
     # The loop becomes part of another function.
     span = span_of((nest.inner if nest else plan).loop.exiting.terminator)
     plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))

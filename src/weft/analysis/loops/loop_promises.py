@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
-from weft.ir.loop_metadata import PARALLEL
+from weft.ir.loop_metadata import IN_STEP, PARALLEL, PROVED
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
 
 MOST_LANES = 64
@@ -35,12 +35,18 @@ class LoopPromises:
         What its iterations sum up may be summed up in another order. ``omp simd`` and ``assume_safety`` ask for vector
         code of iterations that are independent: a value that they hand on all the same is a reduction, which OpenMP's
         clause allows in any order.
+    proved
+        Its iterations have been found to meet nowhere in memory, or in ways that the following allows.
+    in_step
+        They may run in lanes, in lock step and in order.
     """
 
     parallel: bool = False
     enabled: bool = False
     width: int = 0
     reorders: bool = False
+    proved: bool = False
+    in_step: bool = False
 
     @property
     def annotated(self) -> bool:
@@ -59,7 +65,10 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
     if width & (width - 1) or width > MOST_LANES:
         width = 0
     parallel = PARALLEL in properties or (bool(groups) and _all_in(blocks, groups))
-    return LoopPromises(parallel, enabled, width, reorders=parallel and enabled)
+    return LoopPromises(
+        parallel, enabled, width, reorders=parallel and enabled,
+        proved=PROVED in properties, in_step=IN_STEP in properties,
+    )  # fmt: skip
 
 
 def _properties(node: MDTuple) -> Iterator[tuple[str, list[Metadata]]]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop, Counter, counted_loop, counters_of
 from weft.analysis.loops.loop_dependence import LoopDependence, loop_dependences
+from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.reductions import Combination, Reduction, is_rounded, reduction_of
 from weft.graph.block_index import BlockIndex, block_index
 from weft.graph.loops import Loop
@@ -71,7 +72,14 @@ class ParallelLoop:
 
 
 def parallel_loop(
-    function: Function, view: CFGView, loop: Loop, layout: DataLayout, *, promised: bool, reassociate: bool
+    function: Function,
+    view: CFGView,
+    loop: Loop,
+    layout: DataLayout,
+    *,
+    promised: bool,
+    reassociate: bool,
+    proved: bool = False,
 ) -> ParallelLoop | Obstacle:
     """What is needed to run `loop` in parallel, or why that cannot be done.
 
@@ -84,6 +92,8 @@ def parallel_loop(
     reassociate
         Whether float sums and products may be formed in another order; those that the program itself marks
         (``reassoc``, ``fast``) may anyway.
+    proved
+        Whether it is known that accesses do not meet, as it is of a loop that is marked so.
     """
     counted = counted_loop(view, loop)
     if isinstance(counted, str):
@@ -111,6 +121,8 @@ def parallel_loop(
     for value in captured_by(counted):
         if value not in private and _begins_in(counted, value):
             return Obstacle("each iteration has an object of its own that is used outside of it")
+    if proved or loop_promises(counted.latch, counted.blocks).proved:
+        return ParallelLoop(counted, tuple(counters), tuple(reductions), private)
     found = _memory(function, view, counted, counters, layout, private, promised=promised)
     if isinstance(found, Obstacle):
         return found

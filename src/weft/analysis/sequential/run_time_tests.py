@@ -107,6 +107,23 @@ def run_time_tests(
     return tests
 
 
+def test_that_body_runs(
+    tests: RunTimeTests, accesses: Accesses, inner: LoopContext, loop: LoopContext
+) -> bool:
+    """Test before `loop` that the body of a loop in it runs at least once; false if that cannot be tested."""
+    made = accesses.reconstruction
+    trips = made.trip_count(inner)
+    if trips is None:
+        return False
+    mine: dict[Expression, None] = {}
+    if not _add_bound(mine, trips - 1, made.facts(loop.scope, inner.header), loop, upper=False):
+        return False
+    if not all(is_known_before(accesses, s, loop) for e in mine for s in e.symbols()):
+        return False
+    tests.nonnegative.update(mine)
+    return True
+
+
 def _add_obligation(
     tests: RunTimeTests, accesses: Accesses, obligation: Obligation, loop: LoopContext
 ) -> bool:

@@ -1,0 +1,141 @@
+"""Elements of memory that a loop updates again and again, kept in a register while it runs.
+
+    for k: c[i, j] += a[i, k] * b[k, j]        r = c[i, j]; for k: r += a[i, k] * b[k, j]; c[i, j] = r
+
+LLVM does this where it sees that nothing else in the loop touches the element. Here that is known of loops whose
+assumptions are tested: what leads to different objects does not meet. Lanes then carry a value, no gather and scatter.
+
+Precondition: a loop with one exit, whose function is loop-closed; its accesses are all described, and objects that are
+not the same are apart. Postcondition: the element is loaded before the loop and stored behind it. Preserves the program
+under FR, for one thread or for threads that do not meet in the element.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.scope import LoopContext
+from weft.ir import BasicBlock, Builder, Instruction, Value
+from weft.transform.ssa_repair import ReachingDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """An element and the loop that it stays in a register for.
+
+    Parameters
+    ----------
+    loop
+        The loop.
+    pointer
+        The element's address, known before the loop.
+    accesses
+        The loads and stores.
+    is_touched_before
+        Whether it is accessed before the loop in any case; else the loop has to run its body once.
+    """
+
+    loop: LoopContext
+    pointer: Value
+    accesses: tuple[Instruction, ...]
+    is_touched_before: bool
+
+
+def find_promotions(accesses: Accesses, around: LoopContext) -> list[Promotion]:
+    """The elements that can be promoted in innermost loops inside of a loop."""
+    loops = around.scope.loops.values()
+    found: list[Promotion] = []
+    for loop in loops:
+        innermost = not any(other is not loop and loop.contains(other) for other in loops)
+        if loop is around or not innermost or not around.contains(loop) or len(loop.loop.exit_edges) != 1:
+            continue
+        found += _in_loop(accesses, loop)
+    return found
+
+
+def _in_loop(accesses: Accesses, loop: LoopContext) -> list[Promotion]:
+    known = accesses.of(loop)
+    plain = [a for a in known if isinstance(a, Access)]
+    if len(plain) != len(known) or any(a.base is None or a.scope is not loop.scope for a in plain):
+        return []
+    found: list[Promotion] = []
+    for store in plain:
+        if not store.is_write or store.instruction.op != "store" or not store.is_certain:
+            continue
+        same = [a for a in plain if a.base is store.base]
+        pointer = store.instruction.pointer
+        if any(
+            a.instruction.op not in ("load", "store") or a.instruction.pointer is not pointer for a in same
+        ):
+            continue
+        if len({a.instruction.accessed_type for a in same}) > 1 or any(p.pointer is pointer for p in found):
+            continue
+        # Objects that iterations choose may be the same.
+        if any(a.base is not None and a.base.loop is not None for a in plain):
+            continue
+        if isinstance(pointer, Instruction) and not _is_before(pointer.block, loop):
+            continue
+        instructions = tuple(dict.fromkeys(a.instruction for a in same))
+        found.append(Promotion(loop, pointer, instructions, _is_touched(pointer, loop)))
+    return found
+
+
+def _is_before(block: BasicBlock | None, loop: LoopContext) -> bool:
+    scope = loop.scope
+    return (
+        block is not None
+        and scope.view.index[block] not in loop.loop.blocks
+        and scope.dominates(block, loop.header)
+    )
+
+
+def _is_touched(pointer: Value, loop: LoopContext) -> bool:
+    """Whether the element is stored to on every way to the loop, in the same iteration of those around."""
+    if not isinstance(pointer, Instruction):
+        return False
+    return any(
+        user.op == "store" and user.pointer is pointer and _is_before(user.block, loop)
+        for user in pointer.instruction_users()
+    )
+
+
+def promote(promotion: Promotion) -> None:
+    """Keep the element in a register."""
+    loop = promotion.loop
+    view, header = loop.scope.view, loop.header
+    inside = {view.blocks[b] for b in loop.loop.blocks}
+    (before,) = (b for b in header.predecessors if b not in inside)
+    exit = view.blocks[loop.loop.exit_edges[0][1]]
+    first = promotion.accesses[0]
+    type, align = first.accessed_type, min(i.alignment for i in promotion.accesses)
+    builder = Builder(before=before.terminator)
+    builder.loc = first.loc
+    start = builder.load(type, promotion.pointer, align=align)
+    at_end: dict[BasicBlock, Value] = {before: start}
+    known: dict[BasicBlock, Value] = {}
+    first_loads: list[Instruction] = []
+    for block in inside:
+        for instruction in list(block.instructions):
+            if instruction not in promotion.accesses:
+                continue
+            if instruction.op == "store":
+                known[block] = instruction.stored_value
+                instruction.erase()
+            elif block in known:
+                instruction.replace_all_uses(known[block])
+                instruction.erase()
+            else:
+                first_loads.append(instruction)
+    reaching = ReachingDefinition(type, {**at_end, **known}, "element")
+    for load in first_loads:
+        assert load.block is not None
+        load.replace_all_uses(reaching.start_of(load.block))
+        for block, value in reaching.at_end.items():
+            if value is load:
+                reaching.at_end[block] = reaching.start_of(load.block)
+        load.erase()
+    builder = Builder.after_phis(exit)
+    builder.loc = first.loc
+    builder.store(reaching.start_of(exit), promotion.pointer, align=align)
+    reaching.simplify()
