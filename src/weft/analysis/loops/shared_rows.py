@@ -6,6 +6,8 @@ j: a lane group of several i and j loads each for all of them. A group along j a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.analysis.memory.linear_locations import linear_location
 from weft.graph.loops import loop_forest
@@ -48,7 +50,7 @@ def _phis(loop: ParallelLoop) -> set[Value]:
     return {counter.phi for counter in loop.counters}
 
 
-def _step(terms: dict[Value, int], loop: ParallelLoop) -> int:
+def _step(terms: Mapping[Value, int], loop: ParallelLoop) -> int:
     """How many bytes an address moves from iteration to iteration, forwards or backwards."""
     steps = {counter.phi: counter.step for counter in loop.counters}
     total = 0
