@@ -62,6 +62,13 @@ __global__ void tiles(const float *x, float *y) {
   for (int n = tile.size() / 2; n; n /= 2) v += tile.shfl_down(v, n);
   if (tile.thread_rank() == 0) y[tile.meta_group_rank()] = v;
 }
+__global__ void first_lanes(const float *x, float *y) {
+  float v = x[threadIdx.x];
+  if (threadIdx.x < 8) {
+    for (int n = 16; n; n /= 2) v += __shfl_down_sync(0xff, v, n);
+    if (threadIdx.x == 0) y[0] = v;
+  }
+}
 __global__ void words(const unsigned *x, unsigned *y) {
   unsigned a = x[threadIdx.x], b = x[15 - threadIdx.x], *o = y + 8 * threadIdx.x;
   o[0] = __popc(a) + 100 * __clz(a) + 10000 * __ffs(a);
@@ -158,6 +165,13 @@ def test_warps(module):
     sums = np.zeros(8, np.float32)
     module.tiles[1, 64](x.astype(np.float32), sums)
     assert np.array_equal(sums, x.reshape(8, 8).sum(1))
+
+
+@pytest.mark.parametrize("width", [None, 1])
+def test_a_lane_that_is_not_there_is_read_as_0(width):
+    sums, x = np.zeros(1, np.float32), np.arange(32, dtype=np.float32)
+    cuda.Module(SOURCE, width=width).first_lanes[1, 32](x, sums)
+    assert sums[0] == 28
 
 
 def test_words(module):

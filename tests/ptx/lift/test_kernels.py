@@ -690,3 +690,21 @@ def test_sums_of_indices_wrap_around(place: str, p: int, q: int, first: int) -> 
     x, out = np.arange(1000, 1512, dtype=np.int32), np.zeros(128, np.int32)
     Module(text).k[1, 128](out, x, p, q)
     assert out.tolist() == x[first : first + 128].tolist()
+
+
+def test_what_is_read_from_a_lane_that_is_not_there_is_0() -> None:
+    """The last step of reductions of NVIDIA's samples: the first lanes of a warp add what all its lanes have."""
+    step = "    shfl.sync.down.b32 %r3, %r2, {0}, 31, 0xff;\n    add.u32 %r2, %r2, %r3;\n"
+    text = _kernel(
+        _ELEMENT
+        + "    setp.gt.u32 %p1, %r1, 7;\n    @%p1 bra $done;\n"
+        + "".join(step.format(n) for n in (16, 8, 4, 2, 1))
+        + "$done:\n    st.global.u32 [%rd1], %r2;\n"
+    )
+    x = np.arange(100, 132, dtype=np.uint32)
+    wanted = x.copy()
+    for n in (16, 8, 4, 2, 1):
+        wanted[:8] += np.concatenate((wanted[:8], np.zeros(24, np.uint32)))[n : n + 8]
+    assert wanted[0] == sum(range(100, 108))
+    for options in ({}, {"width": 1}, {"debug": True}):
+        assert (_ran(text, x.copy(), 32, **options) == wanted).all()

@@ -60,7 +60,11 @@ def _activemask(body: Body, i: syntax.Instruction) -> None:
 
 
 def _shfl(body: Body, i: syntax.Instruction) -> None:
-    """A value of another lane of a segment, the own one where that is outside of it."""
+    """A value of another lane of a segment, the own one where that is outside of it.
+
+    What is read from a lane that is not there is not defined. It is 0: programs that work on GPUs rely on that, as the
+    last step of a reduction in which only the first lanes take part, and each adds what it reads from all others.
+    """
     form, builder = Form.of(i), body.builder
     value, by, clamps = (
         body.read(i.operands[1], "b32"),
@@ -81,7 +85,11 @@ def _shfl(body: Body, i: syntax.Instruction) -> None:
         other = builder.binary({"up": "sub", "down": "add", "bfly": "xor"}[mode], own, by)
     inside = builder.icmp("sge" if mode == "up" else "sle", other, last)
     other = builder.select(inside, other, own)
+    there = builder.binary(
+        "and", builder.binary("lshr", _lanes(body, body.ask("weft.active")), other), ConstInt(I32, 1)
+    )
     moved = body.ask("weft.shfl.idx.i32", value, other)
+    moved = builder.select(builder.icmp("ne", there, ConstInt(I32, 0)), moved, ConstInt(I32, 0))
     target = i.operands[0]
     if isinstance(target, syntax.Pair):
         body.write(target.second, inside, "pred")

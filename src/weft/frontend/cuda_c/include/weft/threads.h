@@ -58,15 +58,25 @@ template <class T> WEFT_CONVERGENT unsigned __match_all_sync(unsigned mask, T x,
   return matching == here ? here : 0u;
 }
 
+/* A lane that is not there has 0, as programs find it on GPUs, where that is not defined. */
+WEFT_CONVERGENT int weft_read_i32(int x, unsigned lane) {
+  const int there = weft_warp_shuffle_i32(x, lane);
+  return __activemask() >> (lane & 31) & 1 ? there : 0;
+}
+WEFT_CONVERGENT long weft_read_i64(long x, unsigned lane) {
+  const long there = weft_warp_shuffle_i64(x, lane);
+  return __activemask() >> (lane & 31) & 1 ? there : 0;
+}
+
 template <class T> WEFT_CONVERGENT T weft_shuffle(T x, unsigned lane) {
   if constexpr (sizeof(T) == 8)
-    return weft_bits<T>(weft_warp_shuffle_i64(weft_bits<long>(x), lane));
+    return weft_bits<T>(weft_read_i64(weft_bits<long>(x), lane));
   else if constexpr (sizeof(T) == 4)
-    return weft_bits<T>(weft_warp_shuffle_i32(weft_bits<int>(x), lane));
+    return weft_bits<T>(weft_read_i32(weft_bits<int>(x), lane));
   else if constexpr (sizeof(T) == 2)
-    return weft_bits<T>((short)weft_warp_shuffle_i32(weft_bits<short>(x), lane));
+    return weft_bits<T>((short)weft_read_i32(weft_bits<short>(x), lane));
   else if constexpr (sizeof(T) == 1)
-    return weft_bits<T>((signed char)weft_warp_shuffle_i32(weft_bits<signed char>(x), lane));
+    return weft_bits<T>((signed char)weft_read_i32(weft_bits<signed char>(x), lane));
   else {
     /* Vectors and records: a word at a time. */
     struct words {
@@ -75,7 +85,7 @@ template <class T> WEFT_CONVERGENT T weft_shuffle(T x, unsigned lane) {
     static_assert(sizeof(words) == sizeof(T), "what is shuffled is whole words");
     words all = weft_bits<words>(x);
     for (int k = 0; k < (int)(sizeof(T) / 4); k++)
-      all.word[k] = weft_warp_shuffle_i32(all.word[k], lane);
+      all.word[k] = weft_read_i32(all.word[k], lane);
     return weft_bits<T>(all);
   }
 }
