@@ -66,6 +66,7 @@ def add_parser(subparsers: Any) -> None:
         help="with --profile: put what the run tells of parameters in their place",
     )
     parser.add_argument("--gpu", metavar="NAME", default="h200", help="the GPU of estimates (default h200)")
+    parser.add_argument("--html", metavar="OUT", help="write an HTML page")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -100,9 +101,17 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(f"weft loops: {file}: it reads .py, .ll, .bc, C and C++ files", file=sys.stderr)
         return 2
+    if options.html:
+        try:
+            Path(options.html).write_bytes(
+                report.to_html(f"{file} - weft loops").encode(errors="backslashreplace")
+            )
+        except OSError as error:
+            print(f"weft loops: {options.html} cannot be written: {error.strerror}", file=sys.stderr)
+            return 2
     if options.json:
         print(report.to_json())
-    else:
+    elif not options.html:
         report.write(sys.stdout)
     return 0
 

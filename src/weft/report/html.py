@@ -5,35 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from weft.report.html_page import STYLE, document
 from weft.report.model import BarrierReport, Excerpt, Finding, FunctionReport, LineReport, ReportSettings
 from weft.report.styled import LEGEND, at_line, describe
-
-_STYLE = """
-.weft { font-family: system-ui, sans-serif; line-height: 1.4; color: #222; background: #fff; padding: .5em }
-.weft table { border-collapse: collapse; font-family: ui-monospace, monospace; font-size: 90% }
-.weft td, .weft th { padding: 0 .6em; text-align: left; white-space: pre; border: 0; vertical-align: top }
-.weft th, .weft .muted, .weft .number { color: #767676; font-weight: normal }
-.weft .number, .weft .cost { text-align: right }
-.weft .uniform { color: #1a7f37 } .weft .strided { color: #0b7285 } .weft .affine { color: #1c5cb8 }
-.weft .varying { color: #9a5b00 } .weft .diverges, .weft .error { color: #c0182b; font-weight: bold }
-.weft .warning { color: #9a5b00; font-weight: bold }
-.weft tr.partly td.source { background: #fff5f5 }
-.weft ol.because { margin: .2em 0 .6em; font-size: 90%; color: #555; list-style: "↳ " }
-""".strip()
 
 
 def fragment(functions: Iterable[FunctionReport], settings: ReportSettings) -> str:
     """The report as a ``div`` with its style, for a notebook."""
     body = "".join(_function(function, settings) for function in functions)
-    return f'<div class="weft"><style>{_STYLE}</style>{body}</div>'
+    return f'<div class="weft"><style>{STYLE}</style>{body}</div>'
 
 
 def page(functions: Iterable[FunctionReport], settings: ReportSettings, title: str) -> str:
     """The report as a document."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(title)}</title></head>\n<body>{fragment(functions, settings)}</body></html>\n"
-    )
+    return document(title, fragment(functions, settings))
 
 
 def _function(function: FunctionReport, settings: ReportSettings) -> str:

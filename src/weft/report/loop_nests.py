@@ -16,6 +16,7 @@ from weft.ir import Function, Module
 from weft.report.loop_costs import AccessCost, CostReporter, LoopSettings, MappingReport
 from weft.report.loop_counters import counter_name, in_program_names, line_of_loop, loops_around
 from weft.report.loop_data import report_data
+from weft.report.loop_html import page
 from weft.report.loop_observed import ObservedLoop
 from weft.report.loop_text import report_lines
 from weft.report.styled import StyledLine
@@ -166,6 +167,10 @@ class LoopNestReport:
     def to_data(self) -> dict[str, Any]:
         """The report as dictionaries, lists, strings, numbers and None."""
         return report_data(self)
+
+    def to_html(self, title: str = "weft loops") -> str:
+        """The report as a page that needs nothing else, with the source and pictures of what blocks touch."""
+        return page(self, title)
 
     def to_json(self) -> str:
         """The report as JSON text."""

@@ -133,9 +133,9 @@ def _mapping_lines(loop: LoopReport, mapping: MappingReport) -> Iterator[StyledL
                 (f"{indent}{label:{first}}", Style.PLAIN),
                 *((f"  {_short(c):{w}}", _cost_style(c)) for c, w in zip(row, widths, strict=True)),
             ]
-    yield [(f"{indent}grid {mapping.best}", Style.UNIFORM), (_work(mapping), Style.MUTED)]
+    yield [(f"{indent}grid {mapping.best}", Style.UNIFORM), (work_text(mapping), Style.MUTED)]
     for area in mapping.near:
-        yield [(f"{indent}share {_area_text(area)}", Style.PLAIN)]
+        yield [(f"{indent}share {area_text(area)}", Style.PLAIN)]
     for _, line, text in mapping.assumptions:
         where = f"line {line}: " if line else ""
         yield [(f"{indent}if  {where}{text}", Style.MUTED)]
@@ -149,7 +149,8 @@ def _cost_style(transactions: str) -> Style:
     return Style.UNIFORM if transactions in ("1", "2") else Style.STRIDED
 
 
-def _work(mapping: MappingReport) -> str:
+def work_text(mapping: MappingReport) -> str:
+    """Operations and bytes, and what limits their speed."""
     if mapping.operations is None or mapping.bytes is None:
         return ""
     text = f"; {_short(mapping.bytes)} bytes"
@@ -161,7 +162,8 @@ def _work(mapping: MappingReport) -> str:
     return text
 
 
-def _area_text(area: SharedArea) -> str:
+def area_text(area: SharedArea) -> str:
+    """What shared memory would be good for, in words."""
     lines = ", ".join(map(str, area.lines))
     place = f"{area.array} of line{'s' * (len(area.lines) > 1)} {lines}"
     if area.reason == "uncoalesced":
