@@ -75,6 +75,48 @@ def test_table_9_1(report: LoopNestReport) -> None:
     assert loop.iterations == "max(0, image->height)"
 
 
+def test_table_9_1_costs(report: LoopNestReport) -> None:
+    """The coalescing report, and the shared memory: areas of pixels with their padding, in bytes."""
+    loop = outermost(report, "convolution")
+    mapping = loop.mapping
+    assert mapping is not None and set(mapping.names) == {"x=x, y=y", "x=y, y=x"}
+    # "Reverse loops order": x of the image has to be x of the grid.
+    assert mapping.best == "x=x, y=y"
+    costs = {(a.kind, a.array, a.line): a.cost.transactions for a in loop.accesses if a.cost is not None}
+    bytes = [t for (_, array, _), t in costs.items() if array in ("image->pixmap", "out_image->pixmap")]
+    assert len(bytes) == 6
+    for place, transactions in enumerate(bytes):
+        # The thesis has 3/4·i_w, without the limit of 32; and 1 for 96 bytes that often cross a line.
+        rest = "" if place % 3 == 0 else f" + {place % 3}"
+        inner = "93*image->width" + rest
+        shown = f"({inner})" if rest or "*" in inner else inner
+        assert transactions["x=y, y=x"] == f"min(floor({shown} / 128) + 1, 32)"
+        assert transactions["x=x, y=y"] == "2"
+    (filter,) = (t for (_, array, _), t in costs.items() if array == "filter->pixmap")
+    assert set(filter.values()) == {"1"}
+    areas = {a.array: a for a in mapping.near}
+    assert set(areas) == {"filter->pixmap", "image->pixmap"}
+    shared = areas["filter->pixmap"]
+    whole = "4*filter->height*filter->width"
+    assert shared.bytes == whole and set(shared.overlaps.values()) == {whole}
+    # Three loads are one area: f_w pixels and a block's more across, f_h rows and a block's more down.
+    image = areas["image->pixmap"]
+    assert len(image.lines) == 3
+    assert image.pitch == "3*image->width"
+    rows, columns = image.section
+    assert rows == (
+        "y - floor(filter->height / 2)",
+        "By + filter->height + y - floor(filter->height / 2) - 1",
+    )
+    first = "x - 3*floor(filter->width / 2)"
+    assert columns == (first, f"3*Bx + 3*filter->width + {first} - 3")
+    # In pixels f_h·(f_w - 1) across and f_w·(f_h - 1) down.
+    assert image.overlaps == {
+        "x": "3*filter->height*filter->width - 3*filter->height",
+        "y": "3*filter->height*filter->width - 3*filter->width",
+    }
+
+
 def test_strided_instantiation(report: LoopNestReport) -> None:
     """§6.1: 100 rounds, from which n is found, and the sections by it: with the stride, and the last element."""
     loop = outermost(report, "strided")

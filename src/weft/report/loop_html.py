@@ -239,7 +239,7 @@ def _footprints(loop: LoopReport, mapping: MappingReport) -> str:
         return ""
     key = (
         f"Drawn for a block of {THREADS[0]} by {THREADS[1]} threads, and {DRAWN} for sizes that are not known. Light:"
-        " the bytes of the block, rows down and bytes across. Dark: those of one thread. Dashed: those of the next thread"
-        " in each dimension."
+        " the bytes of the block, rows down and bytes across. Dark: those of one thread. Dashed: those of the next"
+        " thread in each dimension."
     )
     return f'<h4>What a block touches</h4><p class="key">{key}</p>{"".join(figures)}'
