@@ -17,6 +17,7 @@ from weft.machine.host import demand_runnable, is_runnable
 from weft.options import Timings, checking
 from weft.runtime.cache import default_cache
 from weft.runtime.code_key import code_key
+from weft.runtime.dispatch import record
 from weft.runtime.heap import Block, free_blocks, heap_symbols
 from weft.runtime.interrupts import interruptible
 from weft.runtime.parallel import parallel_symbols, prepare_pool
@@ -52,7 +53,8 @@ class CompiledFunction:
 
     __slots__ = (
         "_code", "_entry", "_errors", "_format", "_heap", "_lowered", "_memory", "_packer", "_parallel", "_read",
-        "_remarks", "_results", "_slots", "_stored_remarks", "declared", "function", "options", "timings", "types",
+        "_record", "_remarks", "_results", "_slots", "_stored_remarks", "declared", "function", "options", "timings",
+        "types",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +72,7 @@ class CompiledFunction:
         self._lowered: LoweredFunction | None = None
         self._remarks: tuple[Remark, ...] = ()
         self._results: Results | None = None
+        self._record: Any = None
         code = function.__code__
         self._packer = packer_for(
             function.__name__, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], types
@@ -99,6 +102,16 @@ class CompiledFunction:
             from weft.check.entry import CheckedEntry
 
             self._entry = CheckedEntry(self._entry, self._packer, result, self.lowered, options)
+        elif self._code is not None and not (self._heap or metadata["prints"] or options.debug):
+            address = self._code.address(metadata["entry"])
+            self._record = record(types, address, result, self._parallel)
+
+    def precede(self, following: int) -> int:
+        """Have machine code try this function before those of a record; the address of its own, 0 if it has none."""
+        if self._record is None:
+            return 0
+        self._record[0] = following
+        return ctypes.addressof(self._record)
 
     def _described(self) -> Facts:
         """What calls need to know of the function, and users may ask."""

@@ -24,8 +24,9 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
+from weft.runtime.dispatch import calls
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
-from weft.target.once import made_once
+from weft.target.once import made_once, once
 
 Types = tuple[KernelType, ...]
 
@@ -162,6 +163,7 @@ class JitFunction(Portable):
         self.signatures = tuple(signatures)
         self.overloads: dict[Types, CompiledFunction] = {}
         code = function.__code__
+        self._table = 0
         # Arguments that need no binding: one for each parameter, all of which may come by position.
         self._arity = -1 if code.co_kwonlyargcount else code.co_argcount
         for signature in self.signatures:
@@ -174,9 +176,14 @@ class JitFunction(Portable):
         return self._compile(parsed.args, parsed.result)
 
     def _compile(self, types: Types, declared: KernelType | None = None) -> CompiledFunction:
-        return made_once(
-            self.overloads, types, lambda: CompiledFunction(self.py_func, types, self.options, declared)
-        )
+        def make() -> CompiledFunction:
+            made = CompiledFunction(self.py_func, types, self.options, declared)
+            if self._arity >= 0:
+                self._table = made.precede(self._table) or self._table
+                _call_by_machine_code()
+            return made
+
+        return made_once(self.overloads, types, make)
 
     def _accepting(self, types: Types, args: tuple[Any, ...]) -> tuple[CompiledFunction, tuple[Any, ...]]:
         """What was compiled for the declared signature that fits best, and the arguments converted to it."""
@@ -187,8 +194,12 @@ class JitFunction(Portable):
             raise ArgumentError(str(error), hint=f"it was declared for {listed}") from None
         return self.overloads[chosen], tuple([converted(*pair) for pair in zip(args, chosen, strict=True)])
 
-    @located
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call the function; once something is compiled, machine code does so (`weft.runtime.dispatch`)."""
+        return self._call(*args, **keywords)
+
+    @located
+    def _call(self, *args: Any, **keywords: Any) -> Any:
         if keywords or len(args) != self._arity:
             args = self._bind(args, keywords)
         types = tuple([typeof(a) for a in args])
@@ -226,3 +237,10 @@ class JitFunction(Portable):
 
     def __repr__(self) -> str:
         return f"<weft function {self.py_func.__qualname__}>"
+
+
+@once
+def _call_by_machine_code() -> None:
+    known = calls()
+    if known is not None:
+        known.take_over(JitFunction)

@@ -65,7 +65,7 @@ _SHARED = (
     "weft_rouse",
     "weft_interrupt_join",
 )
-_ENTER, _SETUP, _COVER, _WATCH, _HEAP, _RESET, _HALT, _PRINTER, _PRINT = _OWN = tuple(
+ENTER, _SETUP, _COVER, _WATCH, _HEAP, _RESET, _HALT, _PRINTER, _PRINT = _OWN = tuple(
     f"weft_interrupt_{name}"
     for name in ("enter", "setup", "cover", "watch", "heap", "reset", "halt", "printer", "print")
 )
@@ -140,7 +140,7 @@ class Interrupts:
     ----------
     shared
         Addresses of what other code of ours uses.
-    enter
+    enter, enter_address
         Calls a function of two pointers in the main thread.
     watch
         Address of what the watch runs.
@@ -160,7 +160,8 @@ class Interrupts:
         self.shared = {name: code.address(name) for name in _SHARED}
         pointer = ctypes.c_void_p
         # With the GIL, and with a look at Python's error indicator behind the call.
-        self.enter = ctypes.PYFUNCTYPE(ctypes.c_int, pointer, pointer, pointer)(code.address(_ENTER))
+        self.enter_address = code.address(ENTER)
+        self.enter = ctypes.PYFUNCTYPE(ctypes.c_int, pointer, pointer, pointer)(code.address(ENTER))
         self.free_frames_with = ctypes.PYFUNCTYPE(None, pointer)(code.address(_HEAP))
         self.reset = ctypes.PYFUNCTYPE(None)(code.address(_RESET))
         self.print_with = ctypes.PYFUNCTYPE(None, pointer)(code.address(_PRINTER))
@@ -226,18 +227,21 @@ def interruptible(address: int, kind: Any) -> Callable[[Any, Any], Any]:
 _watched = 0
 """The main thread, once there is a watch over its launches."""
 
+MAIN_THREAD = ctypes.c_int64()
+"""The same, for machine code."""
+
 
 def _watch() -> None:
     global _watched
     # Without a watch each launch puts the handler in.
     with contextlib.suppress(LaunchError):
         start_thread(interrupts().watch, threading.get_ident(), "weft-watch")
-    _watched = threading.get_ident()
+    _watched = MAIN_THREAD.value = threading.get_ident()
 
 
 def _after_fork() -> None:
     global _watched
-    _watched = 0
+    _watched = MAIN_THREAD.value = 0
     for found in _made:
         found.reset()
 

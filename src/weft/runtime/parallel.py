@@ -10,7 +10,7 @@ import ctypes
 import os
 
 from weft.runtime.pool import default_pool, thread_limit
-from weft.runtime.settings import get_num_threads
+from weft.runtime.settings import POOL_READY, get_num_threads
 
 LAUNCH = "weft_pool_launch"
 SETTINGS = "weft_parallel_settings"
@@ -41,11 +41,12 @@ def prepare_pool() -> None:
     _settings[0] = pool.prepare(threads) if pool else 0
     _settings[1] = threads
     _prepared = wanted
+    POOL_READY.value = 1
 
 
 def _forget() -> None:
     global _prepared
-    _prepared = 0
+    _prepared = POOL_READY.value = 0
 
 
 os.register_at_fork(after_in_child=_forget)

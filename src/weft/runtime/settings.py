@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from pathlib import Path
 
@@ -11,12 +12,17 @@ from weft.machine.host import core_count
 _chosen_threads: int | None = None
 
 
+POOL_READY = ctypes.c_int64()
+"""1 while the thread pool is as large as is set: machine code looks here."""
+
+
 def set_num_threads(count: int) -> None:
     """Let launches from now on use so many threads, in place of ``WEFT_NUM_THREADS`` or all cores."""
     global _chosen_threads
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise SettingError(f"the number of threads is a positive integer, not {count!r}")
     _chosen_threads = count
+    POOL_READY.value = 0
 
 
 def get_num_threads() -> int:

@@ -1,0 +1,196 @@
+"""Calls of compiled functions by machine code: from Python's arguments to the slots, and from the result to its object.
+
+Python code takes some microseconds for a call; most functions on few numbers take less to run. So a class of callable
+objects gets a ``__call__`` in machine code. It goes through the records of what was compiled for an object, and runs
+the first that has the types of the arguments; where none has, or a keyword comes, or another thread than the main one
+calls, it calls the object's method `_call`, which knows all cases.
+
+A record is a sequence of 64-bit words::
+
+    next record or 0, arguments, entry point, kind of the result, 64 - its bits, whether the thread pool is needed,
+    for each argument: kind, its Python type, and
+        kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
+        kind 3 (arrays): the type of elements, dimensions, flags
+
+It rests on where CPython and NumPy keep the parts of floats, scalars and arrays. This is looked at before it is used;
+where they lie elsewhere, calls go through Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import string
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.frontend.python.types import Array, KernelType, NoneType, Scalar, boolean, pyfloat, pyint
+from weft.runtime.interrupts import ENTER, MAIN_THREAD, interrupts
+from weft.runtime.own_code import own_code
+from weft.runtime.settings import POOL_READY
+from weft.target.machine import TargetSpec
+from weft.target.once import once
+
+_DISPATCH = "weft_dispatch"
+_PYTHON = (
+    *("PyObject_GetAttr", "PyLong_AsVoidPtr", "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong"),
+    *("PyLong_FromUnsignedLongLong", "PyFloat_FromDouble", "PyBool_FromLong", "PyErr_Occurred"),
+    *("Py_IncRef", "Py_DecRef", "PyTuple_Size", "PyObject_VectorcallMethod"),
+)
+_TABLE, _SLOW = "_table", "_call"
+
+_MOST_SLOTS = 64
+_BITS, _INTEGER, _TRUTH, _ARRAY, _NONE = range(5)
+_RESULTS = {"b": 3, "i": 4, "u": 5}
+_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
+"""Flags of NumPy's arrays."""
+
+_METHOD_FLAGS = 0x82
+"""``METH_FASTCALL`` and ``METH_KEYWORDS``."""
+
+
+class _Method(ctypes.Structure):
+    """CPython's description of a method."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class Calls:
+    """The machine code, in this process; None of it where objects lie otherwise than it takes for granted."""
+
+    def __init__(self) -> None:
+        spec = TargetSpec.chosen()
+        text = string.Template(Path(__file__).with_name("dispatch.ll").read_text()).substitute(
+            SLOTS=_MOST_SLOTS, FLAGS=_CONTIGUOUS | _ALIGNED | _WRITEABLE
+        )
+        self._names = sys.intern(_TABLE), sys.intern(_SLOW)
+        self._addresses = (ctypes.c_void_p * 2)(*map(id, self._names))
+        imports = {
+            **{name: _address(name) for name in _PYTHON},
+            "_Py_NoneStruct": id(None),
+            "_Py_TrueStruct": id(True),
+            ENTER: interrupts().enter_address,
+            "weft_names": ctypes.addressof(self._addresses),
+            "weft_main_thread": ctypes.addressof(MAIN_THREAD),
+            "weft_pool_ready": ctypes.addressof(POOL_READY),
+        }
+        self._code = own_code("dispatch", text, (_DISPATCH,), spec, imports)
+        self._methods: list[_Method] = []
+
+    def take_over(self, cls: type) -> None:
+        """Give a class of objects that have `_table` and `_call` its ``__call__``."""
+        doc = cls.__call__.__doc__ or ""
+        method = _Method(b"__call__", self._code.address(_DISPATCH), _METHOD_FLAGS, doc.encode())
+        self._methods.append(method)
+        make = ctypes.pythonapi.PyDescr_NewMethod
+        make.argtypes, make.restype = (ctypes.py_object, ctypes.c_void_p), ctypes.py_object
+        cls.__call__ = make(cls, ctypes.addressof(method))
+
+
+@once
+def calls() -> Calls | None:
+    """The machine code of this process; None where calls go through Python."""
+    return Calls() if _lies_as_expected() else None
+
+
+def _address(name: str) -> int:
+    address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+def _lies_as_expected() -> bool:
+    """Whether floats, NumPy's scalars and arrays have their parts where the machine code looks for them."""
+    if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return False
+
+    def read(value: object, offset: int, kind: Any) -> Any:
+        return kind.from_address(id(value) + offset).value
+
+    number, array = 1.5, np.zeros((3, 5), np.float32)[:, 1:]
+    if read(number, 8, ctypes.c_void_p) != id(float) or read(number, 16, ctypes.c_double) != number:
+        return False
+    kinds = ((np.float32(2.5), ctypes.c_float), (np.int64(-7), ctypes.c_int64), (np.uint8(9), ctypes.c_uint8))
+    if any(read(value, 16, kind) != value for value, kind in kinds):
+        return False
+    shape, strides = (read(array, at, ctypes.c_void_p) for at in (32, 40))
+    words = ctypes.c_int64 * 2
+    return (
+        read(array, 16, ctypes.c_void_p) == array.ctypes.data
+        and read(array, 24, ctypes.c_int) == 2
+        and read(array, 56, ctypes.c_void_p) == id(array.dtype)
+        and read(array, 64, ctypes.c_int) & (_CONTIGUOUS | _ALIGNED | _WRITEABLE) == _ALIGNED | _WRITEABLE
+        and tuple(words.from_address(shape)) == array.shape
+        and tuple(words.from_address(strides)) == array.strides
+    )
+
+
+def record(
+    types: Sequence[KernelType], entry: int, result: Sequence[Any], parallel: bool
+) -> ctypes.Array[ctypes.c_uint64] | None:
+    """The record of a function, with no next one; None where its arguments or its result are of other kinds.
+
+    Parameters
+    ----------
+    types
+        Of its arguments.
+    entry
+        Its entry point.
+    result
+        The description of its result (`weft.runtime.results.describe_result`).
+    parallel
+        Whether it needs the thread pool.
+    """
+    arguments = [_argument(type) for type in types]
+    found = _result(result)
+    slots = sum(_slots(type) for type in types)
+    if found is None or None in arguments or slots > _MOST_SLOTS:
+        return None
+    words = [0, len(types), entry, *found, int(parallel)]
+    for argument in arguments:
+        words += argument or ()
+    return (ctypes.c_uint64 * len(words))(*words)
+
+
+def _result(description: Sequence[Any]) -> tuple[int, int] | None:
+    if description[0] == "none":
+        return 0, 0
+    if description[0] != "scalar":
+        return None
+    _, kind, bits = description
+    if kind == "f":
+        return {64: (1, 0), 32: (2, 0)}.get(bits)
+    return None if kind not in _RESULTS else (_RESULTS[kind], 64 - max(bits, 8))
+
+
+def _argument(type: KernelType) -> tuple[int, int, int, int, int] | None:
+    if isinstance(type, NoneType):
+        return _NONE, id(None.__class__), 0, 0, 0
+    if type is pyint:
+        return _INTEGER, id(int), 0, 0, 0
+    if type is pyfloat:
+        return _BITS, id(float), 0, 0, 0
+    if type is boolean:
+        # NumPy's truth values go through Python.
+        return _TRUTH, id(bool), 0, 0, 0
+    if isinstance(type, Scalar) and not type.weak and type.kind != "c":
+        return _BITS, id(type.dtype.type), 64 - type.bits, 0, 0
+    if isinstance(type, Array) and isinstance(type.dtype, Scalar) and type.space == 0 and type.shape is None:
+        flags = (_CONTIGUOUS if type.layout == "C" else 0) | (_ALIGNED if type.aligned else 0)
+        flags |= 0 if type.readonly else _WRITEABLE
+        return _ARRAY, id(np.ndarray), id(type.dtype.dtype), type.ndim, flags
+    return None
+
+
+def _slots(type: KernelType) -> int:
+    if isinstance(type, Array):
+        return 1 + type.ndim * (1 if type.layout == "C" else 2)
+    return 0 if isinstance(type, NoneType) else 1

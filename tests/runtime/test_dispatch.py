@@ -1,0 +1,226 @@
+"""Calls of compiled functions by machine code do what those through Python do, and hand over what they do not know."""
+
+import ctypes
+import os
+import pickle
+import sys
+import threading
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from weft.loops.jit import JitFunction
+from weft.runtime.dispatch import calls
+from weft.types import bool_, float32, int8, int64, uint16, uint64
+
+pytestmark = pytest.mark.skipif(calls() is None, reason="objects lie otherwise here")
+
+
+@pytest.fixture(autouse=True)
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls that are checked go through Python."""
+    monkeypatch.setenv("WEFT_CHECK", "0")
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """Arguments of calls that go through Python."""
+    found: list[tuple[Any, ...]] = []
+    plain = JitFunction._call
+
+    def noted(self: JitFunction, *args: Any, **keywords: Any) -> Any:
+        found.append((*args, *keywords.values()))
+        return plain(self, *args, **keywords)
+
+    monkeypatch.setattr(JitFunction, "_call", noted)
+    return found
+
+
+def twice(x):  # type: ignore[no-untyped-def]
+    return x + x
+
+
+def total(a):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for i in range(a.size):
+        s += a[i]
+    return s
+
+
+NUMBERS = (
+    *(
+        1,
+        -(1 << 62),
+        2.5,
+        True,
+        np.float64(2.5),
+        np.float32(0.1),
+        np.int8(-3),
+        np.int16(-300),
+        np.int32(-70_000),
+    ),
+    *(np.int64(-5), np.uint8(100), np.uint16(30_000), np.uint32(2_000_000_000), np.uint64(1 << 62)),
+)
+
+
+@pytest.mark.parametrize("value", NUMBERS, ids=lambda value: f"{type(value).__name__} {value}")
+def test_numbers_come_and_go_as_through_python(value: object, seen: list[tuple[Any, ...]]) -> None:
+    function = weft.jit(twice)
+    first = function(value)
+    again = function(value)
+    assert len(seen) == 1, "the second call is one of machine code"
+    assert again == first and type(again) is type(first)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(12.0),
+        np.arange(12.0)[::2],
+        np.arange(24.0)[::-3],
+        np.zeros(0),
+        np.frombuffer(np.arange(3.0).tobytes()),
+        np.frombuffer(b"\0" + np.arange(3.0).tobytes(), offset=1),
+    ],
+    ids=["contiguous", "strided", "backwards", "empty", "read-only", "unaligned"],
+)
+def test_arrays_of_each_layout_have_records_of_their_own(
+    array: np.ndarray, seen: list[tuple[Any, ...]]
+) -> None:
+    function = weft.jit(total)
+    others = np.ones(4), np.ones(8)[::2]
+    for given in (array, *others, array, *others):
+        assert function(given) == given.sum()
+    assert len(seen) == len(function.overloads)
+
+
+def test_shapes_of_several_dimensions(seen: list[tuple[Any, ...]]) -> None:
+    @weft.jit
+    def last(a, b):  # type: ignore[no-untyped-def]
+        return 100 * a.shape[0] + 10 * a.shape[1] + b.shape[0], a[-1, -1]
+
+    @weft.jit
+    def corner(a):  # type: ignore[no-untyped-def]
+        return 100 * a.shape[0] + 10 * a.shape[1] + a[1, 2]
+
+    a = np.arange(20).reshape(4, 5)
+    assert [corner(x) for x in (a, a.T, a, a.T)] == [457, 551, 457, 551]
+    assert len(seen) == 2
+    assert last(a, np.ones(3)) == last(a, np.ones(3)) == (453, 19)
+    assert len(seen) == 4, "tuples are made by Python"
+
+
+def test_what_has_no_record_goes_through_python(seen: list[tuple[Any, ...]]) -> None:
+    class Level(IntEnum):
+        HIGH = 3
+
+    function = weft.jit(twice)
+    assert function(1) == 2
+    for value, wanted in ((Level.HIGH, 6), (1j, 2j), (np.bool_(True), 2)):
+        before = len(seen)
+        assert [function(value), function(value)] == [wanted, wanted]
+        assert len(seen) == before + 2, value
+    with pytest.raises(weft.errors.ArgumentError, match=r"does not fit|int64"):
+        function(1 << 70)
+    with pytest.raises(weft.errors.ArgumentError, match="str"):
+        function("text")
+    with pytest.raises(weft.errors.SignatureError):
+        function(1, 2)
+
+
+def test_keywords_and_defaults_are_bound_by_python(seen: list[tuple[Any, ...]]) -> None:
+    @weft.jit
+    def scaled(x, by=3, plus=0):  # type: ignore[no-untyped-def]
+        return x * by + plus
+
+    assert [scaled(2), scaled(2, plus=1), scaled(x=2, by=5), scaled(2, 4, 1)] == [6, 7, 10, 9]
+    assert len(seen) == 3, "only the last call has all by position"
+
+
+def test_none_is_given_and_returned() -> None:
+    @weft.jit
+    def fill(a, value=None):  # type: ignore[no-untyped-def]
+        for i in weft.prange(a.size):
+            a[i] = 7 if value is None else value
+
+    a = np.zeros(5)
+    assert fill(a, None) is None and fill(a, None) is None
+    assert a.tolist() == [7] * 5
+    assert fill(a, 3) is None and fill(a, 3) is None
+    assert a.tolist() == [3] * 5
+
+
+@pytest.mark.parametrize(
+    ("result", "value", "wanted"),
+    [(float32, 0.1, float(np.float32(0.1))), (int8, -1.5, -1), (uint16, 65_535.0, 65_535), (bool_, 2.0, True),
+     (uint64, 2.0**63, 1 << 63), (int64, -(2.0**63), -(1 << 63))],
+    ids=str,
+)  # fmt: skip
+def test_results_of_declared_types(result: Any, value: float, wanted: object) -> None:
+    @weft.jit(result(weft.types.float64))
+    def convert(x):  # type: ignore[no-untyped-def]
+        return x
+
+    for argument in (value, np.float64(value)):
+        found = convert(argument)
+        assert found == wanted and type(found) is type(wanted)
+
+
+def test_nothing_is_kept_nor_lost() -> None:
+    function, array = weft.jit(total), np.ones(10)
+    function(array)
+    before = sys.getrefcount(array), sys.getrefcount(function)
+    for _ in range(100):
+        function(array)
+    assert (sys.getrefcount(array), sys.getrefcount(function)) == before
+
+
+def test_other_threads_and_children_call_as_well() -> None:
+    function = weft.jit(total)
+    a = np.ones(1000)
+    assert function(a) == 1000
+    found: list[float] = []
+    threads = [threading.Thread(target=lambda: found.append(function(a))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1000] * 4
+    assert _in_child(lambda: function(a) == 1000 and function(a) == 1000)
+
+
+def _in_child(check: Callable[[], bool]) -> bool:
+    child = os.fork()
+    if not child:
+        os._exit(0 if check() else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def test_number_of_threads_is_asked_for_after_it_has_changed() -> None:
+    @weft.jit
+    def fill(a):  # type: ignore[no-untyped-def]
+        for i in weft.prange(a.size):
+            a[i] = 1
+
+    before = weft.get_num_threads()
+    try:
+        for count in (1, 2, 1):
+            weft.set_num_threads(count)
+            for _ in range(2):
+                a = np.zeros(100_000, np.uint8)
+                fill(a)
+                assert a.all()
+    finally:
+        weft.set_num_threads(before)
+
+
+def test_object_stays_what_it_was() -> None:
+    function = weft.jit(twice)
+    assert function(2) == 4
+    assert callable(function) and function.__call__(2) == 4
+    assert pickle.loads(pickle.dumps(function))(3) == 6
+    assert ctypes.c_int64.from_address(function._table).value == 0, "no other function follows"
