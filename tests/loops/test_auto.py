@@ -189,6 +189,47 @@ def test_what_is_carried_stays_in_order() -> None:
     assert runs_in_lanes(compiled) == 0
 
 
+def ahead(x):
+    for i in range(x.size - 1):
+        x[i] = x[i + 1] * 2 + 1
+
+
+def ahead_by_stores(x, y):
+    for i in range(1, x.size):
+        x[i] = y[i] + 1
+        y[i] = x[i - 1] * 2
+
+
+def eight_behind(x):
+    for i in range(8, x.size):
+        x[i] = x[i - 8] * 0.5 + 1
+
+
+def scattered(x, at):
+    for i in range(at.size):
+        x[at[i]] = i
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("width", [None, 4])
+def test_lanes_in_lock_step(n: int, width: int | None) -> None:
+    draw = np.random.default_rng(n)
+    for function, args in (
+        (ahead, (draw.random(n),)),
+        (ahead_by_stores, (draw.random(n), draw.random(n))),
+        (eight_behind, (draw.random(n),)),
+    ):
+        compiled = auto(function, width=width)
+        agree(compiled, *args)
+        assert runs_in_lanes(compiled) == 1, function
+
+
+def test_elements_that_several_lanes_store() -> None:
+    compiled = auto(scattered, width=8)
+    agree(compiled, np.zeros(9), np.random.default_rng(3).integers(0, 9, 100))
+    agree(compiled, np.zeros(9), np.zeros(100, np.int64))
+
+
 @pytest.mark.parametrize("k", [0, 1, 5, 99])
 def test_a_distance_that_is_not_known(k: int) -> None:
     agree(auto(shifted), np.arange(100.0), k)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
-from weft.ir.metadata import MDString, MDTuple, Metadata
+from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
+from weft.ir.types import I32
 
 PARALLEL = "weft.loop.parallel"
 """Iterations do not meet in memory: what a front end writes for a parallel loop of its language."""
@@ -12,7 +14,7 @@ PROVED = "weft.loop.proved"
 """What is said of a loop's iterations has been found, with all that it rests on tested before the loop."""
 
 IN_STEP = "weft.loop.in_step"
-"""Iterations may run in lanes, group after group, but not in any order."""
+"""So many iterations may run in lanes, group after group, but not in any order."""
 
 
 def mark_parallel(back_edge: Instruction, *, proved: bool = False) -> None:
@@ -20,13 +22,13 @@ def mark_parallel(back_edge: Instruction, *, proved: bool = False) -> None:
     _mark(back_edge, (PARALLEL, PROVED) if proved else (PARALLEL,))
 
 
-def mark_in_step(back_edge: Instruction) -> None:
-    """Note that the iterations of the loop with this back edge may run in lanes, in lock step and in order."""
-    _mark(back_edge, (IN_STEP, PROVED))
+def mark_in_step(back_edge: Instruction, lanes: int) -> None:
+    """Note that iterations of the loop with this back edge may run in so many lanes, in lock step and in order."""
+    _mark(back_edge, (PROVED,), MDTuple([MDString(IN_STEP), MDValue(ConstInt(I32, lanes))]))
 
 
-def _mark(back_edge: Instruction, properties: tuple[str, ...]) -> None:
-    identity: list[Metadata | None] = [None, *(MDTuple([MDString(name)]) for name in properties)]
+def _mark(back_edge: Instruction, properties: tuple[str, ...], *more: MDTuple) -> None:
+    identity: list[Metadata | None] = [None, *(MDTuple([MDString(name)]) for name in properties), *more]
     node = MDTuple(identity, distinct=True)
     node.items[0] = node
     back_edge.metadata["llvm.loop"] = node

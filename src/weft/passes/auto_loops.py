@@ -16,16 +16,20 @@ from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
 from weft.analysis.loops.reductions import Combination, Reduction
 from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.lock_step import lanes_in_step
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests, test_that_body_runs
 from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
+from weft.codegen.parallel_loops import run_in_place, strip_mine
+from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
 from weft.ir import Function, Instruction
 from weft.ir.locations import span_of
-from weft.ir.loop_metadata import mark_parallel
-from weft.passes.loop_unit import LoopUnit
+from weft.ir.loop_metadata import mark_in_step, mark_parallel
+from weft.passes.find_loops import LegalLoop
+from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.promote_elements import Promotion, find_promotions, promote
@@ -58,6 +62,8 @@ class Chosen:
         What is to be tested before it.
     assumptions
         The same in words.
+    in_step
+        How many iterations may run in lock step, 0 where they may run in any order.
     promotions
         Elements that loops in it update again and again.
     """
@@ -66,7 +72,8 @@ class Chosen:
     inside: tuple[LoopContext, ...]
     tests: RunTimeTests
     assumptions: tuple[Assumption, ...]
-    promotions: tuple[Promotion, ...]
+    promotions: tuple[Promotion, ...] = ()
+    in_step: int = 0
 
 
 def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) -> int:
@@ -110,10 +117,26 @@ class _Search:
                 yield chosen
                 return
             reason = chosen
+        if not inside:
+            lanes = self._in_lock_step(loop, verdict)
+            if lanes is not None:
+                yield lanes
+                return
         before = span_of(loop.header.terminator)
         self.unit.remarks.add(RemarkKind.MISSED, f"this loop runs in order: {reason}", before, pass_name=PASS)
         for other in inside:
             yield from self.in_nest(other)
+
+    def _in_lock_step(self, loop: LoopContext, verdict: LoopVerdict) -> Chosen | None:
+        """The loop in lanes that keep its dependences."""
+        if verdict.dependences is None or isinstance(self._plan(loop), Obstacle):
+            return None
+        lanes = lanes_in_step(loop, verdict.dependences)
+        if not lanes:
+            return None
+        parameters = parameters_of(self.accesses, loop, verdict.private)
+        tests = run_time_tests(self.accesses, loop, verdict.assumptions, parameters)
+        return None if isinstance(tests, str) else Chosen(loop, (), tests, verdict.assumptions, in_step=lanes)
 
     def _is_promised(self, loop: LoopContext) -> bool:
         view = self.scope.view
@@ -143,7 +166,7 @@ class _Search:
             proved=True,
         )
         for reduction in plan.reductions if isinstance(plan, ParallelLoop) else ():
-            if reduction.combination in _ORDERED and not _ignores_zeros(reduction):
+            if reduction.combination in _ORDERED and not (self.reassociate or _ignores_zeros(reduction)):
                 return Obstacle(_ZEROS, reduction.phi)
         return plan
 
@@ -187,18 +210,25 @@ def _apply(unit: LoopUnit, function: Function, scope: Scope, accesses: Accesses,
     if not chosen.tests.is_empty:
         version_loop(
             function, view, loop.loop,
-            lambda builder: build_tests(builder, accesses.reconstruction, chosen.tests),
+            lambda builder: build_tests(builder, accesses.reconstruction, chosen.tests, loop),
         )  # fmt: skip
     for promotion in chosen.promotions:
         promote(promotion)
     close_loops(function)
     for each in (loop, *chosen.inside):
-        mark_parallel(view.blocks[each.loop.latches[0]].terminator, proved=True)
+        back_edge = view.blocks[each.loop.latches[0]].terminator
+        if chosen.in_step:
+            mark_in_step(back_edge, chosen.in_step)
+        else:
+            mark_parallel(back_edge, proved=True)
     texts = dict.fromkeys(a.text for a in chosen.assumptions if a.kind != "reassociation")
     under = f" if {', and '.join(texts)}" if texts and not chosen.tests.is_empty else ""
+    what = "the iterations of this loop are independent"
+    if chosen.in_step:
+        what = f"{chosen.in_step} iterations of this loop may run at a time, in lock step and in order"
     unit.remarks.add(
         RemarkKind.TRANSFORM,
-        f"the iterations of this loop are independent{under}",
+        f"{what}{under}",
         span_of(_last(loop)),
         pass_name=PASS,
     )
@@ -206,3 +236,13 @@ def _apply(unit: LoopUnit, function: Function, scope: Scope, accesses: Accesses,
 
 def _last(loop: LoopContext) -> Instruction:
     return loop.header.terminator
+
+
+def run_in_step(unit: LoopUnit, found: LegalLoop, name: str, subject: str) -> FoundLoop:
+    """Let a loop run lane group after lane group where it stands, in no more lanes than keep its dependences."""
+    most = found.wanted.width or 1
+    width = min(most, unit.width or 2 * one_register(unit.isa))
+    span = span_of(found.plan.loop.exiting.terminator)
+    mined = strip_mine(unit.module, found.plan, name, width, unit.isa, unit.runner)
+    run_in_place(unit.module, mined)
+    return FoundLoop(mined, span, subject, ", in order", in_step=True)

@@ -25,7 +25,7 @@ from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.function import Linkage
 from weft.ir.locations import span_of
 from weft.machine.vector_abi import vector_name
-from weft.passes.auto_loops import find_auto_loops
+from weft.passes.auto_loops import find_auto_loops, run_in_step
 from weft.passes.brush_nest import brush_nest, share_rows
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
@@ -106,10 +106,10 @@ def _chosen(view: CFGView, which: str, fastmath: bool) -> Iterator[Wanted]:
         name = view.blocks[loop.header].name
         outermost = which in ("outermost", "nest") and loop.parent is None
         if which == "auto":
-            if told.parallel:
+            if told.parallel or told.in_step:
                 yield Wanted(
                     loop, f"the loop at {name} stays scalar", promised=True, reassociate=True,
-                    width=told.width or None,
+                    width=told.in_step or told.width or None,
                 )  # fmt: skip
             continue
         if name == which or outermost or (which == "annotated" and told.annotated):
@@ -127,6 +127,8 @@ def _run_in_place(unit: ForeignLoopUnit, found: LegalLoop) -> FoundLoop:
         run_in_place(module, brushed.mined)
         return replace(brushed, subject=f"the nest at {found.header}")
     if unit.which == "auto":
+        if promises_of(found.view, found.wanted.loop).in_step:
+            return run_in_step(unit, found, name, f"the loop at {found.header}")
         if (shared := share_rows(unit, found, name)) is not None:
             run_in_place(module, shared.mined)
             return replace(shared, subject=f"the nest at {found.header}")

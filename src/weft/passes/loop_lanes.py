@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.codegen.lane_passes import LANES
@@ -21,8 +21,12 @@ def _run_in_lanes(unit: LoopUnit) -> bool:
     find_math = _no_math if unit.exact_math else math_finder(unit.math, unit.spec)
     for found in unit.loops:
         if found.mined.lane_functions:
+            switches = unit.switches
+            if found.in_step:
+                # What one iteration alone may load earlier another one may write.
+                switches = replace(switches, scalar_replacement="off")
             unit.called |= widen_loop(
-                unit.module, found.mined, find_math, unit.boscc, _runner(unit, found), unit.switches
+                unit.module, found.mined, find_math, unit.boscc, _runner(unit, found), switches
             )
         _remark(unit, found)
     for name, summary in unit.called.items():

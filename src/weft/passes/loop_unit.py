@@ -37,12 +37,15 @@ class FoundLoop:
         What it is called: ``this loop``.
     behind
         What remarks add, such as "on all cores".
+    in_step
+        Whether its iterations depend on each other, in a way that lock step keeps.
     """
 
     mined: StripMinedLoop
     span: SourceSpan | None
     subject: str
     behind: str = ""
+    in_step: bool = False
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from weft.ir.cfg_view import CFGView
 from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
 from weft.ir.locations import span_of
-from weft.passes.auto_loops import find_auto_loops
+from weft.passes.auto_loops import find_auto_loops, run_in_step
 from weft.passes.brush_nest import brush_nest, share_rows
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
@@ -82,8 +82,12 @@ def _pranges(view: CFGView, if_legal: bool) -> Iterator[Wanted]:
     """The outermost loops over `prange`, in a loop or in none."""
     chosen: list[Loop] = []
     for loop in loop_forest(view.cfg).loops:
+        told = promises_of(view, loop)
+        if told.in_step:
+            yield Wanted(loop, "this loop runs in order", promised=True, reassociate=True, width=told.in_step)
+            continue
         inside = any(other is not loop and other.contains(loop) for other in chosen)
-        if not inside and promises_of(view, loop).parallel:
+        if not inside and told.parallel:
             chosen.append(loop)
             refused = "this prange cannot run in parallel"
             yield Wanted(loop, refused, promised=not if_legal, reassociate=True, required=not if_legal)
@@ -93,6 +97,8 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
     """Turn a loop into a job, and with it one in it that may run in lanes instead."""
     module, isa, plan = unit.module, unit.isa, found.plan
     name = f"{found.function.name}.loop{found.number}"
+    if promises_of(found.view, found.wanted.loop).in_step:
+        return run_in_step(unit, found, name, "this loop")
     if (brushed := brush_nest(unit, found, name, only_promised=not unit.if_legal)) is not None:
         run_nest_in_parallel(module, brushed.mined, f"{name}.grains")
         return replace(brushed, behind=", and all cores share the nest")

@@ -38,7 +38,7 @@ class LoopPromises:
     proved
         Its iterations have been found to meet nowhere in memory, or in ways that the following allows.
     in_step
-        They may run in lanes, in lock step and in order.
+        So many of them may run in lanes, in lock step and in order; 0 for none.
     """
 
     parallel: bool = False
@@ -46,7 +46,7 @@ class LoopPromises:
     width: int = 0
     reorders: bool = False
     proved: bool = False
-    in_step: bool = False
+    in_step: int = 0
 
     @property
     def annotated(self) -> bool:
@@ -67,7 +67,7 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
     parallel = PARALLEL in properties or (bool(groups) and _all_in(blocks, groups))
     return LoopPromises(
         parallel, enabled, width, reorders=parallel and enabled,
-        proved=PROVED in properties, in_step=IN_STEP in properties,
+        proved=PROVED in properties, in_step=_number(properties.get(IN_STEP, [])),
     )  # fmt: skip
 
 

@@ -81,11 +81,14 @@ class Dependences:
         What is not described and may write.
     assumptions
         What independence of the other pairs rests on.
+    is_complete
+        Whether all pairs were looked at.
     """
 
     found: tuple[Dependence, ...]
     opaque: tuple[Opaque, ...]
     assumptions: tuple[Assumption, ...]
+    is_complete: bool = True
 
 
 class DependenceTest:
@@ -110,7 +113,7 @@ class DependenceTest:
         writes = [a for a in plain if a.is_write]
         if len(writes) * len(plain) > MAX_PAIRS:
             write = writes[0]
-            return Dependences((Dependence(write, write, None, False),), tuple(opaque), ())
+            return Dependences((Dependence(write, write, None, False),), tuple(opaque), (), False)
         position = {access: number for number, access in enumerate(plain)}
         for write in writes:
             for other in plain:
@@ -119,7 +122,7 @@ class DependenceTest:
                 found += self._pair(write, other, assumptions)
             if len(found) > MAX_FOUND:
                 break
-        return Dependences(tuple(found), tuple(opaque), tuple(assumptions))
+        return Dependences(tuple(found), tuple(opaque), tuple(assumptions), len(found) <= MAX_FOUND)
 
     def _pair(self, write: Access, other: Access, assumptions: dict[Assumption, None]) -> list[Dependence]:
         if write.base is not None and other.base is not None and write.base is not other.base:

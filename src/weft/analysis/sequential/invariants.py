@@ -28,12 +28,14 @@ MAX_DEPTH = 64
 class Invariants:
     """Invariance of values in the loops of one program."""
 
-    __slots__ = ("_known", "_program", "_writes")
+    __slots__ = ("_known", "_program", "_writes", "assumed")
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self._known: dict[tuple[Value, LoopContext | Scope], bool] = {}
         self._writes: dict[LoopContext | Scope, tuple[tuple[Scope, Instruction], ...]] = {}
+        self.assumed: dict[tuple[Instruction, LoopContext | Scope], None] = {}
+        """Loads that are taken for invariant because pointers are assumed not to overlap, and where."""
 
     def is_invariant(self, value: Value, loop: LoopContext, depth: int = 0) -> bool:
         """Whether a value is the same in all iterations of one run of a loop of its own function."""
@@ -82,6 +84,8 @@ class Invariants:
             if is_apart(*bases):
                 continue
             assumed.append((store, bases[0]))
+        if assumed:
+            self.assumed[load, region] = None
         for store, base in assumed:
             names = sorted({pointer_name(root_of(scope, here.base), layout), pointer_name(base, layout)})
             if len(names) == 2:

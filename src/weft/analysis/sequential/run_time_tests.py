@@ -193,12 +193,10 @@ def _stale_load(accesses: Accesses, loop: LoopContext) -> str | None:
     Sections say what the loop itself writes.
     """
     program, inside = accesses.reconstruction.program, set(loop.blocks)
-    scope = loop.scope
-    for load, assumed in program.assumed.items():
-        if not isinstance(load, Instruction) or not any(a.kind == "overlap" for a in assumed):
-            continue
+    scope, invariants = loop.scope, accesses.reconstruction.invariants
+    for load, region in invariants.assumed:
         read = locate(load.pointer, program.module.layout).base
-        for writer, store in accesses.reconstruction.invariants.writes(scope):
+        for writer, store in invariants.writes(region):
             if store.op != "store" or (writer is scope and store.block in inside):
                 continue
             written = root_of(writer, locate(store.pointer, program.module.layout).base)
@@ -222,9 +220,21 @@ def is_known_before(accesses: Accesses, symbol: Symbol, loop: LoopContext) -> bo
         return origin in scope.function.args
     if not isinstance(origin, Instruction) or origin.block is None:
         return False
+    if is_loaded_again(origin, loop):
+        return True
     if any(a.kind == "overlap" for a in accesses.reconstruction.program.assumed.get(origin, ())):
         return False
     return _is_before(origin.block, loop)
+
+
+def is_loaded_again(origin: Value, loop: LoopContext) -> bool:
+    """Whether a value is loaded in a loop from a variable of the program, which can be read before the loop as well."""
+    return (
+        isinstance(origin, Instruction)
+        and origin.op == "load"
+        and isinstance(origin.pointer, GlobalVariable)
+        and origin.block in loop.blocks
+    )
 
 
 def _is_before(block: BasicBlock, loop: LoopContext) -> bool:

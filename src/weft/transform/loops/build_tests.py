@@ -11,7 +11,7 @@ instructions are added before it, which have no effect and cannot trap. Preserve
 from __future__ import annotations
 
 from weft.analysis.sequential.reconstruction import Reconstruction
-from weft.analysis.sequential.run_time_tests import RunTimeTests, counter_of
+from weft.analysis.sequential.run_time_tests import RunTimeTests, counter_of, is_loaded_again
 from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.expression import (
     Atom,
@@ -22,7 +22,7 @@ from weft.analysis.symbolic.expression import (
     Symbol,
     as_expression,
 )
-from weft.ir import TRUE, Builder, Value
+from weft.ir import TRUE, Builder, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.types import I1, I64, FunctionType, IntType, PointerType, StructType
 
@@ -30,9 +30,9 @@ _ARITHMETIC = FunctionType(StructType((I64, I1)), (I64, I64))
 _CHOICE = FunctionType(I64, (I64, I64))
 
 
-def build_tests(builder: Builder, made: Reconstruction, tests: RunTimeTests) -> Value:
-    """Compute at `builder` whether all tests hold."""
-    computed = Computed(builder, made)
+def build_tests(builder: Builder, made: Reconstruction, tests: RunTimeTests, loop: LoopContext) -> Value:
+    """Compute at `builder`, before a loop, whether all tests hold."""
+    computed = Computed(builder, made, loop)
     zero = const_int(0)
     results: list[Value] = [
         builder.icmp("sge", computed.value(expression), zero) for expression in tests.nonnegative
@@ -58,9 +58,10 @@ class Computed:
         Truth values that are all true if no result overflowed.
     """
 
-    __slots__ = ("_builder", "_known", "_made", "valid")
+    __slots__ = ("_builder", "_known", "_loop", "_made", "valid")
 
-    def __init__(self, builder: Builder, made: Reconstruction) -> None:
+    def __init__(self, builder: Builder, made: Reconstruction, loop: LoopContext) -> None:
+        self._loop = loop
         self._builder = builder
         self._made = made
         self._known: dict[Expression | Atom, Value] = {}
@@ -112,6 +113,8 @@ class Computed:
         if isinstance(origin, LoopContext):
             return self._iteration(origin)
         assert isinstance(origin, Value)
+        if isinstance(origin, Instruction) and is_loaded_again(origin, self._loop):
+            origin = builder.load(origin.type, origin.pointer, align=origin.alignment)
         if isinstance(origin.type, PointerType):
             return builder.cast("ptrtoint", origin, I64)
         assert isinstance(origin.type, IntType)
