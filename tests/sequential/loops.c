@@ -426,3 +426,20 @@ void clear_border(int w, int h, float *a) {
     a[y * w] = 0;
   }
 }
+// Rows of a size that is a number: that an index stays in its row is assumed, and tested.
+void fixed_rows(int n, int m, double c[][1100]) {
+  for (int i = 0; i < n; i++) //: parallel
+    for (int j = 0; j < m; j++) //: parallel
+      c[i][j] *= 2;
+}
+void beyond_rows(int n, double c[][16]) {
+  for (int i = 0; i < n; i++) //: sequential
+    for (int j = 0; j < 20; j++) //: parallel
+      c[i][j] = i;
+}
+void fixed_planes(int n, double c[][20][30]) {
+  for (int i = 1; i < n - 1; i++) //: parallel
+    for (int j = 1; j < n - 1; j++) //: parallel
+      for (int k = 1; k < n - 1; k++) //: parallel
+        c[i][j][k] = c[i][j][k] + 1;
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from weft.analysis.mapping.choice import LoopCosts, MappingCost, costs_of, evaluated
+from weft.analysis.mapping.choice import LaneCosts, LoopCosts, MappingCost, costs_of, evaluated
 from weft.analysis.mapping.coalescing import LaneCost
 from weft.analysis.mapping.grouping import Scheme, grouped
 from weft.analysis.mapping.roofline import Roofline, roofline
@@ -161,10 +161,23 @@ class MappingReport:
     found: LoopCosts
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The costs of an access for mappings with the same x."""
+
+    transactions: str
+    is_bound: bool
+    warp: str | None
+    stride: str | None
+    contiguity: str
+    cache_lines: str
+    bank_turns: int | None
+
+
 class CostReporter:
     """Computes the costs of the loops of a function."""
 
-    __slots__ = ("_accesses", "_gpu", "_values", "_verdicts")
+    __slots__ = ("_accesses", "_gpu", "_lane_costs", "_told", "_values", "_verdicts")
 
     def __init__(
         self,
@@ -177,18 +190,14 @@ class CostReporter:
         self._verdicts = verdicts
         self._values = values
         self._gpu = gpu
+        self._lane_costs = LaneCosts(accesses, chosen().isa.vector_bits)
+        self._told: dict[LaneCost, _Told] = {}
 
     def mapping(self, loop: LoopContext, parameters: Parameters) -> MappingReport | None:
         """The mappings of a loop; None if it is sequential."""
         if self._verdicts[loop].verdict not in PARALLEL_FORMS:
             return None
-        widest = max(
-            (a.element for a in self._accesses.of(loop) if isinstance(a, Access) and a.element <= 8),
-            default=4,
-        )
-        width = max(1, chosen().isa.vector_bits // (8 * widest))
-        values = self._values
-        costs = costs_of(self._accesses, loop, parameters, self._is_parallel, width, values)
+        costs = costs_of(self._accesses, loop, parameters, self._is_parallel, self._lane_costs, self._values)
         names = {c.mapping: self._name(costs, c) for c in costs.mappings}
         areas = costs.areas
         by_x: dict[str, str] = {}
@@ -212,7 +221,7 @@ class CostReporter:
             self._text(costs.operations.value),
             self._text(costs.bytes.value),
             self._estimate(loop, costs),
-            width,
+            self._lane_costs.width(costs.best.mapping.x),
             self._shared(costs, areas),
             self._shared(costs, grouped(areas, Scheme.NEAR, facts)),
             self._shared(costs, grouped(areas, Scheme.POINTER, facts)),
@@ -225,22 +234,39 @@ class CostReporter:
         costs = report.found
         if access not in costs.best.accesses:
             return None
-        each = {name: c.accesses[access] for name, c in zip(report.names, costs.mappings, strict=True)}
+        each = {
+            name: self._in_words(cost.accesses[access])
+            for name, cost in zip(report.names, costs.mappings, strict=True)
+        }
         return AccessCost(
-            {n: str(self._in_names(c.transactions)) for n, c in each.items()},
-            frozenset(n for n, c in each.items() if c.is_bound),
-            {n: self._warp(c) for n, c in each.items()},
-            {n: self._text(c.stride) for n, c in each.items()},
-            {n: c.contiguity.value for n, c in each.items()},
-            {n: str(self._in_names(c.cpu_lines)) for n, c in each.items()},
-            {n: c.bank_turns for n, c in each.items()},
+            {n: t.transactions for n, t in each.items()},
+            frozenset(n for n, t in each.items() if t.is_bound),
+            {n: t.warp for n, t in each.items()},
+            {n: t.stride for n, t in each.items()},
+            {n: t.contiguity for n, t in each.items()},
+            {n: t.cache_lines for n, t in each.items()},
+            {n: t.bank_turns for n, t in each.items()},
             any(costs.nest[0].contains(s.loop) for s in access.offset.symbols()),
         )
 
+    def _in_words(self, cost: LaneCost) -> _Told:
+        known = self._told.get(cost)
+        if known is not None:
+            return known
+        known = self._told[cost] = _Told(
+            str(self._in_names(cost.transactions)),
+            cost.is_bound,
+            self._warp(cost),
+            self._text(cost.stride),
+            cost.contiguity.value,
+            str(self._in_names(cost.cpu_lines)),
+            cost.bank_turns,
+        )
+        return known
+
     def _warp(self, cost: LaneCost) -> str | None:
-        if cost.requested is None or not cost.requested.is_exact:
-            return None
-        return self._text(cost.requested.count)
+        requested = cost.requested
+        return None if requested is None or not requested.is_exact else self._text(requested.count)
 
     def _is_parallel(self, loop: LoopContext) -> bool:
         return self._verdicts[loop].verdict is Verdict.PARALLEL

@@ -20,6 +20,7 @@ from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.sections import Parameters
 from weft.analysis.symbolic.expression import Expression, Symbol
+from weft.ir import BasicBlock
 
 TYPICAL = 1024
 """What stands for a size that is not known."""
@@ -73,12 +74,45 @@ class LoopCosts:
     areas: tuple[Area, ...]
 
 
+class LaneCosts:
+    """The costs of accesses for each loop that may be x, each computed once.
+
+    Parameters
+    ----------
+    accesses
+        The program's accesses.
+    vector_bits
+        Those of a vector of the CPU: a lane group is as many lanes as there is room for elements.
+    """
+
+    __slots__ = ("_accesses", "_bits", "_known")
+
+    def __init__(self, accesses: Accesses, vector_bits: int) -> None:
+        self._accesses = accesses
+        self._bits = vector_bits
+        self._known: dict[tuple[Access, LoopContext], LaneCost] = {}
+
+    def of(self, access: Access, x: LoopContext) -> LaneCost:
+        """The cost of an access for all mappings with the same x."""
+        key = access, x
+        if key not in self._known:
+            trips = self._accesses.reconstruction.trip_count(x)
+            rounds = None if trips is None else trips.constant
+            self._known[key] = cost_of(access, x, access.facts, self.width(x), rounds)
+        return self._known[key]
+
+    def width(self, loop: LoopContext) -> int:
+        """Lanes of a lane group: a vector of the largest elements that a loop accesses."""
+        found = (a.element for a in self._accesses.of(loop) if isinstance(a, Access) and a.element <= 8)
+        return max(1, self._bits // (8 * max(found, default=4)))
+
+
 def costs_of(
     accesses: Accesses,
     loop: LoopContext,
     parameters: Parameters,
     is_parallel: Callable[[LoopContext], bool],
-    width: int,
+    lane_costs: LaneCosts,
     values: Values[str, int],
 ) -> LoopCosts:
     """Compute the costs of a loop that may run in parallel.
@@ -89,33 +123,26 @@ def costs_of(
         The loop, and what it takes and gives.
     is_parallel
         Whether a loop inside of it is parallel.
-    width
-        Lanes of a lane group of a CPU.
+    lane_costs
+        The costs of accesses.
     values
         Numbers for names of the program.
     """
     nest = nest_of(loop, is_parallel)
     plain = [a for a in accesses.of(loop) if isinstance(a, Access) and a.size.constant is not None]
-    by_x: dict[LoopContext, dict[Access, LaneCost]] = {}
-    for x in nest:
-        by_x[x] = {a: _cost(accesses, a, x, width) for a in plain if x.contains(a.loop)}
+    known: dict[tuple[BasicBlock, frozenset[LoopContext]], Count] = {}
     found: list[MappingCost] = []
     for mapping in mappings_of(nest):
-        costs = by_x[mapping.x] | {
-            # What stands between two loops is done by the warp's lanes alike.
-            a: _cost(accesses, a, mapping.x, width)
-            for a in plain
-            if a not in by_x[mapping.x]
-        }
-        requests = {
-            a: executions(
-                accesses,
-                a.scope,
-                a.block,
-                [o for o in loops_between(a.loop, loop) if o not in mapping.loops],
-            )
-            for a in plain
-        }
+        # What stands between two loops is done by the lanes of a warp alike.
+        costs = {a: lane_costs.of(a, mapping.x) for a in plain}
+        threads = frozenset(mapping.loops)
+        requests: dict[Access, Count] = {}
+        for access in plain:
+            key = access.block, threads
+            if access.scope is not loop.scope or key not in known:
+                own = [o for o in loops_between(access.loop, loop) if o not in threads]
+                known[key] = executions(accesses, access.scope, access.block, own)
+            requests[access] = known[key]
         lines = sum(
             evaluated(c.transactions, values) * _number(requests[a], values) for a, c in costs.items()
         )
@@ -127,11 +154,6 @@ def costs_of(
     return LoopCosts(
         nest, tuple(found), best, operations_of(accesses, loop), bytes_of(inside, facts), tuple(areas)
     )
-
-
-def _cost(accesses: Accesses, access: Access, x: LoopContext, width: int) -> LaneCost:
-    trips = accesses.reconstruction.trip_count(x)
-    return cost_of(access, x, access.facts, width, None if trips is None else trips.constant)
 
 
 def _number(count: Count, values: Values[str, int]) -> int:

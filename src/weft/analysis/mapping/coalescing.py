@@ -43,7 +43,7 @@ class Contiguity(Enum):
     SCATTERED = "scattered"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class LaneCost:
     """What an access costs for a mapping.
 
@@ -53,8 +53,10 @@ class LaneCost:
         Lines of 128 bytes that a full warp touches at most, in parameters.
     is_bound
         Whether it may be less, by what is not known of the lanes.
-    requested
-        The lines of the warp that begins at the iterations that are symbols in it; None of scattered lanes.
+    access, facts
+        The access, and what is known where it is.
+    lanes
+        Those of a full warp.
     stride
         Bytes from lane to lane, None of scattered lanes.
     contiguity
@@ -69,12 +71,22 @@ class LaneCost:
 
     transactions: Expression
     is_bound: bool
-    requested: Lines | None
+    access: Access
+    facts: Facts
+    lanes: Expression
     stride: Expression | None
     contiguity: Contiguity
     cpu_lines: Expression
     bank_turns: int | None
     assumptions: tuple[Assumption, ...]
+
+    @property
+    def requested(self) -> Lines | None:
+        """The lines of the warp that begins at the iterations that are symbols in it; None of scattered lanes."""
+        if self.stride is None:
+            return None
+        access = self.access
+        return touched_lines(access.offset, self.stride, access.element, self.lanes, LINE, self.facts)
 
 
 def stride_along(access: Access, loop: LoopContext) -> Expression | None:
@@ -112,8 +124,9 @@ def cost_of(access: Access, x: LoopContext, facts: Facts, width: int, rounds: in
     stride = stride_along(access, x)
     if stride is None:
         most = 1 + -(-(size - 1) // LINE) if LINE % size else 1
-        return LaneCost(lanes * most, True, None, None, Contiguity.SCATTERED, group * most, None, ())
-    requested = touched_lines(access.offset, stride, size, lanes, LINE, facts)
+        scattered = Contiguity.SCATTERED
+        return LaneCost(lanes * most, True, access, facts, lanes, None, scattered, group * most, None, ())
+    own = facts
     assumptions: dict[Assumption, None] = {}
     if not facts.is_nonnegative(stride) and not facts.is_nonnegative(-stride):
         # The thesis, too, takes symbols of unknown sign for positive.
@@ -123,9 +136,8 @@ def cost_of(access: Access, x: LoopContext, facts: Facts, width: int, rounds: in
     lines, _ = _full_group(access, x, stride, group, CPU_LINE, facts, {})
     number = stride.constant
     turns = None if number is None else turns_of_banks(number, size)
-    return LaneCost(
-        count, not exact, requested, stride, _contiguity(number, size), lines, turns, tuple(assumptions)
-    )
+    kind = _contiguity(number, size)
+    return LaneCost(count, not exact, access, own, lanes, stride, kind, lines, turns, tuple(assumptions))
 
 
 def _contiguity(stride: int | None, size: int) -> Contiguity:

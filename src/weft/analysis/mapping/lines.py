@@ -84,7 +84,7 @@ def touched_lines(
     if _fits(start, stride, size, line):
         if distance is not None:
             return Lines(lanes)
-        return Lines(facts.simplified(minimum([lanes, between])))
+        return Lines(minimum([lanes, between]))
     count = lanes.constant
     if in_full and count is not None:
         return Lines(_one_by_one(least, wide, size, count, line))

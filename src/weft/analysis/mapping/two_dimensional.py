@@ -1,10 +1,10 @@
 """Rows and columns in linear offsets (Juravle, §5.2.1).
 
 An offset is ``row·pitch + column``, where the pitch is the number of bytes of a row: a size of the program, with what
-divides all that it is multiplied with (``4*N``), or a number that none of the other terms reaches. The thesis tries
-all ways to match ``offset + stride·i_x + stride·i_y·width + ...`` with the counters; here the pitch is looked for,
-and what is multiplied with it is the row, whatever loops it comes from. Other strides in x, and offsets, need no
-cases.
+divides all that it is multiplied with (``4*N``), or the greatest number that an iteration has for a factor, unless
+what is left of the offset goes over two such rows. The thesis tries all ways to match ``offset + stride·i_x +
+stride·i_y·width + ...`` with the counters; here the pitch is looked for, and what is multiplied with it is the row,
+whatever loops it comes from. Other strides in x, and offsets, need no cases.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _of_numbers(offset: Expression, facts: Facts) -> TwoDimensional | None:
     row[()] = (offset.offset + pitch // 2) // pitch
     column = column + (offset.offset - row[()] * pitch)
     low, high = (_number(column, facts, upper) for upper in (False, True))
-    if low is None or high is None or high - low >= 2 * pitch:
+    if low is not None and high is not None and high - low >= 2 * pitch:
         return None
     return TwoDimensional(as_expression(pitch), Expression(row), column)
 

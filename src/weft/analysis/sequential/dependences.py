@@ -12,7 +12,8 @@ between the two iterations has two symbols. Four tests decide, each of which pro
    contains Banerjee's test.
 
 If no test proves it, the dependence is *certain* if the addresses agree in every iteration, else it is possible. The
-distance is that d which integer sets leave.
+distance is that d which integer sets leave. Where rows have a size, a symbol or a number (``a[i][j]`` of ``double
+a[][1100]``, with j below n), that an index stays in its row is assumed if that is all that is missing.
 
 Accesses of different objects do not meet where the objects are certainly different. Where that cannot be told (two
 pointer arguments of a C function), that they do not overlap is recorded as an assumption.
@@ -147,7 +148,7 @@ class DependenceTest:
             return []
         factors = self._factors(write, other)
         signs = tuple(f for f in factors if not write.facts.is_positive(as_expression(f)))
-        for row in (None, *factors):
+        for row in (None, *factors, *self._pitches(write, other)):
             assumed = self._assumed(write, other, signs, row)
             if assumed and not any(self._meets(first, second, signs, row)[0] for first, second in orders):
                 assumptions.update(dict.fromkeys(assumed))
@@ -170,8 +171,21 @@ class DependenceTest:
                             factors[atom] = None
         return tuple(factors)
 
+    def _pitches(self, write: Access, other: Access) -> tuple[int, ...]:
+        """Numbers that are sizes of rows: what the counters of outer dimensions are multiplied with, greatest first."""
+        factors: set[int] = set()
+        for access in (write, other):
+            varying = {
+                m: c for m, c in access.offset.terms.items() if any(s.loop is not None for s in _symbols(m))
+            }
+            if any(len(m) > 1 or not all(isinstance(a, Symbol) for a in m) for m in varying):
+                continue
+            own = {abs(c) for c in varying.values()}
+            factors |= own - {min(own)} if own else set()
+        return tuple(sorted(factors, reverse=True)[:MAX_ROWS])
+
     def _assumed(
-        self, write: Access, other: Access, signs: tuple[Symbol, ...], row: Symbol | None
+        self, write: Access, other: Access, signs: tuple[Symbol, ...], row: Symbol | int | None
     ) -> list[Assumption]:
         """That sizes are positive, and that what is added to multiples of `row` stays below it; none if unknown."""
         found = [
@@ -183,15 +197,20 @@ class DependenceTest:
         for access in (write, other):
             for inequality in self._within_row(access, row):
                 least = bound_of(inequality, lambda s: s.loop is not None, access.facts, upper=False)
-                if least is None:
+                if least is None or (least.constant is not None and least.offset < 0):
                     return []
                 if not access.facts.is_nonnegative(least):
                     condition = as_condition(least)
                     found.append(Assumption("bounds", f"{condition}: rows do not overlap", 0, least))
         return found
 
-    def _within_row(self, access: Access, row: Symbol) -> list[Expression]:
+    def _within_row(self, access: Access, row: Symbol | int) -> list[Expression]:
         """That the part of an offset which has no factor `row` lies in one row."""
+        if isinstance(row, int):
+            column = Expression({m: c for m, c in access.offset.terms.items() if m and c % row})
+            # The constant belongs to the nearest row.
+            column = column + ((access.offset.offset + row // 2) % row - row // 2)
+            return [column, row - column - access.size]
         parts = access.offset.coefficients(row)
         if len(parts) != 2:
             return []
@@ -221,7 +240,7 @@ class DependenceTest:
         first: Access,
         second: Access,
         positive: tuple[Symbol, ...] = (),
-        row: Symbol | None = None,
+        row: Symbol | int | None = None,
     ) -> tuple[bool, int | None]:
         """Whether the first access and the second, some iterations later, may touch a common byte; how many later."""
         later = self._later(second.offset)
@@ -352,6 +371,10 @@ class DependenceTest:
                 f"{atom.name}'", atom.rank, atom.loop, atom.low, atom.high, atom.is_pointer, atom.origin
             )
         return as_expression(primed)
+
+
+def _symbols(monomial: tuple[Atom, ...]) -> set[Symbol]:
+    return {s for atom in monomial for s in as_expression(atom).symbols()}
 
 
 def _is_affine(value: Expression) -> bool:
