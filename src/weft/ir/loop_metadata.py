@@ -27,6 +27,11 @@ def mark_in_step(back_edge: Instruction, lanes: int) -> None:
     _mark(back_edge, (PROVED,), MDTuple([MDString(IN_STEP), MDValue(ConstInt(I32, lanes))]))
 
 
+def unmark(back_edge: Instruction) -> None:
+    """Forget what is noted of the loop with this back edge."""
+    back_edge.metadata.pop("llvm.loop", None)
+
+
 def _mark(back_edge: Instruction, properties: tuple[str, ...], *more: MDTuple) -> None:
     identity: list[Metadata | None] = [None, *(MDTuple([MDString(name)]) for name in properties), *more]
     node = MDTuple(identity, distinct=True)

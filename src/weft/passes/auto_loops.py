@@ -9,7 +9,7 @@ reassociated, float minima and maxima unless they may mix up zeros.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from weft.analysis.loops.loop_promises import loop_promises
@@ -25,9 +25,11 @@ from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
 from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
-from weft.ir import Function, Instruction
+from weft.graph.loops import loop_forest
+from weft.ir import BasicBlock, Function, Instruction
+from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
-from weft.ir.loop_metadata import mark_in_step, mark_parallel
+from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
 from weft.passes.find_loops import LegalLoop
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.transform.loops.build_tests import build_tests
@@ -236,6 +238,44 @@ def _apply(unit: LoopUnit, function: Function, scope: Scope, accesses: Accesses,
 
 def _last(loop: LoopContext) -> Instruction:
     return loop.header.terminator
+
+
+def run_lanes_inside(
+    unit: LoopUnit, found: LegalLoop, name: str, headers: Sequence[BasicBlock]
+) -> list[FoundLoop]:
+    """Let loops of a nest, by their headers, run lane group by lane group where they stand."""
+    function, module = found.function, unit.module
+    made: list[FoundLoop] = []
+    for number, header in enumerate(headers):
+        plan = plan_again(unit, function, header)
+        span = span_of(plan.loop.exiting.terminator)
+        mined = strip_mine(module, plan, f"{name}.lanes{number}", unit.width, unit.isa, unit.runner)
+        run_in_place(module, mined)
+        made.append(FoundLoop(mined, span, "this loop"))
+    return made
+
+
+def plan_again(unit: LoopUnit, function: Function, header: BasicBlock) -> ParallelLoop:
+    """How a loop runs that has been found to be parallel, in the function as it is now."""
+    view = cfg_of(function)
+    loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is header)
+    plan = parallel_loop(
+        function, view, loop, unit.module.layout, promised=True, reassociate=True, proved=True
+    )
+    assert isinstance(plan, ParallelLoop), plan.message
+    return plan
+
+
+def unmark_nest(found: LegalLoop) -> None:
+    """Let the loops of a nest that are left run as they are."""
+    view = cfg_of(found.function)
+    header = found.plan.loop.header
+    for loop in loop_forest(view.cfg).loops:
+        if any(view.blocks[b] is header for b in loop.blocks) and view.blocks[loop.header] is not header:
+            continue
+        if view.blocks[loop.header] in found.plan.loop.blocks:
+            for latch in loop.latches:
+                unmark(view.blocks[latch].terminator)
 
 
 def run_in_step(unit: LoopUnit, found: LegalLoop, name: str, subject: str) -> FoundLoop:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weft.analysis.loops.parallel_nests import parallel_nest
+from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.analysis.shapes import domain_named
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_passes import BODIES, LANES, NARROWING, vectorize
@@ -25,7 +25,7 @@ from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.function import Linkage
 from weft.ir.locations import span_of
 from weft.machine.vector_abi import vector_name
-from weft.passes.auto_loops import find_auto_loops, run_in_step
+from weft.passes.auto_loops import find_auto_loops, run_in_step, run_lanes_inside, unmark_nest
 from weft.passes.brush_nest import brush_nest, share_rows
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
@@ -135,7 +135,18 @@ def _run_in_place(unit: ForeignLoopUnit, found: LegalLoop) -> FoundLoop:
         nest = parallel_nest(
             found.function, found.view, found.wanted.loop, plan, module.layout, promised=True
         )
-        plan = nest.inner if nest is not None else plan
+        lanes = (
+            (nest.inner,)
+            if nest is not None
+            else lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
+        )
+        names = [one.loop.header.name for one in lanes]
+        made = run_lanes_inside(unit, found, name, [one.loop.header for one in lanes])
+        unmark_nest(found)
+        for each, header in zip(made, names, strict=True):
+            each.subject = f"the loop at {header}"
+        unit.loops += made[1:]
+        return made[0]
     span = span_of(plan.loop.exiting.terminator)
     number = len(plan.reductions)
     behind = f", with {counted(number, 'reduction', 'reductions')}" if number else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from weft.analysis.loops.parallel_nests import parallel_nest
+from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.codegen.lane_passes import BODIES, NARROWING
 from weft.codegen.nest_launch import run_nest_in_parallel
 from weft.codegen.parallel_launch import run_in_parallel
@@ -18,7 +18,7 @@ from weft.ir.cfg_view import CFGView
 from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
 from weft.ir.locations import span_of
-from weft.passes.auto_loops import find_auto_loops, run_in_step
+from weft.passes.auto_loops import find_auto_loops, plan_again, run_in_step, run_lanes_inside
 from weft.passes.brush_nest import brush_nest, share_rows
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
@@ -111,6 +111,17 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
     # The loop becomes part of another function.
     span = span_of((nest.inner if nest else plan).loop.exiting.terminator)
     plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))
+    if nest is None and promises_of(found.view, found.wanted.loop).proved:
+        inside = lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
+        if inside[0] is not plan:
+            made = run_lanes_inside(unit, found, name, [one.loop.header for one in inside])
+            for each in made:
+                each.behind = ", and all cores share the loop around it"
+            around = replace(plan_again(unit, found.function, plan.loop.header), private=plan.private)
+            mined = strip_mine(module, around, name, 1, isa, unit.runner)
+            run_in_parallel(module, mined, f"{name}.grains")
+            unit.loops += made[1:]
+            return made[0]
     if nest is None:
         mined = strip_mine(module, plan, name, unit.width, isa, unit.runner)
         run_in_parallel(module, mined, f"{name}.grains")

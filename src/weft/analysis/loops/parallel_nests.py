@@ -92,6 +92,41 @@ def parallel_nest(
     return best
 
 
+def lane_loops(
+    function: Function, view: CFGView, loop: Loop, outer: ParallelLoop, layout: DataLayout
+) -> tuple[ParallelLoop, ...]:
+    """The loops of a nest that lanes should run along where there are several beside each other, or the outermost.
+
+    Of a loop and the parallel ones in it those are taken whose iterations touch neighbouring elements more often.
+    """
+    loops = loop_forest(view.cfg).loops
+    inside = [other for other in loops if other.header != loop.header and loop.contains(other)]
+    promised = [other for other in inside if _is_promised(view, other)]
+    direct = [x for x in promised if not any(y.contains(x) and y.header != x.header for y in promised)]
+    found: list[ParallelLoop] = []
+    near = 0
+    for candidate in direct:
+        inner = parallel_loop(function, view, candidate, layout, promised=True, reassociate=True)
+        if isinstance(inner, Obstacle) or _is_short(inner.loop) or _counts_on(outer, inner):
+            continue
+        for each in lane_loops(function, view, candidate, inner, layout):
+            near += _nearness(_accesses_in(view, each.loop.blocks, layout), each)
+            found.append(each)
+    blocks = tuple(view.blocks[b] for b in loop.blocks)
+    return tuple(found) if found and near > _nearness(_accesses_in(view, blocks, layout), outer) else (outer,)
+
+
+def _accesses_in(
+    view: CFGView, blocks: tuple[BasicBlock, ...], layout: DataLayout
+) -> list[tuple[Location, int]]:
+    return [
+        (linear_location(i.pointer, layout), layout.store_size(i.accessed_type))
+        for block in blocks
+        for i in block.instructions
+        if i.op in ("load", "store")
+    ]
+
+
 def _counts_on(outer: ParallelLoop, inner: ParallelLoop) -> bool:
     """Whether the inner loop counts up a value that the outer one carries."""
     carried = {reduction.phi for reduction in outer.reductions}
