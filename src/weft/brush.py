@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 from weft.diag.errors import SignatureError
 
 MAX_DIMENSIONS = 3
+
+AUTO = "auto"
+"""The cost model chooses."""
 
 MOST_LANES = 64
 """Of a brush: as many as bits of a mask."""
@@ -62,13 +65,17 @@ class Brush:
         return "x".join(map(str, self.extents))
 
 
-def brush_of(brush: Any, projection: Any = None, *, width: int | None = None) -> Brush | None:
+BrushOption = Brush | Literal["auto"] | None
+"""What can be asked for; None is for lanes along one loop."""
+
+
+def brush_of(brush: Any, projection: Any = None, *, width: int | None = None) -> BrushOption:
     """The brush that options of any door ask for; None for none.
 
     Parameters
     ----------
     brush
-        Powers of two, outermost dimension first, as numbers or as in ``"4x16"``; None for none.
+        Powers of two, outermost dimension first, as numbers or as in ``"4x16"``; ``"auto"``; None for none.
     projection
         A permutation of the dimensions, as numbers or as in ``"1,0"``; None lets the innermost change fastest.
     width
@@ -86,6 +93,12 @@ def brush_of(brush: Any, projection: Any = None, *, width: int | None = None) ->
                 hint="ask for both: brush=(4, 8), projection=(1, 0)",
             )
         return None
+    if isinstance(brush, str) and brush == AUTO:
+        if projection is not None or width is not None:
+            raise SignatureError(
+                "the brush is chosen, and with it projection and width", hint="leave these out"
+            )
+        return AUTO
     extents = _numbers(brush, "x", "brush", 'it is two or three powers of two, as (4, 16) or "4x16"')
     if not 2 <= len(extents) <= MAX_DIMENSIONS or any(n < 1 or n & (n - 1) for n in extents):
         raise SignatureError(

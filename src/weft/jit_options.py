@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
-from weft.brush import Brush
+from weft.brush import BrushOption
 from weft.fast_math import FastMath, fast_math
 from weft.options import require_lane_options
 from weft.switches import ALL_ON, Switches
@@ -42,7 +42,7 @@ class JitOptions:
     auto: bool = False
     debug: bool = False
     switches: Switches = ALL_ON
-    brush: Brush | None = None
+    brush: BrushOption = None
 
 
 def jit_options(
@@ -53,7 +53,7 @@ def jit_options(
     auto: bool = False,
     debug: bool = False,
     switches: Switches = ALL_ON,
-    brush: Brush | None = None,
+    brush: BrushOption = None,
 ) -> JitOptions:
     """The options that a decorator is given.
 

@@ -49,7 +49,7 @@ def strip_mine_nest_in_boxes(
     dimension = {lanes.along(d): d for d in range(len(lanes.extents))}
     outlined = outline_nest(module, levels, [dimension.get(axis) for axis in range(len(levels))], name)
     body = outlined.body
-    plan = _plan(module, body, lanes, f"{reason}, as a box of {brush}", isa, runner)
+    plan = _plan(module, body, lanes, f"as a box of {brush}, {reason}", isa, runner)
     has_loops = bool(loop_forest(cfg_of(body).cfg).loops)
     instructions = sum(1 for _ in body.instructions())
     if plan.choice.width == 1:

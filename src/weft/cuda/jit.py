@@ -125,7 +125,9 @@ def jit(
     require_lane_options(width, boscc)
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     box = brush_of(brush, projection, width=width)
-    asked = CompileOptions(flags, width, boscc=boscc, switches=chosen_switches, brush=box)
+    asked = CompileOptions(
+        flags, width, boscc=boscc, switches=chosen_switches, brush=None if isinstance(box, str) else box
+    )
     terms = launch_terms(extensions, launch_bounds, shared_memory_carveout, link)
 
     def make(function: FunctionType, signatures: tuple[Signature, ...]) -> Kernel | DeviceFunction:

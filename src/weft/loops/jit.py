@@ -68,7 +68,8 @@ def jit(
     width
         Iterations at a time, a power of two.
     brush, projection
-        Iterations at a time along each loop of a nest of `prange`, outermost first: ``(4, 16)`` or ``"4x16"``; and in
+        Iterations at a time along each loop of a nest of `prange`, outermost first: ``(4, 16)`` or ``"4x16"``, or
+        ``"auto"``, which lets the cost model choose; and in
         which order they fill the lanes, ``(1, 0)`` with the inner loop fastest (docs/tensors.md).
     boscc
         Branches around code that no iteration of a lane group takes: ``"off"``, ``"auto"`` (where it is expected to

@@ -5,7 +5,8 @@ from __future__ import annotations
 from weft.analysis.loops.parallel_loops import Obstacle
 from weft.analysis.loops.rectangular_nests import rectangular_nest
 from weft.analysis.loops.shared_rows import shared_row
-from weft.brush import MOST_LANES, Brush
+from weft.brush import AUTO, MOST_LANES, Brush
+from weft.codegen.brush_choice import WORTHWHILE, Weighed, is_innermost_only, weigh_brushes
 from weft.codegen.brushed_nests import strip_mine_nest_in_boxes
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
@@ -36,18 +37,31 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
         found.function, view, wanted.loop, plan, unit.module.layout, promised, only_promised=only_promised
     )
     span = span_of(plan.loop.exiting.terminator)
+    if isinstance(levels, Obstacle) and brush == AUTO:
+        return None
     if isinstance(levels, Obstacle):
         where = (levels.at and span_of(levels.at)) or span
         message = f"the loops of this nest are not vectorized together: {levels.message}"
         unit.remarks.add(RemarkKind.MISSED, message, where, levels.hint, "parallel loops")
         return None
+    reason = "as asked for"
+    if isinstance(brush, str):
+        weighed = weigh_brushes(unit.module, levels, unit.boscc, unit.switches, name)
+        unit.weighed = unit.weighed or weighed
+        chosen = _choose(weighed)
+        if chosen is None:
+            return None
+        brush, alone = chosen, min(w.cycles for w in weighed if is_innermost_only(w.brush))
+        reason = (
+            f"which takes {100 * weighed[0].cycles / alone:.0f} % of the inner loop alone by the cost model"
+        )
     if len(levels) < brush.rank:
         message = f"the brush {brush} has {brush.rank} dimensions, and this nest {len(levels)} loops"
         unit.remarks.add(
             RemarkKind.MISSED, message, span, "use a brush of fewer dimensions", "parallel loops"
         )
         return None
-    mined = strip_mine_nest_in_boxes(unit.module, levels, brush, "as asked for", name, unit.isa, unit.runner)
+    mined = strip_mine_nest_in_boxes(unit.module, levels, brush, reason, name, unit.isa, unit.runner)
     return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")
 
 
@@ -73,3 +87,11 @@ def share_rows(unit: LoopUnit, found: LegalLoop, name: str) -> FoundLoop | None:
     why = "iterations of both loops share what they load"
     mined = strip_mine_nest_in_boxes(unit.module, levels, brush, why, name, unit.isa, unit.runner)
     return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")
+
+
+def _choose(weighed: list[Weighed]) -> Brush | None:
+    """The best brush; None where the innermost loop alone is as good."""
+    alone = [w.cycles for w in weighed if is_innermost_only(w.brush)]
+    if not weighed or weighed[0].cycles > WORTHWHILE * min(alone):
+        return None
+    return weighed[0].brush

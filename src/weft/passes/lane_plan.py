@@ -231,7 +231,7 @@ class Planner:
     def _width_of_box(self, box: tuple[int, ...]) -> WidthChoice:
         width, block = prod(box), self.premises.block or ()
         if self.options.brush is not None:
-            return WidthChoice(width, f"as asked for, as a box of {self.options.brush}")
+            return WidthChoice(width, f"as a box of {self.options.brush}, as asked for")
         sides = " by ".join(map(str, box))
         return WidthChoice(width, f"{sides} of a work-group of {' by '.join(map(str, block))}")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from weft.analysis.loops.reductions import Combination
-from weft.brush import Brush
+from weft.brush import BrushOption
+from weft.codegen.brush_choice import Weighed
 from weft.codegen.parallel_loops import StripMinedLoop
 from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkLog
@@ -78,6 +79,8 @@ class LoopUnit:
         The loops that have been strip-mined.
     called
         What became of functions that their bodies call, by name.
+    weighed
+        The brushes that were weighed for the first nest, the best first.
     form
         How the program is run.
     exact_math
@@ -94,12 +97,13 @@ class LoopUnit:
     boscc: Boscc
     runner: Runner
     switches: Switches = ALL_ON
-    brush: Brush | None = None
+    brush: BrushOption = None
     remarks: RemarkLog = field(default_factory=RemarkLog)
     math: dict[str, MathSymbol] = field(default_factory=dict)
     timings: Timings = field(default_factory=Timings)
     loops: list[FoundLoop] = field(default_factory=list)
     called: dict[str, VectorizationSummary] = field(default_factory=dict)
+    weighed: list[Weighed] = field(default_factory=list)
     form: Form = Form.CALL
     exact_math: bool = False
     oblivious: set[str] = field(default_factory=set)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from weft.codegen.brush_choice import Weighed
 from weft.codegen.slots import SlotInterface
 from weft.diag.remarks import RemarkLog
 from weft.ir import Module
@@ -40,6 +41,8 @@ class LoweredFunction:
         Vector math functions the code calls, by symbol.
     remarks
         What was decided on the way.
+    weighed
+        The brushes that were weighed for the first nest, the best first.
     stages
         The program after each stage, kept only under ``WEFT_CHECK``.
     """
@@ -52,6 +55,7 @@ class LoweredFunction:
     interface: SlotInterface
     math: dict[str, MathSymbol] = field(default_factory=dict)
     remarks: RemarkLog = field(default_factory=RemarkLog)
+    weighed: list[Weighed] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
 
 
@@ -90,5 +94,5 @@ def lower_function(
         text = with_masked_loops(write_module(unit.module, plain=True), spec.isa)
     return LoweredFunction(
         text, unit.name, bool(unit.loops), uses_heap(unit.module), timings, interface, unit.math, unit.remarks,
-        log.stages,
+        unit.weighed, log.stages,
     )  # fmt: skip

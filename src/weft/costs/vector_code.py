@@ -1,0 +1,161 @@
+"""What SIMD code costs, read off the code itself: plain LLVM IR with vectors, before LLVM's pipeline (Moll, §13.4.3).
+
+The thesis leaves a cost model of brushes to future work, and observes that codes with more than 35 % shuffles are slow,
+and those with more than half arithmetic no faster than others. Here each kind of instruction is counted in registers
+and weighed with the throughput of the table in `weft.costs.instructions`. Memory and arithmetic run at the same time:
+the longer of both counts, and a part of the other. Values that find no register are stored and loaded again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.costs.constants import constants_of
+from weft.costs.instructions import instruction_cost, memory_cost
+from weft.graph.loops import loop_forest
+from weft.ir import BasicBlock, Function, Instruction, Value
+from weft.ir.cfg_view import cfg_of
+from weft.ir.layout import DataLayout
+from weft.ir.types import I1, Type, VectorType
+from weft.machine.targets import Isa
+
+OVERLAP = 0.3
+"""How much of the shorter one of memory and arithmetic shows. Guess."""
+
+SCALAR = 0.03
+"""By instruction that all lanes share: most are of addresses, which LLVM hoists, or folds into accesses. Guess."""
+
+BOX = 3.0
+"""Cycles of a lane group for loops and addresses around it. Guess."""
+
+SPLIT = 0.35
+"""By load of 64 bytes: where it is not aligned to a cache line it takes two. Table, for one of three aligned."""
+
+
+@dataclass(slots=True)
+class VectorCosts:
+    """What a function for a lane group costs.
+
+    Parameters
+    ----------
+    loads, stores, shuffles, arithmetic
+        Instructions, counted in registers.
+    memory, others
+        Cycles of memory operations, and of shuffles and arithmetic.
+    scalars
+        Instructions that all lanes share.
+    lacking
+        Registers that there are too few.
+    """
+
+    loads: float = 0.0
+    stores: float = 0.0
+    shuffles: float = 0.0
+    arithmetic: float = 0.0
+    memory: float = 0.0
+    others: float = 0.0
+    scalars: float = 0.0
+    lacking: float = 0.0
+
+    def cycles(self, isa: Isa) -> float:
+        """Cycles of a lane group."""
+        constants = constants_of(isa)
+        longer, shorter = max(self.memory, self.others), min(self.memory, self.others)
+        spills = 2 * max(constants.spill, 1.0) * self.lacking
+        return BOX + longer + OVERLAP * shorter + SCALAR * self.scalars + spills
+
+    @property
+    def shuffled(self) -> float:
+        """The part of shuffles in all vector instructions."""
+        return self.shuffles / max(1.0, self.loads + self.stores + self.shuffles + self.arithmetic)
+
+
+def vector_costs(function: Function, isa: Isa) -> VectorCosts:
+    """Count a function's instructions; those of loops as often as loops are thought to run."""
+    costs, view = VectorCosts(), cfg_of(function)
+    loops, weight = loop_forest(view.cfg), constants_of(isa).loop_weight
+    for number, block in enumerate(view.blocks):
+        _add_block(costs, block, weight ** loops.depth(number), function.layout, isa)
+        costs.lacking = max(costs.lacking, _pressure(block, function.layout, isa) - isa.vector_registers)
+    return costs
+
+
+def _add_block(costs: VectorCosts, block: BasicBlock, times: float, layout: DataLayout, isa: Isa) -> None:
+    for i in block.instructions:
+        name = i.callee_name or ""
+        type = i.accessed_type if i.op in ("load", "store") else _vector_of(i)
+        if not isinstance(type, VectorType):
+            costs.scalars += times * (i.op not in ("phi", "br", "ret"))
+            continue
+        bits = layout.bit_size(type.element)
+        registers = _registers(type, layout, isa)
+        if i.op in ("load", "store") or name.startswith(("llvm.masked.load", "llvm.masked.store")):
+            load = i.op == "load" or "load" in name
+            each = memory_cost("load" if load else "store", "contiguous", bits, type.count, isa).cycles
+            if load:
+                costs.loads += times * registers
+                whole = min(type.count * bits, isa.vector_bits) == 512
+                each += SPLIT * registers * whole
+            else:
+                costs.stores += times * registers
+            costs.memory += times * (each + (i.op == "call") * registers)
+        elif "gather" in name or "scatter" in name:
+            op = "load" if "gather" in name else "store"
+            costs.memory += times * memory_cost(op, "gather", bits, type.count, isa).cycles
+            costs.loads += times * type.count
+        elif i.op == "shufflevector":
+            count = _shuffles(i, type, layout, isa)
+            costs.shuffles += times * count
+            costs.others += times * count
+        elif type.element is not I1 or i.op in ("icmp", "fcmp"):
+            op = ".".join(name.split(".")[:2]) if i.op == "call" else i.op
+            costs.arithmetic += times * registers
+            costs.others += times * instruction_cost(op, bits, type.count, isa).cycles
+
+
+def _vector_of(i: Instruction) -> Type:
+    """The vector that an instruction is about: its result, or what it stores or compares."""
+    candidates = [i.type, *(v.type for v in i.operands)]
+    if i.op in ("icmp", "fcmp"):
+        candidates = [i.operands[0].type]
+    return next((t for t in candidates if isinstance(t, VectorType)), i.type)
+
+
+def _registers(type: VectorType, layout: DataLayout, isa: Isa) -> int:
+    bits = 32 if type.element is I1 else layout.bit_size(type.element)
+    return max(1, -(-type.count * bits // isa.vector_bits))
+
+
+def _shuffles(i: Instruction, type: VectorType, layout: DataLayout, isa: Isa) -> int:
+    """How many shuffles of registers it takes: none where whole registers go from one name to another."""
+    mask: tuple[int, ...] = tuple(i.attrs["mask"])
+    slots = max(1, isa.vector_bits // max(8, layout.bit_size(type.element)))
+    total = 0
+    for first in range(0, len(mask), slots):
+        part = mask[first : first + slots]
+        sources = {m // slots for m in part if m >= 0}
+        straight = all(m < 0 or m % slots == k for k, m in enumerate(part))
+        total += max(0, len(sources) - 1) if len(sources) != 1 else not straight
+    return total
+
+
+def _pressure(block: BasicBlock, layout: DataLayout, isa: Isa) -> int:
+    """The most registers of vectors that are live at once, of those that the block makes.
+
+    Values that are the operands of one instruction only, loads in front, are no burden; nor are parts of others.
+    """
+    last: dict[Value, int] = {}
+    for place, i in enumerate(block.instructions):
+        for v in i.operands:
+            last[v] = place
+    sizes: dict[int, int] = {}
+    live = most = 0
+    for place, i in enumerate(block.instructions):
+        live -= sizes.pop(place, 0)
+        whole = i.op not in ("shufflevector", "phi") and isinstance(i.type, VectorType) and i in last
+        if whole and isinstance(i.type, VectorType) and i.type.element is not I1 and last[i] > place + 1:
+            registers = _registers(i.type, layout, isa)
+            sizes[last[i]] = sizes.get(last[i], 0) + registers
+            live += registers
+            most = max(most, live)
+    return most
