@@ -28,8 +28,11 @@ from weft.switches import Switches
 from weft.transform.boscc.insertion import Boscc
 from weft.transform.loops.outline_nest import outline_nest
 
-WORTHWHILE = 0.9
+WORTHWHILE = 0.95
 """Of the cycles of the innermost loop alone, no more must be left for a brush to be chosen."""
+
+ROW = 0.005
+"""What a row more has to save, as a part. Guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,8 @@ def weigh_brushes(
         if cycles is None:
             return []
         found.append(Weighed(brush, cycles))
-    return sorted(found, key=lambda w: w.cycles)
+    # Of two that are as good, that of fewer rows streams fewer of them through the cache.
+    return sorted(found, key=lambda w: w.cycles * (1 + ROW * prod(w.brush.extents[:-1])))
 
 
 def candidates(row: int, levels: int) -> list[Brush]:

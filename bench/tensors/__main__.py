@@ -1,0 +1,245 @@
+"""Brushes beside vectorizing the innermost loop, as tables in Markdown: ``python -m bench.tensors [kernels]``.
+
+``--only brushes``: each kernel by all brushes, over the innermost loop in a register (Moll, Fig. 13.11 and 13.12); a
+copy beside it says what memory allows. ``choice``: what the cost model chooses, and how near it comes to the best.
+``mix``: shuffles, arithmetic and memory in the machine code (Fig. 13.13). ``peers``: gcc, clang and numba.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import linecache
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from ctypes import CDLL, c_long, c_void_p
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import weft
+from bench.tensors.kernels import KERNELS, STENCILS, TRANSPOSE, Task, function_of, reach, task
+from weft.brush import Brush, brush_of
+
+TABLES = ("brushes", "choice", "mix", "peers")
+SIDES = (1, 2, 4, 8, 16, 32)
+INNERMOST = "innermost"
+Run = Callable[[], Any]
+
+THESIS = {
+    "Jacobi-5": (0.98, 1.11), "Seidel-9": (1.04, 1.04), "Jacobi-9": (1.09, 1.25),
+    "Seidel-25": (1.29, 1.20), "sparse Jacobi-5": (1.02, 1.26), TRANSPOSE: (3.92, 2.00),
+}  # fmt: skip
+"""The thesis's best on one core, in the usual layout and in blocks of 2 by 2."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("kernels", nargs="*", default=KERNELS, help="kernels; all by default")
+    parser.add_argument("--size", type=int, default=1024, help="rows and columns")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--only", choices=TABLES, action="append", help="these tables only")
+    options = parser.parse_args()
+    weft.set_num_threads(options.threads)
+    for name in options.only or TABLES:
+        print(
+            f"\n### {name}: {options.size} by {options.size} doubles, {options.threads} thread(s)\n",
+            flush=True,
+        )
+        _TABLES[name](options)
+
+
+def compiled(source: str, label: str, **asked: Any) -> Any:
+    """A kernel by the options of `weft.jit`."""
+    name = f"<{label}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    scope: dict[str, Any] = {"prange": weft.prange}
+    exec(compile(source, name, "exec"), scope)
+    return weft.jit(scope["kernel"], **asked)
+
+
+def times(runs: dict[str, Run], rounds: int, size: int) -> dict[str, float]:
+    """Seconds of each, the median of rounds in which all take turns, in another order in each.
+
+    CPU time of one thread, and elapsed time of several.
+    """
+    clock = time.process_time if weft.get_num_threads() == 1 else time.perf_counter
+    order = list(runs.items())
+    rng = random.Random(1)
+    taken: dict[str, list[float]] = {name: [] for name in runs}
+    repeat = max(1, 2_000_000 // size**2)
+    for run in runs.values():
+        run()
+    for _ in range(rounds):
+        rng.shuffle(order)
+        for name, run in order:
+            begin = clock()
+            for _ in range(repeat):
+                run()
+            taken[name].append((clock() - begin) / repeat)
+    return {name: statistics.median(seconds) for name, seconds in taken.items()}
+
+
+def _checked(kernel: Any, work: Task, label: str) -> Run:
+    work.b[:] = 0
+    kernel(work.a, work.b)
+    if not np.allclose(work.b, work.wanted, rtol=1e-12):
+        raise AssertionError(f"{label} computes something else")
+    return lambda: kernel(work.a, work.b)
+
+
+def _brushes() -> list[Brush]:
+    made = (brush_of((high, wide)) for high in SIDES for wide in SIDES if 8 <= high * wide <= 64)
+    return [b for b in made if isinstance(b, Brush)]
+
+
+def _runs(kernel: str, work: Task, brushes: Sequence[Brush]) -> dict[str, Run]:
+    runs = {INNERMOST: _checked(compiled(work.source, f"{kernel} inner", width=8), work, kernel)}
+    for brush in brushes:
+        made = compiled(work.source, f"{kernel} {brush}", brush=brush.extents)
+        runs[str(brush)] = _checked(made, work, f"{kernel} {brush}")
+    return runs
+
+
+def _copy(work: Task) -> Run:
+    a, b = np.ascontiguousarray(work.a), np.empty_like(work.a)
+    return lambda: np.copyto(b, a)
+
+
+def _show_brushes(options: argparse.Namespace) -> None:
+    brushes = _brushes()
+    for kernel in options.kernels:
+        work = task(kernel, options.size)
+        found = times({**_runs(kernel, work, brushes), "copy": _copy(work)}, options.rounds, options.size)
+        base = found[INNERMOST]
+        print(
+            f"{kernel}: innermost loop {1e6 * base:.0f} us, a copy {base / found['copy']:.2f} of its speed\n"
+        )
+        print(f"| rows | {' | '.join(map(str, SIDES))} |\n|---|{'---:|' * len(SIDES)}")
+        for high in SIDES:
+            cells = [f"{base / found[k]:.2f}" if (k := f"{high}x{w}") in found else "" for w in SIDES]
+            print(f"| {high} | {' | '.join(cells)} |")
+        best = max((b for b in map(str, brushes)), key=lambda b: base / found[b])
+        usual, blocked = THESIS[kernel]
+        print(
+            f"\nbest {best}: {base / found[best]:.2f} (thesis {usual}, in 2x2 blocks {blocked})\n", flush=True
+        )
+
+
+def _show_choice(options: argparse.Namespace) -> None:
+    print("| kernel | chosen | speed | best | speed | chosen over best |\n|---|---|---:|---|---:|---:|")
+    for kernel in options.kernels:
+        work = task(kernel, options.size)
+        chosen = compiled(work.source, f"{kernel} auto", brush="auto")
+        runs = _runs(kernel, work, _brushes())
+        runs["auto"] = _checked(chosen, work, kernel)
+        found = times(runs, options.rounds, options.size)
+        name = re.search(r"as a box of (\w+)", " ".join(map(str, chosen.remarks)))
+        best = min((b for b in found if b != "auto"), key=lambda b: found[b])
+        base = found[INNERMOST]
+        print(
+            f"| {kernel} | {name.group(1) if name else INNERMOST} | {base / found['auto']:.2f} | {best} "
+            f"| {base / found[best]:.2f} | {found[best] / found['auto']:.2f} |",
+            flush=True,
+        )
+
+
+_KINDS = {
+    "shuffles": re.compile(r"\bv(shuf|perm|insert|extract|unpck|valign|align|broadcast)\w*"),
+    "arithmetic": re.compile(r"\bv(add|mul|sub|div|fmadd|fmsub|fnm)\w*"),
+    "memory": re.compile(r"\bvmov\w*[^\n]*\("),
+}
+
+
+def _show_mix(options: argparse.Namespace) -> None:
+    print("| kernel | brush | shuffles % | arithmetic % | memory % | speed |\n|---|---|---:|---:|---:|---:|")
+    for kernel in options.kernels:
+        work = task(kernel, options.size)
+        runs = _runs(kernel, work, _brushes())
+        found = times(runs, max(5, options.rounds // 3), options.size)
+        for brush in _brushes():
+            made = compiled(work.source, f"{kernel} {brush}", brush=brush.extents)
+            made(work.a, work.b)
+            text = "".join(made.inspect_asm().values())
+            counts = {kind: len(pattern.findall(text)) for kind, pattern in _KINDS.items()}
+            whole = max(1, sum(counts.values()))
+            cells = [f"{100 * counts[kind] / whole:.0f}" for kind in _KINDS]
+            print(
+                f"| {kernel} | {brush} | {' | '.join(cells)} | {found[INNERMOST] / found[str(brush)]:.2f} |",
+                flush=True,
+            )
+
+
+def _c_source(kernel: str) -> str:
+    head = "void kernel(long n, long m, double *restrict b, const double *restrict a) {\n"
+    if kernel == TRANSPOSE:
+        body = "for (long j = 0; j < n; j++) for (long i = 0; i < m; i++) b[i*n + j] = a[j*m + i];"
+        return head + body + "}\n"
+    points = STENCILS[kernel]
+    border = reach(points)
+    total = " + ".join(f"a[(j + {j})*m + i + {i}]" for j, i in points)
+    loops = "".join(
+        f"for (long {v} = {border}; {v} < {n} - {border}; {v}++) " for v, n in (("j", "n"), ("i", "m"))
+    )
+    return f"{head}{loops}b[j*m + i] = {1 / len(points)!r} * ({total});}}\n"
+
+
+def _c_peer(compiler: str, kernel: str, folder: Path) -> Any:
+    source, library = folder / f"{kernel}.c", folder / f"{compiler}-{kernel}.so"
+    source.write_text(_c_source(kernel))
+    flags = ["-O3", "-march=native", "-shared", "-fPIC", "-mprefer-vector-width=512"]
+    subprocess.run([compiler, *flags, "-o", library, source], check=True, capture_output=True)
+    function = CDLL(str(library)).kernel
+    function.argtypes = (c_long, c_long, c_void_p, c_void_p)
+    return lambda a, b: function(*a.shape, b.ctypes.data, a.ctypes.data)
+
+
+def _numba_peer(source: str) -> Any:
+    import numba
+
+    numba.set_num_threads(1)
+    return numba.njit(function_of(source.replace("prange", "range"), range))
+
+
+def _show_peers(options: argparse.Namespace) -> None:
+    peers = [c for c in ("gcc", "clang", "clang-19") if shutil.which(c)]
+    columns = [*peers, "numba", "weft auto"]
+    print(
+        f"| kernel | {' | '.join(columns)} | weft over the best peer |\n|---|{'---:|' * (len(columns) + 1)}"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        for kernel in options.kernels:
+            work = task(kernel, options.size)
+            runs = {INNERMOST: _checked(compiled(work.source, f"{kernel} inner", width=8), work, kernel)}
+            for peer in peers:
+                runs[peer] = _checked(_c_peer(peer, kernel, Path(folder)), work, f"{peer} {kernel}")
+            with contextlib.suppress(ImportError):
+                runs["numba"] = _checked(_numba_peer(work.source), work, f"numba {kernel}")
+            runs["weft auto"] = _checked(compiled(work.source, f"{kernel} auto", brush="auto"), work, kernel)
+            found = times(runs, options.rounds, options.size)
+            base = found[INNERMOST]
+            cells = [f"{base / found[c]:.2f}" if c in found else "-" for c in columns]
+            best = min(found[c] for c in columns[:-1] if c in found)
+            print(f"| {kernel} | {' | '.join(cells)} | {best / found['weft auto']:.2f} |", flush=True)
+
+
+_TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
+    "brushes": _show_brushes,
+    "choice": _show_choice,
+    "mix": _show_mix,
+    "peers": _show_peers,
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Brushes that the cost model chooses."""
+
+import numpy as np
+import pytest
+
+import weft
+from tensors.test_brush import jacobi, shared_row, transposed
+from weft import prange
+from weft.codegen.brush_choice import candidates, is_innermost_only
+from weft.diag.errors import SignatureError
+
+SHAPE = (19, 45)
+
+
+def run(function):
+    chosen = weft.jit(function, brush="auto")
+    a, b = np.random.default_rng(1).random(SHAPE), np.zeros(SHAPE)
+    wanted = b.copy()
+    chosen(a, b)
+    function(a, wanted)
+    assert np.allclose(b, wanted, rtol=1e-13)
+    return " ".join(str(r) for r in chosen.remarks)
+
+
+def test_stencils_take_several_rows() -> None:
+    remarks = run(jacobi)
+    assert "as a box of" in remarks and "of the inner loop alone by the cost model" in remarks
+
+
+def test_transpositions_take_squares(monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    from tensors.test_chunks import transpose
+    from weft.brush import AUTO
+    from weft.frontend.python.typeof import typeof
+    from weft.jit_options import JitOptions
+    from weft.loops.build import lower
+    from weft.options import Timings
+
+    a = np.zeros((8, 8))
+    lowered, _, _ = lower(transpose, (typeof(a), typeof(a)), None, JitOptions(brush=AUTO), Timings())
+    assert str(lowered.weighed[0].brush) == "8x8"
+    alone = min(w.cycles for w in lowered.weighed if is_innermost_only(w.brush))
+    assert lowered.weighed[0].cycles < alone / 2
+
+
+def test_loops_that_are_no_nest_are_left_alone() -> None:
+    @weft.jit(brush="auto")
+    def scaled(a, b):
+        for i in prange(a.shape[0]):
+            b[i] = 2 * a[i]
+
+    a, b = np.arange(5.0), np.zeros(5)
+    scaled(a, b)
+    assert np.array_equal(b, 2 * a)
+    assert "brush" not in " ".join(map(str, scaled.remarks))
+
+
+@pytest.mark.parametrize("function", [transposed, shared_row])
+def test_what_is_chosen_is_right(function) -> None:
+    run(function)
+
+
+def test_candidates_fill_registers() -> None:
+    for levels in (2, 3):
+        found = candidates(8, levels)
+        assert len({b.extents for b in found}) == len(found)
+        assert all(8 <= b.width <= 64 and b.rank == levels for b in found)
+        assert is_innermost_only(found[0])
+
+
+def test_auto_goes_with_no_other_choice() -> None:
+    with pytest.raises(SignatureError, match="the brush is chosen"):
+        weft.jit(jacobi, brush="auto", width=8)
