@@ -121,8 +121,8 @@ class DependenceTest:
                 if other.is_write and position[other] < position[write]:
                     continue
                 found += self._pair(write, other, assumptions)
-            if len(found) > MAX_FOUND:
-                break
+                if len(found) > MAX_FOUND:
+                    return Dependences(tuple(found), tuple(opaque), tuple(assumptions))
         return Dependences(tuple(found), tuple(opaque), tuple(assumptions), len(found) <= MAX_FOUND)
 
     def _pair(self, write: Access, other: Access, assumptions: dict[Assumption, None]) -> list[Dependence]:

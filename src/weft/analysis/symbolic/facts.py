@@ -31,6 +31,7 @@ from weft.analysis.symbolic.expression import (
     Symbol,
     as_expression,
 )
+from weft.analysis.symbolic.models import Point, is_negative_at, points
 
 BUDGET = 64
 """Substitutions that a question may take."""
@@ -62,13 +63,14 @@ class Facts:
         Expressions that are 0 or greater.
     """
 
-    __slots__ = ("_known", "_lower", "_upper", "inequalities")
+    __slots__ = ("_known", "_lower", "_points", "_upper", "inequalities")
 
     def __init__(self, inequalities: Iterable[Expression] = ()) -> None:
         self.inequalities = tuple(
             dict.fromkeys(_primitive(_decided(f)) for f in inequalities if f.constant is None)
         )
         self._known: dict[Expression, bool] = {}
+        self._points: list[Point] | None = None
         self._lower: dict[Atom, list[tuple[Expression, int]]] = {}
         self._upper: dict[Atom, list[tuple[Expression, int]]] = {}
         for fact in self.inequalities:
@@ -112,8 +114,18 @@ class Facts:
         """Whether ``value >= 0`` can be proved."""
         known = self._known.get(value)
         if known is None:
-            known = self._known[value] = _Question(self).nonnegative(value, frozenset())
+            known = self._known[value] = not self._is_refuted(value) and _Question(self).nonnegative(
+                value, frozenset()
+            )
         return known
+
+    def _is_refuted(self, value: Expression) -> bool:
+        """Whether a point is known at which all facts hold, and the value is negative."""
+        if value.constant is not None:
+            return value.offset < 0
+        if self._points is None:
+            self._points = points(self.inequalities)
+        return is_negative_at(value, self._points)
 
     def is_easily_nonnegative(self, value: Expression) -> bool:
         """Whether ``value >= 0`` can be proved in a few steps."""
