@@ -13,6 +13,7 @@ from weft.check.inputs import Content, LaunchInputs, Workspace, spanned_bytes
 from weft.check.order import order_dependence
 from weft.check.run import KernelFacts, StageProgram, static_shared_bytes
 from weft.diag.errors import MiscompilationError, WeftError
+from weft.frontend.python.types import KernelType
 from weft.interp.sanitizer.sanitizer import find
 from weft.options import CompileOptions
 from weft.passes.lower_kernel import LoweredKernel
@@ -61,6 +62,9 @@ class CheckedLauncher:
         facts = KernelFacts(lowered.arena, lowered.math, static_shared_bytes(lowered.stages[0]))
         self._stages = [StageProgram(stage, facts) for stage in lowered.stages]
         self.checked: list[str] = []
+
+    def record(self, shape: LaunchShape, types: Sequence[KernelType], arrays_apart: bool) -> None:
+        """No launch is made without Python's checks."""
 
     def launch(self, shape: LaunchShape, args: Sequence[Any], *, checked: bool = False) -> None:
         """Run the kernel and return when all its groups have run.

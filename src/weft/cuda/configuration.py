@@ -7,9 +7,14 @@ from typing import Any
 
 from weft.diag.call_site import call_site, located
 from weft.diag.errors import ArgumentError, LaunchError, WeftError
+from weft.runtime.dispatch import Record, calls
 from weft.runtime.shape import LaunchShape, launch_shape
+from weft.target.once import once
 
 _KEPT = 1024
+
+_MOST_TRIES = 8
+"""How many launches of other arguments may become known to machine code."""
 
 
 class Configurable(ABC):
@@ -39,6 +44,10 @@ class Configurable(ABC):
     def _configure(self, configuration: Any) -> ConfiguredKernel:
         return ConfiguredKernel(self, shape_of(configuration))
 
+    def record_of(self, shape: LaunchShape, args: tuple[Any, ...]) -> Record | None:
+        """What machine code makes such launches by, if it can."""
+        return None
+
     @located
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         raise LaunchError(
@@ -50,13 +59,19 @@ class Configurable(ABC):
 class ConfiguredKernel:
     """A kernel with a grid; calling it launches, and returns when the kernel is done."""
 
-    __slots__ = ("kernel", "shape")
+    __slots__ = ("_records", "_table", "_tries", "kernel", "shape")
 
     def __init__(self, kernel: Configurable, shape: LaunchShape) -> None:
         self.kernel = kernel
         self.shape = shape
+        self._records: list[Record] = []
+        self._table = self._tries = 0
 
     def __call__(self, *args: Any, **named: Any) -> None:
+        """Launch the kernel; once that was done, machine code does so (`weft.runtime.dispatch`)."""
+        self._call(*args, **named)
+
+    def _call(self, *args: Any, **named: Any) -> None:
         try:
             if named:
                 raise ArgumentError(
@@ -67,6 +82,16 @@ class ConfiguredKernel:
         except WeftError as error:
             error.at(call_site())
             raise
+        if self._tries < _MOST_TRIES:
+            self._tries += 1
+            self._remember(args)
+
+    def _remember(self, args: tuple[Any, ...]) -> None:
+        record = self.kernel.record_of(self.shape, args)
+        if record is not None and not any(map(record.equals, self._records)):
+            self._records.append(record)
+            self._table = record.before(self._table)
+            _call_by_machine_code()
 
 
 class NoTasks(ConfiguredKernel):
@@ -76,6 +101,13 @@ class NoTasks(ConfiguredKernel):
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Do nothing."""
+
+
+@once
+def _call_by_machine_code() -> None:
+    known = calls()
+    if known is not None:
+        known.take_over(ConfiguredKernel)
 
 
 def shape_of(configuration: Any) -> LaunchShape:

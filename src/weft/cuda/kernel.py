@@ -22,6 +22,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.options import CompileOptions
 from weft.runtime.array_memory import has_large_array, have_common_bytes
+from weft.runtime.dispatch import Record
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape, launch_shape, tasks_shape
 from weft.target.once import made_once
@@ -73,7 +74,9 @@ class Kernel(Portable, Configurable):
         remember_text(function)
         self.debug = debug
         self._terms = terms or LaunchTerms()
-        self.extensions = list(self._terms.extensions)
+        self._extensions = list(self._terms.extensions)
+        self._extendable = bool(self._extensions)
+        self._records: list[Record] = []
         # Rows of most launches are whole lane groups, and code for these alone is made in half the time.
         self._source = KernelSource(
             function, replace(options or CompileOptions(), whole_rows=True, arrays_apart=True)
@@ -122,8 +125,8 @@ class Kernel(Portable, Configurable):
 
     def launch(self, shape: LaunchShape, args: tuple[Any, ...]) -> None:
         """Run the kernel over the grid of `shape`."""
-        if self.extensions:
-            args, finish = extended(self.extensions, args)
+        if self._extensions:
+            args, finish = extended(self._extensions, args)
             self._launch(shape, args)
             for call in finish:
                 call()
@@ -150,6 +153,20 @@ class Kernel(Portable, Configurable):
         else:
             compiled = self._compile(types, ArgumentError)
             self._serving(compiled, shape, args).launcher.launch(shape, args, checked=True)
+
+    def record_of(self, shape: LaunchShape, args: tuple[Any, ...]) -> Record | None:
+        """What machine code makes such launches by; arrays that are small and apart."""
+        if self.debug or self._extendable or has_large_array(args) or have_common_bytes(args):
+            return None
+        types = tuple([typeof(a) for a in _host(args)])
+        compiled = self.overloads.get(types)
+        if compiled is None:
+            return None
+        serving = self._specializations.serving(compiled, shape, large=False)
+        record = serving.launcher.record(shape, types, serving.terms.arrays_apart)
+        if record is not None:
+            self._records.append(record)
+        return record
 
     def _serving(self, compiled: CompiledKernel, shape: LaunchShape, args: tuple[Any, ...]) -> CompiledKernel:
         """The compiled kernel, or its specialization for such launches."""
@@ -192,6 +209,14 @@ class Kernel(Portable, Configurable):
             raise ArgumentError(str(error), hint=f"it was declared for {listed}") from None
         values = tuple([converted(*pair) for pair in zip(args, chosen, strict=True)])
         return self.overloads[chosen], values
+
+    @property
+    def extensions(self) -> list[Any]:
+        """What prepares arguments; whoever has the list may add to it, so launches go through Python from then on."""
+        self._extendable = True
+        while self._records:
+            self._records.pop().withdraw()
+        return self._extensions
 
     @property
     def signatures(self) -> list[Types]:

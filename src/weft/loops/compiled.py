@@ -17,7 +17,7 @@ from weft.machine.host import demand_runnable, is_runnable
 from weft.options import Timings, checking
 from weft.runtime.cache import default_cache
 from weft.runtime.code_key import code_key
-from weft.runtime.dispatch import record
+from weft.runtime.dispatch import Record, function_record
 from weft.runtime.heap import Block, free_blocks, heap_symbols
 from weft.runtime.interrupts import interruptible
 from weft.runtime.parallel import parallel_symbols, prepare_pool
@@ -72,7 +72,7 @@ class CompiledFunction:
         self._lowered: LoweredFunction | None = None
         self._remarks: tuple[Remark, ...] = ()
         self._results: Results | None = None
-        self._record: Any = None
+        self._record: Record | None = None
         code = function.__code__
         self._packer = packer_for(
             function.__name__, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], types
@@ -104,14 +104,11 @@ class CompiledFunction:
             self._entry = CheckedEntry(self._entry, self._packer, result, self.lowered, options)
         elif self._code is not None and not (self._heap or metadata["prints"] or options.debug):
             address = self._code.address(metadata["entry"])
-            self._record = record(types, address, result, self._parallel)
+            self._record = function_record(types, address, result, self._parallel)
 
     def precede(self, following: int) -> int:
         """Have machine code try this function before those of a record; the address of its own, 0 if it has none."""
-        if self._record is None:
-            return 0
-        self._record[0] = following
-        return ctypes.addressof(self._record)
+        return 0 if self._record is None else self._record.before(following)
 
     def _described(self) -> Facts:
         """What calls need to know of the function, and users may ask."""

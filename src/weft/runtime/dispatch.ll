@@ -3,6 +3,11 @@
 @weft_main_thread = external global i64
 @weft_pool_ready = external global i64
 @weft_names = external global [2 x ptr]
+@weft_parallel_settings = external global [2 x i64]
+@weft_arenas = external global [4 x i64]
+@weft_pool_launch = external global i8
+@_Py_RuntimeError = external global i8
+@stopped = internal constant [44 x i8] c"a launch without barriers has stopped early\00"
 @_Py_NoneStruct = external global i8
 @_Py_TrueStruct = external global i8
 
@@ -15,6 +20,7 @@ declare ptr @PyLong_FromUnsignedLongLong(i64)
 declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyBool_FromLong(i64)
 declare ptr @PyErr_Occurred()
+declare void @PyErr_SetString(ptr, ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare i64 @PyTuple_Size(ptr)
@@ -27,6 +33,11 @@ entry:
   %slots = alloca [${SLOTS} x i64], align 16
   %memory = alloca [2 x i64], align 16
   %overflow = alloca i32, align 4
+  %begins = alloca [${SLOTS} x i64], align 16
+  %ends = alloca [${SLOTS} x i64], align 16
+  %job = alloca [5 x i64], align 16
+  %launch = alloca [10 x i64], align 16
+  %errors = alloca [${ERROR_WORDS} x i64], align 16
   %positional = icmp eq ptr %keywords, null
   br i1 %positional, label %thread, label %slow
 thread:
@@ -57,6 +68,9 @@ compare:
   br i1 %as.many, label %arguments, label %next
 arguments:
   %described = getelementptr i64, ptr %record, i64 6
+  %kind.at = getelementptr i64, ptr %record, i64 3
+  %result.kind = load i64, ptr %kind.at
+  %launches = icmp eq i64 %result.kind, ${LAUNCH}
   br label %each
 each:
   %k = phi i64 [ 0, %arguments ], [ %k.next, %taken ]
@@ -64,7 +78,7 @@ each:
   %done = icmp eq i64 %k, %count
   br i1 %done, label %run, label %look
 look:
-  %begin = mul i64 %k, 5
+  %begin = mul i64 %k, 6
   %at = getelementptr i64, ptr %described, i64 %begin
   %object.at = getelementptr ptr, ptr %args, i64 %k
   %object = load ptr, ptr %object.at
@@ -81,6 +95,10 @@ choose:
   %value.at = getelementptr i8, ptr %object, i64 16
   %slot.at = getelementptr i64, ptr %slots, i64 %slot
   %one.more = add i64 %slot, 1
+  %begin.at = getelementptr i64, ptr %begins, i64 %k
+  %end.at = getelementptr i64, ptr %ends, i64 %k
+  store i64 0, ptr %begin.at
+  store i64 0, ptr %end.at
   switch i64 %kind, label %slow [ i64 0, label %bits
     i64 1, label %integer
     i64 2, label %truth
@@ -134,6 +152,20 @@ extents:
   %behind = add i64 %one.more, %ndim
   %contiguous.bit = and i32 %flags, 1
   %contiguous = icmp ne i32 %contiguous.bit, 0
+  br i1 %launches, label %place, label %rows
+place:
+  ; Of a kernel's array: where it is, for kernels whose arrays must lie apart and be small.
+  %size.at = getelementptr i64, ptr %at, i64 5
+  %size = load i64, ptr %size.at
+  %bytes = call i64 @volume(i64 %size, ptr %shape, i64 %ndim)
+  %behind.last = add i64 %data, %bytes
+  store i64 %data, ptr %begin.at
+  store i64 %behind.last, ptr %end.at
+  %less = sub i64 %bytes, 1
+  %small = icmp ult i64 %less, ${LARGEST}
+  %simple = and i1 %small, %contiguous
+  br i1 %simple, label %taken, label %slow
+rows:
   br i1 %contiguous, label %taken, label %strides
 strides:
   %steps.at = getelementptr i8, ptr %object, i64 40
@@ -143,7 +175,7 @@ strides:
   %far = add i64 %behind, %ndim
   br label %taken
 taken:
-  %slot.next = phi i64 [ %one.more, %bits ], [ %one.more, %integer ], [ %one.more, %truth ], [ %behind, %extents ],
+  %slot.next = phi i64 [ %one.more, %bits ], [ %one.more, %integer ], [ %one.more, %truth ], [ %behind, %rows ], [ %behind, %place ],
                        [ %far, %strides ], [ %slot, %choose ]
   %k.next = add i64 %k, 1
   br label %each
@@ -156,13 +188,88 @@ run:
 go:
   %function.at = getelementptr i64, ptr %record, i64 2
   %function = load ptr, ptr %function.at
+  br i1 %launches, label %kernel, label %body
+body:
   %status = call i32 @weft_interrupt_enter(ptr %function, ptr %slots, ptr %memory)
   %raised = call ptr @PyErr_Occurred()
   %fine = icmp eq ptr %raised, null
   br i1 %fine, label %result, label %failed
+kernel:
+  ; What it points to: entry point, groups, chunk, threads that are of use, whether arrays must lie apart, grid and
+  ; block, dynamic bytes, bytes of scratch memory.
+  %apart.at = getelementptr i64, ptr %function, i64 4
+  %apart = load i64, ptr %apart.at
+  %must = icmp ne i64 %apart, 0
+  %meet = call i1 @overlap(ptr %begins, ptr %ends, i64 %count)
+  %refused = and i1 %must, %meet
+  %pool = load ptr, ptr @weft_parallel_settings
+  %no.pool = icmp eq ptr %pool, null
+  %other = or i1 %refused, %no.pool
+  br i1 %other, label %slow, label %lay
+lay:
+  %limit.at = getelementptr i64, ptr @weft_parallel_settings, i64 1
+  %limit = load i64, ptr %limit.at
+  %most.at = getelementptr i64, ptr %function, i64 3
+  %most = load i64, ptr %most.at
+  %fewer = icmp slt i64 %most, %limit
+  %threads = select i1 %fewer, i64 %most, i64 %limit
+  ; Scratch memory: its table, for how many threads, bytes for each, and whether a launch has it.
+  %arena.table = load ptr, ptr @weft_arenas
+  %arena.threads.at = getelementptr i64, ptr @weft_arenas, i64 1
+  %arena.threads = load i64, ptr %arena.threads.at
+  %arena.bytes.at = getelementptr i64, ptr @weft_arenas, i64 2
+  %arena.bytes = load i64, ptr %arena.bytes.at
+  %busy.at = getelementptr i64, ptr @weft_arenas, i64 3
+  %busy = load i64, ptr %busy.at
+  %needed.at = getelementptr i64, ptr %function, i64 12
+  %needed = load i64, ptr %needed.at
+  %too.few = icmp slt i64 %arena.threads, %threads
+  %too.small = icmp slt i64 %arena.bytes, %needed
+  %taken.away = icmp ne i64 %busy, 0
+  %no.room = or i1 %too.few, %too.small
+  %no.arena = or i1 %no.room, %taken.away
+  br i1 %no.arena, label %slow, label %fill
+fill:
+  store i64 1, ptr %busy.at
+  %entry.point = load i64, ptr %function
+  %groups.at = getelementptr i64, ptr %function, i64 1
+  %groups = load i64, ptr %groups.at
+  %chunk.at = getelementptr i64, ptr %function, i64 2
+  %chunk = load i64, ptr %chunk.at
+  %job.context = getelementptr i64, ptr %job, i64 1
+  %job.groups = getelementptr i64, ptr %job, i64 2
+  %job.threads = getelementptr i64, ptr %job, i64 3
+  %job.chunk = getelementptr i64, ptr %job, i64 4
+  store i64 %entry.point, ptr %job
+  store ptr %launch, ptr %job.context
+  store i64 %groups, ptr %job.groups
+  store i64 %threads, ptr %job.threads
+  store i64 %chunk, ptr %job.chunk
+  %extents.from = getelementptr i64, ptr %function, i64 5
+  call void @copy(ptr %launch, ptr %extents.from, i64 6)
+  %launch.slots = getelementptr i64, ptr %launch, i64 6
+  %launch.arenas = getelementptr i64, ptr %launch, i64 7
+  %launch.dynamic = getelementptr i64, ptr %launch, i64 8
+  %launch.errors = getelementptr i64, ptr %launch, i64 9
+  %dynamic.at = getelementptr i64, ptr %function, i64 11
+  %dynamic = load i64, ptr %dynamic.at
+  store ptr %slots, ptr %launch.slots
+  store ptr %arena.table, ptr %launch.arenas
+  store i64 %dynamic, ptr %launch.dynamic
+  store ptr %errors, ptr %launch.errors
+  store [${ERROR_WORDS} x i64] zeroinitializer, ptr %errors
+  %outcome = call i32 @weft_interrupt_enter(ptr @weft_pool_launch, ptr %pool, ptr %job)
+  store i64 0, ptr %busy.at
+  %signalled = call ptr @PyErr_Occurred()
+  %quiet = icmp eq ptr %signalled, null
+  br i1 %quiet, label %ended, label %failed
+ended:
+  %whole.grid = icmp eq i32 %outcome, 0
+  br i1 %whole.grid, label %nothing, label %broken
+broken:
+  call void @PyErr_SetString(ptr @_Py_RuntimeError, ptr @stopped)
+  ret ptr null
 result:
-  %kind.at = getelementptr i64, ptr %record, i64 3
-  %result.kind = load i64, ptr %kind.at
   %spare.at = getelementptr i64, ptr %record, i64 4
   %spare = load i64, ptr %spare.at
   %word = load i64, ptr %memory
@@ -240,4 +347,62 @@ body:
   br label %check
 done:
   ret void
+}
+
+; A number times the extents of an array.
+define internal i64 @volume(i64 %size, ptr %extents, i64 %count) {
+entry:
+  br label %check
+check:
+  %k = phi i64 [ 0, %entry ], [ %next, %body ]
+  %product = phi i64 [ %size, %entry ], [ %larger, %body ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %body, label %done
+body:
+  %at = getelementptr i64, ptr %extents, i64 %k
+  %extent = load i64, ptr %at
+  %larger = mul i64 %product, %extent
+  %next = add i64 %k, 1
+  br label %check
+done:
+  ret i64 %product
+}
+
+; Whether two of some stretches of memory overlap.
+define internal i1 @overlap(ptr %begins, ptr %ends, i64 %count) {
+entry:
+  br label %outer
+outer:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %outer.next ]
+  %some = icmp slt i64 %i, %count
+  br i1 %some, label %first, label %none
+first:
+  %begin.at = getelementptr i64, ptr %begins, i64 %i
+  %end.at = getelementptr i64, ptr %ends, i64 %i
+  %begin = load i64, ptr %begin.at
+  %end = load i64, ptr %end.at
+  br label %inner
+inner:
+  %j = phi i64 [ 0, %first ], [ %j.next, %inner.next ]
+  %before = icmp slt i64 %j, %i
+  br i1 %before, label %second, label %outer.next
+second:
+  %other.begin.at = getelementptr i64, ptr %begins, i64 %j
+  %other.end.at = getelementptr i64, ptr %ends, i64 %j
+  %other.begin = load i64, ptr %other.begin.at
+  %other.end = load i64, ptr %other.end.at
+  %left = icmp ult i64 %begin, %other.end
+  %right = icmp ult i64 %other.begin, %end
+  %both = and i1 %left, %right
+  br i1 %both, label %found, label %inner.next
+inner.next:
+  %j.next = add i64 %j, 1
+  br label %inner
+outer.next:
+  %i.next = add i64 %i, 1
+  br label %outer
+found:
+  ret i1 true
+none:
+  ret i1 false
 }

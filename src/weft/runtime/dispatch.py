@@ -10,7 +10,11 @@ A record is a sequence of 64-bit words::
     next record or 0, arguments, entry point, kind of the result, 64 - its bits, whether the thread pool is needed,
     for each argument: kind, its Python type, and
         kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
-        kind 3 (arrays): the type of elements, dimensions, flags
+        kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
+
+For a kernel with a grid "entry point" is the address of more words, which say what is launched. Such a call goes
+through Python where an array is not C-contiguous, is empty or has 2 GiB, where two overlap that must not, and from
+within another launch, by a signal handler.
 
 It rests on where CPython and NumPy keep the parts of floats, scalars and arrays. This is looked at before it is used;
 where they lie elsewhere, calls go through Python.
@@ -23,14 +27,21 @@ import string
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from weft.codegen.launch_record import ERROR_WORDS
 from weft.frontend.python.types import Array, KernelType, NoneType, Scalar, boolean, pyfloat, pyint
+from weft.machine.host import core_count
+from weft.runtime.arena import ArenaSet
+from weft.runtime.array_memory import LARGE
 from weft.runtime.interrupts import ENTER, MAIN_THREAD, interrupts
 from weft.runtime.own_code import own_code
-from weft.runtime.settings import POOL_READY
+from weft.runtime.parallel import parallel_symbols
+from weft.runtime.pool import thread_limit
+from weft.runtime.settings import POOL_READY, get_num_threads
+from weft.runtime.shape import LaunchShape
 from weft.target.machine import TargetSpec
 from weft.target.once import once
 
@@ -38,15 +49,20 @@ _DISPATCH = "weft_dispatch"
 _PYTHON = (
     *("PyObject_GetAttr", "PyLong_AsVoidPtr", "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong"),
     *("PyLong_FromUnsignedLongLong", "PyFloat_FromDouble", "PyBool_FromLong", "PyErr_Occurred"),
-    *("Py_IncRef", "Py_DecRef", "PyTuple_Size", "PyObject_VectorcallMethod"),
+    *("PyErr_SetString", "Py_IncRef", "Py_DecRef", "PyTuple_Size", "PyObject_VectorcallMethod"),
 )
 _TABLE, _SLOW = "_table", "_call"
 
 _MOST_SLOTS = 64
 _BITS, _INTEGER, _TRUTH, _ARRAY, _NONE = range(5)
 _RESULTS = {"b": 3, "i": 4, "u": 5}
+_LAUNCH = 6
 _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 """Flags of NumPy's arrays."""
+
+_ARENAS = (ctypes.c_int64 * 4)()
+"""Scratch memory of launches by machine code: a table, for how many threads, of how many bytes each, and whether a
+launch has it."""
 
 _METHOD_FLAGS = 0x82
 """``METH_FASTCALL`` and ``METH_KEYWORDS``."""
@@ -69,7 +85,11 @@ class Calls:
     def __init__(self) -> None:
         spec = TargetSpec.chosen()
         text = string.Template(Path(__file__).with_name("dispatch.ll").read_text()).substitute(
-            SLOTS=_MOST_SLOTS, FLAGS=_CONTIGUOUS | _ALIGNED | _WRITEABLE
+            SLOTS=_MOST_SLOTS,
+            FLAGS=_CONTIGUOUS | _ALIGNED | _WRITEABLE,
+            LAUNCH=_LAUNCH,
+            LARGEST=LARGE - 1,
+            ERROR_WORDS=ERROR_WORDS,
         )
         self._names = sys.intern(_TABLE), sys.intern(_SLOW)
         self._addresses = (ctypes.c_void_p * 2)(*map(id, self._names))
@@ -77,13 +97,23 @@ class Calls:
             **{name: _address(name) for name in _PYTHON},
             "_Py_NoneStruct": id(None),
             "_Py_TrueStruct": id(True),
+            "_Py_RuntimeError": id(RuntimeError),
             ENTER: interrupts().enter_address,
+            **parallel_symbols(),
+            "weft_arenas": ctypes.addressof(_ARENAS),
             "weft_names": ctypes.addressof(self._addresses),
             "weft_main_thread": ctypes.addressof(MAIN_THREAD),
             "weft_pool_ready": ctypes.addressof(POOL_READY),
         }
+        self._arenas = ArenaSet()
         self._code = own_code("dispatch", text, (_DISPATCH,), spec, imports)
         self._methods: list[_Method] = []
+
+    def reserve(self, threads: int, size: int) -> None:
+        """Have scratch memory for so many threads, unless a launch is going on in it."""
+        if not _ARENAS[3]:
+            _ARENAS[0] = self._arenas.reserve(threads, size)
+            _ARENAS[1], _ARENAS[2] = self._arenas.workers, self._arenas.size
 
     def take_over(self, cls: type) -> None:
         """Give a class of objects that have `_table` and `_call` its ``__call__``."""
@@ -133,10 +163,44 @@ def _lies_as_expected() -> bool:
     )
 
 
-def record(
+Words: TypeAlias = "ctypes.Array[ctypes.c_uint64]"
+
+
+class Record:
+    """What machine code knows of one function, or of one kernel with a grid.
+
+    Parameters
+    ----------
+    words
+        The record.
+    kept
+        What it points to.
+    """
+
+    __slots__ = ("_kept", "_words")
+
+    def __init__(self, words: Words, kept: Words | None = None) -> None:
+        self._words = words
+        self._kept = kept
+
+    def withdraw(self) -> None:
+        """Let no call have its arguments."""
+        self._words[1] = 1 << 63
+
+    def equals(self, other: Record) -> bool:
+        """Whether it is for the same arguments."""
+        return self._words[1:2] + self._words[6:] == other._words[1:2] + other._words[6:]
+
+    def before(self, following: int) -> int:
+        """Have it come before the record at an address, or before none if that is 0; its own address."""
+        self._words[0] = following
+        return ctypes.addressof(self._words)
+
+
+def function_record(
     types: Sequence[KernelType], entry: int, result: Sequence[Any], parallel: bool
-) -> ctypes.Array[ctypes.c_uint64] | None:
-    """The record of a function, with no next one; None where its arguments or its result are of other kinds.
+) -> Record | None:
+    """The record of a function; None where its arguments or its result are of other kinds.
 
     Parameters
     ----------
@@ -149,15 +213,55 @@ def record(
     parallel
         Whether it needs the thread pool.
     """
-    arguments = [_argument(type) for type in types]
-    found = _result(result)
-    slots = sum(_slots(type) for type in types)
-    if found is None or None in arguments or slots > _MOST_SLOTS:
+    found, arguments = _result(result), _arguments(types)
+    if found is None or arguments is None:
         return None
-    words = [0, len(types), entry, *found, int(parallel)]
-    for argument in arguments:
-        words += argument or ()
-    return (ctypes.c_uint64 * len(words))(*words)
+    return Record(_words([0, len(types), entry, *found, int(parallel), *arguments]))
+
+
+def launch_record(
+    types: Sequence[KernelType], entry: int, shape: LaunchShape, chunk: int, arena: int, arrays_apart: bool
+) -> Record | None:
+    """The record of a kernel that neither prints nor has barriers.
+
+    Parameters
+    ----------
+    types
+        Of its arguments.
+    entry
+        Its entry point.
+    shape
+        What is launched.
+    chunk
+        Of how many groups those that are handed out are a multiple.
+    arena
+        Bytes of scratch memory that a thread needs.
+    arrays_apart
+        Whether its arrays must not overlap.
+    """
+    arguments, known = _arguments(types), calls()
+    if arguments is None or known is None:
+        return None
+    threads = -(-shape.groups // chunk)
+    known.reserve(thread_limit(max(get_num_threads(), core_count())), arena)
+    words = [entry, shape.groups, chunk, threads, int(arrays_apart), *shape.grid, *shape.block]
+    launch = _words([*words, shape.dynamic_bytes, arena])
+    return Record(_words([0, len(types), ctypes.addressof(launch), _LAUNCH, 0, 1, *arguments]), launch)
+
+
+def _words(values: Sequence[int]) -> Words:
+    return (ctypes.c_uint64 * len(values))(*values)
+
+
+def _arguments(types: Sequence[KernelType]) -> list[int] | None:
+    """What a record says of arguments."""
+    words: list[int] = []
+    for type in types:
+        argument = _argument(type)
+        if argument is None:
+            return None
+        words += argument
+    return words if sum(map(_slots, types)) <= _MOST_SLOTS else None
 
 
 def _result(description: Sequence[Any]) -> tuple[int, int] | None:
@@ -171,22 +275,22 @@ def _result(description: Sequence[Any]) -> tuple[int, int] | None:
     return None if kind not in _RESULTS else (_RESULTS[kind], 64 - max(bits, 8))
 
 
-def _argument(type: KernelType) -> tuple[int, int, int, int, int] | None:
+def _argument(type: KernelType) -> tuple[int, ...] | None:
     if isinstance(type, NoneType):
-        return _NONE, id(None.__class__), 0, 0, 0
+        return _NONE, id(None.__class__), 0, 0, 0, 0
     if type is pyint:
-        return _INTEGER, id(int), 0, 0, 0
+        return _INTEGER, id(int), 0, 0, 0, 0
     if type is pyfloat:
-        return _BITS, id(float), 0, 0, 0
+        return _BITS, id(float), 0, 0, 0, 0
     if type is boolean:
         # NumPy's truth values go through Python.
-        return _TRUTH, id(bool), 0, 0, 0
+        return _TRUTH, id(bool), 0, 0, 0, 0
     if isinstance(type, Scalar) and not type.weak and type.kind != "c":
-        return _BITS, id(type.dtype.type), 64 - type.bits, 0, 0
+        return _BITS, id(type.dtype.type), 64 - type.bits, 0, 0, 0
     if isinstance(type, Array) and isinstance(type.dtype, Scalar) and type.space == 0 and type.shape is None:
         flags = (_CONTIGUOUS if type.layout == "C" else 0) | (_ALIGNED if type.aligned else 0)
         flags |= 0 if type.readonly else _WRITEABLE
-        return _ARRAY, id(np.ndarray), id(type.dtype.dtype), type.ndim, flags
+        return _ARRAY, id(np.ndarray), id(type.dtype.dtype), type.ndim, flags, type.dtype.size
     return None
 
 

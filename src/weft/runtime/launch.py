@@ -17,13 +17,19 @@ from typing import Any
 
 from weft.codegen.launch_record import ERROR_WORDS, RECORD
 from weft.diag.errors import BarrierDivergence
+from weft.frontend.python.types import KernelType
 from weft.runtime.arena import give_arenas, take_arenas
 from weft.runtime.arguments import ArgumentPacker
+from weft.runtime.dispatch import Record, launch_record
+from weft.runtime.parallel import prepare_pool
 from weft.runtime.pool import JOB, default_pool, thread_limit
 from weft.runtime.printing import printing
 from weft.runtime.settings import get_num_threads
 from weft.runtime.shape import LaunchShape
 from weft.target.jit import LoadedCode
+
+_LARGEST_ARENA = 1 << 16
+"""Of a thread in a launch by machine code: its memory is kept."""
 
 _RECORD_AT = JOB.size
 _ERROR_AT = _RECORD_AT + RECORD.size
@@ -93,6 +99,7 @@ class Launcher:
             Threads wait at different barriers; the rest of the groups have not been started.
         """
         slots = self._packer.pack(args, checked=checked)
+        prepare_pool()
         groups, chunk = shape.groups, self._chunk(shape.block)
         threads = min(thread_limit(get_num_threads()), -(-groups // chunk))
         arenas = take_arenas()
@@ -111,6 +118,13 @@ class Launcher:
         if status:
             raise self._divergence(frame.error_words(), shape)
         self._frames.append(frame)
+
+    def record(self, shape: LaunchShape, types: Sequence[KernelType], arrays_apart: bool) -> Record | None:
+        """What machine code launches the kernel by; None where a launch takes more than that knows."""
+        arena = self._arena_bytes(shape.block, shape.dynamic_bytes)
+        if self._prints or self._barrier_lines or arena > _LARGEST_ARENA:
+            return None
+        return launch_record(types, self._entry, shape, self._chunk(shape.block), arena, arrays_apart)
 
     def accepts(self, args: Sequence[Any]) -> bool:
         """Whether `launch` would take the arguments."""

@@ -35,6 +35,7 @@ def prepare_pool() -> None:
     global _prepared
     wanted = get_num_threads()
     if wanted == _prepared:
+        POOL_READY.value = 1
         return
     pool = default_pool()
     threads = thread_limit(wanted)
