@@ -145,6 +145,21 @@ def test_nests(n: int) -> None:
     assert runs_in_lanes(compiled) == 2
 
 
+def one_picked(a, b):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if i == 5:
+                b[0] += a[i, j]
+
+
+def test_an_element_that_one_iteration_updates_is_left_alone_by_others() -> None:
+    # Loaded and stored back by all, it would lose what that one adds.
+    compiled = auto(one_picked)
+    a, b = np.random.default_rng(5).random((400, 300)), np.zeros(1)
+    for _ in range(5):
+        agree(compiled, a, b)
+
+
 @pytest.mark.parametrize("inner", [0, 5])
 def test_elements_that_an_inner_loop_updates(inner: int) -> None:
     # They are in a register only if that loop runs, or else they might be none.

@@ -33,7 +33,7 @@ class Promotion:
     accesses
         The loads and stores.
     is_touched_before
-        Whether it is accessed before the loop in any case; else the loop has to run its body once.
+        Whether it is stored to before the loop in any case; else the loop has to run its body once.
     """
 
     loop: LoopContext
@@ -50,11 +50,11 @@ def find_promotions(accesses: Accesses, around: LoopContext) -> list[Promotion]:
         innermost = not any(other is not loop and loop.contains(other) for other in loops)
         if loop is around or not innermost or not around.contains(loop) or len(loop.loop.exit_edges) != 1:
             continue
-        found += _in_loop(accesses, loop)
+        found += _in_loop(accesses, loop, around)
     return found
 
 
-def _in_loop(accesses: Accesses, loop: LoopContext) -> list[Promotion]:
+def _in_loop(accesses: Accesses, loop: LoopContext, around: LoopContext) -> list[Promotion]:
     known = accesses.of(loop)
     plain = [a for a in known if isinstance(a, Access)]
     if len(plain) != len(known) or any(a.base is None or a.scope is not loop.scope for a in plain):
@@ -77,7 +77,9 @@ def _in_loop(accesses: Accesses, loop: LoopContext) -> list[Promotion]:
         if isinstance(pointer, Instruction) and not _is_before(pointer.block, loop):
             continue
         instructions = tuple(dict.fromkeys(a.instruction for a in same))
-        found.append(Promotion(loop, pointer, instructions, _is_touched(pointer, loop)))
+        touched = _is_touched(pointer, loop, around)
+        if touched or any(i.op == "store" and _is_always_done(i, loop) for i in instructions):
+            found.append(Promotion(loop, pointer, instructions, touched))
     return found
 
 
@@ -90,14 +92,28 @@ def _is_before(block: BasicBlock | None, loop: LoopContext) -> bool:
     )
 
 
-def _is_touched(pointer: Value, loop: LoopContext) -> bool:
-    """Whether the element is stored to on every way to the loop, in the same iteration of those around."""
+def _is_touched(pointer: Value, loop: LoopContext, around: LoopContext) -> bool:
+    """Whether the element is stored to on every way to the loop, in the same iteration of the loop around.
+
+    Nobody else has it in hand then. If it might not be stored to at all, other iterations might use it.
+    """
     if not isinstance(pointer, Instruction):
         return False
+    inside = set(around.blocks)
     return any(
-        user.op == "store" and user.pointer is pointer and _is_before(user.block, loop)
+        user.op == "store"
+        and user.pointer is pointer
+        and user.block in inside
+        and _is_before(user.block, loop)
         for user in pointer.instruction_users()
     )
+
+
+def _is_always_done(instruction: Instruction, loop: LoopContext) -> bool:
+    """Whether every iteration of the loop executes an instruction."""
+    scope = loop.scope
+    assert instruction.block is not None
+    return all(scope.dominates(instruction.block, scope.view.blocks[latch]) for latch in loop.loop.latches)
 
 
 def promote(promotion: Promotion) -> None:
