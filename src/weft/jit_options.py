@@ -33,6 +33,8 @@ class JitOptions:
         What vectorization makes use of.
     brush
         The lanes of nests; None for those of one loop.
+    tune
+        Whether brushes are measured on the arguments of the first call.
     """
 
     fastmath: FastMath = False
@@ -43,6 +45,7 @@ class JitOptions:
     debug: bool = False
     switches: Switches = ALL_ON
     brush: BrushOption = None
+    tune: bool = False
 
 
 def jit_options(
@@ -54,6 +57,7 @@ def jit_options(
     debug: bool = False,
     switches: Switches = ALL_ON,
     brush: BrushOption = None,
+    tune: bool = False,
 ) -> JitOptions:
     """The options that a decorator is given.
 
@@ -63,4 +67,4 @@ def jit_options(
         One has a value that it cannot have.
     """
     require_lane_options(width, boscc)
-    return JitOptions(fast_math(fastmath), width, boscc, if_legal, auto, bool(debug), switches, brush)
+    return JitOptions(fast_math(fastmath), width, boscc, if_legal, auto, bool(debug), switches, brush, tune)

@@ -72,3 +72,38 @@ def test_candidates_fill_registers() -> None:
 def test_auto_goes_with_no_other_choice() -> None:
     with pytest.raises(SignatureError, match="the brush is chosen"):
         weft.jit(jacobi, brush="auto", width=8)
+
+
+def test_measuring_leaves_arguments_alone_and_is_remembered(monkeypatch, tmp_path) -> None:
+    from weft.loops import tuning
+
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(tuning, "SECONDS", 0.001)
+
+    @weft.jit(brush="auto", tune="measure")
+    def counted(a, b):
+        for j in prange(1, a.shape[0] - 1):
+            for i in prange(a.shape[1]):
+                b[j, i] += a[j - 1, i] + a[j + 1, i]
+
+    a, b = np.ones(SHAPE), np.zeros(SHAPE)
+    counted(a, b)
+    assert b[1:-1].min() == b.max() == 2
+    (chosen,) = counted.overloads.values()
+
+    def never(*_):
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(tuning, "_fastest", never)
+    again = weft.jit(counted.py_func, brush="auto", tune="measure")
+    again(a, b)
+    assert b.max() == 4
+    assert next(iter(again.overloads.values())).options.brush == chosen.options.brush
+
+
+def test_tune_is_for_auto() -> None:
+    with pytest.raises(SignatureError, match="tune="):
+        weft.jit(jacobi, brush=(2, 8), tune="measure")
+    with pytest.raises(SignatureError, match="tune="):
+        weft.jit(jacobi, brush="auto", tune="guess")

@@ -12,7 +12,7 @@ from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import Any
 
-from weft.brush import brush_of
+from weft.brush import AUTO, brush_of
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
 from weft.diag.remarks import Remark
@@ -42,6 +42,7 @@ def jit(
     width: int | None = None,
     brush: Sequence[int] | str | None = None,
     projection: Sequence[int] | str | None = None,
+    tune: str | None = None,
     boscc: str = "auto",
     debug: bool = False,
     uniform_values: bool = True,
@@ -69,8 +70,11 @@ def jit(
         Iterations at a time, a power of two.
     brush, projection
         Iterations at a time along each loop of a nest of `prange`, outermost first: ``(4, 16)`` or ``"4x16"``, or
-        ``"auto"``, which lets the cost model choose; and in
-        which order they fill the lanes, ``(1, 0)`` with the inner loop fastest (docs/tensors.md).
+        ``"auto"``, which lets the cost model choose; and in which order they fill the lanes, ``(1, 0)`` with the inner
+        loop fastest (docs/tensors.md).
+    tune
+        ``"measure"``, with ``brush="auto"``: the model's best few run on copies of the first call's arguments, and the
+        fastest is taken, in later processes, too. The function runs some times for that, with all that it prints.
     boscc
         Branches around code that no iteration of a lane group takes: ``"off"``, ``"auto"`` (where it is expected to
         pay) or ``"on"`` (wherever they disagree).
@@ -102,10 +106,13 @@ def jit(
     if unknown:
         raise SignatureError(
             f"weft.jit has no option {', '.join(unknown)}",
-            hint=f"options are boscc, brush, debug, fastmath, parallel, projection, width, {SWITCHES}",
+            hint=f"options are boscc, brush, debug, fastmath, parallel, projection, tune, width, {SWITCHES}",
         )
     if parallel not in PARALLEL:
         raise SignatureError(f"parallel={parallel!r}", hint='it is True, "if-legal" or "auto"')
+    box = brush_of(brush, projection, width=width)
+    if tune is not None and (tune != "measure" or box != AUTO):
+        raise SignatureError(f"tune={tune!r}", hint='it is "measure", with brush="auto", or None')
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     chosen = jit_options(
         fastmath,
@@ -115,7 +122,8 @@ def jit(
         parallel == "auto",
         debug,
         chosen_switches,
-        brush_of(brush, projection, width=width),
+        box,
+        tune is not None,
     )
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)
@@ -207,9 +215,16 @@ class JitFunction(Portable):
         compiled = self.overloads.get(types)
         if compiled is None and self.signatures:
             compiled, args = self._accepting(types, args)
+        elif compiled is None and self.options.tune:
+            compiled = made_once(self.overloads, types, lambda: self._tuned(types, args))
         elif compiled is None:
             compiled = self._compile(types)
         return compiled.call(args)
+
+    def _tuned(self, types: Types, args: tuple[Any, ...]) -> CompiledFunction:
+        from weft.loops.tuning import tuned
+
+        return tuned(self.py_func, types, None, self.options, args)
 
     def _bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments in the order of the parameters, defaults filled in."""
