@@ -4,7 +4,7 @@ define void @blur(ptr noundef align 4 %x, i64 noundef range(i64 0, -922337203685
 entry:
   %i = alloca i64
   %total = alloca float
-  %counter = alloca i64
+  %k.counter = alloca i64
   %k = alloca i64
   br label %body
 
@@ -26,11 +26,11 @@ if.end:
   store float 0.000000e+00, ptr %total
   %7 = sub i64 0, %radius
   %8 = add i64 %radius, 1
-  store i64 %7, ptr %counter
+  store i64 %7, ptr %k.counter
   br label %for.cond
 
 for.cond:
-  %9 = load i64, ptr %counter
+  %9 = load i64, ptr %k.counter
   %10 = icmp slt i64 %9, %8
   br i1 %10, label %for.body, label %for.end
 
@@ -55,9 +55,9 @@ for.body:
   br label %for.inc
 
 for.inc:
-  %26 = load i64, ptr %counter
+  %26 = load i64, ptr %k.counter
   %27 = add nsw i64 %26, 1
-  store i64 %27, ptr %counter
+  store i64 %27, ptr %k.counter
   br label %for.cond
 
 for.end:

@@ -25,6 +25,8 @@ def value_name(value: Value) -> str:
     elif isinstance(value, Instruction):
         stem, dot, number = name.rpartition(".")
         name = stem if dot and number.isdigit() and stem else name
+        # The Python front end: the hidden counter of a range.
+        name = name.removesuffix(".counter") or name
     return name or "?"
 
 

@@ -287,6 +287,32 @@ def _replaced_under(phi: Instruction, shape: Shape) -> tuple[Value, Value] | Non
     return None
 
 
+def takes_nan(phi: Instruction, shape: Shape) -> bool:
+    """Whether a minimum or maximum of floats is replaced by a NaN, and a NaN by whatever comes next.
+
+    ``best < x ? best : x`` is; then it depends on the order in which elements are looked at. ``x < best ? x : best``
+    leaves NaNs out, wherever they stand.
+    """
+    chosen = _replaced_under(phi, shape)
+    if chosen is None:
+        return False
+    condition, value = chosen
+    if not isinstance(condition, Instruction) or condition.op != "fcmp" or phi not in condition.operands:
+        return False
+    if "nnan" in condition.flags:
+        return False
+    update = phi.incoming_value(shape.latch)
+    assert isinstance(update, Instruction)
+    if update.op == "select":
+        replaced_if_true = update.operands[1] is value
+    else:
+        source = next(b for v, b in update.incoming() if v is value)
+        branch = next(p for p in shape.blocks if source in p.terminator.successors)
+        replaced_if_true = branch.terminator.blocks[0] is source
+    # A comparison with a NaN holds if it is unordered.
+    return (condition.predicate[0] == "u") == replaced_if_true
+
+
 def element_pattern(dependence: Dependence, loop: LoopContext) -> tuple[Pattern, bool] | None:
     """What a dependence is whose accesses are ``x op= value`` of one element; whether it rounds."""
     for load, store in ((dependence.sink, dependence.source), (dependence.source, dependence.sink)):

@@ -59,7 +59,7 @@ class Assumption:
     Parameters
     ----------
     kind
-        ``wrap``, ``overlap`` or ``sign``.
+        ``wrap``, ``overlap``, ``sign``, ``bounds``, ``nan``, ``reassociation`` or ``alignment``.
     text
         The sentence, without its full stop.
     line

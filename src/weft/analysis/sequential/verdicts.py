@@ -24,6 +24,7 @@ from weft.analysis.sequential.patterns import (
     compacted,
     element_pattern,
     shape_of,
+    takes_nan,
     updates_element,
 )
 from weft.analysis.sequential.scope import Assumption, LoopContext, line_of
@@ -210,6 +211,10 @@ class _Judgement:
                     )
                 case Pattern.REDUCTION:
                     self._note(Pattern.REDUCTION, line, f"{name} is a reduction", value.rounds)
+                    if takes_nan(value.phi, shape):
+                        self._assumptions[Assumption("nan", f"no value that {name} takes is a NaN", line)] = (
+                            None
+                        )
                 case Pattern.SCAN:
                     self._note(
                         Pattern.SCAN, line, f"{name} is a scan: its values on the way are used", value.rounds

@@ -316,7 +316,7 @@ def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed]
     sure = source.start.sure
     if downwards and source.stop.low is not None:
         bound, sure = source.stop.low + 1, source.stop.sure
-    counter = low.alloca(I64, "counter")
+    counter = low.alloca(I64, _counter_name(node))
     low.builder.store(start, counter)
     head, body, orelse, end = _blocks(low, "for")
     frame = LoopFrame(low, low.builder.block)
@@ -350,6 +350,14 @@ def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed]
     _else_and_end(low, node.orelse, orelse, end)
     if source.parallel and frame.allocates(low) and not low.is_dead:
         low.frame.fail_if_called_failed(low)
+
+
+def _counter_name(node: ast.For) -> str:
+    """What the counter is called: as the variable over a range, which is all that reports know it by."""
+    iterated = node.iter.func if isinstance(node.iter, ast.Call) else None
+    name = iterated.attr if isinstance(iterated, ast.Attribute) else getattr(iterated, "id", "")
+    is_range = name in ("range", "prange")
+    return f"{node.target.id}.counter" if is_range and isinstance(node.target, ast.Name) else "counter"
 
 
 def _numbered(low: Lowering, node: ast.For, source: Range) -> None:
