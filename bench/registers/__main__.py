@@ -17,10 +17,10 @@ from bench.registers import machine_code, tables
 from bench.registers.kernels import launch_of, ptx
 from bench.registers.simulated import Run, Source, load, measure, save
 from weft.diag.errors import PtxError
-from weft.machine.gpu_devices import DEVICES
-from weft.spill.kernel import Settings, Spilled, allocate
+from weft.spill.allocation import Spilled, allocate
 from weft.spill.module import cheapest
 from weft.spill.policies import Policy
+from weft.spill.settings import Settings
 from weft.spill.tables import Distributions, distributions
 
 OUT = Path("out/registers")
@@ -33,7 +33,7 @@ def simulate(options: argparse.Namespace) -> None:
     runs = load(file) if file.exists() else []
     done = {run.kernel for run in runs}
     arch = "sm_20" if options.device.startswith("gtx570") else "sm_90"
-    source = Source(ptx("sm_75" if arch == "sm_20" else arch), arch, DEVICES[options.device].arch)
+    source = Source(ptx("sm_75" if arch == "sm_20" else arch), arch, options.device)
     for name in options.kernels or source.names():
         if name in done or source.kernel(name).pressure <= options.registers:
             continue

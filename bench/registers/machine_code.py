@@ -25,9 +25,10 @@ from weft.ptx.check import check_module
 from weft.ptx.reader import read_module
 from weft.ptx.syntax import Directive, Function, Module, Pragma
 from weft.ptx.writer import write_module
-from weft.spill.kernel import Kernel, Settings
+from weft.spill.kernel import Kernel
 from weft.spill.module import chosen, with_kernels
 from weft.spill.policies import Policy
+from weft.spill.settings import Settings
 
 LEAST = 24
 """Registers below which ptxas does not go on sm_75 and sm_90."""

@@ -20,16 +20,17 @@ from weft.cuda.ptx.simulation import watched
 from weft.device.parameters import converted
 from weft.device.simulation import simulate_launch
 from weft.machine.gpu_devices import DEVICES, GpuDevice
-from weft.machine.gpus import GpuArchitecture
 from weft.ptx.check import check_module
 from weft.ptx.reader import read_module
 from weft.ptx.writer import write_module
 from weft.runtime.shape import launch_shape
 from weft.simt.places import Space
 from weft.simt.result import Simulation
-from weft.spill.kernel import Kernel, Settings, Spilled
+from weft.spill.allocation import Spilled
+from weft.spill.kernel import Kernel
 from weft.spill.module import chosen, with_kernels
 from weft.spill.report import accesses
+from weft.spill.settings import Settings
 
 
 @dataclass(slots=True)
@@ -77,7 +78,7 @@ class Source:
 
     text: str
     arch: str
-    limits: GpuArchitecture | None = None
+    device: str | None = None
     module: Any = None
     analysed: dict[str, Kernel] = field(default_factory=dict)
     results: dict[str, np.ndarray] = field(default_factory=dict)
@@ -88,8 +89,9 @@ class Source:
 
     def kernel(self, name: str) -> Kernel:
         if name not in self.analysed:
-            kernel = Kernel.of(self.module, name, arch=self.arch, block=launch_of(name).block)
-            kernel.arch = self.limits or kernel.arch
+            kernel = Kernel.of(
+                self.module, name, arch=self.arch, block=launch_of(name).block, device=self.device
+            )
             self.analysed[name] = kernel
         return self.analysed[name]
 

@@ -15,9 +15,10 @@ from spill.runs import interpret
 from weft.diag.errors import PtxError
 from weft.ptx.reader import read_module
 from weft.ptx.writer import write_module
-from weft.spill.kernel import Kernel, Settings
+from weft.spill.kernel import Kernel
 from weft.spill.module import chosen, with_kernels
 from weft.spill.policies import Policy
+from weft.spill.settings import Settings
 
 _POLICIES = tuple(Policy)
 _THREADS = 64

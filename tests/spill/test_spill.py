@@ -3,7 +3,7 @@
 import pytest
 
 import weft
-from spill.programs import UNIFORM_COUNTER, kernel
+from spill.programs import SHARED_COUNTER, UNIFORM_COUNTER, kernel
 from weft.cli import main
 from weft.diag.errors import ArgumentError, PtxError, SettingError
 from weft.ptx.check import check_module
@@ -13,6 +13,8 @@ from weft.ptx.regalloc.intervals import pressure_of
 from weft.ptx.regalloc.liveness import liveness_of
 from weft.ptx.regalloc.places import LocalSlot, ThreadSlot
 from weft.ptx.regalloc.sizes import register_words
+from weft.spill.module import spill
+from weft.spill.policies import Policy
 
 
 def test_the_result_is_checked_and_fits(tmp_path) -> None:
@@ -162,3 +164,23 @@ def test_guarded_writes_in_loops_need_no_more(allocator: str) -> None:
     for registers in range(6, 12):
         made = weft.ptx.spill(text, registers, "local", allocator=allocator)
         assert made.kernels["k"].pressure <= registers
+
+
+def test_auto_counts_on_the_cache_of_the_gpu_it_is_told(tmp_path, capsys) -> None:
+    """All of local memory is in a cache of 48 KiB, and not in one of 16."""
+    made = {
+        device: next(
+            iter(spill(SHARED_COUNTER, 5, "auto", arch="sm_20", block=256, device=device).kernels.values())
+        )
+        for device in (None, "gtx570", "gtx570-48k")
+    }
+    assert made[None].policy is made["gtx570"].policy is Policy.HYBRID
+    assert made["gtx570-48k"].policy is Policy.LOCAL
+    assert made["gtx570-48k"].kernel.arch.shared == 16 << 10
+    with pytest.raises(SettingError, match="'gtx1' is no GPU of the model"):
+        spill(SHARED_COUNTER, 5, device="gtx1")
+    file = tmp_path / "k.ptx"
+    file.write_text(SHARED_COUNTER)
+    options = ["--registers", "5", "--arch", "sm_20", "--block", "256", "--device", "gtx570-48k", "--report"]
+    assert main(["spill", str(file), *options]) == 0
+    assert "what a model of gtx570-48k expects" in capsys.readouterr().err

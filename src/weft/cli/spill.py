@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.diag.errors import SettingError
+from weft.machine.gpu_devices import DEVICES
 from weft.spill.module import spill
 from weft.spill.policies import Policy
 
@@ -53,6 +54,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--degree", type=int, choices=(1, 2), default=1, help="of the polynomials in the thread id"
     )
+    parser.add_argument(
+        "--device", choices=tuple(DEVICES), help="the GPU of the model by which costs are estimated"
+    )
     parser.add_argument("--max-registers", metavar="N", type=int, help="write .maxnreg with this number")
     parser.add_argument(
         "-o", metavar="OUT", dest="output", help="where to write the PTX; standard output by default"
@@ -74,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
         block=_sizes(options.block), allocator=options.allocator, reuse=not options.everywhere,
         count_bases=not options.on_top, farthest=options.farthest, degree=options.degree,
         dynamic_shared=options.shared, max_registers=options.max_registers,
+        device=options.device,
     )  # fmt: skip
     if options.report:
         # The PTX has standard output unless it goes to a file.

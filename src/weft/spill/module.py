@@ -9,16 +9,17 @@ from pathlib import Path
 
 from weft.diag.errors import ArgumentError, SettingError
 from weft.diag.remarks import Remark, RemarkKind
-from weft.machine.gpu_devices import DEVICES, GpuDevice
-from weft.machine.gpus import GpuArchitecture
+from weft.machine.gpu_devices import device as device_named
 from weft.ptx.check import check_module
 from weft.ptx.reader import read_module
 from weft.ptx.regalloc.places import LocalSlot
 from weft.ptx.syntax import Directive, Module
 from weft.ptx.writer import write_module
+from weft.spill.allocation import Spilled, allocate
 from weft.spill.costs import expected, frequencies
-from weft.spill.kernel import Kernel, Settings, Spilled, allocate
+from weft.spill.kernel import Kernel
 from weft.spill.policies import Policy
+from weft.spill.settings import Settings
 
 _VOLATILE_LOCAL = (9, 1)
 _WARP_SYNC = (6, 0)
@@ -68,6 +69,7 @@ def spill(
     degree: int = 1,
     dynamic_shared: int = 0,
     max_registers: int | None = None,
+    device: str | None = None,
 ) -> SpilledModule:
     """Allocate the registers of kernels in PTX, with divergence in mind.
 
@@ -99,6 +101,9 @@ def spill(
         Bytes of dynamic shared memory that launches have.
     max_registers
         Write ``.maxnreg`` with this number.
+    device
+        The GPU of the model by which costs are estimated, ``"gtx570-48k"``, and whose limits hold; by default the
+        nearest one, with the limits of `arch`.
 
     Returns
     -------
@@ -125,6 +130,7 @@ def spill(
     settings = Settings(
         registers, _policy(policy), arch, _block(block), _one_of("allocator", allocator, ("linear", "chordal")),
         reuse, count_bases, _one_of("farthest", farthest, ("last", "next")), degree, dynamic_shared,
+        None if device is None else device_named(device).name,
     )  # fmt: skip
     if degree not in (1, 2):
         raise SettingError(f"degree={degree} is neither 1 nor 2")
@@ -134,7 +140,9 @@ def spill(
 
 def spill_kernel(module: Module, name: str, settings: Settings) -> Spilled:
     """Allocate the registers of one kernel of a checked module."""
-    kernel = Kernel.of(module, name, arch=settings.arch, block=settings.block, degree=settings.degree)
+    kernel = Kernel.of(
+        module, name, arch=settings.arch, block=settings.block, degree=settings.degree, device=settings.device
+    )
     return chosen(kernel, settings)
 
 
@@ -173,15 +181,14 @@ def cycles(spilled: Spilled) -> float:
     often = frequencies(kernel.liveness.flow)
     warps = max(1, spilled.after.warps)
     found = expected(
-        kernel.function.instructions(), spilled.inserted, often, device_of(kernel.arch), local=spilled.local,
+        kernel.function.instructions(),
+        spilled.inserted,
+        often,
+        kernel.device,
+        local=spilled.local,
         warps=warps,
-    )  # fmt: skip
+    )
     return found.cycles * spilled.before.warps / warps
-
-
-def device_of(arch: GpuArchitecture) -> GpuDevice:
-    """The GPU of the model that is nearest to an architecture."""
-    return DEVICES["gtx570"] if arch.capability < 50 else DEVICES["h200"]
 
 
 def with_kernels(module: Module, found: dict[str, Spilled], max_registers: int | None = None) -> Module:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from weft.machine.gpus import Occupancy
 from weft.ptx.regalloc.places import Affine, Constant, LocalSlot, Place, ThreadSlot, WarpBase, WarpSlot
 from weft.ptx.regalloc.rewrite import Inserted
+from weft.spill.allocation import Spilled
 from weft.spill.costs import cost_of, frequencies
-from weft.spill.kernel import Spilled
 from weft.spill.policies import Policy
 
 _WHERE = {
@@ -40,8 +40,6 @@ def accesses(inserted: Sequence[Inserted]) -> Counter[tuple[str, str]]:
 
 def report(spilled: Spilled) -> str:
     """The report on one kernel."""
-    from weft.spill.module import device_of
-
     kernel, settings = spilled.kernel, spilled.settings
     policy = (
         f"{settings.policy} chose {spilled.policy}" if settings.policy is Policy.AUTO else str(spilled.policy)
@@ -56,9 +54,10 @@ def report(spilled: Spilled) -> str:
     if kernel.facts.unknown:
         lines.append(f"  nothing is known of: {', '.join(kernel.facts.unknown)}")
     if spilled.places:
-        device = device_of(kernel.arch)
+        device = kernel.device
         often = frequencies(kernel.liveness.flow)
-        costs = cost_of(spilled.inserted, often, device, local=spilled.local, warps=spilled.after.warps)
+        warps = spilled.after.warps
+        costs = cost_of(spilled.inserted, often, device, local=spilled.local, warps=warps)
         reloads = Counter(e.register for e in _memory_or_first(spilled.inserted, "reload"))
         stores = Counter(e.register for e in _memory_or_first(spilled.inserted, "store"))
         rows = [

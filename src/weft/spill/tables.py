@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from weft.ptx.regalloc.places import Affine, Constant, LocalSlot, Place, ThreadSlot, WarpBase, WarpSlot
-from weft.spill.kernel import Spilled
+from weft.spill.allocation import Spilled
 from weft.spill.policies import kind_of
 
 _CODE: dict[type[Place], str] = {
