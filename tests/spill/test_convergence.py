@@ -1,6 +1,7 @@
 """When threads of a warp may share a slot, and that slots hold where threads are independent."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from generators.ptx_kernels import ROW, random_kernel
 from spill import interleaving
 from spill.programs import SHARED_COUNTER, UNIFORM_COUNTER, kernel
 from spill.runs import with_spilled
+from weft.diag.errors import SanitizerError
 from weft.ptx.reader import read_module
 from weft.ptx.regalloc.places import WarpSlot
 from weft.spill.convergence import Sharing
@@ -112,3 +114,17 @@ def test_random_kernels_with_independent_threads(seed: int) -> None:
     made = spill(text, 9, "affine", block=32)
     interleaving.run(made.text, [got, x.copy()], 1, 32, seed)
     np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("policy", ["div", "affine", "hybrid"])
+def test_the_sanitizer_takes_no_equal_writes_of_a_warp_for_a_race(policy: str) -> None:
+    out = [np.zeros(2 * 64, np.uint32) for _ in range(2)]
+    weft.ptx.Module(UNIFORM_COUNTER).k[1, 64](out[0].view(np.uint8), N)
+    made = with_spilled(UNIFORM_COUNTER, "%r0", policy)
+    weft.ptx.Module(made.text, debug=True).k[1, 64](out[1].view(np.uint8), N)
+    np.testing.assert_array_equal(out[0], out[1])
+    # Two warps that had one slot would race.
+    number = re.compile(r"(shr\.u32 (%\w+), \2, )5;")
+    assert number.search(made.text)
+    with pytest.raises(SanitizerError, match="races with a"):
+        weft.ptx.Module(number.sub(r"\g<1>9;", made.text), debug=True).k[1, 64](out[1].view(np.uint8), N)

@@ -22,7 +22,7 @@ from weft.interp.program import Image, Program
 from weft.interp.threads.geometry import Dim3, Geometry
 from weft.ir.constants import ConstFloat
 from weft.ir.function import Function, Module
-from weft.ir.intrinsics import SHARED_ATTRIBUTE, asks_for_lanes
+from weft.ir.intrinsics import SHARED_ATTRIBUTE, SPILL_SLOTS_ATTRIBUTE, asks_for_lanes
 from weft.ir.types import FloatType, IntType, PointerType, Type
 
 WARP_SIZE = 32
@@ -214,6 +214,8 @@ def _declare_shared(machine: Machine, kernel: Function, dynamic: int) -> None:
         size, _, align = text.partition(":")
         machine.shared_sizes[number] = (int(size), int(align or 1))
     machine.shared_sizes[DYNAMIC_SHARED] = (dynamic, _DYNAMIC_ALIGN)
+    slots = kernel.attribute(SPILL_SLOTS_ATTRIBUTE)
+    machine.spill_slots = None if slots is None else int(slots)
 
 
 def _argument_values(function: Function, arguments: Sequence[Argument], lanes: int) -> list[LaneValue]:

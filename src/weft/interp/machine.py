@@ -57,7 +57,7 @@ class Machine:
 
     __slots__ = (
         "alive", "depth", "ended", "everyone", "faults", "geometry", "hooks", "image", "lanes", "oblivious", "output",
-        "shared", "shared_sizes", "step_limit", "steps",
+        "shared", "shared_sizes", "spill_slots", "step_limit", "steps",
     )  # fmt: skip
 
     def __init__(
@@ -85,6 +85,7 @@ class Machine:
         self.depth = 0
         self.shared: dict[int, MemoryObject] = {}
         self.shared_sizes: dict[int, tuple[int, int]] = {}
+        self.spill_slots: int | None = None
         self.output: list[str] = []
 
     @property

@@ -112,6 +112,13 @@ INTRINSICS: dict[str, Intrinsic] = {
 SHARED_ATTRIBUTE = "weft.shared"
 """Function attribute that lists a kernel's static shared objects: ``bytes:align,bytes:align,...``."""
 
+SPILL_SLOTS = "weft_slots"
+"""What shared variables are called in which warps keep values that are the same in all their threads
+(`weft.spill.writing`): all write them, and what one of them writes is what the others write."""
+
+SPILL_SLOTS_ATTRIBUTE = "weft.spill.slots"
+"""Function attribute with the number of the static shared object that has such slots."""
+
 KERNEL_ATTRIBUTE = "weft.kernel"
 """Function attribute of kernels."""
 

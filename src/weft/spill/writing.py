@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from weft.ir.intrinsics import SPILL_SLOTS
 from weft.ptx.flow import flow_of
 from weft.ptx.regalloc.allocation import Allocation, Problem
 from weft.ptx.regalloc.intervals import pressure_of
@@ -23,8 +24,6 @@ from weft.spill.policies import Choice, Row
 from weft.spill.settings import Settings
 
 _PREFIXES = {8: "%b", 16: "%h", 32: "%r", 64: "%rd", 128: "%q"}
-SLOTS = "weft_slots"
-"""What the array of slots in shared memory is called, unless the kernel has such a name."""
 _VOLATILE_LOCAL_SINCE = 75
 
 
@@ -93,7 +92,7 @@ def _names(kernel: Kernel) -> Names:
         prefixes,
         guarded,
         unused_name(function, "weft_depot", frozenset()),
-        unused_name(function, SLOTS, frozenset(v.name for v in kernel.module.variables())),
+        unused_name(function, SPILL_SLOTS, frozenset(v.name for v in kernel.module.variables())),
         volatile_local=kernel.arch.capability >= _VOLATILE_LOCAL_SINCE,
     )
 

@@ -21,7 +21,7 @@ from weft.ir import (
 )
 from weft.ir.builder import address_space
 from weft.ir.global_addresses import mentions, replace_globals
-from weft.ir.intrinsics import SHARED_ATTRIBUTE, SHARED_SPACE, declare
+from weft.ir.intrinsics import SHARED_ATTRIBUTE, SHARED_SPACE, SPILL_SLOTS, SPILL_SLOTS_ATTRIBUTE, declare
 from weft.ir.layout import DataLayout
 from weft.ir.types import I8, I32, I64, ArrayType, StructType, Type, VectorType
 
@@ -202,4 +202,9 @@ def adopt_local_memory(kernel: Function) -> int:
     if sizes:
         listed = ",".join(f"{size}:{align}" for size, align in sizes)
         kernel.attributes = (*kernel.attributes, f'"{SHARED_ATTRIBUTE}"="{listed}"')
+    slots = next(
+        (number for variable, number in numbers.items() if variable.name.startswith(SPILL_SLOTS)), None
+    )
+    if slots is not None:
+        kernel.attributes = (*kernel.attributes, f'"{SPILL_SLOTS_ATTRIBUTE}"="{slots}"')
     return sum(size for size, _ in sizes)

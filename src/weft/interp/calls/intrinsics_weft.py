@@ -99,6 +99,7 @@ def shared_pointer(frame: Frame, i: Instruction, number: int) -> Lanes:
         name = "dynamic shared memory" if number == DYNAMIC_SHARED else f"shared array {number}"
         memory = machine.image.memory
         made = memory.allocate(size, name, align=align, parts=machine.geometry.groups)
+        made.is_of_lane_groups = number == machine.spill_slots
         machine.shared[number] = made
     base, stride = np.uint64(made.base), np.uint64(made.stride)
     if machine.geometry.groups == 1:

@@ -44,6 +44,8 @@ class MemoryObject:
         Whether it may be written.
     is_private
         Whether each part belongs to one thread.
+    is_of_lane_groups
+        Whether the threads of a lane group write the same there, and count as one (`SPILL_SLOTS`).
     """
 
     base: int
@@ -54,6 +56,7 @@ class MemoryObject:
     part_size: int = 0
     writable: bool = True
     is_private: bool = False
+    is_of_lane_groups: bool = False
     _views: dict[np.dtype, Array] = field(default_factory=dict)
 
     @property

@@ -3,7 +3,9 @@
 Threads of a work-group are ordered by its barriers, those of a lane group also by the synchronization of the
 lane group; threads of different work-groups by nothing. Two atomic accesses never race. Where both threads
 executed an atomic operation in between, the later access counts as ordered: that is how programs hand on data
-("the last block to finish reads what the others wrote"), and the check prefers to miss a wrong one of these.
+("the last block to finish reads what the others wrote"), and the check prefers to miss a wrong one of these. In
+the slots of spilled values (`weft.ir.intrinsics.SPILL_SLOTS`) the threads of a lane group count as one: all write the
+same.
 
 For each byte the last write and the reads since are remembered, which finds a race in every run that has one
 for a pair of accesses that follow each other.
@@ -73,7 +75,10 @@ class RaceDetector:
             if target.is_private:
                 continue
             offsets = (addresses[lanes[which]] - np.uint64(target.base)).view(np.int64)
-            accesses = Accesses(offsets, threads[which], size, time)
+            by = threads[which]
+            if target.is_of_lane_groups:
+                by = by // self._width * self._width
+            accesses = Accesses(offsets, by, size, time)
             history = self._histories.get(target.base)
             if history is None:
                 history = self._histories[target.base] = History(target, accesses.unit)
