@@ -21,12 +21,10 @@ unless some access has lanes a known distance apart in the copy that had not. Pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.integers.bounds import trailing_zeros
-from weft.analysis.memory.computed_indices import MAX_STEPS
-from weft.ir import FALSE, BasicBlock, Builder, Constant, ConstInt, Function, Instruction, Value
+from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase, split_block
 from weft.ir.clone import ValueMap, clone_blocks, clone_function
@@ -34,50 +32,17 @@ from weft.ir.effects import is_convergent, is_speculatable
 from weft.ir.intrinsics import declare
 from weft.ir.types import I32, IntType
 from weft.transform.numbers.known_numbers import replace_known_numbers
+from weft.transform.numbers.meetings import KEEPING, Meeting, behind_operands, find_meetings
 from weft.transform.unify_returns import unify_returns
 
-_KEEPING = {"and", "urem", "srem"}
-_DROPPING = {"udiv", "sdiv", "lshr", "ashr"}
 _SHIFTS = {"lshr", "ashr"}
 _UNSIGNED = {"srem": "urem", "sdiv": "udiv"}
-
-_FEW = 6
-"""How many steps a value may be computed in, to be computed earlier."""
 
 LARGEST_COPY = 2000
 """Functions of more instructions are not copied."""
 
 AnalyzeCopy = Callable[[Function], Divergence]
 """Analyzes a function that has the parameters of the one that is copied."""
-
-
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """An instruction whose result has a shape where a lane group meets whole stretches.
-
-    Parameters
-    ----------
-    instruction
-        The operation.
-    number, other
-        Its strided operand, and the uniform one.
-    stride
-        Of the number; a power of two.
-    block
-        Of what x0 has to be a multiple: S.
-    """
-
-    instruction: Instruction
-    number: Value
-    other: Value
-    stride: int
-    block: int
-
-    @property
-    def type(self) -> IntType:
-        """The type of all three."""
-        assert isinstance(self.instruction.type, IntType)
-        return self.instruction.type
 
 
 def add_aligned_version(
@@ -99,7 +64,7 @@ def add_aligned_version(
     meetings = find_meetings(function, divergence, width)
     if not meetings:
         return False
-    copied = list(_behind(function, _behind_operands(function, meetings)))
+    copied = list(_behind(function, behind_operands(function, meetings)))
     if len(copied) > LARGEST_COPY or any(map(is_convergent, copied)):
         return False
     module = function.module
@@ -123,70 +88,11 @@ def _strided(instructions: Iterable[Instruction], divergence: Divergence) -> int
     return sum(divergence.shape(i.pointer).is_strided for i in accesses)
 
 
-def find_meetings(function: Function, divergence: Divergence, width: int) -> list[Meeting]:
-    """The operations by which some address is computed that is not strided, and that could be."""
-    found: dict[Instruction, Meeting] = {}
-    for block in function.blocks:
-        for instruction in block:
-            if instruction.op in ("load", "store") and not divergence.shape(instruction.pointer).is_strided:
-                for value in _computing(instruction.pointer, divergence):
-                    meeting = _meeting(value, function, divergence, width)
-                    if meeting is not None:
-                        found[value] = meeting
-    return _together(function, list(found.values()))
-
-
-def _together(function: Function, meetings: list[Meeting]) -> list[Meeting]:
-    """Those that come behind the operands of all."""
-    instructions = function.entry.instructions
-    while meetings:
-        before = set(instructions[: instructions.index(_behind_operands(function, meetings))])
-        kept = [m for m in meetings if m.instruction not in before]
-        if len(kept) == len(meetings):
-            break
-        meetings = kept
-    return meetings
-
-
-def _computing(pointer: Value, divergence: Divergence) -> Iterator[Instruction]:
-    """What an address that is not strided is computed by, as far as that is not strided either."""
-    pending, seen = [pointer], set[Value]()
-    while pending and len(seen) < MAX_STEPS:
-        value = pending.pop()
-        if value in seen or not isinstance(value, Instruction) or divergence.shape(value).is_strided:
-            continue
-        seen.add(value)
-        yield value
-        if value.op not in ("load", "call", "phi"):
-            pending += value.operands
-
-
-def _meeting(value: Instruction, function: Function, divergence: Divergence, width: int) -> Meeting | None:
-    if not isinstance(value.type, IntType) or value.op not in _KEEPING | _DROPPING:
-        return None
-    number, other = value.operands
-    if value.op == "and" and divergence.is_uniform(number):
-        number, other = other, number
-    shape = divergence.shape(number)
-    if not shape.is_strided or len(shape.strides) != 1 or not divergence.is_uniform(other):
-        return None
-    stride = shape.stride
-    if not isinstance(stride, int) or stride <= 0 or stride & (stride - 1):
-        return None
-    if (stride * width).bit_length() >= value.type.bits:
-        return None
-    if isinstance(other, ConstInt) or not all(_is_early(v, function) for v in (number, other)):
-        return None
-    return Meeting(value, number, other, stride, stride * width)
-
-
-def _is_early(value: Value, function: Function, steps: int = _FEW) -> bool:
-    """Whether the value is there before the first branch, or may be computed there."""
-    if not isinstance(value, Instruction) or value.block is function.entry:
-        return not isinstance(value, Constant) or isinstance(value, ConstInt)
-    if not steps or not is_speculatable(value):
-        return False
-    return all(_is_early(operand, function, steps - 1) for operand in value.operands)
+def _copied(meeting: Meeting, values: ValueMap) -> Meeting:
+    instruction = values[meeting.instruction]
+    assert isinstance(instruction, Instruction)
+    number, other = values[meeting.number], values[meeting.other]
+    return Meeting(instruction, number, other, meeting.stride, meeting.block)
 
 
 def _hoist(value: Value, function: Function) -> None:
@@ -196,21 +102,6 @@ def _hoist(value: Value, function: Function) -> None:
             _hoist(operand, function)
         value.detach()
         function.entry.insert_before(function.entry.terminator, value)
-
-
-def _copied(meeting: Meeting, values: ValueMap) -> Meeting:
-    instruction = values[meeting.instruction]
-    assert isinstance(instruction, Instruction)
-    number, other = values[meeting.number], values[meeting.other]
-    return Meeting(instruction, number, other, meeting.stride, meeting.block)
-
-
-def _behind_operands(function: Function, meetings: list[Meeting]) -> Instruction:
-    """The first instruction before which the operands of all are there."""
-    needed = {v for m in meetings for v in (m.number, m.other)}
-    instructions = function.entry.instructions
-    last = max((k for k, i in enumerate(instructions) if i in needed or i.op == "alloca"), default=-1)
-    return instructions[last + 1]
 
 
 def _behind(function: Function, at: Instruction) -> Iterator[Instruction]:
@@ -225,7 +116,7 @@ def _build(function: Function, meetings: list[Meeting]) -> None:
     """Let all that follows the operands be there twice."""
     for value in (v for m in meetings for v in (m.number, m.other)):
         _hoist(value, function)
-    at = _behind_operands(function, meetings)
+    at = behind_operands(function, meetings)
     rest = split_block(at, "unaligned")
     head = function.entry
     head.terminator.erase()
@@ -365,7 +256,7 @@ class _Question:
         b.loc = twin.loc
         op = meeting.instruction.op
         whole = b.binary(_UNSIGNED.get(op, op), self._bases[meeting.number], self._others[meeting])
-        if op in _KEEPING:
+        if op in KEEPING:
             known = b.binary("and", whole, _multiples(meeting.block, meeting.type, op in _UNSIGNED))
             whole = b.binary("add", known, self._steps[meeting.number], flags=("nuw", "nsw"))
         replace_and_erase(twin, whole)
