@@ -1,8 +1,8 @@
 """``python -m bench.registers``: measure, and make tables and plots of what was measured.
 
 ``simulate`` runs the kernels of ``kernels.cu`` under the model, ``machine FOLDER`` assembles kernels of a folder of
-PTX, ``tables`` prints what both found, ``plots`` draws it, and ``states`` prints the distributions of Fig. 26. Results
-are kept in ``out/registers``, so that each can be done in parts.
+PTX, ``budgets`` compares results at all budgets, ``tables`` prints what was found, ``plots`` draws it, and ``states``
+prints the distributions of Fig. 26. Results are kept in ``out/registers``, so that each can be done in parts.
 """
 
 from __future__ import annotations
@@ -94,6 +94,26 @@ def machine(options: argparse.Namespace) -> None:
             break
 
 
+def budgets(options: argparse.Namespace) -> None:
+    """Each kernel at each budget below its pressure, a policy and an allocator in turn: results, to the bit."""
+    source = Source(ptx("sm_75"), "sm_75")
+    done = 0
+    for number, name in enumerate(options.kernels or source.names()):
+        for budget in range(8, min(source.kernel(name).pressure, 65)):
+            turn = number + budget + options.turn
+            settings = Settings(
+                budget, _POLICIES[turn % 4], "sm_75", launch_of(name).block,
+                allocator=("linear", "chordal")[turn // 4 % 2],
+            )  # fmt: skip
+            try:
+                measure(source, name, settings, "h200", settings.policy.value)
+            except PtxError as error:
+                print(f"{name}, {budget} registers: {error.message}", file=sys.stderr)
+                continue
+            done += 1
+        print(name, done, flush=True)
+
+
 def states(options: argparse.Namespace) -> None:
     """The four distributions of Fig. 26."""
     source = Source(ptx("sm_75"), "sm_20")
@@ -126,6 +146,10 @@ def main() -> None:
     assembling.add_argument("--least", type=int, default=30, help="registers that a kernel needs at least")
     assembling.add_argument("--most", type=int, default=450, help="instructions that it has at most")
     assembling.set_defaults(run=machine)
+    every = commands.add_parser("budgets")
+    every.add_argument("--turn", type=int, default=0, help="which policy begins")
+    every.add_argument("kernels", nargs="*")
+    every.set_defaults(run=budgets)
     fig26 = commands.add_parser("states")
     fig26.add_argument("--registers", type=int, default=8)
     fig26.set_defaults(run=states)
