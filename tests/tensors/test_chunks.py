@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft import prange
+from weft import cuda, prange
 from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
 from weft.ir import Builder, Function, Module
 from weft.ir.types import I32, VOID, FunctionType, VectorType
@@ -141,3 +141,26 @@ def test_transpositions_of_other_types(dtype) -> None:
         b = np.zeros((21, 33), dtype)
         weft.jit(transpose, brush=brush, projection=projection)(a, b)
         assert np.array_equal(b, a.T), (brush, projection)
+
+
+@pytest.mark.parametrize("options", [{}, {"brush": (4, 8)}, {"brush": (4, 8), "projection": (0, 1)}])
+def test_what_other_lanes_write_before_a_barrier_is_loaded_again(options) -> None:
+    @cuda.jit(**options)
+    def moved(a, b, c):
+        tile = cuda.shared.array((4, 9), np.float64)
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        tile[y, x] = a[y, x]
+        cuda.syncthreads()
+        before = tile[y, x]
+        cuda.syncthreads()
+        tile[y, x + 1] = before * 10
+        cuda.syncthreads()
+        b[y, x] = tile[y, x]
+        c[y, x] = before
+
+    a = np.arange(32.0).reshape(4, 8)
+    b, c = np.zeros_like(a), np.zeros_like(a)
+    moved[1, (8, 4)](a, b, c)
+    assert np.array_equal(c, a)
+    assert np.array_equal(b[:, 1:], a[:, :-1] * 10)
+    assert np.array_equal(b[:, 0], a[:, 0])
