@@ -10,14 +10,14 @@ import pytest
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 pytest.importorskip("ziglang", reason="clang comes with the ziglang wheel (extra 'clang')")
 
+from mapping.random_costs import check
+from mapping.trace import Trace
 from weft import interp
 from weft.analysis.mapping.lines import touched_lines
 from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.atoms import Symbol
 from weft.analysis.symbolic.expression import as_expression
-from weft.graph.loops import loop_forest
-from weft.ir import Argument, Instruction
-from weft.ir.cfg_view import cfg_of
+from weft.ir import Argument
 from weft.loops.analysis import analyze_file
 from weft.machine.transactions import LINE, units
 from weft.report.loop_nests import LoopNestReport, LoopReport
@@ -25,37 +25,6 @@ from weft.report.loop_nests import LoopNestReport, LoopReport
 FILE = Path(__file__).parent / "programs.c"
 BASE = 64 * LINE
 """Where arrays begin in what is mapped: a multiple of a line, with room for negative offsets."""
-
-
-class Trace:
-    """Addresses of all accesses, with the iterations that they are of."""
-
-    def __init__(self, report: LoopReport) -> None:
-        function = report.loop.scope.function
-        self.view = cfg_of(function)
-        self.forest = loop_forest(self.view.cfg)
-        self.stack: list[list[Any]] = []
-        self.seen: dict[Instruction, list[tuple[dict[int, int], int, int]]] = defaultdict(list)
-
-    def on_block(self, machine: Any, block: Any, active: Any) -> None:
-        number = self.view.index.get(block)
-        if number is None:
-            return
-        while self.stack and number not in self.stack[-1][0].blocks:
-            self.stack.pop()
-        loop = self.forest.headed_by[number]
-        if loop is None:
-            return
-        if self.stack and self.stack[-1][0] is loop:
-            self.stack[-1][1] += 1
-        else:
-            self.stack.append([loop, 0])
-
-    def on_access(
-        self, machine: Any, i: Instruction, addresses: np.ndarray, mask: Any, kind: str, size: int
-    ) -> None:
-        here = {loop.header: iteration for loop, iteration in self.stack}
-        self.seen[i].append((here, int(np.broadcast_to(addresses, (1,))[0]), size))
 
 
 def run(report: LoopReport, n: int, m: int) -> tuple[Trace, dict[str, int]]:
@@ -105,7 +74,7 @@ def _compare(
     for access, lane in cost.accesses.items():
         base = bases[access.base.name]
         warps: dict[Any, list[tuple[int, int]]] = defaultdict(list)
-        for here, address, _ in trace.seen[access.instruction]:
+        for here, address in trace.seen[access.instruction]:
             rest = tuple(sorted((h, i) for h, i in here.items() if h != x))
             warps[rest, here[x] // 32].append((here[x], address))
         assert lane.requested is not None and lane.stride is not None
@@ -148,3 +117,10 @@ def test_thesis_matrix_addition(report: LoopNestReport) -> None:
     assert store == load_a
     assert loop.mapping.best == "x=j, y=i"
     assert ("alignment", 0, "4*m is a multiple of 128") in loop.mapping.assumptions
+
+
+def test_random_nests() -> None:
+    """More of them: ``python -m mapping.random_costs FIRST LAST``."""
+    counts: dict[str, int] = {}
+    assert check(0, 12, counts) == []
+    assert counts["exact"] > 20
