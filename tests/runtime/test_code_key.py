@@ -184,6 +184,7 @@ def test_options_and_doors_have_keys_of_their_own() -> None:
         JitOptions(("nnan",)),
         JitOptions(width=4),
         JitOptions(if_legal=True),
+        JitOptions(auto=True),
     ]
     keys = {
         code_key(door, function, types, options, spec) for door in ("jit", "kernel") for options in chosen
