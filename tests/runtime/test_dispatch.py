@@ -1,6 +1,7 @@
 """Calls of compiled functions by machine code do what those through Python do, and hand over what they do not know."""
 
 import ctypes
+import gc
 import os
 import pickle
 import sys
@@ -216,6 +217,14 @@ def test_number_of_threads_is_asked_for_after_it_has_changed() -> None:
                 assert a.all()
     finally:
         weft.set_num_threads(before)
+
+
+def test_code_is_there_as_long_as_calls_know_it() -> None:
+    function = weft.jit(twice)
+    assert function(2) == 4
+    function.overloads.clear()
+    gc.collect()
+    assert function(2) == 4
 
 
 def test_object_stays_what_it_was() -> None:

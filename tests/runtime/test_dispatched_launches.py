@@ -1,5 +1,6 @@
 """Launches by machine code do what those through Python do, and hand over what they do not know."""
 
+import gc
 import signal
 import threading
 from collections.abc import Iterator
@@ -153,6 +154,33 @@ def test_extensions_that_are_added_later_are_asked(seen: list[int]) -> None:
     kernel.extensions.append(Doubled())
     launch(1.0, x, y)
     assert y.tolist() == [5.0] * 10
+
+
+def test_code_is_there_as_long_as_launches_know_it() -> None:
+    kernel = cuda.jit(axpy)
+    launch, x, y = kernel[1, 32], np.ones(10), np.zeros(10)
+    launch(1.0, x, y)
+    kernel.overloads.clear()
+    kernel._specializations.made.clear()
+    gc.collect()
+    launch(1.0, x, y)
+    assert y.tolist() == [2.0] * 10
+
+
+def test_checking_may_begin_later() -> None:
+    @cuda.jit
+    def outside(x):  # type: ignore[no-untyped-def]
+        x[cuda.grid(1)] = 1
+
+    launch, whole = outside[1, 8], np.zeros(8)
+    for _ in range(2):
+        launch(whole)
+    outside.debug = True
+    with pytest.raises(weft.errors.SanitizerError):
+        launch(whole[:4])
+    outside.debug = False
+    launch(whole)
+    assert whole.all()
 
 
 def test_wrong_arguments_are_refused_by_python() -> None:

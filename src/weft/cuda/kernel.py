@@ -72,7 +72,7 @@ class Kernel(Portable, Configurable):
         functools.update_wrapper(self, function)
         self.py_func = function
         remember_text(function)
-        self.debug = debug
+        self._debug = debug
         self._terms = terms or LaunchTerms()
         self._extensions = list(self._terms.extensions)
         self._extendable = bool(self._extensions)
@@ -211,11 +211,24 @@ class Kernel(Portable, Configurable):
         return self.overloads[chosen], values
 
     @property
+    def debug(self) -> bool:
+        """Whether launches run on the checking interpreter."""
+        return self._debug
+
+    @debug.setter
+    def debug(self, value: bool) -> None:
+        self._debug = value
+        self._withdraw_records()
+
+    def _withdraw_records(self) -> None:
+        while self._records:
+            self._records.pop().withdraw()
+
+    @property
     def extensions(self) -> list[Any]:
         """What prepares arguments; whoever has the list may add to it, so launches go through Python from then on."""
         self._extendable = True
-        while self._records:
-            self._records.pop().withdraw()
+        self._withdraw_records()
         return self._extensions
 
     @property

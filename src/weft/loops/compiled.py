@@ -47,13 +47,15 @@ class CompiledFunction:
         The argument types.
     declared
         The type that a signature says it returns.
+    record
+        What machine code calls it by; None if that cannot.
     timings
         Seconds in front end, weft's passes and LLVM; all zero when the code came from the cache.
     """
 
     __slots__ = (
         "_code", "_entry", "_errors", "_format", "_heap", "_lowered", "_memory", "_packer", "_parallel", "_read",
-        "_record", "_remarks", "_results", "_slots", "_stored_remarks", "declared", "function", "options", "timings",
+        "_remarks", "_results", "_slots", "_stored_remarks", "declared", "function", "options", "record", "timings",
         "types",
     )  # fmt: skip
 
@@ -72,7 +74,7 @@ class CompiledFunction:
         self._lowered: LoweredFunction | None = None
         self._remarks: tuple[Remark, ...] = ()
         self._results: Results | None = None
-        self._record: Record | None = None
+        self.record: Record | None = None
         code = function.__code__
         self._packer = packer_for(
             function.__name__, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], types
@@ -103,12 +105,7 @@ class CompiledFunction:
 
             self._entry = CheckedEntry(self._entry, self._packer, result, self.lowered, options)
         elif self._code is not None and not (self._heap or metadata["prints"] or options.debug):
-            address = self._code.address(metadata["entry"])
-            self._record = function_record(types, address, result, self._parallel)
-
-    def precede(self, following: int) -> int:
-        """Have machine code try this function before those of a record; the address of its own, 0 if it has none."""
-        return 0 if self._record is None else self._record.before(following)
+            self.record = function_record(types, self._code, metadata["entry"], result, self._parallel)
 
     def _described(self) -> Facts:
         """What calls need to know of the function, and users may ask."""

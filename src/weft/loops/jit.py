@@ -24,7 +24,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
-from weft.runtime.dispatch import calls
+from weft.runtime.dispatch import Record, calls
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 from weft.target.once import made_once, once
 
@@ -173,6 +173,7 @@ class JitFunction(Portable):
         self.overloads: dict[Types, CompiledFunction] = {}
         code = function.__code__
         self._table = 0
+        self._records: list[Record] = []
         # Arguments that need no binding: one for each parameter, all of which may come by position.
         self._arity = -1 if code.co_kwonlyargcount else code.co_argcount
         for signature in self.signatures:
@@ -187,8 +188,9 @@ class JitFunction(Portable):
     def _compile(self, types: Types, declared: KernelType | None = None) -> CompiledFunction:
         def make() -> CompiledFunction:
             made = CompiledFunction(self.py_func, types, self.options, declared)
-            if self._arity >= 0:
-                self._table = made.precede(self._table) or self._table
+            if made.record is not None and self._arity >= 0:
+                self._table = made.record.before(self._table)
+                self._records.append(made.record)
                 _call_by_machine_code()
             return made
 

@@ -42,6 +42,7 @@ from weft.runtime.parallel import parallel_symbols
 from weft.runtime.pool import thread_limit
 from weft.runtime.settings import POOL_READY, get_num_threads
 from weft.runtime.shape import LaunchShape
+from weft.target.jit import LoadedCode
 from weft.target.machine import TargetSpec
 from weft.target.once import once
 
@@ -174,12 +175,12 @@ class Record:
     words
         The record.
     kept
-        What it points to.
+        What it points to, machine code above all: it is there as long as the record is.
     """
 
     __slots__ = ("_kept", "_words")
 
-    def __init__(self, words: Words, kept: Words | None = None) -> None:
+    def __init__(self, words: Words, *kept: object) -> None:
         self._words = words
         self._kept = kept
 
@@ -198,7 +199,7 @@ class Record:
 
 
 def function_record(
-    types: Sequence[KernelType], entry: int, result: Sequence[Any], parallel: bool
+    types: Sequence[KernelType], code: LoadedCode, entry: str, result: Sequence[Any], parallel: bool
 ) -> Record | None:
     """The record of a function; None where its arguments or its result are of other kinds.
 
@@ -206,8 +207,8 @@ def function_record(
     ----------
     types
         Of its arguments.
-    entry
-        Its entry point.
+    code, entry
+        Its machine code, and the entry point in it.
     result
         The description of its result (`weft.runtime.results.describe_result`).
     parallel
@@ -216,11 +217,17 @@ def function_record(
     found, arguments = _result(result), _arguments(types)
     if found is None or arguments is None:
         return None
-    return Record(_words([0, len(types), entry, *found, int(parallel), *arguments]))
+    return Record(_words([0, len(types), code.address(entry), *found, int(parallel), *arguments]), code)
 
 
 def launch_record(
-    types: Sequence[KernelType], entry: int, shape: LaunchShape, chunk: int, arena: int, arrays_apart: bool
+    types: Sequence[KernelType],
+    code: LoadedCode,
+    entry: int,
+    shape: LaunchShape,
+    chunk: int,
+    arena: int,
+    arrays_apart: bool,
 ) -> Record | None:
     """The record of a kernel that neither prints nor has barriers.
 
@@ -228,8 +235,8 @@ def launch_record(
     ----------
     types
         Of its arguments.
-    entry
-        Its entry point.
+    code, entry
+        Its machine code, and the address of the entry point.
     shape
         What is launched.
     chunk
@@ -246,7 +253,7 @@ def launch_record(
     known.reserve(thread_limit(max(get_num_threads(), core_count())), arena)
     words = [entry, shape.groups, chunk, threads, int(arrays_apart), *shape.grid, *shape.block]
     launch = _words([*words, shape.dynamic_bytes, arena])
-    return Record(_words([0, len(types), ctypes.addressof(launch), _LAUNCH, 0, 1, *arguments]), launch)
+    return Record(_words([0, len(types), ctypes.addressof(launch), _LAUNCH, 0, 1, *arguments]), launch, code)
 
 
 def _words(values: Sequence[int]) -> Words:

@@ -124,7 +124,8 @@ class Launcher:
         arena = self._arena_bytes(shape.block, shape.dynamic_bytes)
         if self._prints or self._barrier_lines or arena > _LARGEST_ARENA:
             return None
-        return launch_record(types, self._entry, shape, self._chunk(shape.block), arena, arrays_apart)
+        chunk = self._chunk(shape.block)
+        return launch_record(types, self._code, self._entry, shape, chunk, arena, arrays_apart)
 
     def accepts(self, args: Sequence[Any]) -> bool:
         """Whether `launch` would take the arguments."""
