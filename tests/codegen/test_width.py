@@ -14,6 +14,7 @@ from weft.frontend.python.typeof import typeof
 from weft.ir.reader import read_module
 from weft.machine.targets import AVX2, AVX512, SSE4, Isa
 from weft.options import CompileOptions, Timings
+from weft.target.machine import TargetSpec
 
 ISAS = (SSE4, AVX2, AVX512)
 
@@ -149,13 +150,17 @@ def summed_in_planes(out, start):
     [
         (summed, "2 registers of 32-bit values"),
         (counted, "a register of 32-bit values"),
-        (summed_in_planes, "a register of 32-bit values"),
     ],
 )
 def test_kernels_with_barriers_run_in_two_registers_where_that_pays(
     function: Callable[..., None], reason: str
 ) -> None:
     assert f"threads at a time, {reason};" in remarks(function)
+
+
+def test_kernels_of_planes_run_no_more_than_short_rows() -> None:
+    registers = 2 * TargetSpec.chosen().isa.vector_bits // 32
+    assert f"runs {min(16, registers)} threads at a time" in remarks(summed_in_planes)
 
 
 def found_with_barriers(out, start):
