@@ -6,6 +6,7 @@ import pytest
 import weft
 from codegen.kernels import Launch, agree, guarded, kernel_text, stored, widened
 from codegen.machine_code import ISAS
+from codegen.stretches import check
 from codegen.test_forms import lines
 from weft import cuda
 
@@ -45,6 +46,11 @@ def test_remainders_are_contiguous_in_it_and_quotients_uniform(op: str) -> None:
     aligned = aligned.split("unaligned:")[0] if "unaligned:" in aligned else aligned
     whole = "load <8 x i32>" if op in ("and", "urem", "srem") else "load i32"
     assert lines(aligned, whole) and not lines(aligned, "gather")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_kernels_agree_with_the_interpreter(seed: int) -> None:
+    check(seed)
 
 
 def test_operands_behind_a_branch_are_computed_before_it() -> None:
