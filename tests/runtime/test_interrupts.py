@@ -224,7 +224,9 @@ def script(body: str, folder: Path, timeout: float = 60) -> None:
     file.write_text(
         f"{SCRIPT}\nif __name__ == '__main__':\n" + textwrap.indent(body, "    ") + "\n    print('done')"
     )
-    result = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=timeout)
+    # Python 3.12 and later warn of forks in a process of several threads, which is what is tried here.
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", file]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     assert (result.returncode, result.stdout, result.stderr) == (0, "done\n", "")
 
 
