@@ -77,7 +77,7 @@ def test_there_is_no_version_without_hope(unknown: str) -> None:
     assert not lines(widened(kernel_text(index + load + stored("%w"))), "^aligned")
 
 
-def rotated(a, out, w):  # type: ignore[no-untyped-def]
+def rotated(a, out, w):
     near = cuda.shared.array(64, np.int64)
     t = cuda.threadIdx.x
     near[t] = a[t % w]
@@ -93,13 +93,13 @@ def test_nothing_is_copied_where_threads_wait_for_each_other() -> None:
     assert not any("has a version" in r.message for r in kernel.remarks)
 
 
-def both(a, out, w):  # type: ignore[no-untyped-def]
+def both(a, out, w):
     i = cuda.grid(1)
     if i < out.size:
         out[i] = 1000 * a[i // w] + a[i % w]
 
 
-def in_loop(a, out, w):  # type: ignore[no-untyped-def]
+def in_loop(a, out, w):
     for i in weft.prange(out.size):
         out[i] = 1000 * a[i // w] + a[i % w]
 

@@ -41,11 +41,11 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     return found
 
 
-def twice(x):  # type: ignore[no-untyped-def]
+def twice(x):
     return x + x
 
 
-def total(a):  # type: ignore[no-untyped-def]
+def total(a):
     s = 0.0
     for i in range(a.size):
         s += a[i]
@@ -101,11 +101,11 @@ def test_arrays_of_each_layout_have_records_of_their_own(
 
 def test_shapes_of_several_dimensions(seen: list[tuple[Any, ...]]) -> None:
     @weft.jit
-    def last(a, b):  # type: ignore[no-untyped-def]
+    def last(a, b):
         return 100 * a.shape[0] + 10 * a.shape[1] + b.shape[0], a[-1, -1]
 
     @weft.jit
-    def corner(a):  # type: ignore[no-untyped-def]
+    def corner(a):
         return 100 * a.shape[0] + 10 * a.shape[1] + a[1, 2]
 
     a = np.arange(20).reshape(4, 5)
@@ -135,7 +135,7 @@ def test_what_has_no_record_goes_through_python(seen: list[tuple[Any, ...]]) -> 
 
 def test_keywords_and_defaults_are_bound_by_python(seen: list[tuple[Any, ...]]) -> None:
     @weft.jit
-    def scaled(x, by=3, plus=0):  # type: ignore[no-untyped-def]
+    def scaled(x, by=3, plus=0):
         return x * by + plus
 
     assert [scaled(2), scaled(2, plus=1), scaled(x=2, by=5), scaled(2, 4, 1)] == [6, 7, 10, 9]
@@ -144,7 +144,7 @@ def test_keywords_and_defaults_are_bound_by_python(seen: list[tuple[Any, ...]]) 
 
 def test_none_is_given_and_returned() -> None:
     @weft.jit
-    def fill(a, value=None):  # type: ignore[no-untyped-def]
+    def fill(a, value=None):
         for i in weft.prange(a.size):
             a[i] = 7 if value is None else value
 
@@ -163,7 +163,7 @@ def test_none_is_given_and_returned() -> None:
 )  # fmt: skip
 def test_results_of_declared_types(result: Any, value: float, wanted: object) -> None:
     @weft.jit(result(weft.types.float64))
-    def convert(x):  # type: ignore[no-untyped-def]
+    def convert(x):
         return x
 
     for argument in (value, np.float64(value)):
@@ -203,7 +203,7 @@ def _in_child(check: Callable[[], bool]) -> bool:
 
 def test_number_of_threads_is_asked_for_after_it_has_changed() -> None:
     @weft.jit
-    def fill(a):  # type: ignore[no-untyped-def]
+    def fill(a):
         for i in weft.prange(a.size):
             a[i] = 1
 

@@ -45,7 +45,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     weft.set_num_threads(before)
 
 
-def axpy(a, x, y):  # type: ignore[no-untyped-def]
+def axpy(a, x, y):
     i = cuda.grid(1)
     if i < x.size:
         y[i] += a * x[i]
@@ -63,7 +63,7 @@ def test_launches_are_those_of_python(threads: int, seen: list[int]) -> None:
 
 def test_grids_of_several_dimensions_and_scratch_memory(threads: int, seen: list[int]) -> None:
     @cuda.jit
-    def places(out):  # type: ignore[no-untyped-def]
+    def places(out):
         near = cuda.local.array(4, np.int32)
         x, y = cuda.grid(2)
         for k in range(4):
@@ -81,7 +81,7 @@ def test_grids_of_several_dimensions_and_scratch_memory(threads: int, seen: list
 
 def test_arrays_that_overlap_or_are_not_simple_go_through_python(seen: list[int]) -> None:
     @cuda.jit
-    def follow(x, y):  # type: ignore[no-untyped-def]
+    def follow(x, y):
         i = cuda.grid(1)
         if i < x.size:
             y[i] = x[i] + 1
@@ -105,7 +105,7 @@ def test_arrays_that_overlap_or_are_not_simple_go_through_python(seen: list[int]
 
 def test_arrays_that_must_lie_apart_and_do_not_go_through_python(seen: list[int]) -> None:
     @cuda.jit
-    def sums(x, y):  # type: ignore[no-untyped-def]
+    def sums(x, y):
         i = cuda.grid(1)
         for k in range(4):
             y[i] += x[k]
@@ -169,7 +169,7 @@ def test_code_is_there_as_long_as_launches_know_it() -> None:
 
 def test_checking_may_begin_later() -> None:
     @cuda.jit
-    def outside(x):  # type: ignore[no-untyped-def]
+    def outside(x):
         x[cuda.grid(1)] = 1
 
     launch, whole = outside[1, 8], np.zeros(8)
@@ -199,7 +199,7 @@ def test_wrong_arguments_are_refused_by_python() -> None:
 
 def test_a_signal_handler_may_launch_amid_a_launch() -> None:
     @cuda.jit
-    def slow(out, rounds):  # type: ignore[no-untyped-def]
+    def slow(out, rounds):
         near = cuda.local.array(8, np.int64)
         i = cuda.grid(1)
         for k in range(8):

@@ -156,9 +156,10 @@ class Kernel(Portable, Configurable):
 
     def record_of(self, shape: LaunchShape, args: tuple[Any, ...]) -> Record | None:
         """What machine code makes such launches by; arrays that are small and apart."""
+        args = _host(args)
         if self.debug or self._extendable or has_large_array(args) or have_common_bytes(args):
             return None
-        types = tuple([typeof(a) for a in _host(args)])
+        types = tuple([typeof(a) for a in args])
         compiled = self.overloads.get(types)
         if compiled is None:
             return None

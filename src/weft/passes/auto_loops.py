@@ -26,7 +26,7 @@ from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import loop_forest
-from weft.ir import BasicBlock, Function, Instruction
+from weft.ir import BasicBlock, Function
 from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
@@ -231,13 +231,9 @@ def _apply(unit: LoopUnit, function: Function, scope: Scope, accesses: Accesses,
     unit.remarks.add(
         RemarkKind.TRANSFORM,
         f"{what}{under}",
-        span_of(_last(loop)),
+        span_of(loop.header.terminator),
         pass_name=PASS,
     )
-
-
-def _last(loop: LoopContext) -> Instruction:
-    return loop.header.terminator
 
 
 def run_lanes_inside(
@@ -269,10 +265,7 @@ def plan_again(unit: LoopUnit, function: Function, header: BasicBlock) -> Parall
 def unmark_nest(found: LegalLoop) -> None:
     """Let the loops of a nest that are left run as they are."""
     view = cfg_of(found.function)
-    header = found.plan.loop.header
     for loop in loop_forest(view.cfg).loops:
-        if any(view.blocks[b] is header for b in loop.blocks) and view.blocks[loop.header] is not header:
-            continue
         if view.blocks[loop.header] in found.plan.loop.blocks:
             for latch in loop.latches:
                 unmark(view.blocks[latch].terminator)

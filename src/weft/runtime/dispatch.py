@@ -81,7 +81,7 @@ class _Method(ctypes.Structure):
 
 
 class Calls:
-    """The machine code, in this process; None of it where objects lie otherwise than it takes for granted."""
+    """The machine code, in this process, and what it works with."""
 
     def __init__(self) -> None:
         spec = TargetSpec.chosen()

@@ -9,6 +9,7 @@ nothing beside the inner loop but computation without memory: a tile does it aga
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import CountedLoop
@@ -131,7 +132,7 @@ def _counts_on(outer: ParallelLoop, inner: ParallelLoop) -> bool:
     """Whether the inner loop counts up a value that the outer one carries."""
     carried = {reduction.phi for reduction in outer.reductions}
     inside = set(outer.loop.blocks)
-    return any(_depends(counter.start, carried, inside) for counter in inner.counters)
+    return any(depends_on([counter.start], carried, inside) for counter in inner.counters)
 
 
 def _is_promised(view: CFGView, loop: Loop) -> bool:
@@ -153,16 +154,16 @@ def _nearness(accesses: list[tuple[Location, int]], parallel: ParallelLoop) -> i
             if isinstance(source, Instruction) and source in counters:
                 step += scale * counters[source]
             else:
-                others |= _depends(value, set(counters), inside)
-        near = not others and abs(step) <= NEAR * size and not _depends(location.base, set(counters), inside)
+                others |= depends_on([value], counters, inside)
+        near = not others and abs(step) <= NEAR * size and not depends_on([location.base], counters, inside)
         score += 1 if near else -1
     return score
 
 
-def _depends(value: Value, sources: set[Instruction], inside: set[BasicBlock]) -> bool:
-    """Whether a value computed in a loop depends on one of the sources."""
+def depends_on(values: Iterable[Value], sources: Collection[Value], inside: Collection[BasicBlock]) -> bool:
+    """Whether one of some values, as far as they are computed in a loop, depends on one of the sources."""
     seen: set[Value] = set()
-    work = [value]
+    work = list(values)
     while work:
         found = work.pop()
         if found in sources:

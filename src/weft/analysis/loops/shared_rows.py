@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from weft.analysis.loops.parallel_loops import ParallelLoop
+from weft.analysis.loops.parallel_nests import depends_on
 from weft.analysis.memory.linear_locations import linear_location
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Value
@@ -36,7 +37,7 @@ def shared_row(
             size = layout.store_size(access.accessed_type)
             values = (place.base, *place.terms)
             by_outer, by_inner = (
-                _depends(values, counters, around) for counters in (_phis(outer), _phis(inner))
+                depends_on(values, counters, around) for counters in (_phis(outer), _phis(inner))
             )
             if by_inner and not by_outer:
                 if _step(place.terms, inner) != size:
@@ -60,16 +61,3 @@ def _step(terms: Mapping[Value, int], loop: ParallelLoop) -> int:
         if isinstance(source, Instruction) and source in steps:
             total += scale * steps[source]
     return abs(total)
-
-
-def _depends(values: tuple[Value, ...], sources: set[Value], inside: set[BasicBlock]) -> bool:
-    seen: set[Value] = set()
-    work = list(values)
-    while work:
-        found = work.pop()
-        if found in sources:
-            return True
-        if isinstance(found, Instruction) and found.block in inside and found not in seen:
-            seen.add(found)
-            work += found.operands
-    return False

@@ -17,6 +17,7 @@ A stack object that is made anew in each iteration (its lifetime begins in the l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import CountedLoop, Counter
@@ -73,12 +74,7 @@ def outline_loop(
     params = [*(c.type for c in counters), *(v.type for v in captured), *(PTR for _ in reductions)]
     names = [f"{c.phi.name or 'i'}.first" for c in counters]
     names += [v.name for v in captured] + [f"{r.phi.name or 'r'}.cells" for r in reductions]
-    body = Function(name, FunctionType(VOID, tuple(params)), tuple(names))
-    body.linkage.linkage = "internal"
-    body.attributes = ("nounwind",)
-    scopes = LocalScopes(source.subprogram)
-    body.metadata = [(kind, scopes.node(node)) for kind, node in source.metadata if kind == "dbg"]
-    module.add_function(body)
+    body, scopes = body_function(module, source, name, params, names)
     first_captured, first_cells = len(counters), len(counters) + len(captured)
     layout = module.layout
     values: ValueMap = {}
@@ -110,6 +106,18 @@ def outline_loop(
     builder.ret()
     remove_unreachable_blocks(body)
     return OutlinedLoop(parallel, body, captured)
+
+
+def body_function(
+    module: Module, source: Function, name: str, params: Sequence[Type], names: Sequence[str]
+) -> tuple[Function, LocalScopes]:
+    """A function without blocks for what is taken out of another one, and the scopes of its debug information."""
+    body = Function(name, FunctionType(VOID, tuple(params)), tuple(names))
+    body.linkage.linkage = "internal"
+    body.attributes = ("nounwind",)
+    scopes = LocalScopes(source.subprogram)
+    body.metadata = [(kind, scopes.node(node)) for kind, node in source.metadata if kind == "dbg"]
+    return module.add_function(body), scopes
 
 
 def load_cell(builder: Builder, reduction: Reduction, base: Value, lane: Value | None) -> tuple[Value, Value]:

@@ -23,11 +23,11 @@ from weft.analysis.loops.parallel_loops import ParallelLoop, captured_by
 from weft.ir import Argument, BasicBlock, Builder, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks
 from weft.ir.clone import ValueMap, clone_blocks
-from weft.ir.clone_metadata import LocalScopes
 from weft.ir.constants import Constant
 from weft.ir.intrinsics import declare
-from weft.ir.types import I32, I64, PTR, VOID, FunctionType
+from weft.ir.types import I32, I64, PTR
 from weft.transform.loops.outline_loop import (
+    body_function,
     captured_attributes,
     counter_at,
     drop_flags,
@@ -72,12 +72,7 @@ def outline_nest(
     params = [*(I64 for _ in levels), *(v.type for v in captured), *(PTR for _ in reductions)]
     names = [f"{level.loop.counter.phi.name or 'i'}.number" for level in levels]
     names += [v.name for v in captured] + [f"{r.phi.name or 'r'}.cells" for r in reductions]
-    body = Function(name, FunctionType(VOID, tuple(params)), tuple(names))
-    body.linkage.linkage = "internal"
-    body.attributes = ("nounwind",)
-    scopes = LocalScopes(source.subprogram)
-    body.metadata = [(kind, scopes.node(node)) for kind, node in source.metadata if kind == "dbg"]
-    module.add_function(body)
+    body, scopes = body_function(module, source, name, params, names)
     numbers, rest = body.args[: len(levels)], body.args[len(levels) :]
     values: ValueMap = {}
     for value, argument in zip(captured, rest, strict=False):
