@@ -19,7 +19,9 @@ _NAMES = {
     "guvectorize": "weft.loops.generalized",
     "jit": "weft.loops.jit",
     "njit": "weft.loops.jit",
+    "TiledArray": "weft.tiled_arrays",
     "prange": "weft.frontend.python.prange",
+    "tiled": "weft.tiled_arrays",
     "vectorize": "weft.loops.elementwise",
     "vectorize_ir": "weft.loops.llvm_ir",
 }

@@ -1,4 +1,4 @@
-"""Runs random nests under random brushes beside plain Python: a search of its own, without end or of so many programs.
+"""Runs random nests under random brushes, on arrays in random layouts, beside plain Python.
 
 PYTHONPATH=tests python -m tensors.nests [--programs N] [--from SEED]
 """
@@ -57,6 +57,17 @@ def arguments(rng: random.Random, depth: int) -> tuple[Any, ...]:
     )
 
 
+def layouts_for(rng: random.Random, depth: int) -> dict[int, tuple[int, ...]]:
+    """Which arguments lie in blocks, and in which."""
+    if rng.random() < 0.5:
+        return {}
+    return {
+        k: tuple(rng.choice([1, 2, 2, 4, 8]) for _ in range(depth))
+        for k in (0, 1, 2, 5)
+        if rng.random() < 0.6
+    }
+
+
 def run(seed: int, most: int = MOST_LANES) -> None:
     """One program.
 
@@ -70,12 +81,15 @@ def run(seed: int, most: int = MOST_LANES) -> None:
     source = Nest(rng, depth).source()
     function = compiled(source, f"<nest {seed}>")
     extents, projection = brush_for(rng, depth, most)
+    layouts = layouts_for(random.Random(-seed - 1), depth)
     brushed = weft.jit(function, brush=extents, projection=projection)
     for _ in range(2):
         given = arguments(rng, depth)
         wanted = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in given)
-        what = f"seed {seed}, brush {extents}, projection {projection}, shape {given[5].shape}, n {given[6]}\n{source}"
+        what = f"seed {seed}, brush {extents}, projection {projection}, layouts {layouts}, "
+        what += f"shape {given[5].shape}, n {given[6]}\n{source}"
         expected = function(*wanted)
+        given = tuple(weft.tiled(x, layouts[k]) if k in layouts else x for k, x in enumerate(given))
         found = brushed(*given)
         assert found == expected, f"{found} instead of {expected}: {what}"
         for k, (x, y) in enumerate(zip(given, wanted, strict=True)):

@@ -20,8 +20,10 @@ from weft.runtime.arguments import (
     ArrayParameter,
     Parameter,
     RecordParameter,
+    TiledParameter,
     TupleParameter,
 )
+from weft.tiled_arrays import TiledArray, memory_shape
 
 Bytes = NDArray[np.uint8]
 
@@ -219,6 +221,8 @@ def _operands(name: str, value: Any) -> Iterator[Operand]:
         address = value.__array_interface__["data"][0]
         writable = value.flags.writeable
         yield Operand(name, address, value.shape, value.strides, value.dtype, low, high, writable)
+    elif isinstance(value, TiledArray):
+        yield from _operands(name, value.memory)
     elif isinstance(value, np.void):
         address = value.__array_interface__["data"][0]
         yield Operand(name, address, (), (), value.dtype, address, address + value.dtype.itemsize, False)
@@ -254,6 +258,12 @@ def _in_slots(name: str, parameter: Parameter, slots: Iterator[Any]) -> Iterator
             low = address + sum(span for span in spans if span < 0)
             high = low + sum(map(abs, spans)) + dtype.itemsize
             yield Operand(name, address, shape, strides, dtype, low, high, parameter.writable)
+    elif isinstance(parameter, TiledParameter):
+        address, dtype = next(slots), parameter.dtype
+        shape = memory_shape([next(slots) for _ in parameter.block], parameter.block)
+        if size := prod(shape) * dtype.itemsize:
+            strides = contiguous_strides(shape, dtype.itemsize)
+            yield Operand(name, address, shape, strides, dtype, address, address + size, parameter.writable)
     elif isinstance(parameter, RecordParameter):
         address, dtype = next(slots), parameter.dtype
         yield Operand(name, address, (), (), dtype, address, address + dtype.itemsize, False)

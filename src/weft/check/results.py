@@ -62,6 +62,8 @@ def _results(
                 yield from _results(f"{name}[{index}]", item, slots, offsets, read, place)
         case "array":
             yield _array(name, description, slots, offsets, read, place)
+        case "tiled":
+            yield _tiled(name, description, slots, offsets, place)
         case _:
             _, kind, bits = description
             parts = (
@@ -105,6 +107,19 @@ def _array(
     if content.state is not None:
         state = np.ndarray(shape, f"V{dtype.itemsize}", content.state, address - low, strides)
     return Result(name, elements, state, place(address))
+
+
+def _tiled(
+    name: str, description: Description, slots: Content, offsets: Iterator[int], place: Place
+) -> Result:
+    """An array in blocks: which argument it is; elements of arguments are compared as these."""
+    first, *others = [next(offsets) for _ in range(slots_of(description))]
+    span = slice(first, first + 8 * (1 + len(others)))
+    state = slots.state[span] if slots.state is not None and slots.state[span].any() else None
+    if state is not None:
+        return Result(name, slots.data[span], state)
+    address, *shape = map(int, slots.data[span].view(np.int64))
+    return Result(name, np.array(shape), None, place(address & ((1 << 64) - 1)))
 
 
 def first_result_difference(

@@ -105,7 +105,7 @@ def _cycles(
         if why_in_order(body) is not None:
             return None
         called = FunctionVectorizer(module, lanes, lambda *_: None, isa, boscc, Runner(), switches)
-        unit = called.unit(body, all_uniform(body, lanes), SimdForm(f"{name}.simd"))
+        unit = called.unit(body, all_uniform(body, lanes, len(levels)), SimdForm(f"{name}.simd"))
         Runner().run(BODIES, unit)
         if why_not_vectorized(body) is not None:
             return None

@@ -19,7 +19,7 @@ from weft.codegen.parallel_loops import LoopPlan, StripMinedLoop, all_uniform, w
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import WidthChoice
 from weft.graph.loops import loop_forest
-from weft.ir import Function, Module
+from weft.ir import Module
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import clone_function
 from weft.ir.intrinsics import LANES_ATTRIBUTE
@@ -49,7 +49,8 @@ def strip_mine_nest_in_boxes(
     dimension = {lanes.along(d): d for d in range(len(lanes.extents))}
     outlined = outline_nest(module, levels, [dimension.get(axis) for axis in range(len(levels))], name)
     body = outlined.body
-    plan = _plan(module, body, lanes, f"as a box of {brush}, {reason}", isa, runner)
+    shapes = all_uniform(body, lanes, len(levels))
+    plan = _plan(LaneUnit(module, body, lanes, shapes, isa), f"as a box of {brush}, {reason}", runner)
     has_loops = bool(loop_forest(cfg_of(body).cfg).loops)
     instructions = sum(1 for _ in body.instructions())
     if plan.choice.width == 1:
@@ -67,14 +68,12 @@ def strip_mine_nest_in_boxes(
     return StripMinedLoop(outlined, chunk, plan, (body, partial), has_loops, instructions, lanes)
 
 
-def _plan(
-    module: Module, body: Function, lanes: LaneSpace, reason: str, isa: Isa, runner: Runner
-) -> LoopPlan:
+def _plan(unit: LaneUnit, reason: str, runner: Runner) -> LoopPlan:
     """Prepare the body of a nest; whether its iterations run in lanes."""
-    obstacle = why_in_order(body)
+    obstacle = why_in_order(unit.function)
     if obstacle is None:
-        runner.watched_by().run(BODIES, LaneUnit(module, body, lanes, all_uniform(body, lanes), isa))
-        obstacle = why_not_vectorized(body)
+        runner.watched_by().run(BODIES, unit)
+        obstacle = why_not_vectorized(unit.function)
     if obstacle is not None:
         return LoopPlan(WidthChoice(1, ""), obstacle)
-    return LoopPlan(WidthChoice(lanes.width, reason))
+    return LoopPlan(WidthChoice(unit.lanes.width, reason))

@@ -4,7 +4,8 @@
 whose numbers are in these ranges. Lane groups are boxes, in the order of the loops; those beyond the last whole one
 along some loop run under a mask. Cells of reductions are as in `weft.codegen.chunks`.
 
-Precondition: functions of the body for whole lane groups and for corners of them. Postcondition: the chunk runs each
+Precondition: functions of the body for whole lane groups and for corners of them; ranges begin at multiples of the
+box's extents. Postcondition: the chunk runs each
 iteration of its ranges once, in no order that anybody may rely on.
 """
 

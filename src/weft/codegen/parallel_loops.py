@@ -104,6 +104,11 @@ class StripMinedLoop:
         """In how many lanes it runs."""
         return self.lanes.width
 
+    @property
+    def levels(self) -> int:
+        """Of how many loops the lane groups are boxes."""
+        return len(self.outlined.levels) if isinstance(self.outlined, OutlinedNest) else 1
+
 
 def strip_mine(
     module: Module,
@@ -168,9 +173,18 @@ def why_in_order(body: Function) -> str | None:
     return None
 
 
-def all_uniform(function: Function, lanes: LaneSpace) -> dict[Value, Shape]:
-    """The shapes of parameters that are the same for all lanes."""
-    return dict.fromkeys(function.args, domain_named("product", lanes.extents).uniform())
+def all_uniform(function: Function, lanes: LaneSpace, levels: int = 1) -> dict[Value, Shape]:
+    """The shapes of parameters that are the same for all lanes.
+
+    Of a nest of several loops the first ones are the numbers of lane 0's iterations, at which boxes begin: multiples
+    of the box's extents (`weft.codegen.nest_chunks`).
+    """
+    domain = domain_named("product", lanes.extents)
+    shapes: dict[Value, Shape] = dict.fromkeys(function.args, domain.uniform())
+    if levels > 1:
+        for number, extent in zip(function.args, lanes.by_axis(levels), strict=False):
+            shapes[number] = domain.uniform(64, extent)
+    return shapes
 
 
 def widen_loop(
@@ -185,7 +199,8 @@ def widen_loop(
     lanes = loop.lanes
     called = FunctionVectorizer(module, lanes, find_math, boscc.isa, boscc, runner.watched_by(), switches)
     for function in loop.lane_functions:
-        unit = called.unit(function, all_uniform(function, lanes), SimdForm(f"{function.name}.w{loop.width}"))
+        shapes = all_uniform(function, lanes, loop.levels)
+        unit = called.unit(function, shapes, SimdForm(f"{function.name}.w{loop.width}"))
         runner.run(LINEAR_LANES, unit)
         # Its calls are replaced behind it: only then there is a program to look at.
         runner.watched_by().run((WIDENING,), unit)

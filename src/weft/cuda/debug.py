@@ -21,6 +21,7 @@ from weft.runtime.shape import LaunchShape
 from weft.target.machine import TargetSpec
 from weft.target.once import COMPILING
 from weft.target.passes import SROA_ONLY, optimize
+from weft.tiled_arrays import TiledArray
 
 
 @lru_cache(maxsize=256)
@@ -68,6 +69,8 @@ def _arrays(args: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     for value in args:
         if isinstance(value, np.ndarray):
             found.append(value)
+        elif isinstance(value, TiledArray):
+            found.append(value.memory)
         elif isinstance(value, tuple):
             found.extend(_arrays(value))
         elif isinstance(value, np.void):

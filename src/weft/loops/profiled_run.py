@@ -27,6 +27,7 @@ from weft.frontend.python.types import KernelType
 from weft.ir import Function, Module
 from weft.loops.observer import LoopObserver
 from weft.runtime.parameters import packer_for
+from weft.tiled_arrays import TiledArray
 
 MAX_CALLS = 16
 """Calls of a function for each choice of argument types that are run again."""
@@ -129,6 +130,8 @@ def _arrays(values: Sequence[Any]) -> Iterator[np.ndarray]:
     for value in values:
         if isinstance(value, np.ndarray):
             yield value
+        elif isinstance(value, TiledArray):
+            yield value.memory
         elif isinstance(value, tuple):
             yield from _arrays(value)
 
@@ -196,9 +199,11 @@ def _take(
 
 def _copies(values: Sequence[Any]) -> tuple[Any, ...]:
     """Copies of arguments; an array that is passed twice is one array again."""
-    known: dict[int, np.ndarray] = {}
+    known: dict[int, np.ndarray | TiledArray] = {}
 
     def copy(value: Any) -> Any:
+        if isinstance(value, TiledArray):
+            return known.setdefault(id(value), value.copy())
         if isinstance(value, np.ndarray):
             if id(value) not in known:
                 known[id(value)] = value.copy(order="K")

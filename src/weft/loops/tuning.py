@@ -25,6 +25,7 @@ from weft.runtime.cache import CacheEntry, default_cache
 from weft.runtime.code_key import code_key
 from weft.runtime.settings import get_num_threads
 from weft.target.machine import TargetSpec
+from weft.tiled_arrays import TiledArray
 
 MEASURE = "measure"
 CANDIDATES = 4
@@ -109,6 +110,8 @@ def _show(name: str, part: float | None) -> None:
 
 
 def _copied(value: Any) -> Any:
+    if isinstance(value, TiledArray):
+        return value.copy() if value.memory.flags.writeable else value
     if isinstance(value, np.ndarray):
         return value.copy(order="K") if value.flags.writeable else value
     if isinstance(value, tuple):
@@ -119,7 +122,7 @@ def _copied(value: Any) -> Any:
 
 def _extents(args: Sequence[Any]) -> Iterator[tuple[int, ...]]:
     for value in args:
-        if isinstance(value, np.ndarray):
+        if isinstance(value, (np.ndarray, TiledArray)):
             yield value.shape
         elif isinstance(value, tuple):
             yield from _extents(value)

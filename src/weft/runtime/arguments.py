@@ -16,6 +16,7 @@ import numpy as np
 
 from weft.diag.errors import ArgumentError
 from weft.runtime.array_memory import data_pointer
+from weft.tiled_arrays import TiledArray
 
 POINTER, INDEX = "P", "q"
 
@@ -134,6 +135,43 @@ class ArrayParameter:
         slots += value.shape
         if not self.contiguous:
             slots += value.strides
+
+
+@dataclass(frozen=True, slots=True)
+class TiledParameter:
+    """An array in blocks: its data pointer and its extents.
+
+    Parameters
+    ----------
+    dtype
+        Type of the elements.
+    block
+        The extents of a block.
+    writable
+        Whether the array must be so.
+    """
+
+    dtype: np.dtype[Any]
+    block: tuple[int, ...]
+    writable: bool = True
+
+    @property
+    def formats(self) -> str:
+        return POINTER + INDEX * len(self.block)
+
+    def mismatch(self, value: Any) -> str | None:
+        wanted = f"an array of {self.dtype} in blocks of {self.block}"
+        if not isinstance(value, TiledArray):
+            return f"{wanted} is wanted, not {_kind_of(value)}: pass weft.tiled(array, {self.block})"
+        if value.dtype != self.dtype or value.block != self.block:
+            return f"{wanted} is wanted, not of {value.dtype} in blocks of {value.block}"
+        if self.writable and not value.memory.flags.writeable:
+            return "the array is read-only, and the kernel may write to it"
+        return None
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots.append(data_pointer(value.memory))
+        slots += value.shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,4 +350,6 @@ def _padded(dtype: np.dtype[Any]) -> str:
 def _kind_of(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype}"
+    if isinstance(value, TiledArray):
+        return f"an array of {value.dtype} in blocks of {value.block}"
     return f"{type(value).__name__} {value!r}"[:80]

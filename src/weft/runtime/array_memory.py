@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from weft.tiled_arrays import TiledArray
+
 
 def byte_extent(array: np.ndarray[Any, Any]) -> int:
     """Return how many bytes lie between the lowest and the highest byte of an array, both included."""
@@ -34,6 +36,8 @@ LARGE = 1 << 31
 def has_large_array(args: Iterable[Any]) -> bool:
     """Return whether one of the arrays, also of those in tuples, spans `LARGE` bytes, or has as large an extent."""
     for value in args:
+        if isinstance(value, TiledArray):
+            value = value.memory
         if isinstance(value, np.ndarray):
             if byte_extent(value) >= LARGE:
                 return True
@@ -55,6 +59,8 @@ def _arrays_in(args: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
     for value in args:
         if isinstance(value, np.ndarray):
             yield value
+        elif isinstance(value, TiledArray):
+            yield value.memory
         elif isinstance(value, tuple):
             yield from _arrays_in(value)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from weft.diag.errors import SignatureError
-from weft.frontend.python.types import Array, KernelType, NoneType, Record, Scalar, Tuple
+from weft.frontend.python.types import Array, KernelType, NoneType, Record, Scalar, Tiled, Tuple
 from weft.runtime.arguments import (
     ArgumentPacker,
     ArrayParameter,
@@ -15,6 +15,7 @@ from weft.runtime.arguments import (
     Parameter,
     RecordParameter,
     ScalarParameter,
+    TiledParameter,
     TupleParameter,
 )
 
@@ -46,6 +47,8 @@ def parameter_for(type: KernelType) -> Parameter:
         return ArrayParameter(
             type.dtype.dtype, type.ndim, type.layout == "C", not type.readonly, type.aligned
         )
+    if isinstance(type, Tiled):
+        return TiledParameter(type.dtype.dtype, type.block, not type.readonly)
     if isinstance(type, Record):
         return RecordParameter(type.dtype)
     if isinstance(type, Tuple):

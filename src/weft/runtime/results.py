@@ -19,13 +19,14 @@ import numpy as np
 
 from weft.diag.errors import ArrayShapeError, OutOfMemoryError, UnsupportedError, WeftError
 from weft.diag.source import SourceSpan
-from weft.frontend.python.types import Array, KernelType, NoneType, Scalar, Tuple
+from weft.frontend.python.types import Array, KernelType, NoneType, Scalar, Tiled, Tuple
 from weft.runtime.array_memory import byte_bounds, data_pointer
 from weft.runtime.heap import Block, array_at, blocks_of
+from weft.tiled_arrays import TiledArray
 
 Description = list[Any]
-"""A type of results as JSON: ``["none"]``, ``["scalar", kind, bits]``, ``["tuple", [...], named tuple or None]`` or
-``["array", dtype, dimensions, contiguous, readonly, shape or None]``."""
+"""A type of results as JSON: ``["none"]``, ``["scalar", kind, bits]``, ``["tuple", [...], named tuple or None]``,
+``["array", dtype, dimensions, contiguous, readonly, shape or None]`` or ``["tiled", dtype, block]``."""
 
 Reader = Callable[[Any, Sequence[Any], Sequence[Block]], Any]
 """From a result's memory, the arguments, and the blocks that were handed over, to its value."""
@@ -51,6 +52,8 @@ def describe_result(type: KernelType) -> Description:
     if isinstance(type, Array) and type.space == 0 and (type.shape is None or type.readonly):
         dtype = repr(np.lib.format.dtype_to_descr(type.dtype.dtype))
         return ["array", dtype, type.ndim, type.layout == "C", type.readonly, type.shape]
+    if isinstance(type, Tiled):
+        return ["tiled", repr(np.lib.format.dtype_to_descr(type.dtype.dtype)), list(type.block)]
     raise UnsupportedError(
         f"a compiled function cannot return {type}",
         hint="return numbers, arrays made by np.empty() and the like, and tuples of these",
@@ -67,6 +70,8 @@ def slots_of(description: Description) -> int:
         case "array":
             _, _, ndim, contiguous, _, shape = description
             return 1 + (ndim if shape is None else 0) + (0 if contiguous else ndim)
+        case "tiled":
+            return 1 + len(description[2])
         case _:
             return sum(map(slots_of, description[1]))
 
@@ -85,6 +90,8 @@ def _reader(description: Description, offsets: Iterator[int]) -> Reader:
         return lambda memory, args, blocks: make([item(memory, args, blocks) for item in items])
     if description[0] == "array":
         return _array_reader(description, offsets)
+    if description[0] == "tiled":
+        return _tiled_reader(description, offsets)
     _, kind, bits = description
     if kind == "c":
         real, imaginary = (_number("f", bits // 2, next(offsets)) for _ in range(2))
@@ -136,6 +143,24 @@ def _array_reader(description: Description, offsets: Iterator[int]) -> Reader:
         shape = tuple(rest[:ndim] if known is None else known)
         strides = _strides(shape, dtype.itemsize) if contiguous else tuple(rest[-ndim:])
         return _find_array(address, dtype, shape, strides, readonly, args, blocks)
+
+    return read
+
+
+def _tiled_reader(description: Description, offsets: Iterator[int]) -> Reader:
+    """An array in blocks is one of the arguments: functions make none, and have no views of them."""
+    block = tuple(description[2])
+    count = slots_of(description)
+    first, *_ = [next(offsets) for _ in range(count)]
+    unpack = struct.Struct(f"=Q{count - 1}q").unpack_from
+
+    def read(memory: Any, args: Sequence[Any], blocks: Sequence[Block]) -> Any:
+        address, *shape = unpack(memory, first)
+        for array in _flat(args):
+            same = isinstance(array, TiledArray) and (array.block, array.shape) == (block, tuple(shape))
+            if same and data_pointer(array.memory) == address:
+                return array
+        raise AssertionError("an array in blocks that is no argument")
 
     return read
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from weft.analysis.integers.bounds import to_signed
+from weft.analysis.integers.bounds import to_signed, trailing_zeros
 from weft.analysis.memory.addresses import decompose
 from weft.analysis.shapes.shape import ACTIVE
 from weft.ir import ConstInt, Instruction, Value
@@ -131,6 +131,8 @@ class LaneExpressions:
         narrow = isinstance(value.type, IntType) and value.type.bits < BITS
         if narrow and any(strides) and (self._everywhere or shape.nsw < ACTIVE):
             return None
+        if isinstance(value.type, IntType) and shape.known_bits >= value.type.bits:
+            return Expression(to_signed(shape.residue, value.type.bits) + w.lanes.offsets(strides)[lane])
         return Expression(w.lanes.offsets(strides)[lane], (((self._symbol(value),), 1),))
 
     def _symbol(self, value: Value, shift: int = 0) -> Symbol:
@@ -148,7 +150,7 @@ class LaneExpressions:
             if self._everywhere or (op == "zext" and "nneg" not in value.flags):
                 return None
             return self.at(value.operands[0], lane, depth - 1)
-        if op not in ("add", "sub", "mul", "shl", "and", "or", "ashr"):
+        if op not in ("add", "sub", "mul", "shl", "and", "or", "ashr", "lshr"):
             return None
         if op == "or" and "disjoint" not in value.flags:
             return None
@@ -170,9 +172,11 @@ class LaneExpressions:
                 return multiplied(a, b)
             case "shl" if not b.terms:
                 return scaled(a, 1 << b.constant)
-            case "and" if not b.terms and _is_low_mask(b.constant):
-                return self._low_bits(a, b.constant.bit_length())
+            case "and" if not b.terms:
+                return self._masked(a, b.constant)
             case "ashr" if not b.terms and exact and self._is_exact(value.operands[0]):
+                return self._shifted(a, b.constant)
+            case "lshr" if not b.terms and exact and self._is_natural(value.operands[0]):
                 return self._shifted(a, b.constant)
             case _:
                 return None
@@ -182,6 +186,12 @@ class LaneExpressions:
         if not isinstance(value, Instruction) or value.op not in ("add", "sub"):
             return True
         return not self._everywhere and "nsw" in value.flags and all(map(self._is_exact, value.operands))
+
+    def _is_natural(self, value: Value) -> bool:
+        """Whether a sum is that of integers, and not negative: then it is shifted as one with a sign is."""
+        ranges = self._w.divergence.engine.ranges
+        known = ranges.of(value) if ranges is not None else None
+        return self._is_exact(value) and known is not None and known.lo >= 0
 
     def _address(self, value: Instruction, lane: int, depth: int) -> Expression | None:
         address = decompose(value.operands, value.source_type, self._w.module.layout)
@@ -202,10 +212,15 @@ class LaneExpressions:
                 return None
         return found
 
-    def _low_bits(self, a: Expression, bits: int) -> Expression | None:
-        """The lowest bits of a sum, where those of its symbols are known."""
-        known = self._known_part(a, bits)
-        return None if known is None else Expression((known + a.constant) & ((1 << bits) - 1))
+    def _masked(self, a: Expression, mask: int) -> Expression | None:
+        """Some of the lowest bits of a sum, or all but these, where those of its symbols are known."""
+        known = self._known_part(a, (mask if mask >= 0 else ~mask).bit_length())
+        if known is None:
+            return None
+        low = known + a.constant
+        if mask >= 0:
+            return Expression(low & mask)
+        return a.moved(-(low & ~mask)) if mask & -mask == -mask else None
 
     def _shifted(self, a: Expression, by: int) -> Expression | None:
         """A sum shifted right: a sum of symbols shifted right, and of what is known of the lowest bits."""
@@ -230,7 +245,7 @@ class LaneExpressions:
                 continue
             if len(product) != 1 or product[0].shift:
                 return None
-            known = self._bits_of(product[0].value, bits)
+            known = self._bits_of(product[0].value, bits - trailing_zeros(factor))
             if known is None:
                 return None
             total += factor * known
@@ -313,7 +328,3 @@ def _made(constant: int, terms: list[tuple[Product, int]]) -> Expression | None:
 
 def _in_order(terms: Mapping[Product, int]) -> tuple[tuple[Product, int], ...]:
     return tuple(sorted(((p, f) for p, f in terms.items() if f), key=lambda t: [s.order for s in t[0]]))
-
-
-def _is_low_mask(value: int) -> bool:
-    return value > 0 and value & (value + 1) == 0

@@ -17,7 +17,7 @@ import numpy as np
 from weft.cuda.gpu.driver import Driver
 from weft.diag.errors import ArgumentError
 from weft.frontend.python.typeof import from_dtype, typeof
-from weft.frontend.python.types import Array, KernelType, array_type, tuple_type
+from weft.frontend.python.types import Array, KernelType, Tiled, array_type, tuple_type
 from weft.runtime.arguments import INDEX, POINTER
 from weft.runtime.parameters import parameter_for
 
@@ -182,6 +182,11 @@ class PackedArguments:
             for item_type, item in zip(items, value, strict=True):
                 self.add(item_type, item)
             return
+        if isinstance(type, Tiled):
+            raise ArgumentError(
+                "an array in blocks is for CPUs: it is not copied to a GPU",
+                hint="pass an ordinary array, t.to_array()",
+            )
         array = on_gpu(value)
         if array is not None:
             self._owners.append(array)

@@ -1,7 +1,8 @@
 """How a value of a kernel type is made of scalar IR values, and how a Python argument becomes parameters.
 
 The front end emits no aggregates: a complex number is two floats, an array a data pointer with extents and
-byte strides, a tuple the values of its items one after the other, a record a pointer to its bytes.
+byte strides (one in blocks has none), a tuple the values of its items one after the other, a record a pointer to its
+bytes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from weft.frontend.python.types import Array, KernelType, Record, Scalar, Tuple
+from weft.frontend.python.types import Array, KernelType, Record, Scalar, Tiled, Tuple
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.types import F16, F32, F64, I1, I8, I64, PTR, FloatType, IntType, Type, int_type, pointer
 
@@ -81,6 +82,8 @@ def components(type: KernelType) -> tuple[Component, ...]:
         if type.layout != "C":
             parts += [Component("stride", I64, dim) for dim in range(type.ndim)]
         return tuple(parts)
+    if isinstance(type, Tiled):
+        return (Component("data", PTR), *(Component("extent", I64, dim) for dim in range(type.ndim)))
     if isinstance(type, Tuple):
         return tuple(
             Component(c.role, c.type, c.dim, (i, *c.path))

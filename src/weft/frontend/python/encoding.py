@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from weft.frontend.python.types import Array, KernelType, NoneType, Record, Scalar, Signature, Tuple
+from weft.frontend.python.types import Array, KernelType, NoneType, Record, Scalar, Signature, Tiled, Tuple
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -43,6 +43,8 @@ def encode_type(type: KernelType) -> bytes:
         shape = b"" if type.shape is None else framed(b"x", *type.shape)
         flags = f"{type.layout}{type.readonly:d}{type.aligned:d}"
         return framed(b"a", encode_type(type.dtype), type.ndim, flags, type.space, shape)
+    if isinstance(type, Tiled):
+        return framed(b"l", encode_type(type.dtype), framed(b"x", *type.block), int(type.readonly))
     if isinstance(type, Tuple):
         return framed(b"t", encode_named_tuple(type.cls), *map(encode_type, type.items))
     if isinstance(type, Record):

@@ -17,6 +17,7 @@ from weft.frontend.python.types import (
     KernelType,
     Scalar,
     Signature,
+    Tiled,
     Tuple,
     boolean,
     complex128,
@@ -73,6 +74,12 @@ def conversion(source: KernelType, target: KernelType) -> Conversion | None:
         return CONVERSIONS.get((strong(source), strong(target)))
     if isinstance(source, Array) and isinstance(target, Array):
         return _of_array(source, target)
+    if isinstance(source, Tiled) and isinstance(target, Tiled):
+        if source.dtype is not target.dtype or source.block != target.block:
+            return None
+        if source.readonly == target.readonly:
+            return Conversion.EXACT
+        return Conversion.SAFE if target.readonly else None
     if isinstance(source, Tuple) and isinstance(target, Tuple):
         if len(source.items) != len(target.items) or target.cls not in (None, source.cls):
             return None

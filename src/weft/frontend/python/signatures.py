@@ -11,11 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from weft.diag.errors import SignatureError
+from weft.diag.errors import ArgumentError, SignatureError
 from weft.diag.source import SourceSpan
 from weft.frontend.python import types
 from weft.frontend.python.typeof import from_dtype
-from weft.frontend.python.types import Array, KernelType, Record, Scalar, Signature, array_type, tuple_type
+from weft.frontend.python.types import (
+    Array,
+    KernelType,
+    Record,
+    Scalar,
+    Signature,
+    Tiled,
+    array_type,
+    tiled_type,
+    tuple_type,
+)
 
 _NAMES: dict[str, KernelType] = {
     **{type.name: type for type in types.STRONG},
@@ -132,7 +142,7 @@ def _parse_expression(text: str) -> ast.expr:
 
 def _parse_text(text: str) -> Signature:
     node = _parse_expression(text)
-    if isinstance(node, ast.Call):
+    if isinstance(node, ast.Call) and not _is_tiled(node):
         return Signature((_type_of(arg, text) for arg in node.args), _type_of(node.func, text))
     if isinstance(node, ast.Tuple):
         return Signature(_type_of(item, text) for item in node.elts)
@@ -154,6 +164,8 @@ def _type_of(node: ast.expr, text: str) -> KernelType:
         return tuple_type(tuple(_type_of(item, text) for item in node.elts))
     if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
         name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        if _is_tiled(node) and len(node.args) == 2:
+            return _tiled_of(node, text)
         if name == "Tuple" and len(node.args) == 1 and isinstance(node.args[0], (ast.Tuple, ast.List)):
             return tuple_type(tuple(_type_of(item, text) for item in node.args[0].elts))
         if name == "UniTuple" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):
@@ -170,6 +182,21 @@ def _array_of(element: Scalar | Record, index: ast.expr, text: str) -> Array:
     assert isinstance(last, ast.Slice)
     contiguous = isinstance(last.step, ast.Constant) and last.step.value == 1
     return array_type(element, len(dims), "C" if contiguous else "A")
+
+
+def _is_tiled(node: ast.Call) -> bool:
+    return isinstance(node.func, (ast.Name, ast.Attribute)) and ast.unparse(node.func).endswith("tiled")
+
+
+def _tiled_of(node: ast.Call, text: str) -> Tiled:
+    """The type that ``tiled(float64, (2, 2))`` stands for."""
+    element = _type_of(node.args[0], text)
+    try:
+        if isinstance(element, (Scalar, Record)):
+            return tiled_type(element, ast.literal_eval(node.args[1]))
+    except (ArgumentError, ValueError):
+        pass
+    raise _error("an array in blocks is written as tiled(float64, (2, 2))", node, text)
 
 
 def _error(message: str, node: ast.expr, text: str) -> SignatureError:

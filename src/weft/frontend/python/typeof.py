@@ -25,8 +25,10 @@ from weft.frontend.python.types import (
     pycomplex,
     pyfloat,
     pyint,
+    tiled_type,
     tuple_type,
 )
+from weft.tiled_arrays import TiledArray
 
 _SCALARS: dict[type, KernelType] = {
     int: pyint,
@@ -70,6 +72,8 @@ def _other(value: Any) -> KernelType:
     if isinstance(value, tuple):
         items = tuple(typeof(item) for item in value)
         return tuple_type(items, type(value) if hasattr(value, "_fields") else None)
+    if isinstance(value, TiledArray):
+        return tiled_type(from_dtype(value.dtype), value.block, not value.memory.flags.writeable)
     if isinstance(value, np.generic):
         return from_dtype(value.dtype)
     for kind in (bool, int, float, complex):

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from weft.tiled_arrays import block_of
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -176,6 +178,37 @@ class Array(KernelType):
         return array_type(*(changes.get(name, getattr(self, name)) for name in names))
 
 
+class Tiled(KernelType):
+    """An array that lies in blocks in memory (`weft.tiled_arrays.TiledArray`).
+
+    Parameters
+    ----------
+    dtype
+        Scalar or `Record`.
+    block
+        The extents of a block, powers of two; there are as many dimensions.
+    readonly
+        Whether it must not be written.
+    """
+
+    __slots__ = ("block", "dtype", "readonly")
+
+    def __init__(self, dtype: Scalar | Record, block: tuple[int, ...], readonly: bool) -> None:
+        self.dtype = dtype
+        self.block = block
+        self.readonly = readonly
+
+    @property
+    def ndim(self) -> int:
+        return len(self.block)
+
+    def __str__(self) -> str:
+        return f"{'readonly ' if self.readonly else ''}tiled({self.dtype}, {self.block})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tiled_type, (self.dtype, self.block, self.readonly)
+
+
 class Tuple(KernelType):
     """A tuple, or a named tuple when `cls` is its class."""
 
@@ -303,6 +336,20 @@ def array_type(
 
 
 _array_type = cache(Array)
+
+
+def tiled_type(dtype: Scalar | Record, block: Iterable[int], readonly: bool = False) -> Tiled:
+    """The type of an array in blocks (see `Tiled`).
+
+    Raises
+    ------
+    ArgumentError
+        The block is none.
+    """
+    return _tiled_type(dtype, block_of(block), readonly)
+
+
+_tiled_type = cache(Tiled)
 
 
 def tuple_type(items: tuple[KernelType, ...], cls: type | None = None) -> Tuple:

@@ -35,6 +35,9 @@ from weft.transform.loops.outline_loop import (
     store_cell,
 )
 
+NUMBER = ("noundef", f"range(i64 0, {-(1 << 63)})")
+"""What is known of the number of an iteration."""
+
 
 @dataclass(frozen=True, slots=True)
 class OutlinedNest:
@@ -79,6 +82,8 @@ def outline_nest(
         argument.attributes = captured_attributes(value, captured, module.layout)
         values[value] = argument
     entry, done = body.add_block("entry"), body.add_block("done")
+    for number in numbers:
+        number.attributes = NUMBER
     builder = Builder(entry)
     for alloca in outer.private:
         values[alloca] = builder.insert(alloca.clone())
@@ -139,13 +144,17 @@ def _counter(
 ) -> Value:
     """The counter of an iteration: its first value, and a step for each iteration before lane 0's and from there."""
     type, steps = counter.type, number
+    flags: tuple[str, ...] = ()
+    if type.bits == I64.bits and counter.step == 1 and counter.following.op == "add":
+        # The sum of as many steps of one is the first value and their number.
+        flags = tuple(f for f in counter.following.flags if f in ("nsw", "nuw"))
     first = values.get(counter.start, counter.start)
     moved: Value = steps
     if type.bits != I64.bits:
         moved = builder.cast("trunc" if type.bits < I64.bits else "zext", number, type)
     if counter.step != 1:
         moved = builder.binary("mul", moved, ConstInt(type, counter.step))
-    first = builder.binary("add", first, moved)
+    first = builder.binary("add", first, moved, flags)
     return first if coordinate is None else counter_at(builder, counter, first, coordinate)
 
 

@@ -14,13 +14,24 @@ from weft.frontend.python.cuda_names import CudaName, cuda_name_of
 from weft.frontend.python.lowering.arrays.array_parts import extents_of, multiply, strides_of
 from weft.frontend.python.lowering.arrays.records import record_field
 from weft.frontend.python.lowering.arrays.reductions import METHODS
+from weft.frontend.python.lowering.arrays.tiled import tiled_extents
 from weft.frontend.python.lowering.arrays.views import transpose
 from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.globals_ import named, value_of
 from weft.frontend.python.lowering.numbers.casts import constant
 from weft.frontend.python.lowering.numbers.complexes import pair
-from weft.frontend.python.types import Array, KernelType, Record, Scalar, Static, Tuple, boolean, pyint
+from weft.frontend.python.types import (
+    Array,
+    KernelType,
+    Record,
+    Scalar,
+    Static,
+    Tiled,
+    Tuple,
+    boolean,
+    pyint,
+)
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstInt
@@ -49,6 +60,8 @@ def _lower_attribute(low: Lowering, node: ast.Attribute) -> Typed:
         return static_attribute(low, type.value, node.attr)
     if isinstance(type, Array):
         return _array_attribute(low, value, node.attr)
+    if isinstance(type, Tiled):
+        return _tiled_attribute(low, value, type, node.attr)
     if isinstance(type, Scalar):
         return number_attribute(low, value, node.attr)
     if isinstance(type, Tuple) and node.attr in type.fields:
@@ -120,10 +133,36 @@ def _array_attribute(low: Lowering, value: Typed, name: str) -> Typed:
     raise UnsupportedError(f"arrays have no '{name}' in kernels", hint=hint)
 
 
+def _tiled_attribute(low: Lowering, value: Typed, type: Tiled, name: str) -> Typed:
+    extents = tiled_extents(value)
+    if name == "shape":
+        return sizes(extents)
+    if name == "size":
+        return size(_product(low, extents))
+    if name == "ndim":
+        return literal(type.ndim)
+    if name == "block":
+        return TupleValue(tuple(map(literal, type.block)))
+    if name == "dtype":
+        return static(type.dtype.dtype)
+    if name == "itemsize":
+        return literal(type.dtype.size)
+    if name == "nbytes":
+        return size(multiply(low, _product(low, extents), const_int(type.dtype.size), ("nuw", "nsw")))
+    raise UnsupportedError(
+        f"arrays in blocks have no '{name}' in kernels",
+        hint="loop over their elements, or convert them before with to_array()",
+    )
+
+
 def total_size(low: Lowering, value: Typed) -> Value:
     """The number of elements."""
+    return _product(low, extents_of(low, value))
+
+
+def _product(low: Lowering, extents: list[Value]) -> Value:
     result: Value = const_int(1)
-    for extent in extents_of(low, value):
+    for extent in extents:
         result = multiply(low, result, extent, ("nuw", "nsw"))
     return result
 

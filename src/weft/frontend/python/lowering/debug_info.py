@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from weft.frontend.python.types import Array, KernelType, Record, Scalar
+from weft.frontend.python.types import Array, KernelType, Record, Scalar, Tiled
 from weft.ir.builder import const_int
 from weft.ir.function import Module
 from weft.ir.metadata import DbgRecord, DebugLoc, MDNode, MDString, MDTuple, MDValue
@@ -75,7 +75,7 @@ class DebugInfo:
             if isinstance(type, Scalar):
                 fields = {"size": str(type.bits), "encoding": _ENCODING[type.kind]}
                 node = MDNode("DIBasicType", {"name": MDString(name), **fields})
-            elif isinstance(type, (Array, Record)):
+            elif isinstance(type, (Array, Record, Tiled)):
                 fields = {
                     "tag": "DW_TAG_pointer_type",
                     "name": MDString(name),

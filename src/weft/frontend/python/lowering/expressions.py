@@ -11,11 +11,12 @@ from weft.frontend.python.lowering.arrays.arrays import load_item
 from weft.frontend.python.lowering.arrays.elementwise import combine, is_array, operands
 from weft.frontend.python.lowering.arrays.records import record_field
 from weft.frontend.python.lowering.arrays.reductions import product
+from weft.frontend.python.lowering.arrays.tiled import load_tiled
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.globals_ import MISSING, captured, value_of
 from weft.frontend.python.lowering.numbers.arithmetic import SYMBOLS, binary
-from weft.frontend.python.types import Array, Record, Tuple
+from weft.frontend.python.types import Array, Record, Tiled, Tuple
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
@@ -93,6 +94,8 @@ def _lower_subscript(low: Lowering, node: ast.Subscript) -> Typed:
     value = low.expr(node.value)
     if isinstance(value.type, Array):
         return load_item(low, node, value)
+    if isinstance(value.type, Tiled):
+        return load_tiled(low, node, value)
     if isinstance(value.type, Tuple):
         return _tuple_item(low, node, value)
     if isinstance(value.type, Record):

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 
 from weft.diag.errors import TypingError
 from weft.frontend.python.lowering.calls.typed import Typed
-from weft.frontend.python.types import Array, KernelType, Record, Scalar, Static, Tuple, tuple_type
+from weft.frontend.python.types import (
+    Array,
+    KernelType,
+    Record,
+    Scalar,
+    Static,
+    Tiled,
+    Tuple,
+    tiled_type,
+    tuple_type,
+)
 from weft.frontend.python.typing_rules import Literals, join
 
 
@@ -61,6 +71,9 @@ def join_types(a: KernelType, b: KernelType) -> KernelType:
                 aligned=a.aligned and b.aligned,
                 shape=a.shape if a.shape == b.shape else None,
             )
+    elif isinstance(a, Tiled) and isinstance(b, Tiled):
+        if a.dtype is b.dtype and a.block == b.block:
+            return tiled_type(a.dtype, a.block, a.readonly or b.readonly)
     elif isinstance(a, Tuple) and isinstance(b, Tuple):
         if len(a.items) == len(b.items) and a.cls is b.cls:
             return tuple_type(tuple(map(join_types, a.items, b.items)), a.cls)

@@ -10,6 +10,7 @@ from weft.frontend.python.lowering.arrays.arrays import element_align, store_ite
 from weft.frontend.python.lowering.arrays.elementwise import assign_elements, combine
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
 from weft.frontend.python.lowering.arrays.records import record_field, store_field
+from weft.frontend.python.lowering.arrays.tiled import store_tiled, tiled_target
 from weft.frontend.python.lowering.calls.typed import NONE, Typed, items_of
 from weft.frontend.python.lowering.checks import ASSERTION, check, note
 from weft.frontend.python.lowering.context import statement
@@ -18,7 +19,7 @@ from weft.frontend.python.lowering.numbers.arithmetic import SYMBOLS, binary
 from weft.frontend.python.lowering.numbers.comparisons import condition, negation, truth
 from weft.frontend.python.lowering.numbers.conditions import jump
 from weft.frontend.python.lowering.variables import RESULT
-from weft.frontend.python.types import Array, NoneType, Record, Tuple
+from weft.frontend.python.types import Array, NoneType, Record, Tiled, Tuple
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
@@ -94,6 +95,8 @@ def _assign_item(low: Lowering, target: ast.Subscript, value: Typed) -> None:
     owner = low.expr(target.value)
     if isinstance(owner.type, Array):
         store_item(low, target, owner, value)
+    elif isinstance(owner.type, Tiled):
+        store_tiled(low, target, owner, value)
     elif isinstance(owner.type, Record):
         value = value.settled(low)
         _require_writable(low, target.value)
@@ -119,7 +122,7 @@ def _require_writable(low: Lowering, owner: ast.expr) -> None:
         node = node.value
         if isinstance(node, ast.Name) and low.scope.is_local(node.id):
             info = low.variables.bound_value(node.id)
-            if info is not None and isinstance(info.type, Array):
+            if info is not None and isinstance(info.type, (Array, Tiled)):
                 require_writable(info.type)
 
 
@@ -137,9 +140,10 @@ def _lower_augmented(low: Lowering, node: ast.AugAssign) -> None:
         low.variables.store(low, target.id, binary(low, symbol, old, value), low.span(target))
         return
     owner = low.expr(target.value)
-    if isinstance(owner.type, Array) and isinstance(target, ast.Subscript):
+    if isinstance(owner.type, (Array, Tiled)) and isinstance(target, ast.Subscript):
         element, align = owner.type.dtype, element_align(owner.type)
-        address = target_of(low, target, owner)
+        in_blocks = isinstance(owner.type, Tiled)
+        address = tiled_target(low, target, owner) if in_blocks else target_of(low, target, owner)
         if isinstance(address, Typed):
             _change_elements(low, node, symbol, address)
             return

@@ -25,7 +25,7 @@ from weft.frontend.python.lowering.arrays.memory import load_element, scalar_ali
 from weft.frontend.python.lowering.calls.typed import Typed, items_of
 from weft.frontend.python.lowering.checks import INDEX, check
 from weft.frontend.python.lowering.numbers.casts import to_int64
-from weft.frontend.python.types import Array, Record, Tuple
+from weft.frontend.python.types import Array, Record, Tiled, Tuple
 from weft.ir.builder import const_int
 from weft.ir.types import I8
 from weft.ir.values import Value
@@ -46,7 +46,7 @@ class Slice:
 Index = Typed | Slice
 
 
-def lower_index(low: Lowering, node: ast.expr, array: Array) -> list[Index]:
+def lower_index(low: Lowering, node: ast.expr, array: Array | Tiled) -> list[Index]:
     """The parts of a subscript, an ellipsis replaced by full slices."""
     parts: list[Index] = []
     elements = node.elts if isinstance(node, ast.Tuple) else [node]
@@ -131,9 +131,9 @@ def target_of(low: Lowering, node: ast.Subscript, array: Typed) -> Value | Typed
     return view(low, array, parts) if indices is None else element_address(low, array, indices)
 
 
-def require_writable(type: Array) -> None:
+def require_writable(type: Array | Tiled) -> None:
     """Refuse to write to a read-only array."""
-    if type.readonly and type.shape is not None:
+    if type.readonly and isinstance(type, Array) and type.shape is not None:
         raise TypingError(
             "an array from outside the kernel is a constant, so it is read-only",
             hint="pass it as an argument",
@@ -143,11 +143,11 @@ def require_writable(type: Array) -> None:
         raise TypingError(f"this array is read-only: {type}", hint=hint)
 
 
-def element_align(type: Array) -> int:
+def element_align(type: Array | Tiled) -> int:
     """The alignment of the array's elements in memory."""
     if isinstance(type.dtype, Record):
         return type.dtype.align
-    return scalar_align(type.dtype, type.aligned)
+    return scalar_align(type.dtype, isinstance(type, Tiled) or type.aligned)
 
 
 def wrapped(low: Lowering, index: Typed, extent: Value | None) -> tuple[Value, bool]:
@@ -162,7 +162,8 @@ def wrapped(low: Lowering, index: Typed, extent: Value | None) -> tuple[Value, b
     return builder.select(negative, builder.binary("add", value, extent, ("nsw",)), value), False
 
 
-def _checked(low: Lowering, index: Value, extent: Value | None) -> None:
+def check_index(low: Lowering, index: Value, extent: Value | None) -> None:
+    """With ``debug=True``, report an index that is outside of an array."""
     if low.unit.options.debug and extent is not None:
         check(low, INDEX, low.builder.icmp("uge", index, extent))
 
@@ -175,7 +176,7 @@ def element_address(low: Lowering, array: Typed, indices: list[Typed]) -> Value:
     places: list[tuple[Value, bool]] = []
     for index, extent in zip(indices, extents, strict=True):
         value, nonnegative = wrapped(low, index, extent)
-        _checked(low, value, extent)
+        check_index(low, value, extent)
         places.append((value, nonnegative))
     if not places:
         return data_of(array)

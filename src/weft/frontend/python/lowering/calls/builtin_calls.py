@@ -13,6 +13,7 @@ from weft.frontend.python.lowering.arrays.allocation import copied
 from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
 from weft.frontend.python.lowering.arrays.arrays import require_writable
 from weft.frontend.python.lowering.arrays.reductions import METHODS, flat, product, reduced, sort_in_place
+from weft.frontend.python.lowering.arrays.tiled import tiled_extents
 from weft.frontend.python.lowering.arrays.whole_arrays import fill
 from weft.frontend.python.lowering.calls.registry import CALLS, Arguments, call
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, literal
@@ -25,6 +26,7 @@ from weft.frontend.python.types import (
     STRONG,
     Array,
     Scalar,
+    Tiled,
     Tuple,
     boolean,
     pycomplex,
@@ -100,6 +102,8 @@ def _call_len(low: Lowering, args: Arguments) -> Typed:
     if isinstance(value.type, Array) and value.type.ndim:
         extent = extents_of(low, value)[0]
         return literal(extent.signed) if isinstance(extent, ConstInt) else Typed(pyint, (extent,), low=0)
+    if isinstance(value.type, Tiled):
+        return Typed(pyint, (tiled_extents(value)[0],), low=0)
     raise TypingError(f"{value.type} has no len()")
 
 

@@ -9,7 +9,7 @@ from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_o
 from weft.frontend.python.lowering.numbers.casts import cast, convert
 from weft.frontend.python.lowering.numbers.comparisons import truth
 from weft.frontend.python.overloads import NoSignature, best_signature, conversion
-from weft.frontend.python.types import Array, KernelType, Scalar, Signature, Tuple, boolean
+from weft.frontend.python.types import Array, KernelType, Scalar, Signature, Tiled, Tuple, boolean
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
@@ -54,6 +54,6 @@ def result(low: Lowering, name: str, value: Typed, type: KernelType) -> Typed:
         pairs = zip(items_of(value), type.items, strict=True)
         made = TupleValue(tuple(result(low, name, *pair) for pair in pairs), type.cls)
         return Typed(type, convert(low, made, type))
-    if isinstance(type, Array):
+    if isinstance(type, (Array, Tiled)):
         return Typed(type, convert(low, value, type))
     return argument(low, value, type)

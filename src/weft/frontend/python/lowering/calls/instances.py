@@ -16,7 +16,7 @@ from weft.frontend.python.lowering.context import Lowering, NotYetTyped
 from weft.frontend.python.lowering.joins import Info
 from weft.frontend.python.lowering.variables import RESULT, VariableTable
 from weft.frontend.python.source import FunctionSource, get_source
-from weft.frontend.python.types import Array, KernelType, Scalar, Static, none
+from weft.frontend.python.types import Array, KernelType, Scalar, Static, Tiled, none
 from weft.ir.builder import const_int
 from weft.ir.function import Function
 from weft.ir.instruction import Instruction
@@ -268,9 +268,9 @@ def _parameter(low: Lowering, name: str, type: KernelType) -> Typed:
 def _pointer_attributes(type: KernelType, path: tuple[int, ...]) -> tuple[str, ...]:
     for index in path:
         type = type.items[index]  # type: ignore[attr-defined]
-    assert isinstance(type, Array)
+    assert isinstance(type, (Array, Tiled))
     size = type.dtype.align if not isinstance(type.dtype, Scalar) else min(type.dtype.size, 8)
-    align = f"align {size if type.aligned else 1}"
+    align = f"align {size if isinstance(type, Tiled) or type.aligned else 1}"
     return ("noundef", align, "readonly") if type.readonly else ("noundef", align)
 
 

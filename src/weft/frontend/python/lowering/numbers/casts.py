@@ -19,6 +19,7 @@ from weft.frontend.python.types import (
     Record,
     Scalar,
     Static,
+    Tiled,
     Tuple,
     boolean,
     pyint,
@@ -154,6 +155,9 @@ def convert(low: Lowering, value: Typed, target: KernelType) -> tuple[Value, ...
     elif isinstance(target, Array):
         if isinstance(source, Array):
             return convert_array(low, value, target)
+    elif isinstance(target, Tiled):
+        if isinstance(source, Tiled) and source.dtype is target.dtype and source.block == target.block:
+            return value.parts
     elif isinstance(target, (Record, NoneType, Static)) and len(components(source)) == len(
         components(target)
     ):

@@ -19,7 +19,7 @@ from weft.frontend.python.lowering.numbers.comparisons import (
     known_truth,
     truth,
 )
-from weft.frontend.python.types import Array
+from weft.frontend.python.types import Array, Tiled
 from weft.ir.block import BasicBlock
 from weft.ir.constants import TRUE
 from weft.ir.values import Value
@@ -160,4 +160,4 @@ def _is_constant_attribute(low: Lowering, node: ast.Attribute) -> bool:
     if not low.scope.is_local(base.id):
         return True
     bound = low.variables.bound_value(base.id)
-    return bound is not None and isinstance(bound.type, Array)
+    return bound is not None and isinstance(bound.type, (Array, Tiled))

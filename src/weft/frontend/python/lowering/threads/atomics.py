@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
 from weft.frontend.python.cuda_names import CudaName
-from weft.frontend.python.lowering.arrays.array_parts import array_type_of
 from weft.frontend.python.lowering.arrays.arrays import element_address, index_values, require_writable
+from weft.frontend.python.lowering.arrays.tiled import tiled_address
 from weft.frontend.python.lowering.calls.registry import Arguments, CallHandler, call
 from weft.frontend.python.lowering.calls.typed import Typed, literal
 from weft.frontend.python.lowering.numbers.casts import to_real
-from weft.frontend.python.types import Array, Scalar
+from weft.frontend.python.types import Array, Scalar, Tiled
 from weft.ir.builder import const_float
 from weft.ir.types import FloatType, int_type
 from weft.ir.values import Value
@@ -44,16 +44,20 @@ _WRAPPING = ("inc", "dec")
 
 def _element(low: Lowering, args: Arguments, array: Typed, index: Typed) -> tuple[Scalar, Value]:
     """The type and address of the element that an atomic operation works on."""
-    if not isinstance(array.type, Array):
+    if not isinstance(array.type, (Array, Tiled)):
         raise TypingError(f"cuda.{args.name} works on an element of an array, not on {array.type}")
-    type = array_type_of(array)
+    type = array.type
     require_writable(type)
     indices = index_values(index)
     if len(indices) != type.ndim:
         raise TypingError(f"{type} is indexed by {type.ndim} integers, not {len(indices)}")
     dtype = type.dtype
-    if not isinstance(dtype, Scalar) or dtype.kind not in "iuf" or not type.aligned:
+    if not isinstance(dtype, Scalar) or dtype.kind not in "iuf":
         raise TypingError(f"{args.name} is not supported on elements of {type}")
+    if isinstance(type, Tiled):
+        return dtype, tiled_address(low, array, indices)
+    if not type.aligned:
+        raise TypingError(f"{args.name} is not supported on elements of {type}, which may not be aligned")
     return dtype, element_address(low, array, indices)
 
 
