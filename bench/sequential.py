@@ -78,6 +78,21 @@ def clip(x, y, low, high):
         y[i] = v * v
 
 
+def smallest(x):
+    best, at = x[0], 0
+    for i in range(1, x.size):
+        if x[i] < best:
+            best, at = x[i], i
+    return at
+
+
+def search(x, value):
+    for i in range(x.size):
+        if x[i] == value:
+            return i
+    return -1
+
+
 def checksum(x):
     s = 0
     for i in range(x.size):
@@ -97,6 +112,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Arguments]] = {
     "steps": (steps, lambda rng: (rng.integers(1, 1 << 20, 20_000), np.zeros(20_000, np.int64))),
     "shift": (shift, lambda rng: (rng.random(100_000), rng.random(100_000))),
     "clip": (clip, lambda rng: (rng.random(100_000), np.zeros(100_000), 0.2, 0.7)),
+    "smallest": (smallest, lambda rng: (rng.random(100_000),)),
+    "search": (search, lambda rng: (rng.integers(0, 1000, 100_000), -1)),
     "checksum": (checksum, lambda rng: (rng.integers(0, 1 << 40, 100_000),)),
 }
 

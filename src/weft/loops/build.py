@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from weft.analysis.sequential.known_memory import ArrayParameters
 from weft.codegen.slots import SlotInterface
 from weft.diag.remarks import Remark
-from weft.frontend.python.compile import compile_python
-from weft.frontend.python.components import components
-from weft.frontend.python.types import KernelType
+from weft.frontend.python.compile import ParamSpec, compile_python
+from weft.frontend.python.components import components, has_extents
+from weft.frontend.python.types import Array, KernelType
 from weft.jit_options import JitOptions
 from weft.options import Timings
 from weft.passes.lower_function import LoweredFunction, lower_function
@@ -41,9 +42,24 @@ def lower(
         )
         result = describe_result(made.result)
     interface = SlotInterface(len(components(made.result)), made.allocates)
-    lowered = lower_function(made.module, made.kernel.name, interface, options, TargetSpec.chosen(), timings)
+    arrays = tuple(array for param in made.params if (array := _array_parameters(param)) is not None)
+    lowered = lower_function(
+        made.module, made.kernel.name, interface, options, TargetSpec.chosen(), timings, arrays=arrays
+    )
     errors = [[kind, message, at.file, at.line, at.column] for kind, message, at in made.errors]
     return lowered, Results(result, errors), (*made.remarks, *lowered.remarks)
+
+
+def _array_parameters(param: ParamSpec) -> ArrayParameters | None:
+    """The parameters that an array is passed in; None for what is no array with extents."""
+    if not isinstance(param.type, Array) or not has_extents(param.type):
+        return None
+    numbers = {
+        role: tuple(param.first + n for n, c in enumerate(param.components) if c.role == role)
+        for role in ("data", "extent", "stride")
+    }
+    (data,) = numbers["data"]
+    return ArrayParameters(data, numbers["extent"], numbers["stride"], param.type.dtype.size)
 
 
 def emit(lowered: LoweredFunction) -> bytes:

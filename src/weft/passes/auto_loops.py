@@ -32,6 +32,7 @@ from weft.ir.locations import span_of
 from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
 from weft.passes.find_loops import LegalLoop
 from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.passes.pattern_forms import Form, skip_quiet, skips_quiet_iterations
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.promote_elements import Promotion, find_promotions, promote
@@ -68,6 +69,8 @@ class Chosen:
         How many iterations may run in lock step, 0 where they may run in any order.
     promotions
         Elements that loops in it update again and again.
+    form
+        Rewrites the loop so that lanes can run it, where it carries something in a known way.
     """
 
     loop: LoopContext
@@ -76,6 +79,7 @@ class Chosen:
     assumptions: tuple[Assumption, ...]
     promotions: tuple[Promotion, ...] = ()
     in_step: int = 0
+    form: Form | None = None
 
 
 def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) -> int:
@@ -120,10 +124,12 @@ class _Search:
                 return
             reason = chosen
         if not inside:
-            lanes = self._in_lock_step(loop, verdict)
-            if lanes is not None:
+            lanes = self._in_lock_step(loop, verdict) or self._rewritten(loop, verdict)
+            if isinstance(lanes, Chosen):
                 yield lanes
                 return
+            if lanes is not None:
+                reason = f"{reason}; {lanes}"
         before = span_of(loop.header.terminator)
         self.unit.remarks.add(RemarkKind.MISSED, f"this loop runs in order: {reason}", before, pass_name=PASS)
         for other in inside:
@@ -139,6 +145,15 @@ class _Search:
         parameters = parameters_of(self.accesses, loop, verdict.private)
         tests = run_time_tests(self.accesses, loop, verdict.assumptions, parameters)
         return None if isinstance(tests, str) else Chosen(loop, (), tests, verdict.assumptions, in_step=lanes)
+
+    def _rewritten(self, loop: LoopContext, verdict: LoopVerdict) -> Chosen | str | None:
+        """The loop in a form that lanes can run though iterations hand something on; why it has none."""
+        if verdict.dependences is None:
+            return None
+        found = skips_quiet_iterations(self.accesses, loop, verdict, self.unit.arrays)
+        if not isinstance(found, str):
+            return Chosen(loop, (), *found, form=skip_quiet)
+        return found if verdict.verdict is Verdict.SEARCH else None
 
     def _is_promised(self, loop: LoopContext) -> bool:
         view = self.scope.view
@@ -217,14 +232,20 @@ def _apply(unit: LoopUnit, function: Function, scope: Scope, accesses: Accesses,
     for promotion in chosen.promotions:
         promote(promotion)
     close_loops(function)
+    texts = dict.fromkeys(a.text for a in chosen.assumptions if a.kind != "reassociation")
+    under = f" if {', and '.join(texts)}" if texts and not chosen.tests.is_empty else ""
+    if chosen.form is not None:
+        span = span_of(loop.header.terminator)
+        what = chosen.form(function, loop.header)
+        close_loops(function)
+        unit.remarks.add(RemarkKind.TRANSFORM, f"{what}{under}", span, pass_name=PASS)
+        return
     for each in (loop, *chosen.inside):
         back_edge = view.blocks[each.loop.latches[0]].terminator
         if chosen.in_step:
             mark_in_step(back_edge, chosen.in_step)
         else:
             mark_parallel(back_edge, proved=True)
-    texts = dict.fromkeys(a.text for a in chosen.assumptions if a.kind != "reassociation")
-    under = f" if {', and '.join(texts)}" if texts and not chosen.tests.is_empty else ""
     what = "the iterations of this loop are independent"
     if chosen.in_step:
         what = f"{chosen.in_step} iterations of this loop may run at a time, in lock step and in order"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from weft.analysis.loops.reductions import Combination
+from weft.analysis.sequential.known_memory import ArrayParameters
 from weft.brush import BrushOption
 from weft.codegen.brush_choice import Weighed
 from weft.codegen.parallel_loops import StripMinedLoop
@@ -87,6 +88,8 @@ class LoopUnit:
         Whether lanes compute what one iteration after the other does to the last bit: no vector math functions.
     oblivious
         The lane functions that mean the same when passive lanes get ⊤.
+    arrays
+        Which parameters of the function are arrays with extents.
     """
 
     module: Module
@@ -107,6 +110,7 @@ class LoopUnit:
     form: Form = Form.CALL
     exact_math: bool = False
     oblivious: set[str] = field(default_factory=set)
+    arrays: tuple[ArrayParameters, ...] = ()
 
     @property
     def function(self) -> Function:

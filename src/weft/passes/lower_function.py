@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from weft.analysis.sequential.known_memory import ArrayParameters
 from weft.codegen.brush_choice import Weighed
 from weft.codegen.slots import SlotInterface
 from weft.diag.remarks import RemarkLog
@@ -67,10 +68,11 @@ def lower_function(
     spec: TargetSpec,
     timings: Timings | None = None,
     runner: Runner | None = None,
+    arrays: tuple[ArrayParameters, ...] = (),
 ) -> LoweredFunction:
     """Run the passes for functions with parallel loops, by `runner` if there is one; `module` is used up.
 
-    `interface` says what its last parameters are.
+    `interface` says what its last parameters are, `arrays` which others are arrays.
 
     Raises
     ------
@@ -86,7 +88,7 @@ def lower_function(
     unit = JitUnit(
         module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
         timings=timings, interface=interface, if_legal=options.if_legal, auto=options.auto,
-        exact_math=options.auto and not approximates, brush=options.brush,
+        exact_math=options.auto and not approximates, brush=options.brush, arrays=arrays,
     )  # fmt: skip
     log = log_of(unit, runner)
     with timings.measure("passes"):

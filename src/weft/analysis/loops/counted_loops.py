@@ -135,6 +135,26 @@ def counted_loop(view: CFGView, loop: Loop, *, early: bool = False) -> CountedLo
     )
 
 
+def counted_exit(view: CFGView, loop: Loop) -> CountedLoop | str:
+    """How a loop counts that may be left early, too: by the test in its header; or why it does not."""
+    header = view.blocks[loop.header]
+    outside = [view.blocks[p] for p in view.cfg.preds[loop.header] if p not in loop.blocks]
+    if loop.is_irreducible or len(loop.latches) != 1 or len(outside) != 1:
+        return "is entered or repeated in more than one way"
+    (preheader,), latch = outside, view.blocks[loop.latches[0]]
+    targets = [view.blocks[x] for e, x in loop.exit_edges if e == loop.header]
+    if len(preheader.successors) != 1 or len(targets) != 1 or header is latch:
+        return "has no test at its top"
+    blocks = (header, *(view.blocks[b] for b in sorted(loop.blocks) if b != loop.header))
+    test = _test(header, targets[0], set(blocks), counters_of(header, preheader, latch))
+    if test is None:
+        return "does not count up or down to a bound that is known when it begins"
+    counter, tests_next, predicate, bound = test
+    return CountedLoop(
+        header, preheader, latch, blocks, header, targets[0], counter, tests_next, predicate, bound
+    )
+
+
 def _test(
     exiting: BasicBlock, exit_block: BasicBlock, inside: set[BasicBlock], counters: list[Counter]
 ) -> tuple[Counter, bool, str, Value] | None:
