@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import output
+from bench import levels, output
 from bench.groups.opencl_runtimes import INTEL, POCL, choose_intel, choose_pocl, device_of
 from bench.harness import ROUNDS, Comparison, Peer, Prepared, compare
 from examples.opencl.applications import APPLICATIONS, HERE, Application, error_of
@@ -49,20 +49,6 @@ RUNTIMES = {"PoCL": POCL, "Intel": INTEL}
 
 WANTED = {"x86-64-v3": {"Intel": 1.7, "PoCL": 3.2}, "x86-64-v4": {"Intel": 2.5, "PoCL": 5.0}}
 """Geometric means that are wanted, by level of instructions."""
-
-PEER_LEVELS = {
-    "x86-64-v3": {
-        "POCL_LLVM_CPU_NAME": "haswell",
-        "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-avx2",
-        "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
-    },
-    "x86-64-v4": {
-        "POCL_LLVM_CPU_NAME": "skylake-avx512",
-        "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-avx512",
-        "CL_CONFIG_CPU_TARGET_ARCH": "skx",
-    },
-}
-"""What holds the runtimes to a level; without, they use all that the machine has."""
 
 SMALL = 2e-3
 """At which scale NumPy checks the results; at full size all have to give what weft does."""
@@ -182,7 +168,7 @@ def prepared(order: Order, folder: Path) -> Host:
     os.environ["PYOPENCL_NO_CACHE"] = "1"
     if order.column in RUNTIMES:
         (choose_pocl if order.column == "PoCL" else choose_intel)(1, folder)
-        os.environ.update(PEER_LEVELS[order.level])
+        os.environ.update(levels.RUNTIMES[order.level])
         device, options = device_of(RUNTIMES[order.column]), ()
     else:
         from weft.opencl.driver_library import vendor_folder

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from bench import levels
+
 SOURCES = Path(__file__).parent / "c"
 ISPC_SOURCES = Path(__file__).parent / "ispc"
-FLAGS = ("-O3", "-march=native", "-ffast-math", "-std=gnu11", "-fPIC")
+FLAGS = ("-O3", "-ffast-math", "-std=gnu11", "-fPIC")
 ON_THREADS = '-DPARALLEL_FOR=_Pragma("omp parallel for num_threads({}) schedule(guided)")'
 
 _SCALARS = {
@@ -50,7 +52,7 @@ def build(command: Sequence[str], source: Path, threads: int, folder: Path) -> t
     code, library = folder / f"{source.stem}.o", folder / f"{source.stem}.so"
     parallel = ["-fopenmp", ON_THREADS.format(threads)] if threads > 1 else ["-DPARALLEL_FOR="]
     begin = time.perf_counter()
-    _run([*command, *FLAGS, *parallel, "-c", str(source), "-o", str(code)])
+    _run([*command, *FLAGS, *levels.march(), *parallel, "-c", str(source), "-o", str(code)])
     # Linked under -ffast-math, gcc's libraries make the whole process flush denormal numbers when they are loaded.
     threading = ["-fopenmp"] if threads > 1 else []
     _run([*command, "-shared", *threading, str(code), "-o", str(library), "-lm", *_vector_math()])

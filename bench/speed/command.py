@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import output
+from bench import levels, output
 from bench.harness import ROUNDS, Peer, compare
 from bench.speed.peers import Task
 from bench.speed.rows import Row
@@ -27,7 +27,12 @@ def arguments(description: str, rows: Sequence[Row]) -> argparse.Namespace:
         action="store_true",
         help="on one thread, count its CPU time: for machines that are not idle",
     )
-    return parser.parse_args()
+    parser.add_argument(
+        "--level", choices=levels.LEVELS, help="instructions that all may use; default: all there are"
+    )
+    options = parser.parse_args()
+    levels.hold(options.level)
+    return options
 
 
 def measure(

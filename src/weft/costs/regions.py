@@ -142,7 +142,7 @@ class RegionCosts:
         if form == "uniform":
             return 1.0
         plain = memory_cost(op, form, bits, self.width, self.isa).cycles
-        if form == "contiguous" and not self.isa.masked_memory:
+        if form == "contiguous" and not (self.isa.masked_memory or self._is_written_back(instruction)):
             return memory_cost(op, "gather", bits, self.width, self.isa).cycles - plain
         return 0.5 + self._slow_store(instruction) if form == "contiguous" else 0.0
 
@@ -153,7 +153,14 @@ class RegionCosts:
         if self._form(instruction) != "contiguous":
             return 0.0
         bits = self._bits(instruction.accessed_type) * self.width
+        if self._is_written_back(instruction):
+            return memory_cost("load", "contiguous", bits // self.width, self.width, self.isa).cycles
         return self.constants.slow_masked_store * max(1, bits // self.isa.vector_bits)
+
+    def _is_written_back(self, store: Instruction) -> bool:
+        """Whether passive threads will store what is there, as all of a group have read it."""
+        loads = self.divergence.facts.loads_before_stores.get(store, ())
+        return any(load.block and not self.divergence.has_varying_predicate(load.block) for load in loads)
 
     def _touches_stack(self, instruction: Instruction) -> bool:
         return instruction.op in ("load", "store") and bool(

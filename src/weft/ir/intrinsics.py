@@ -135,6 +135,9 @@ SMALL_ARRAYS_ATTRIBUTE = "weft.small.arrays"
 ARRAYS_APART_ATTRIBUTE = "weft.arrays.apart"
 """Marks kernels whose pointer arguments lead into objects that do not overlap: the launcher sees to that."""
 
+WRITABLE_ATTRIBUTE = "weft.writable"
+"""Marks functions whose launcher sees to it that what they may store to can be written."""
+
 REASSOCIATE_ATTRIBUTE = "weft.reassociate"
 """Marks kernels in which the order of float operations does not matter, atomic ones included."""
 

@@ -10,6 +10,7 @@ from weft.codegen.slots import SlotInterface
 from weft.diag.remarks import RemarkLog
 from weft.ir import Module
 from weft.ir.heap import uses_heap
+from weft.ir.intrinsics import WRITABLE_ATTRIBUTE
 from weft.ir.writer import write_module
 from weft.jit_options import JitOptions
 from weft.options import Timings, checking
@@ -83,6 +84,8 @@ def lower_function(
     """
     timings = timings or Timings()
     runner = runner or Runner(left_out=frozenset(options.switches.without), strict=checking())
+    function = module.functions[name]
+    function.attributes = (*function.attributes, f'"{WRITABLE_ATTRIBUTE}"')
     boscc = Boscc(BosccMode(options.boscc), spec.isa)
     approximates = options.fastmath is True or (options.fastmath and "afn" in options.fastmath)
     unit = JitUnit(

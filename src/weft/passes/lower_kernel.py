@@ -9,7 +9,7 @@ from weft.codegen.run_unit import RunUnit
 from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkLog
 from weft.ir import Module
-from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE
+from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE, WRITABLE_ATTRIBUTE
 from weft.ir.writer import write_module
 from weft.options import CompileOptions, Timings, checking
 from weft.passes.kernel_unit import KernelUnit
@@ -84,9 +84,9 @@ def lower_kernel(
         A pass produced an invalid program, which is an error in weft.
     """
     timings = timings or Timings()
-    if options.arrays_apart:
-        kernel = module.functions[kernel_name]
-        kernel.attributes = (*kernel.attributes, f'"{ARRAYS_APART_ATTRIBUTE}"')
+    kernel = module.functions[kernel_name]
+    promised = (WRITABLE_ATTRIBUTE, *((ARRAYS_APART_ATTRIBUTE,) if options.arrays_apart else ()))
+    kernel.attributes = (*kernel.attributes, *(f'"{name}"' for name in promised))
     runner = runner or Runner(left_out=frozenset(options.switches.without), strict=checking())
     unit = KernelUnit(module, kernel_name, options, spec, runner, timings=timings)
     unit.runnables = [Runnable(kernel_name, Form.GRID)]

@@ -10,6 +10,7 @@ from weft.analysis.divergence.loop_uses import uses_behind_loops
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.liveness import Liveness, liveness
 from weft.analysis.memory.stack_objects import StackObjects
+from weft.analysis.memory.write_back import loads_before_stores
 from weft.graph.dominators import post_dominator_tree
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Function, Instruction
@@ -75,6 +76,11 @@ class FunctionFacts:
     def far_users(self) -> set[Instruction]:
         """All of these."""
         return {user for users in self.uses_behind_loops.values() for user in users}
+
+    @cached_property
+    def loads_before_stores(self) -> dict[Instruction, list[Instruction]]:
+        """Loads of the places of stores that may be written back."""
+        return loads_before_stores(self.view)
 
     @cached_property
     def predicated(self) -> list[BasicBlock]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.lane_expressions import Strip, is_address
-from weft.codegen.widen.masked import masked_load, masked_store
+from weft.codegen.widen.masked import masked_load, store_some
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import ConstInt, Instruction, Poison, Value
 from weft.ir.effects import may_write
@@ -136,12 +136,8 @@ def store_chunks(w: Widening, store: Instruction, chunks: Chunks) -> None:
     for k, (strip, offset) in enumerate(chunks.pieces):
         address = _address(w, store, strip, offset)
         part = _part(w, in_order, k, chunks.length, slots)
-        if masks is None:
-            built = w.builder.store(part, address, store.alignment)
-        else:
-            mask = _part(w, masks, k, chunks.length, slots)
-            built = masked_store(w, part, address, mask, store.alignment)
-        built.loc = store.loc
+        mask = None if masks is None else _part(w, masks, k, chunks.length, slots)
+        store_some(w, store, part, address, mask, store.alignment)
 
 
 def _in_memory_order(w: Widening, vector: Value, chunks: Chunks, slots: int) -> list[Value]:

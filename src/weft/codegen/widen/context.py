@@ -66,6 +66,8 @@ class Widening:
         Accesses that are made together, for each block whose accesses have been looked at.
     pieces
         What has been loaded in this block in contiguous pieces.
+    read_by_all
+        Loads that all lanes make wherever they are made.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Widening:
         self.groups: dict[BasicBlock, dict[Instruction, AccessGroup]] = {}
         self.pairs: dict[BasicBlock, dict[Instruction, GatherPair]] = {}
         self.pieces = LoadedPieces()
+        self.read_by_all: set[Instruction] = set()
         self._expressions: dict[bool, LaneExpressions] = {}
         self.find_simd: FindSimd = lambda function, signature: None
         self.entry_mask: Value | None = None
@@ -154,6 +157,10 @@ class Widening:
         if everywhere not in self._expressions:
             self._expressions[everywhere] = LaneExpressions(self, everywhere)
         return self._expressions[everywhere]
+
+    def may_write_back(self, store: Instruction) -> bool:
+        """Whether lanes that do not store may store what they find, as all have read it."""
+        return not self.read_by_all.isdisjoint(self.divergence.facts.loads_before_stores.get(store, ()))
 
     def set_scalar(self, value: Value, scalar: Value) -> None:
         self.scalars[value] = scalar

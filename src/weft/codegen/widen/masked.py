@@ -23,6 +23,26 @@ def masked_store(w: Widening, data: Value, address: Value, mask: Value, align: i
     return _call(w, name, VOID, [data, address, mask], 1, align)
 
 
+def store_some(
+    w: Widening, store: Instruction, data: Value, address: Value, mask: Value | None, align: int
+) -> Instruction:
+    """Store the elements of a vector that lie side by side, those for which `mask` is true if there is one.
+
+    Where masked stores are slow, or branches for each lane, all are stored if passive lanes may write back what they
+    find.
+    """
+    if mask is not None and not w.isa.mask_registers and w.may_write_back(store):
+        found = w.builder.load(data.type, address, align=align)
+        found.loc = store.loc
+        # LLVM takes a choice between a value and what is there for a masked store, unless it is frozen.
+        data, mask = w.builder.select(mask, data, w.builder.unary("freeze", found)), None
+    built = (
+        w.builder.store(data, address, align) if mask is None else masked_store(w, data, address, mask, align)
+    )
+    built.loc = store.loc
+    return built
+
+
 def masked_gather(w: Widening, type: VectorType, addresses: Value, mask: Value, align: int) -> Instruction:
     """Load an element from each of the addresses for which `mask` is true; the others are poison."""
     if not (w.isa.gather and w.isa.mask_registers):

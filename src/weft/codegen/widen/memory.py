@@ -24,7 +24,7 @@ from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
 from weft.codegen.widen.lane_addresses import lane_addresses
-from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, masked_store
+from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, store_some
 from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
 from weft.codegen.widen.runs import load_runs, runs_of, store_runs
 from weft.codegen.widen.stack_objects import CACHE_LINE
@@ -190,11 +190,7 @@ def _scatter(w: Widening, store: Instruction, data: Value) -> None:
 def _vector_store(
     w: Widening, store: Instruction, data: Value, address: Value, mask: Value | None, form: str
 ) -> Instruction:
-    align = _contiguous_align(w, store, form)
-    plain = mask is None
-    built = w.builder.store(data, address, align) if plain else masked_store(w, data, address, mask, align)
-    built.loc = store.loc
-    return built
+    return store_some(w, store, data, address, mask, _contiguous_align(w, store, form))
 
 
 def _store_one(w: Widening, store: Instruction, value: Value, pointer: Value) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from weft.analysis.shapes.runs import Runs, find_runs
 from weft.codegen.widen.context import Widening, mask_bits
-from weft.codegen.widen.masked import masked_gather, masked_load, masked_store
+from weft.codegen.widen.masked import masked_gather, masked_load, store_some
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import ConstAggregate, ConstInt, Instruction, Poison, Value
 from weft.ir.types import I8, I64, IntType, PointerType, VectorType
@@ -70,12 +70,8 @@ def store_runs(w: Widening, store: Instruction, runs: Runs) -> None:
         lanes = _upward(range(first, first + runs.length), runs.downward)
         part = w.builder.shuffle(data, Poison(data.type), lanes)
         address, align = lane_value(w, pointer, lanes[0]), store.alignment
-        if w.mask is None:
-            built = w.builder.store(part, address, align)
-        else:
-            mask = w.builder.shuffle(w.mask, Poison(w.mask.type), lanes)
-            built = masked_store(w, part, address, mask, align)
-        built.loc = store.loc
+        mask = None if w.mask is None else w.builder.shuffle(w.mask, Poison(w.mask.type), lanes)
+        store_some(w, store, part, address, mask, align)
 
 
 def _load_run(w: Widening, load: Instruction, lanes: Sequence[int], downward: bool) -> Value:

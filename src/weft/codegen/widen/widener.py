@@ -174,6 +174,8 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
     if instruction.is_terminator:
         _TERMINATORS[op](w, instruction)
     elif instruction.is_plain_access:
+        if op == "load" and w.mask is None and not instruction.total:
+            w.read_by_all.add(instruction)
         (widen_load if op == "load" else widen_store)(w, instruction)
     elif op == "atomicrmw" and widen_atomic(w, instruction):
         w.remark(instruction, "combined")

@@ -29,7 +29,7 @@ from weft.ir.cfg_edit import remove_unreachable_blocks
 from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.clone_metadata import LocalScopes
 from weft.ir.heap import is_allocation
-from weft.ir.intrinsics import declare
+from weft.ir.intrinsics import WRITABLE_ATTRIBUTE, declare
 from weft.ir.layout import DataLayout
 from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, PointerType, Type
 from weft.transform.loops.recomputed import compute_again, recomputed, to_be_given
@@ -114,7 +114,8 @@ def body_function(
     """A function without blocks for what is taken out of another one, and the scopes of its debug information."""
     body = Function(name, FunctionType(VOID, tuple(params)), tuple(names))
     body.linkage.linkage = "internal"
-    body.attributes = ("nounwind",)
+    writable = (f'"{WRITABLE_ATTRIBUTE}"',) if source.attribute(WRITABLE_ATTRIBUTE) is not None else ()
+    body.attributes = ("nounwind", *writable)
     scopes = LocalScopes(source.subprogram)
     body.metadata = [(kind, scopes.node(node)) for kind, node in source.metadata if kind == "dbg"]
     return module.add_function(body), scopes

@@ -1,0 +1,39 @@
+"""Levels of instructions that a bench holds weft and all its peers to, by what each of them reads."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+RUNTIMES = {
+    "x86-64-v3": {
+        "POCL_LLVM_CPU_NAME": "haswell",
+        "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-avx2",
+        "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
+    },
+    "x86-64-v4": {
+        "POCL_LLVM_CPU_NAME": "skylake-avx512",
+        "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-avx512",
+        "CL_CONFIG_CPU_TARGET_ARCH": "skx",
+    },
+}
+"""What holds the OpenCL runtimes to a level; without, they use all that the machine has."""
+
+_NUMBA = {"x86-64-v3": "haswell", "x86-64-v4": "skylake-avx512"}
+
+LEVELS = tuple(RUNTIMES)
+
+
+def hold(level: str | None) -> None:
+    """Hold this process, and those that it starts, to a level; before numba compiles anything."""
+    if not level:
+        return
+    os.environ.update(RUNTIMES[level], WEFT_CPU=level, NUMBA_CPU_NAME=_NUMBA[level])
+    if "numba" in sys.modules:
+        sys.modules["numba"].config.reload_config()
+
+
+def march() -> list[str]:
+    """What tells gcc and clang the level, tuned for this machine."""
+    level = os.environ.get("WEFT_CPU")
+    return [f"-march={level}", "-mtune=native"] if level else ["-march=native"]
