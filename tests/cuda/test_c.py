@@ -258,7 +258,7 @@ def test_analyze_reads_cu_files(tmp_path: Path, capsys):
     file = tmp_path / "k.cu"
     file.write_text(SOURCE)
     assert main(["analyze", str(file), "--function", "saxpy"]) == 0
-    assert "diverges  contiguous" in capsys.readouterr().out
+    assert "bound" in capsys.readouterr().out
 
 
 def test_wrong_programs_and_launches(module):

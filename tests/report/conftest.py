@@ -9,9 +9,12 @@ import pytest
 
 from weft.analysis.divergence import Scope
 from weft.analysis.shapes import parse_args
+from weft.cuda.compiled_code import compiled_by
 from weft.frontend.python.compile import compile_python
 from weft.frontend.python.signatures import parse_signature
+from weft.loops.compiled_code import code_of_text
 from weft.machine.targets import AVX512
+from weft.options import CompileOptions
 from weft.report.build import ReportOptions, build_report
 from weft.report.kernels import report_on_kernels
 from weft.report.llvm_programs import text_program
@@ -22,10 +25,17 @@ from weft.report.report import Report
 def report_on_text() -> Callable[..., Report]:
     """Report on LLVM text."""
 
-    def report(text: str, args: str = "", scope: str = "lanes", names: tuple[str, ...] = ()) -> Report:
+    def report(
+        text: str,
+        args: str = "",
+        scope: str = "lanes",
+        names: tuple[str, ...] = (),
+        compiled: bool = True,
+    ) -> Report:
         shapes = parse_args(args) if args else None
         options = ReportOptions(Scope(scope), 16, isa=AVX512)
-        return build_report(text_program(text, "program.ll", names, shapes), options)
+        compile = code_of_text("program.ll", lines_of_text=True) if compiled else None
+        return build_report(text_program(text, "program.ll", names, shapes, compile=compile), options)
 
     return report
 
@@ -37,7 +47,8 @@ def report_on_kernel() -> Callable[..., Report]:
     def report(function, types: str, args: str = "", scope: str = "lanes") -> Report:
         result = compile_python(function, parse_signature(types).args)
         options = ReportOptions(Scope(scope), 16, isa=AVX512)
-        return report_on_kernels([result], options, parse_args(args) if args else None)
+        shapes = parse_args(args) if args else None
+        return report_on_kernels([result], options, shapes, compiled_by(lambda f: CompileOptions()))
 
     return report
 

@@ -23,14 +23,14 @@ def kernel(types):
 @kernel("void(float32, float32[::1], float32[::1])")
 def saxpy(a, x, y):
     i = cuda.grid(1)  # S1
-    if i < x.size:  # T | diverges
+    if i < x.size:  # T | bound
         y[i] = a * x[i] + y[i]  # T | | contiguous
 
 
 @kernel("void(float32[:, ::1], float32[::1])")
 def row_sums(a, sums):
     i = cuda.grid(1)  # S1
-    if i >= sums.size:  # T | diverges
+    if i >= sums.size:  # T | bound
         return
     total = 0.0
     for k in range(a.shape[1]):  # U | uniform
@@ -41,7 +41,7 @@ def row_sums(a, sums):
 @kernel("void(float32[:, ::1], float32[::1])")
 def column_sums(a, sums):
     i = cuda.grid(1)  # S1
-    if i >= sums.size:  # T | diverges
+    if i >= sums.size:  # T | bound
         return
     total = 0.0
     for k in range(a.shape[0]):  # U | uniform
@@ -55,7 +55,7 @@ def permute(index, x, y):
     j = index[i]  # T | | contiguous
     y[j] = x[0]  # U | | scatter, uniform
     y[i] = x[j]  # T | | gather, contiguous
-    y[2 * i] = x[2 * i + 1]  # T | | strided 8
+    y[2 * i] = x[2 * i + 1]  # T | | interleaved 8
 
 
 @kernel("void(int64[::1], int64[::1])")
@@ -65,7 +65,7 @@ def collatz(starts, steps):
     k = 0
     while n > 1:  # T | loop diverges
         k += 1  # U
-        if n % 2 == 0:  # T | diverges
+        if n % 2 == 0:  # T | select
             n = n // 2  # T
             continue
         n = 3 * n + 1  # T
@@ -86,4 +86,4 @@ def uniform_stack(out, n):
 def neighbours(x, y):
     i = cuda.grid(1)  # S1
     left = max(i - 1, 0)  # T
-    y[i] = x[left] + x[i + 1]  # T | | gather, contiguous
+    y[i] = x[left] + x[i + 1]  # T | | neighbours, contiguous

@@ -11,6 +11,17 @@ SCHEMA = {
     "loops": {"header": str, "line": (int, type(None)), "divergent": bool, "exits": list},
     "allocas": {"name": str, "line": (int, type(None)), "uniform": bool},
     "accesses": {"line": (int, type(None)), "kind": str, "form": str, "stride": (int, type(None))},
+    "lines": {"file": str, "line": int, "cycles": float, "memory": list},
+    "findings": {
+        "kind": str,
+        "file": str,
+        "line": (int, type(None)),
+        "column": int,
+        "cycles": float,
+        "message": str,
+        "because": list,
+        "hint": str,
+    },
 }
 EXIT = {"block": str, "divergent": bool}
 CLASSES = {"uniform", "strided", "affine", "varying"}
@@ -26,7 +37,7 @@ def _has(item, keys) -> None:
 def check(data) -> None:
     assert set(data) == {"functions"}
     for function in data["functions"]:
-        assert set(function) == {"name", *SCHEMA}
+        assert set(function) == {"name", "compiled", "cycles", *SCHEMA}
         for part, keys in SCHEMA.items():
             for item in function[part]:
                 _has(item, keys)

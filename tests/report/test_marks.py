@@ -7,20 +7,14 @@ import re
 import pytest
 
 from report.marked_kernels import KERNELS
-from weft.frontend.python.compile import compile_python
-from weft.frontend.python.signatures import parse_signature
-from weft.machine.targets import AVX512
-from weft.report.build import ReportOptions
-from weft.report.kernels import report_on_kernels
 
 _EXPECTED = re.compile(r"# (?P<shape>U|T|S\S+)(?: \| (?P<control>[a-z ]*))?(?:\| (?P<memory>.*))?$")
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_each_line_shows_what_its_comment_says(name) -> None:
+def test_each_line_shows_what_its_comment_says(name, report_on_kernel) -> None:
     function, types = KERNELS[name]
-    result = compile_python(function, parse_signature(types).args)
-    report = report_on_kernels([result], ReportOptions(width=16, isa=AVX512))
+    report = report_on_kernel(function, types)
     lines = report.functions[0].excerpts[0].lines
     checked = 0
     for line in lines:

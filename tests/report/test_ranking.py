@@ -18,8 +18,8 @@ entry:
 """
 
 
-def findings(report_on_text, body: str):
-    (function,) = report_on_text(_HEAD + body + "\n}\n").functions
+def findings(report_on_text, body: str, compiled: bool = False):
+    (function,) = report_on_text(_HEAD + body + "\n}\n", compiled=compiled).functions
     return function.findings
 
 
@@ -96,7 +96,7 @@ def test_atomics_at_one_address_and_at_many(report_on_text) -> None:
   %b = atomicrmw add ptr %q, i64 1 monotonic
   ret void
 """
-    one, many = findings(report_on_text, body)
+    one, many = sorted(findings(report_on_text, body, compiled=True), key=lambda finding: finding.line)
     assert one.kind is many.kind is FindingKind.ATOMIC
     assert one.message.endswith("all at one address")
     assert one.because == ()

@@ -11,18 +11,21 @@ from typing import Any
 
 from weft.analysis.divergence import Scope
 from weft.analysis.shapes import DOMAINS, Signature, parse_args
-from weft.cli.programs import compile_kernels, import_file, kernels_of
+from weft.cli.programs import compile_kernels, functions_of, import_file, kernels_of
 from weft.cuda.c.module import Module
+from weft.cuda.compiled_code import compiled_by
+from weft.cuda.kernel import Kernel
 from weft.cuda.ptx.module import Module as PtxModule
 from weft.device.report import report_under
 from weft.diag.errors import WeftError
 from weft.frontend.clang import SUFFIXES
+from weft.loops.compiled_code import code_of_text
 from weft.opencl.program import Program
 from weft.report.build import ReportOptions, build_report
 from weft.report.c_programs import c_program
 from weft.report.kernels import report_on_kernels
 from weft.report.llvm_programs import bitcode_program, text_program
-from weft.report.report import Report
+from weft.report.report import Report, joined
 from weft.target.reading import decode_text
 
 _ANALYZE = "weft analyze"
@@ -122,22 +125,39 @@ def _report(options: argparse.Namespace) -> Report:
     if file.suffix == ".py":
         if options.uniform:
             raise UsageError("--uniform is for functions without a body, which C and LLVM IR have")
-        kernels = kernels_of(import_file(file), options.function)
+        module = import_file(file)
+        functions = functions_of(module, options.function) if options.types is None else {}
+        names = [name for name in options.function if name not in functions]
+        if functions and not (names or any(isinstance(v, Kernel) for v in vars(module).values())):
+            return joined([function.report() for function in functions.values()])
+        kernels = kernels_of(module, names)
         if options.types is not None and len(kernels) > 1:
             raise UsageError(f"--types is for one kernel; choose it with --function: {', '.join(kernels)}")
-        return report_on_kernels(compile_kernels(kernels, options.types), settings, options.args)
+        compile = compiled_by({k.py_func: k.options for k in kernels.values()}.__getitem__)
+        made = compile_kernels(kernels, options.types)
+        report = report_on_kernels(made, settings, options.args, compile)
+        return joined([report, *(function.report() for function in functions.values())])
     if options.types is not None:
         raise UsageError("--types is for .py files; C and LLVM IR have their types")
     if file.suffix == ".ll":
         text = decode_text(file.read_bytes())
-        program = text_program(text, options.file, options.function, options.args, options.uniform)
+        program = text_program(
+            text, options.file, options.function, options.args, options.uniform,
+            code_of_text(options.file, lines_of_text=True),
+        )  # fmt: skip
         return build_report(program, settings)
     if file.suffix == ".bc":
         data = file.read_bytes()
-        program = bitcode_program(data, options.file, options.function, options.args, options.uniform)
+        program = bitcode_program(
+            data, options.file, options.function, options.args, options.uniform,
+            code_of_text(options.file, lines_of_text=True),
+        )  # fmt: skip
         return build_report(program, settings)
     if file.suffix in SUFFIXES:
-        program = c_program(file, options.function, options.args, options.clang, options.uniform)
+        program = c_program(
+            file, options.function, options.args, options.clang, options.uniform,
+            code_of_text(options.file, lines_of_text=False),
+        )  # fmt: skip
         return build_report(program, settings)
     if file.suffix == ".cl":
         return _opencl_report(file, settings, options)
@@ -154,7 +174,7 @@ def _opencl_report(file: Path, settings: ReportOptions, options: argparse.Namesp
     names = options.function or program.kernel_names
     if not names:
         raise UsageError(f"{file} defines no kernel")
-    return report_under([program.kernel(name).origin for name in names], settings, options.args)
+    return report_under([program.kernel(name) for name in names], settings, options.args)
 
 
 def _cuda_report(file: Path, settings: ReportOptions, options: argparse.Namespace) -> Report:
@@ -163,7 +183,7 @@ def _cuda_report(file: Path, settings: ReportOptions, options: argparse.Namespac
     kernels = [module.kernel(name) for name in options.function] if options.function else module.kernels()
     if not kernels:
         raise UsageError(f"{file} defines no kernel; name instances of templates: --function 'add<float>'")
-    return report_under([kernel.origin for kernel in kernels], settings, options.args)
+    return report_under(kernels, settings, options.args)
 
 
 def _ptx_report(file: Path, settings: ReportOptions, options: argparse.Namespace) -> Report:
@@ -172,7 +192,7 @@ def _ptx_report(file: Path, settings: ReportOptions, options: argparse.Namespace
     names = options.function or module.kernel_names
     if not names:
         raise UsageError(f"{file} defines no kernel")
-    return report_under([module[name].origin for name in names], settings, options.args)
+    return report_under([module[name] for name in names], settings, options.args)
 
 
 def _parsed(parse: Callable[[str], Any], text: str) -> Any:

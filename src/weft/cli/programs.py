@@ -18,6 +18,7 @@ from weft.diag.source import SourceSpan
 from weft.frontend.python.compile import FrontendResult, compile_python
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import KernelType, Signature
+from weft.loops.jit import JitFunction
 
 
 def import_file(file: Path) -> ModuleType:
@@ -107,6 +108,17 @@ def kernels_of(module: ModuleType, names: Sequence[str]) -> dict[str, Kernel]:
             f"{module.__file__} defines no kernel", hint="kernels are functions under @cuda.jit"
         )
     return dict(sorted(own.items(), key=lambda item: _code(item[1]).co_firstlineno))
+
+
+def functions_of(module: ModuleType, names: Sequence[str]) -> dict[str, JitFunction]:
+    """The functions under `weft.jit` of a module that are compiled for some types: its own, or those named."""
+    found = {name: value for name, value in vars(module).items() if isinstance(value, JitFunction)}
+    return {
+        name: function
+        for name, function in found.items()
+        if function.overloads
+        and (name in names if names else function.py_func.__code__.co_filename == module.__file__)
+    }
 
 
 def compile_kernels(kernels: dict[str, Kernel], types: str | None) -> list[FrontendResult]:

@@ -186,6 +186,7 @@ def _widen(unit: LaneUnit) -> None:
         into=form.into, entry_mask=form.entry_mask, scalar_result=form.scalar_result,
         switches=unit.switches,
     )  # fmt: skip
+    unit.summary.functions.append(unit.function)
     del unit.module.functions[source.name]
     unit.forget()
     unit.finish()

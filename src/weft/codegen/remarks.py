@@ -7,8 +7,8 @@ from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.diag.source import SourceSpan
 from weft.diag.words import counted
-from weft.ir import BasicBlock, Instruction
-from weft.ir.locations import span_of
+from weft.ir import Instruction
+from weft.ir.locations import span_of, span_of_block
 from weft.transform.groups.guard_splitting import GuardSplit
 from weft.transform.groups.merge_groups import GroupMerge
 from weft.transform.scalar_replacement.notes import Note
@@ -52,7 +52,7 @@ def remark_vectorization(
     loops: set[tuple[str, int] | None] = set()
     for loop in summary.loops:
         if loop.divergent:
-            place = _span_of_block(loop.header)
+            place = span_of_block(loop.header)
             loops.add(_line(place))
             exits = loop.rebound_exits + loop.kept_exits
             which = f"{loop.rebound_exits} of its {exits} exits {'is' if loop.rebound_exits == 1 else 'are'}"
@@ -144,7 +144,3 @@ def _remark_instruction(log: RemarkLog, instruction: Instruction, what: str) -> 
 
 def _line(span: SourceSpan | None) -> tuple[str, int] | None:
     return None if span is None else (span.file, span.line)
-
-
-def _span_of_block(block: BasicBlock) -> SourceSpan | None:
-    return next((span for i in block.instructions if (span := span_of(i)) is not None), None)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from weft.codegen.statistics import MemoryStatistics
 from weft.codegen.widen.widener import WideningNotes
+from weft.ir import Function
 from weft.transform.boscc.insertion import Gadget
 from weft.transform.linearization.linearize import LinearizationSummary
 from weft.transform.loops.loop_shape import LoopSummary
@@ -36,6 +37,8 @@ class VectorizationSummary:
         What widening kept scalar, and did lane by lane.
     memory
         How its accesses were widened.
+    functions
+        The SIMD functions that it has become, for whole lane groups.
     """
 
     width: int = 0
@@ -47,3 +50,4 @@ class VectorizationSummary:
     branches: LinearizationSummary = field(default_factory=lambda: LinearizationSummary(0, 0, 0))
     notes: WideningNotes = field(default_factory=WideningNotes)
     memory: MemoryStatistics = field(default_factory=MemoryStatistics)
+    functions: list[Function] = field(default_factory=list)

@@ -204,6 +204,7 @@ class _Widener:
         self.summary.notes.notes += notes.notes
         self.summary.notes.scalar += notes.scalar
         self.summary.notes.vector += notes.vector
+        self.summary.functions.append(full)
         return LaneContinuation(full, masked)
 
     def _masked(self, function: Function, shapes: Shapes) -> Function:

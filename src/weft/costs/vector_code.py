@@ -83,12 +83,12 @@ def vector_costs(function: Function, isa: Isa) -> VectorCosts:
 def _add_block(costs: VectorCosts, block: BasicBlock, times: float, layout: DataLayout, isa: Isa) -> None:
     for i in block.instructions:
         name = i.callee_name or ""
-        type = i.accessed_type if i.op in ("load", "store") else _vector_of(i)
+        type = i.accessed_type if i.op in ("load", "store") else vector_of(i)
         if not isinstance(type, VectorType):
             costs.scalars += times * (i.op not in ("phi", "br", "ret"))
             continue
         bits = layout.bit_size(type.element)
-        registers = _registers(type, layout, isa)
+        registers = registers_of(type, layout, isa)
         if i.op in ("load", "store") or name.startswith(("llvm.masked.load", "llvm.masked.store")):
             load = i.op == "load" or "load" in name
             each = memory_cost("load" if load else "store", "contiguous", bits, type.count, isa).cycles
@@ -104,7 +104,7 @@ def _add_block(costs: VectorCosts, block: BasicBlock, times: float, layout: Data
             costs.memory += times * memory_cost(op, "gather", bits, type.count, isa).cycles
             costs.loads += times * type.count
         elif i.op == "shufflevector":
-            count = _shuffles(i, type, layout, isa)
+            count = shuffles_of(i, type, layout, isa)
             costs.shuffles += times * count
             costs.others += times * count
         elif type.element is not I1 or i.op in ("icmp", "fcmp"):
@@ -113,7 +113,7 @@ def _add_block(costs: VectorCosts, block: BasicBlock, times: float, layout: Data
             costs.others += times * instruction_cost(op, bits, type.count, isa).cycles
 
 
-def _vector_of(i: Instruction) -> Type:
+def vector_of(i: Instruction) -> Type:
     """The vector that an instruction is about: its result, or what it stores or compares."""
     candidates = [i.type, *(v.type for v in i.operands)]
     if i.op in ("icmp", "fcmp"):
@@ -121,12 +121,13 @@ def _vector_of(i: Instruction) -> Type:
     return next((t for t in candidates if isinstance(t, VectorType)), i.type)
 
 
-def _registers(type: VectorType, layout: DataLayout, isa: Isa) -> int:
+def registers_of(type: VectorType, layout: DataLayout, isa: Isa) -> int:
+    """How many registers a vector fills."""
     bits = 32 if type.element is I1 else layout.bit_size(type.element)
     return max(1, -(-type.count * bits // isa.vector_bits))
 
 
-def _shuffles(i: Instruction, type: VectorType, layout: DataLayout, isa: Isa) -> int:
+def shuffles_of(i: Instruction, type: VectorType, layout: DataLayout, isa: Isa) -> int:
     """How many shuffles of registers it takes: none where whole registers go from one name to another."""
     mask: tuple[int, ...] = tuple(i.attrs["mask"])
     slots = max(1, isa.vector_bits // max(8, layout.bit_size(type.element)))
@@ -154,7 +155,7 @@ def _pressure(block: BasicBlock, layout: DataLayout, isa: Isa) -> int:
         live -= sizes.pop(place, 0)
         whole = i.op not in ("shufflevector", "phi") and isinstance(i.type, VectorType) and i in last
         if whole and isinstance(i.type, VectorType) and i.type.element is not I1 and last[i] > place + 1:
-            registers = _registers(i.type, layout, isa)
+            registers = registers_of(i.type, layout, isa)
             sizes[last[i]] = sizes.get(last[i], 0) + registers
             live += registers
             most = max(most, live)

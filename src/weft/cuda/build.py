@@ -19,15 +19,22 @@ from weft.target.machine import TargetSpec
 
 
 def lower(
-    function: Callable[..., Any], types: tuple[KernelType, ...], options: CompileOptions, timings: Timings
+    function: Callable[..., Any],
+    types: tuple[KernelType, ...],
+    options: CompileOptions,
+    timings: Timings,
+    spec: TargetSpec | None = None,
 ) -> tuple[LoweredKernel, tuple[Remark, ...]]:
-    """Take a kernel through front end and pipeline, up to LLVM's final passes; with what was remarked."""
+    """Take a kernel through front end and pipeline, up to LLVM's final passes; with what was remarked.
+
+    Code is for the chosen machine, or for `spec`.
+    """
     with timings.measure("frontend"):
         result = compile_python(function, types, fastmath=options.fastmath)
     if options.small_arrays:
         _promise_small_arrays(result.kernel)
     warps = replace(options, warp=WARP_SIZE)
-    lowered = lower_kernel(result.module, result.kernel.name, warps, TargetSpec.chosen(), timings)
+    lowered = lower_kernel(result.module, result.kernel.name, warps, spec or TargetSpec.chosen(), timings)
     return lowered, (*result.remarks, *lowered.remarks)
 
 

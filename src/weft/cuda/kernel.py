@@ -372,10 +372,17 @@ class Kernel(Portable, Configurable):
         scope
             ``lanes``: uniform within a lane group; ``group``: within a work-group.
         """
+        from weft.cuda.compiled_code import compiled_by
         from weft.report.kernels import report_on_function
 
         wanted = self.signatures if signature is None else [types_of(signature)]
-        return report_on_function(self.py_func, wanted, args=args, width=width, scope=scope)
+        compile = compiled_by(lambda function: self.options)
+        return report_on_function(self.py_func, wanted, args=args, width=width, scope=scope, compile=compile)
+
+    @property
+    def options(self) -> CompileOptions:
+        """How it is compiled."""
+        return self._source.options
 
     @property
     def fastmath(self) -> FastMath:

@@ -70,6 +70,11 @@ class DeviceKernel:
         return [*self._compiled.values(), *self._specializations.made.values()]
 
     @property
+    def options(self) -> CompileOptions:
+        """How it is compiled."""
+        return self._options
+
+    @property
     def remarks(self) -> list[Remark]:
         """What was decided in compiling, each once."""
         return list(dict.fromkeys(r for code in self.specializations() for r in code.remarks))
@@ -116,4 +121,4 @@ class DeviceKernel:
         """
         from weft.device.report import report_on_kernels
 
-        return report_on_kernels([self.origin], args=args, width=width, scope=scope)
+        return report_on_kernels([self], args=args, width=width, scope=scope)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -15,15 +18,29 @@ from weft.ir import Function, Value
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
+from weft.options import CompileOptions
+from weft.passes.lower_kernel import lower_kernel
 from weft.report.build import Program, ReportOptions, build_report
+from weft.report.compiled import CompiledCode
 from weft.report.debug_source import DebugSource
-from weft.report.report import Report
+from weft.report.report import Report, joined
 from weft.target.machine import TargetSpec
 from weft.target.passes import SROA_ONLY, optimize
 
 
+class Reported(Protocol):
+    """A kernel to report on."""
+
+    origin: Origin
+
+    @property
+    def options(self) -> CompileOptions:
+        """How it is compiled."""
+        ...
+
+
 def report_on_kernels(
-    kernels: Sequence[Origin], *, args: str = "", width: int | None = None, scope: str = "lanes"
+    kernels: Sequence[Reported], *, args: str = "", width: int | None = None, scope: str = "lanes"
 ) -> Report:
     """Report on kernels; `weft.opencl.Kernel.report` says the rest."""
     shapes = parse_args(args) if args else None
@@ -31,7 +48,7 @@ def report_on_kernels(
 
 
 def report_under(
-    kernels: Sequence[Origin], options: ReportOptions, shapes: Signature | None = None
+    kernels: Sequence[Reported], options: ReportOptions, shapes: Signature | None = None
 ) -> Report:
     """Report on kernels under assumptions.
 
@@ -47,21 +64,29 @@ def report_under(
     reports = []
     for kernel in kernels:
         program = _program(kernel, shapes)
-        warps = options.with_warps(kernel.info.sub_group_size)
+        warps = options.with_warps(kernel.origin.info.sub_group_size)
         reports.append(build_report(program, warps if asks_for_lanes(program.module) else options))
-    return Report(tuple(f for report in reports for f in report.functions), reports[0].settings)
+    return joined(reports)
 
 
-def _program(kernel: Origin, shapes: Signature | None) -> Program:
-    info = kernel.info
-    text = write_module(kernel.module(small=True), plain=True)
+def _program(kernel: Reported, shapes: Signature | None) -> Program:
+    origin = kernel.origin
+    info = origin.info
+    text = write_module(origin.module(small=True), plain=True)
     module = read_module(optimize(text, SROA_ONLY, TargetSpec.chosen().machine))
-    main = module.functions[kernel.symbol]
+    main = module.functions[origin.symbol]
     main.name = info.name
     parameters = ", ".join(f"{a.type_name} {a.name}" for a in info.arguments)
     given = {} if shapes is None else {main: _spread(info, shapes)}
     source = DebugSource({main.name: f"({parameters})"})
-    return Program(module, (main,), source, given, _element_bytes(info, main))
+    return Program(module, (main,), source, given, _element_bytes(info, main), partial(_compile, kernel))
+
+
+def _compile(kernel: Reported, wanted: ReportOptions) -> CompiledCode:
+    options = replace(kernel.options, width=wanted.width or kernel.options.width)
+    module = kernel.origin.module(options.small_arrays)
+    made = lower_kernel(module, kernel.origin.symbol, options, wanted.spec)
+    return CompiledCode.of(made.summaries, made.scalar, made.remarks, wanted.machine, made.dimension)
 
 
 def _slots(info: KernelInfo) -> list[int]:

@@ -185,6 +185,11 @@ class Instruction(Value):
         return self.operands[0]
 
     @property
+    def chance(self) -> float | None:
+        """How likely a branch is thought to go its first way; estimates of costs ask, and nothing else does."""
+        return self.attrs.get("chance")
+
+    @property
     def accessed_type(self) -> Type:
         """The type in memory of what a load, store or atomic operation accesses."""
         if self.op == "load":

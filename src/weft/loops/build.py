@@ -15,6 +15,7 @@ from weft.frontend.python.types import Array, KernelType
 from weft.jit_options import JitOptions
 from weft.options import Timings
 from weft.passes.lower_function import LoweredFunction, lower_function
+from weft.passes.runner import Runner
 from weft.runtime.results import Description, describe_result
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import WHOLE, optimize
@@ -34,8 +35,12 @@ def lower(
     declared: KernelType | None,
     options: JitOptions,
     timings: Timings,
+    runner: Runner | None = None,
 ) -> tuple[LoweredFunction, Results, tuple[Remark, ...]]:
-    """Take a function through front end and pipeline; with what a call gives, and what was remarked."""
+    """Take a function through front end and pipeline; with what a call gives, and what was remarked.
+
+    `runner` runs the passes, if there is one.
+    """
     with timings.measure("frontend"):
         made = compile_python(
             function, types, debug=options.debug, fastmath=options.fastmath, device=True, result=declared
@@ -44,7 +49,7 @@ def lower(
     interface = SlotInterface(len(components(made.result)), made.allocates)
     arrays = tuple(array for param in made.params if (array := _array_parameters(param)) is not None)
     lowered = lower_function(
-        made.module, made.kernel.name, interface, options, TargetSpec.chosen(), timings, arrays=arrays
+        made.module, made.kernel.name, interface, options, TargetSpec.chosen(), timings, runner, arrays
     )
     errors = [[kind, message, at.file, at.line, at.column] for kind, message, at in made.errors]
     return lowered, Results(result, errors), (*made.remarks, *lowered.remarks)

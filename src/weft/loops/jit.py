@@ -10,7 +10,7 @@ import functools
 import inspect
 from collections.abc import Sequence, Set
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.brush import AUTO, brush_of
 from weft.diag.call_site import located
@@ -27,6 +27,9 @@ from weft.loops.compiled import CompiledFunction
 from weft.runtime.dispatch import Record, calls
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 from weft.target.once import made_once, once
+
+if TYPE_CHECKING:
+    from weft.report.report import Report
 
 Types = tuple[KernelType, ...]
 
@@ -241,6 +244,34 @@ class JitFunction(Portable):
     def remarks(self) -> list[Remark]:
         """What was decided about the parallel loops of each compiled signature."""
         return [remark for compiled in self.overloads.values() for remark in compiled.remarks()]
+
+    def report(self, signature: Any = None) -> Report:
+        """What its loops become: memory forms, divergent branches, costs and why, in source lines.
+
+        Print it, show it in a notebook, or take its ``to_json()``.
+
+        Parameters
+        ----------
+        signature
+            Argument types as for `compile`; by default all compiled or declared so far.
+
+        Raises
+        ------
+        SignatureError
+            It has not been compiled for any types yet, and none are given.
+        """
+        from weft.loops.report import report_on_function
+
+        if signature is not None:
+            parsed = parse_signature(signature)
+            return report_on_function(self.py_func, [parsed.args], self.options, [parsed.result])
+        if not self.overloads:
+            raise SignatureError(
+                f"{self.py_func.__name__} has not been compiled for any argument types yet",
+                hint='call it first, or give a signature: function.report("float64(float64[::1])")',
+            )
+        declared = [compiled.declared for compiled in self.overloads.values()]
+        return report_on_function(self.py_func, list(self.overloads), self.options, declared)
 
     def inspect_llvm(self) -> dict[Types, str]:
         """Optimized LLVM IR of each compiled signature."""

@@ -173,6 +173,7 @@ def _vectorize_function(unit: ForeignFunctionUnit) -> None:
     vector = vectorize(part, _runner(unit))
     vector.linkage.linkage = ""
     remark_vectorization(unit.remarks, unit.subject, unit.reason, part.summary, "lanes")
+    unit.called = {unit.simd_name: part.summary, **called.summaries}
     for name, summary in called.summaries.items():
         remark_vectorization(unit.remarks, name, "called once for all of them", summary, "lanes")
 

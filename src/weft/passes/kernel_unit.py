@@ -67,6 +67,8 @@ class KernelUnit:
         What the kernel has become.
     summary
         What vectorization did; None where it was not.
+    called
+        What it did to functions that the kernel calls.
     entry, arena
         The function that the runtime launches, and the scratch memory that it needs.
     """
@@ -91,6 +93,7 @@ class KernelUnit:
     changed: int = 0
     program: GroupProgram | None = None
     summary: VectorizationSummary | None = None
+    called: list[VectorizationSummary] = field(default_factory=list)
     entry: str = ""
     arena: ArenaNeeds = field(default_factory=lambda: ArenaNeeds(0))
     _kernel: Function | None = None

@@ -149,6 +149,7 @@ def _run_in_lanes(unit: KernelUnit) -> bool:
     remark_vectorization(unit.remarks, unit.name, unit.plan.choice.reason, unit.summary)
     if isinstance(unit.program, GroupContinuations):
         remark_kept_values(unit.program.split, unit.remarks)
+    unit.called = list(called.summaries.values())
     for name, summary in called.summaries.items():
         remark_vectorization(unit.remarks, name, "called once for all of them", summary)
     # The passes that this is made of have been seen one by one.

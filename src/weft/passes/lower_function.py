@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from weft.analysis.sequential.known_memory import ArrayParameters
 from weft.codegen.brush_choice import Weighed
 from weft.codegen.slots import SlotInterface
+from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkLog
-from weft.ir import Module
+from weft.ir import Function, Module
 from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import WRITABLE_ATTRIBUTE
 from weft.ir.writer import write_module
@@ -47,6 +48,10 @@ class LoweredFunction:
         The brushes that were weighed for the first nest, the best first.
     stages
         The program after each stage, kept only under ``WEFT_CHECK``.
+    summaries
+        What vectorization did to the bodies of loops, and to functions that they call.
+    scalar
+        The functions that are not vectorized.
     """
 
     text: str
@@ -59,6 +64,8 @@ class LoweredFunction:
     remarks: RemarkLog = field(default_factory=RemarkLog)
     weighed: list[Weighed] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
+    summaries: list[VectorizationSummary] = field(default_factory=list)
+    scalar: list[Function] = field(default_factory=list)
 
 
 def lower_function(
@@ -97,7 +104,11 @@ def lower_function(
     with timings.measure("passes"):
         runner.run(LOOPS, unit)
         text = with_masked_loops(write_module(unit.module, plain=True), spec.isa)
+    summaries = [found.mined.summary for found in unit.loops if found.mined.width > 1]
+    summaries += unit.called.values()
+    made = {f.name for summary in summaries for f in summary.functions}
+    scalar = [f for f in unit.module.definitions() if f.name not in made]
     return LoweredFunction(
         text, unit.name, bool(unit.loops), uses_heap(unit.module), timings, interface, unit.math, unit.remarks,
-        unit.weighed, log.stages,
+        unit.weighed, log.stages, summaries, scalar,
     )  # fmt: skip

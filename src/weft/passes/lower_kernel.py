@@ -8,7 +8,7 @@ from weft.codegen.arena import ArenaNeeds
 from weft.codegen.run_unit import RunUnit
 from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkLog
-from weft.ir import Module
+from weft.ir import Function, Module
 from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE, WRITABLE_ATTRIBUTE
 from weft.ir.writer import write_module
 from weft.options import CompileOptions, Timings, checking
@@ -51,6 +51,12 @@ class LoweredKernel:
         For which launches it is.
     summary
         What vectorization did; None where it was not.
+    called
+        What it did to functions that the kernel calls.
+    scalar
+        The functions of a kernel that is not vectorized.
+    dimension
+        The dimension that lanes run along; None for consecutive numbers in the work-group.
     """
 
     text: str
@@ -64,6 +70,14 @@ class LoweredKernel:
     run_unit: RunUnit = field(default_factory=RunUnit)
     terms: LaunchTerms = field(default_factory=LaunchTerms)
     summary: VectorizationSummary | None = None
+    called: list[VectorizationSummary] = field(default_factory=list)
+    scalar: list[Function] = field(default_factory=list)
+    dimension: int | None = 0
+
+    @property
+    def summaries(self) -> list[VectorizationSummary]:
+        """What vectorization did, to the kernel first."""
+        return [] if self.summary is None else [self.summary, *self.called]
 
 
 def lower_kernel(
@@ -97,7 +111,9 @@ def lower_kernel(
     program = unit.done
     return LoweredKernel(
         text, unit.entry, unit.arena, program.lines, timings, unit.math, unit.remarks, log.stages,
-        program.run_unit, unit.terms, unit.summary,
+        program.run_unit, unit.terms, unit.summary, unit.called,
+        [] if unit.summary is not None else list(unit.module.definitions()),
+        None if unit.order.linear else unit.order.dimension,
     )  # fmt: skip
 
 

@@ -41,4 +41,25 @@ def _function(function: FunctionReport) -> dict[str, Any]:
             {"line": a.line, "kind": a.kind, "form": a.form.value, "stride": a.stride}
             for a in function.accesses
         ],
+        "compiled": function.compiled,
+        "cycles": function.cycles,
+        "lines": [
+            {"file": e.file, "line": line.number, "cycles": line.cycles, "memory": list(line.memory)}
+            for e in function.excerpts
+            for line in e.lines
+            if line.cycles
+        ],
+        "findings": [
+            {
+                "kind": f.kind.value,
+                "file": f.file,
+                "line": f.line,
+                "column": f.column,
+                "cycles": f.cycles,
+                "message": f.message,
+                "because": list(f.because),
+                "hint": f.hint,
+            }
+            for f in function.findings
+        ],
     }

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from weft.analysis.barrier_divergence import divergent_barriers, is_barrier
 from weft.analysis.divergence import Divergence, Scope, Summaries, analyze_divergence, is_kernel
 from weft.analysis.shapes import Domain, Shape, Signature, domain_named
 from weft.analysis.shapes.lattice import Extents
+from weft.diag.errors import WeftError
 from weft.ir import Function, Module, Value
 from weft.machine.host import chosen
 from weft.machine.targets import Isa
 from weft.report import facts
 from weft.report.arguments import initial_shapes
+from weft.report.compiled import CompiledCode
 from weft.report.explanation import explain_branch
 from weft.report.marks import excerpts
 from weft.report.model import BarrierReport, FunctionReport, ReportSettings
 from weft.report.ranking import Ranking
 from weft.report.report import Report
 from weft.report.source_map import SourceMap
+from weft.target.machine import TargetSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class ReportOptions:
         Whose costs count; None: the machine's at hand.
     dimension
         The dimension that lanes run along; None: lanes have consecutive numbers in the work-group.
+    compiled
+        Whether costs are those of the code that is compiled, where the other assumptions are those of the compiler.
     """
 
     scope: Scope = Scope.LANES
@@ -44,6 +50,7 @@ class ReportOptions:
     lattice: str = "product"
     isa: Isa | None = None
     dimension: int | None = 0
+    compiled: bool = True
 
     @property
     def machine(self) -> Isa:
@@ -56,6 +63,18 @@ class ReportOptions:
     def with_warps(self, lanes: int) -> ReportOptions:
         """The same with lane groups of so many threads with consecutive numbers."""
         return replace(self, width=lanes, dimension=None)
+
+    @property
+    def spec(self) -> TargetSpec:
+        """What code is made for."""
+        return TargetSpec.chosen() if self.isa is None else TargetSpec.of_isa(self.isa)
+
+    @property
+    def own_question(self) -> str:
+        """What is asked that the compiler does not ask, in words; empty for nothing."""
+        if self.scope is not Scope.LANES:
+            return "the threads of a work-group are compared"
+        return "" if self.lattice == "product" else f"the lattice is {self.lattice!r}"
 
     def domain(self) -> Domain:
         """The lattice over the lane space of the scope."""
@@ -79,6 +98,10 @@ class Program:
         The argument shapes given for a function; those of functions not in it follow from what they are.
     element_bytes
         The size of what a pointer argument points to, where the source tells.
+    compile
+        Compiles it under the options; None where nothing of weft's compiles such a program as it is analysed.
+    assumed
+        What is said of the arguments, where that is more than their shapes.
     """
 
     module: Module
@@ -86,6 +109,8 @@ class Program:
     source: SourceMap
     shapes: dict[Function, Signature] = field(default_factory=dict)
     element_bytes: dict[Value, int] = field(default_factory=dict)
+    compile: Callable[[ReportOptions], CompiledCode] | None = None
+    assumed: str = ""
 
 
 def build_report(program: Program, options: ReportOptions | None = None) -> Report:
@@ -93,14 +118,42 @@ def build_report(program: Program, options: ReportOptions | None = None) -> Repo
     options = options or ReportOptions()
     summaries = Summaries()
     shapes = next(iter(program.shapes.values()), None)
+    code, how = _code(program, options)
+    if code is not None and code.width > 1:
+        options = replace(options, width=code.width, dimension=code.dimension)
     width = options.lanes if options.scope is Scope.LANES else None
-    settings = ReportSettings(options.scope.value, width, "" if shapes is None else str(shapes))
-    reports = tuple(_function(program, function, options, summaries) for function in program.functions)
+    given = program.assumed or ("" if shapes is None else str(shapes))
+    settings = ReportSettings(options.scope.value, width, given)
+    reports = tuple(
+        replace(_function(program, function, options, summaries, code), compiled=how)
+        for function in program.functions
+    )
     return Report(reports, settings)
 
 
+def _code(program: Program, options: ReportOptions) -> tuple[CompiledCode | None, str]:
+    """What the program is compiled to, and how; or why costs are those of the program as it was written."""
+    because = options.own_question
+    if program.shapes and program.compile is not None and any(map(is_kernel, program.functions)):
+        because = because or "shapes are given, and kernels are compiled for uniform arguments"
+    if program.compile is None:
+        because = because or "it is analysed for itself"
+    if not because and options.compiled and program.compile is not None:
+        try:
+            code = program.compile(options)
+        except WeftError as error:
+            because = f"it cannot be compiled: {error.message}"
+        else:
+            return code, code.how
+    return None, f"costs are those of the program as it was written: {because}" if because else ""
+
+
 def _function(
-    program: Program, function: Function, options: ReportOptions, summaries: Summaries
+    program: Program,
+    function: Function,
+    options: ReportOptions,
+    summaries: Summaries,
+    code: CompiledCode | None,
 ) -> FunctionReport:
     domain = options.domain()
     given = _initial(program, function, domain)
@@ -116,16 +169,17 @@ def _function(
     return FunctionReport(
         function.name,
         source.signature(function),
-        excerpts(divergence, source),
+        excerpts(divergence, source, code),
         facts.values(divergence, source),
         facts.branches(divergence, source),
         facts.loops(divergence, source),
         facts.allocas(divergence, source),
         facts.accesses(divergence, source),
-        Ranking(divergence, source, options.lanes, options.machine).findings(),
+        Ranking(divergence, source, options.lanes, options.machine, code).findings(),
         _barriers(program, function, divergence, options),
         is_kernel(function),
         "" if function.fn_type.result.is_void else str(divergence.result),
+        cycles=None if code is None else code.total,
     )
 
 
@@ -157,5 +211,6 @@ def _barriers(
             else "not all threads of a work-group may reach this barrier together"
         )
         because = explain_branch(divergence, item.branch, program.source)
-        found.append(BarrierReport(None if place is None else place.line, item.certain, text, because))
+        line, file = (None, "") if place is None else (place.line, place.file)
+        found.append(BarrierReport(line, item.certain, text, because, file))
     return tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from weft.analysis.shapes import Signature
@@ -13,7 +14,7 @@ from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.report.build import Program
 from weft.report.debug_source import DebugSource
-from weft.report.llvm_programs import chosen_functions
+from weft.report.llvm_programs import CompileText, chosen_functions
 from weft.target.machine import TargetSpec
 from weft.target.passes import SROA_ONLY, optimize
 
@@ -24,6 +25,7 @@ def c_program(
     shapes: Signature | None = None,
     options: Sequence[str] = (),
     uniform: Sequence[str] = (),
+    compile: CompileText | None = None,
 ) -> Program:
     """A C or C++ file, through clang; lines are those of the source.
 
@@ -39,6 +41,8 @@ def c_program(
         Options for clang.
     uniform
         Functions without a body that are uniform for uniform arguments.
+    compile
+        Compiles them; without it costs are those of the functions as they were written.
 
     Raises
     ------
@@ -48,11 +52,12 @@ def c_program(
         It does not define a function of `names`.
     """
     spec = TargetSpec.chosen()
-    text = optimize(compile_c(file, spec.triple, options), SROA_ONLY, spec.machine)
-    module = read_module(text, filename=str(file))
+    written = compile_c(file, spec.triple, options)
+    module = read_module(optimize(written, SROA_ONLY, spec.machine), filename=str(file))
     vouch_for(module, uniform)
     adopt_lane_operations(module)
     verify(module)
     functions = chosen_functions(module, names, str(file))
     given = {} if shapes is None else dict.fromkeys(functions, shapes)
-    return Program(module, functions, DebugSource({}), given)
+    compiled = None if compile is None else partial(compile, written, functions, uniform, shapes)
+    return Program(module, functions, DebugSource({}), given, compile=compiled)

@@ -7,7 +7,7 @@ from html import escape
 
 from weft.report.html_page import STYLE, document
 from weft.report.model import BarrierReport, Excerpt, Finding, FunctionReport, LineReport, ReportSettings
-from weft.report.styled import LEGEND, at_line, describe
+from weft.report.styled import LEGEND, about_cycles, at_line, cost_of, describe
 
 
 def fragment(functions: Iterable[FunctionReport], settings: ReportSettings) -> str:
@@ -25,19 +25,20 @@ def _function(function: FunctionReport, settings: ReportSettings) -> str:
     parts = [
         f"<h3>{escape(function.name + function.signature)}</h3>",
         f'<p class="muted">{escape(describe(settings, function))}</p>',
+        f'<p class="muted">{escape(function.compiled)}</p>' if function.compiled else "",
         *(_excerpt(excerpt) for excerpt in function.excerpts),
         _legend(),
         _loops(function),
         _stack_objects(function),
         _barriers(function.barriers),
-        _findings(function.findings),
+        _findings(function),
     ]
     return "<section>" + "\n".join(part for part in parts if part) + "</section>"
 
 
 def _excerpt(excerpt: Excerpt) -> str:
     rows = "\n".join(_line(line) for line in excerpt.lines)
-    head = "<tr><th>shape</th><th>control</th><th>memory</th><th>line</th><th></th></tr>"
+    head = "<tr><th>shape</th><th>control</th><th>memory</th><th>cost</th><th>line</th><th></th></tr>"
     return f'<p class="muted">{escape(excerpt.file)}</p><table>{head}\n{rows}</table>'
 
 
@@ -48,6 +49,7 @@ def _line(line: LineReport) -> str:
         _cell(line.shape, line.shape_class),
         _cell(line.control, control),
         _cell(", ".join(line.memory), "varying" if irregular else "uniform"),
+        _cell(cost_of(line), "cost"),
         _cell(str(line.number), "number"),
         _cell(line.text, "source"),
     )
@@ -107,15 +109,20 @@ def _barriers(barriers: tuple[BarrierReport, ...]) -> str:
     return f"<h4>Barriers</h4><ul>{body}</ul>" if body else ""
 
 
-def _findings(findings: tuple[Finding, ...]) -> str:
+def _findings(function: FunctionReport) -> str:
+    findings = function.findings
     if not findings:
         return '<p class="uniform">Nothing here costs more because lanes differ.</p>'
     items = (
-        f"<li><b>{f.cycles:,.0f}</b> {at_line(f.line)}: {escape(f.message)}{_because(f.because)}</li>"
+        f"<li><b>{f.cycles:,.0f}</b> {at_line(f.line)}: {escape(f.message)}{_hint(f)}{_because(f.because)}</li>"
         for f in findings
     )
-    note = '<span class="muted">(cycles more than if all lanes agreed; each loop around counts as 10 rounds)</span>'
+    note = f'<span class="muted">({about_cycles(function)})</span>'
     return f"<h4>What costs most {note}</h4><ol>{''.join(items)}</ol>"
+
+
+def _hint(finding: Finding) -> str:
+    return f'<div class="hint">{escape(finding.hint)}</div>' if finding.hint else ""
 
 
 def _because(chain: tuple[str, ...]) -> str:

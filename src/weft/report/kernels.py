@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from weft.analysis.divergence import Scope
 from weft.analysis.shapes import ArgumentShape, Signature, parse_args
@@ -15,10 +16,14 @@ from weft.ir import Function, Value
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.report.build import Program, ReportOptions, build_report
+from weft.report.compiled import CompiledCode
 from weft.report.debug_source import DebugSource
-from weft.report.report import Report
+from weft.report.report import Report, joined
 from weft.target.machine import TargetSpec
 from weft.target.passes import SROA_ONLY, optimize
+
+CompileKernel: TypeAlias = Callable[[FrontendResult, ReportOptions], CompiledCode]
+"""Compiles a kernel that the front end has made under the options of a report."""
 
 WARP_LANES = 32
 
@@ -30,6 +35,7 @@ def report_on_function(
     args: str = "",
     width: int | None = None,
     scope: str = "lanes",
+    compile: CompileKernel | None = None,
 ) -> Report:
     """Report on a Python function as a kernel, for each tuple of argument types; `Kernel.report` says the rest.
 
@@ -44,11 +50,15 @@ def report_on_function(
             hint='launch it first, or give a signature: kernel.report("void(float32[:], int32)")',
         )
     results = [compile_python(function, types) for types in signatures]
-    return report_on_kernels(results, ReportOptions(Scope(scope), width), parse_args(args) if args else None)
+    shapes = parse_args(args) if args else None
+    return report_on_kernels(results, ReportOptions(Scope(scope), width), shapes, compile)
 
 
 def report_on_kernels(
-    kernels: Sequence[FrontendResult], options: ReportOptions, shapes: Signature | None = None
+    kernels: Sequence[FrontendResult],
+    options: ReportOptions,
+    shapes: Signature | None = None,
+    compile: CompileKernel | None = None,
 ) -> Report:
     """Report on kernels that the front end has just compiled.
 
@@ -60,11 +70,14 @@ def report_on_kernels(
         Under which assumptions.
     shapes
         Shapes of the Python arguments; of an array it is that of its data pointer, of a tuple that of each item.
+    compile
+        Compiles them; without it costs are those of the kernels as they were written.
     """
     reports = [
-        build_report(kernel_program(kernel, shapes), _lane_groups(options, kernel)) for kernel in kernels
+        build_report(kernel_program(kernel, shapes, compile), _lane_groups(options, kernel))
+        for kernel in kernels
     ]
-    return Report(tuple(f for report in reports for f in report.functions), reports[0].settings)
+    return joined(reports)
 
 
 def _lane_groups(options: ReportOptions, kernel: FrontendResult) -> ReportOptions:
@@ -72,7 +85,9 @@ def _lane_groups(options: ReportOptions, kernel: FrontendResult) -> ReportOption
     return options.with_warps(WARP_LANES) if kernel.uses_horizontal else options
 
 
-def kernel_program(kernel: FrontendResult, shapes: Signature | None = None) -> Program:
+def kernel_program(
+    kernel: FrontendResult, shapes: Signature | None = None, compile: CompileKernel | None = None
+) -> Program:
     """A kernel after promotion of variables to registers, with the functions it calls."""
     text = optimize(write_module(kernel.module, plain=True), SROA_ONLY, TargetSpec.chosen().machine)
     module = read_module(text)
@@ -81,7 +96,8 @@ def kernel_program(kernel: FrontendResult, shapes: Signature | None = None) -> P
     parameters = ", ".join(f"{p.name}: {p.type}" for p in kernel.params)
     source = DebugSource({main.name: f"({parameters})"})
     given = {} if shapes is None else {main: spread_shapes(kernel, shapes)}
-    return Program(module, (main, *others), source, given, _element_bytes(kernel, main))
+    compiled = None if compile is None else partial(compile, kernel)
+    return Program(module, (main, *others), source, given, _element_bytes(kernel, main), compiled)
 
 
 def spread_shapes(kernel: FrontendResult, shapes: Signature) -> Signature:

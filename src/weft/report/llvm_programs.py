@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from weft.analysis.shapes import Signature
 from weft.analysis.uniform_functions import vouch_for
@@ -10,10 +12,16 @@ from weft.diag.errors import ArgumentError
 from weft.frontend.lane_operations import adopt_lane_operations
 from weft.ir import Function, Module
 from weft.ir.verifier import verify
-from weft.report.build import Program
+from weft.report.build import Program, ReportOptions
+from weft.report.compiled import CompiledCode
 from weft.report.text_source import TextSource
 from weft.target.llvm import disassemble
 from weft.target.reading import declaration_in, read_foreign
+
+CompileText: TypeAlias = Callable[
+    [str, Sequence[Function], Sequence[str], Signature | None, ReportOptions], CompiledCode
+]
+"""Compiles functions of LLVM's text: the text, the functions, those that are vouched for, and shapes of arguments."""
 
 
 def bitcode_program(
@@ -22,6 +30,7 @@ def bitcode_program(
     names: Sequence[str] = (),
     shapes: Signature | None = None,
     uniform: Sequence[str] = (),
+    compile: CompileText | None = None,
 ) -> Program:
     """A module in LLVM's bitcode; lines are those of its disassembly.
 
@@ -30,7 +39,7 @@ def bitcode_program(
     CompileError
         It is no bitcode that this version of LLVM reads.
     """
-    return text_program(disassemble(data), file, names, shapes, uniform)
+    return text_program(disassemble(data), file, names, shapes, uniform, compile)
 
 
 def text_program(
@@ -39,6 +48,7 @@ def text_program(
     names: Sequence[str] = (),
     shapes: Signature | None = None,
     uniform: Sequence[str] = (),
+    compile: CompileText | None = None,
 ) -> Program:
     """A module in LLVM's text.
 
@@ -52,6 +62,8 @@ def text_program(
         Shapes of the arguments of each of them.
     uniform
         Functions without a body that are uniform for uniform arguments.
+    compile
+        Compiles them; without it costs are those of the functions as they were written.
 
     Raises
     ------
@@ -61,12 +73,15 @@ def text_program(
         It does not define a function of `names`, or has none of `uniform`.
     """
     module, text = read_foreign(text, file)
+    source = TextSource(text, file)
+    source.give_places(module)
     vouch_for(module, uniform)
     adopt_lane_operations(module, lambda name: declaration_in(text, file, name))
     verify(module)
     functions = chosen_functions(module, names, file)
     given = {} if shapes is None else dict.fromkeys(functions, shapes)
-    return Program(module, functions, TextSource(text, file), given)
+    compiled = None if compile is None else partial(compile, text, functions, uniform, shapes)
+    return Program(module, functions, source, given, compile=compiled)
 
 
 def chosen_functions(module: Module, names: Sequence[str], file: str) -> tuple[Function, ...]:

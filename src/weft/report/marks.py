@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.shapes import Shape
 from weft.ir import BasicBlock, Instruction
 from weft.ir.types import VOID
+from weft.report.compiled import CompiledCode, spot_of
 from weft.report.facts import ACCESSES, access_form, has_choice, loops_of, shape_class
 from weft.report.model import AccessForm, Excerpt, LineReport
 from weft.report.source_map import Place, SourceMap
@@ -22,7 +23,15 @@ _DEAREST_FIRST = (
     AccessForm.CONTIGUOUS,
     AccessForm.UNIFORM,
 )
-_CONTROL = ("", "uniform", "diverges", "loop diverges")
+_CONTROL = ("", "uniform", "select", "bound", "diverges", "loop diverges")
+_FORMS = {
+    "gather": AccessForm.GATHER,
+    "scatter": AccessForm.SCATTER,
+    "lane by lane": AccessForm.GATHER,
+    "contiguous": AccessForm.CONTIGUOUS,
+    "uniform": AccessForm.UNIFORM,
+}
+"""Where what code does with memory stands among the forms; all other ways are those of a known distance."""
 
 
 @dataclass(slots=True)
@@ -44,15 +53,23 @@ class _Line:
         return max(reversed(shapes), key=lambda shape: _RANK[shape_class(shape)]) if shapes else None
 
 
-def excerpts(divergence: Divergence, source: SourceMap) -> tuple[Excerpt, ...]:
+def excerpts(
+    divergence: Divergence, source: SourceMap, code: CompiledCode | None = None
+) -> tuple[Excerpt, ...]:
     """The source of the function, and of those inlined into it, with its marks."""
-    lines = _collect(divergence, source)
+    lines = _collect(divergence, source, code)
+    costs = code.by_line() if code is not None else None
+    total = max(code.total, 1.0) if code is not None else 1.0
     found: list[Excerpt] = []
     for part in source.ranges(divergence.function):
         rows: list[LineReport] = []
         for number in range(part.first, part.last + 1):
             place = Place(part.file, number)
-            rows.append(_row(number, source.text(place), lines.get(place)))
+            row = _row(number, source.text(place), lines.get(place))
+            if costs is not None:
+                cycles = costs.get((place.file, number), 0.0)
+                row = replace(row, cycles=cycles, share=cycles / total)
+            rows.append(row)
         found.append(Excerpt(part.title, part.file, tuple(rows)))
     return tuple(found)
 
@@ -61,7 +78,7 @@ def _row(number: int, text: str, line: _Line | None) -> LineReport:
     if line is None:
         return LineReport(number, text)
     shape = line.shape()
-    memory = sorted(line.memory, key=lambda form: _DEAREST_FIRST.index(line.memory[form]))
+    memory = sorted(line.memory, key=lambda form: (_DEAREST_FIRST.index(line.memory[form]), form))
     return LineReport(
         number,
         text,
@@ -72,7 +89,7 @@ def _row(number: int, text: str, line: _Line | None) -> LineReport:
     )
 
 
-def _collect(divergence: Divergence, source: SourceMap) -> dict[Place, _Line]:
+def _collect(divergence: Divergence, source: SourceMap, code: CompiledCode | None) -> dict[Place, _Line]:
     lines: dict[Place, _Line] = defaultdict(_Line)
     named = {item.value for item in source.named_values(divergence.function)}
     for block in divergence.function.blocks:
@@ -83,12 +100,11 @@ def _collect(divergence: Divergence, source: SourceMap) -> dict[Place, _Line]:
             line = lines[place]
             _note_shape(divergence, line, instruction, instruction in named)
             if instruction.op in ACCESSES:
-                form, stride = access_form(divergence, instruction)
-                line.memory[_form_text(form, stride)] = form
+                line.memory |= _forms(divergence, instruction, code)
         place = source.place(block.terminator) if has_choice(block) else None
         if place is not None:
             line = lines[place]
-            line.control = max(line.control, _control(divergence, block))
+            line.control = max(line.control, _control(divergence, block, code))
     return lines
 
 
@@ -101,13 +117,31 @@ def _note_shape(divergence: Divergence, line: _Line, instruction: Instruction, i
         line.computed.append(divergence.shape(instruction))
 
 
+def _forms(divergence: Divergence, access: Instruction, code: CompiledCode | None) -> dict[str, AccessForm]:
+    """How an access is made, in words; nothing where the code has no such access."""
+    form, stride = access_form(divergence, access)
+    if code is None or form is AccessForm.PRIVATE:
+        return {_form_text(form, stride): form}
+    made = code.access(access, ACCESSES[access.op])
+    if made is None:
+        return {}
+    if access.op in ("atomicrmw", "cmpxchg"):
+        return {"atomic": AccessForm.SCATTER}
+    text = made.words()
+    if form is AccessForm.STRIDED and made.form in ("gather", "scatter"):
+        text = text.replace(made.form, _form_text(form, stride), 1)
+    elif made.form == "interleaved" and stride is not None:
+        text += f" {stride}"
+    return {text: _FORMS.get(made.form, AccessForm.STRIDED)}
+
+
 def _form_text(form: AccessForm, stride: int | None) -> str:
     if form is AccessForm.STRIDED:
         return f"strided {'?' if stride is None else stride}"
     return form.value
 
 
-def _control(divergence: Divergence, block: BasicBlock) -> int:
+def _control(divergence: Divergence, block: BasicBlock, code: CompiledCode | None) -> int:
     blocks = divergence.function.blocks
     number = divergence.engine.blocks[block]
     for loop in loops_of(divergence):
@@ -115,4 +149,9 @@ def _control(divergence: Divergence, block: BasicBlock) -> int:
             source is block for source, _ in divergence.divergent_exits(blocks[loop.header])
         ):
             return _CONTROL.index("loop diverges")
-    return _CONTROL.index("diverges" if divergence.is_divergent_branch(block) else "uniform")
+    if not divergence.is_divergent_branch(block):
+        return _CONTROL.index("uniform")
+    place = spot_of(block.terminator)
+    if code is None or place is None or place[:2] in code.branches:
+        return _CONTROL.index("diverges")
+    return _CONTROL.index("bound" if place[:2] in code.bounds else "select")

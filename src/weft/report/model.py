@@ -118,9 +118,12 @@ class LineReport:
     shape, shape_class
         What the line computes; empty when it computes nothing.
     control
-        ``diverges``, ``loop diverges``, ``uniform`` or nothing, for lines with a branch.
+        ``diverges``, ``loop diverges``, ``uniform``, ``bound``, ``select`` or nothing, for lines with a branch.
     memory
         Forms of the accesses on the line, the dearest first.
+    cycles, share
+        What the code that is compiled of the line costs a lane group, and the part of it in all; None where there is
+        no code to look at.
     """
 
     number: int
@@ -129,6 +132,8 @@ class LineReport:
     shape_class: str = ""
     control: str = ""
     memory: tuple[str, ...] = ()
+    cycles: float | None = None
+    share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +155,9 @@ class FindingKind(StrEnum):
     STRIDED = "strided access"
     ATOMIC = "atomic"
     CALL = "call under a mask"
+    LANE_BY_LANE = "lane by lane"
+    DIVISION = "division"
+    WIDE = "64-bit floats"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +176,12 @@ class Finding:
         What happens there.
     because
         The chain of causes, from here to a source of divergence.
+    hint
+        What to change, in the user's terms; empty where nothing is known to help.
+    file, column
+        Where, more closely; empty and 0 where that is not known.
+    in_loop
+        Whether it is in a loop.
     """
 
     kind: FindingKind
@@ -175,6 +189,10 @@ class Finding:
     cycles: float
     message: str
     because: tuple[str, ...] = ()
+    hint: str = ""
+    file: str = ""
+    column: int = 0
+    in_loop: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +203,7 @@ class BarrierReport:
     certain: bool
     message: str
     because: tuple[str, ...] = ()
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +228,10 @@ class FunctionReport:
         Whether the host calls it, so that its arguments are uniform unless shapes are given.
     result
         The shape of what it returns; empty when that is nothing.
+    compiled
+        How it is compiled, in a sentence; where costs are not those of compiled code, why.
+    cycles
+        What the compiled code costs a lane group; None where there is none.
     """
 
     name: str
@@ -223,6 +246,8 @@ class FunctionReport:
     barriers: tuple[BarrierReport, ...]
     is_kernel: bool = True
     result: str = ""
+    compiled: str = ""
+    cycles: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -51,3 +52,8 @@ class Report:
     def has_errors(self) -> bool:
         """Whether a barrier is certainly divergent."""
         return any(barrier.certain for function in self.functions for barrier in function.barriers)
+
+
+def joined(reports: Sequence[Report]) -> Report:
+    """Several reports as one, under the settings of the first."""
+    return Report(tuple(f for report in reports for f in report.functions), reports[0].settings)

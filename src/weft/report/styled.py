@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import TypeAlias
 
-from weft.report.model import BarrierReport, Excerpt, Finding, FunctionReport, LineReport, ReportSettings
+from weft.report.model import BarrierReport, Excerpt, FunctionReport, LineReport, ReportSettings
 
 
 class Style(StrEnum):
@@ -52,6 +52,8 @@ def function_lines(
     """The report of one function; `legend`: say what the marks mean."""
     yield [(f"{function.name}{function.signature}", Style.HEADING)]
     yield [(f"  {describe(settings, function)}", Style.MUTED)]
+    if function.compiled:
+        yield [(f"  {function.compiled}", Style.MUTED)]
     for excerpt in function.excerpts:
         yield []
         yield from excerpt_lines(excerpt)
@@ -61,18 +63,24 @@ def function_lines(
     yield from _loops(function)
     yield from _stack_objects(function)
     yield from _barriers(function.barriers)
-    yield from _findings(function.findings)
+    yield from _findings(function)
 
 
 def describe(settings: ReportSettings, function: FunctionReport) -> str:
     """The assumptions of a report on a function in words."""
     threads = {
-        "lanes": f"lane group of {settings.width} lanes" if settings.width else "lane group of any width",
+        "lanes": _lane_group(settings.width),
         "group": "all threads of a work-group",
         "grid": "all threads of the grid",
     }[settings.scope]
     shapes = settings.arguments or ("uniform" if function.is_kernel else "varying")
     return f"{threads}; arguments {shapes}" + (f"; result {function.result}" if function.result else "")
+
+
+def _lane_group(width: int | None) -> str:
+    if width == 1:
+        return "one at a time"
+    return f"lane group of {width} lanes" if width else "lane group of any width"
 
 
 def excerpt_lines(excerpt: Excerpt) -> Iterator[StyledLine]:
@@ -85,15 +93,22 @@ def excerpt_lines(excerpt: Excerpt) -> Iterator[StyledLine]:
     number_width = max(4, len(str(last)))
     yield [(f"  {excerpt.file}", Style.MUTED)]
     head = f"  {'shape':{shape_width}}  {'control':{control_width}}  {'memory':{memory_width}}"
-    yield [(f"{head}  {'line':>{number_width}}", Style.MUTED)]
+    costs = any(line.cycles is not None for line in excerpt.lines)
+    yield [(f"{head}  {'cost  ' if costs else ''}{'line':>{number_width}}", Style.MUTED)]
     for line, access in zip(excerpt.lines, memory, strict=True):
         yield [
             (f"  {line.shape:{shape_width}}", style_of(line)),
             (f"  {line.control:{control_width}}", _control_style(line)),
             (f"  {access:{memory_width}}", _memory_style(line)),
+            *([(f"  {cost_of(line):>4}", Style.COST)] if costs else []),
             (f"  {line.number:>{number_width}}", Style.MUTED),
             (f"  {line.text}", Style.SOURCE),
         ]
+
+
+def cost_of(line: LineReport) -> str:
+    """The part of a line in all that the code costs, in percent; empty for next to nothing."""
+    return f"{line.share:.0%}" if line.share >= 0.005 else ""
 
 
 def style_of(line: LineReport) -> Style:
@@ -160,14 +175,15 @@ def _barriers(barriers: tuple[BarrierReport, ...]) -> Iterator[StyledLine]:
         yield from _because(barrier.because)
 
 
-def _findings(findings: tuple[Finding, ...]) -> Iterator[StyledLine]:
+def _findings(function: FunctionReport) -> Iterator[StyledLine]:
+    findings = function.findings
     yield []
     if not findings:
         yield [("  nothing here costs more because lanes differ", Style.UNIFORM)]
         return
     yield [
         ("  what costs most", Style.HEADING),
-        ("  (cycles more than if all lanes agreed; each loop around counts as 10 rounds)", Style.MUTED),
+        (f"  ({about_cycles(function)})", Style.MUTED),
     ]
     for rank, finding in enumerate(findings[:_SHOWN_FINDINGS], start=1):
         yield [
@@ -176,10 +192,18 @@ def _findings(findings: tuple[Finding, ...]) -> Iterator[StyledLine]:
             (f"{at_line(finding.line)}: {finding.message}", Style.PLAIN),
         ]
         yield from _because(finding.because)
+        if finding.hint:
+            yield [(f"                  hint: {finding.hint}", Style.PLAIN)]
     rest = len(findings) - _SHOWN_FINDINGS
     if rest > 0:
         cycles = sum(finding.cycles for finding in findings[_SHOWN_FINDINGS:])
         yield [(f"       and {rest} more, {cycles:,.0f} cycles together", Style.MUTED)]
+
+
+def about_cycles(function: FunctionReport) -> str:
+    """What the cycles of findings are."""
+    more = "cycles more than if all lanes agreed; each loop around counts as 10 rounds"
+    return more if function.cycles is None else f"{more}; the code takes {function.cycles:,.0f} in all"
 
 
 def _because(chain: tuple[str, ...]) -> Iterator[StyledLine]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from weft.ir import Function, Instruction, Value
+from weft.frontend.python.lowering.debug_info import DebugInfo
+from weft.ir import Function, Instruction, Module, Value
+from weft.ir.metadata import DebugLoc, MDString, MDTuple, Metadata
 from weft.ir.types import VOID
 from weft.report.llvm_lines import definitions, instruction_lines
 from weft.report.source_map import NamedValue, Place, SourceRange
@@ -40,6 +42,29 @@ class TextSource:
         line = self._places.get(instruction)
         return None if line is None else Place(self._file, line)
 
+    def give_places(self, module: Module) -> None:
+        """Give each instruction of the module the line of the text it stands on, by debug information.
+
+        What is compiled of the module then says where it is from.
+        """
+        debug = DebugInfo()
+        for function in module.definitions():
+            definition = self._definitions.get(function.name)
+            if definition is None:
+                continue
+            scope = debug.subprogram(function.name, self._file, definition.first)
+            function.metadata = [m for m in function.metadata if m[0] != "dbg"]
+            function.metadata.append(("dbg", scope))
+            for instruction in function.instructions():
+                place = self.place(instruction)
+                instruction.loc = DebugLoc(place.line if place is not None else 0, 0, scope)
+                for record in instruction.debug_records:
+                    record.drop()
+                instruction.debug_records = []
+        flags = module.named_metadata.get("llvm.module.flags", [])
+        debug.finish(module)
+        module.named_metadata["llvm.module.flags"] += [f for f in flags if not _is_debug_version(f)]
+
     def named_values(self, function: Function) -> Iterator[NamedValue]:
         definition = self._definitions.get(function.name)
         first = definition.first if definition is not None else None
@@ -72,3 +97,10 @@ class TextSource:
 
     def signature(self, function: Function) -> str:
         return f"({', '.join(f'{a.type} %{a.name}' for a in function.args)})"
+
+
+def _is_debug_version(flag: Metadata) -> bool:
+    """Whether a module flag says which version debug information is of."""
+    return isinstance(flag, MDTuple) and any(
+        isinstance(i, MDString) and i.text == "Debug Info Version" for i in flag.items
+    )

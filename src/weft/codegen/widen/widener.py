@@ -156,6 +156,7 @@ def _mask_of(w: Widening, predicate: Value) -> Value | None:
 
 
 def _start_phi(w: Widening, phi: Instruction) -> None:
+    w.builder.loc = phi.loc
     if phi in w.kept:
         w.set_scalar(phi, w.builder.phi(phi.type, phi.name))
     else:
@@ -171,6 +172,7 @@ def _connect_phi(w: Widening, phi: Instruction) -> None:
 
 def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMath) -> None:
     op = instruction.op
+    w.builder.loc = instruction.loc
     if instruction.is_terminator:
         _TERMINATORS[op](w, instruction)
     elif instruction.is_plain_access:
@@ -207,7 +209,7 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
 def _widen_branch(w: Widening, branch: Instruction) -> None:
     targets = [w.starts[t] for t in branch.blocks]
     operands = [_uniform_condition(w, branch.operands[0])] if branch.operands else []
-    w.builder.insert(Instruction("br", VOID, operands, blocks=targets, loc=branch.loc))
+    w.builder.insert(Instruction("br", VOID, operands, blocks=targets, attrs=branch.attrs))
 
 
 def _uniform_condition(w: Widening, condition: Value) -> Value:

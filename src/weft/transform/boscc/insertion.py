@@ -157,10 +157,12 @@ def insert_boscc(
             originals = list(region.blocks)
             entrance, twins = copy_where_full(module, region.source, region.entrance, originals)
             result.copied_from.update(zip(twins, originals, strict=True))
+            _note_chance(entrance, chances[region].all if costs is not None else None)
             result.note(region, entrance, twin=True)
             added += [entrance, *twins]
         if skips:
             guard, skip = skip_where_empty(module, region.source, entrance, region.behind)
+            _note_chance(guard, 1 - chances[region].none if costs is not None else None)
             result.note(region, guard, twin=False)
             guards.update(dict.fromkeys(region.own, guard))
             added += [guard, skip]
@@ -168,6 +170,12 @@ def insert_boscc(
             if region.source in around.blocks:
                 around.blocks.update(dict.fromkeys(added))
     return result
+
+
+def _note_chance(test: BasicBlock, chance: float | None) -> None:
+    """Note how likely the first way of a gadget's branch is, for estimates of costs."""
+    if chance is not None:
+        test.terminator.attrs["chance"] = chance
 
 
 def _size(blocks: Iterable[BasicBlock]) -> int:

@@ -38,6 +38,9 @@ from weft.transform.unify_returns import unify_returns
 _SHIFTS = {"lshr", "ashr"}
 _UNSIGNED = {"srem": "urem", "sdiv": "udiv"}
 
+MEETS = 0.9
+"""How likely a lane group is thought to meet whole stretches, where costs are estimated."""
+
 LARGEST_COPY = 2000
 """Functions of more instructions are not copied."""
 
@@ -132,7 +135,7 @@ def _build(function: Function, meetings: list[Meeting]) -> None:
     aligned = question.values[rest]
     assert isinstance(aligned, BasicBlock) and question.holds is not None
     aligned.name = "aligned"
-    b.cond_br(question.holds, aligned, rest)
+    b.cond_br(question.holds, aligned, rest).attrs["chance"] = MEETS
     unify_returns(function)
     replace_known_numbers(function, comparisons=True)
 

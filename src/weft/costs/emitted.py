@@ -1,0 +1,122 @@
+"""What each instruction of SIMD code costs: plain LLVM IR with vectors, before LLVM's pipeline.
+
+`weft.costs.vector_code` weighs whole functions against each other; here the cycles of single instructions are told, so
+that a report can say what a line of the source has become. A block counts as often as the loops around it are thought
+to run, less where a branch before it says how likely its ways are (`Instruction.chance`).
+"""
+
+from __future__ import annotations
+
+from weft.costs.constants import constants_of
+from weft.costs.instructions import MATH_CALL, UNKNOWN, instruction_cost, memory_cost
+from weft.costs.vector_code import SCALAR, registers_of, shuffles_of, vector_of
+from weft.graph.dominators import dominator_tree
+from weft.graph.loops import loop_forest
+from weft.ir import TRUE, BasicBlock, Function, Instruction, Value
+from weft.ir.cfg_view import cfg_of
+from weft.ir.constants import ConstSplat
+from weft.ir.effects import is_speculatable
+from weft.ir.layout import DataLayout
+from weft.ir.types import I1, VectorType
+from weft.machine.targets import Isa
+
+SCALAR_OPS = ("atomicrmw", "cmpxchg", "fence", "udiv", "sdiv", "urem", "srem", "fdiv", "frem")
+"""Instructions that cost something even if all lanes share one of them."""
+
+
+def block_weights(function: Function, isa: Isa) -> dict[BasicBlock, float]:
+    """How often each block that is reached is thought to run for a lane group."""
+    view = cfg_of(function)
+    loops, each = loop_forest(view.cfg), constants_of(isa).loop_weight
+    weights = {block: each ** loops.depth(number) for number, block in enumerate(view.blocks)}
+    dominators = dominator_tree(view.cfg)
+    for number, block in enumerate(view.blocks):
+        chance = block.terminator.chance
+        if chance is None or len(set(block.successors)) != 2:
+            continue
+        for target, likely in zip(block.successors, (chance, 1 - chance), strict=True):
+            way = view.index[target]
+            if dominators.idom[way] == number and len(view.cfg.preds[way]) == 1:
+                for behind in dominators.region(way):
+                    weights[view.blocks[behind]] *= likely
+    return weights
+
+
+def is_masked(instruction: Instruction) -> bool:
+    """Whether an access of several lanes is made for some of them only."""
+    name = instruction.callee_name or ""
+    if not name.startswith("llvm.masked."):
+        return False
+    mask = next(a for a in instruction.args if isinstance(a.type, VectorType) and a.type.element is I1)
+    return not _is_all_true(mask)
+
+
+def access_of(instruction: Instruction) -> tuple[str, str] | None:
+    """``load``, ``store`` or ``atomic``, and how it is made: ``uniform``, ``contiguous``, ``gather`` or ``scatter``."""
+    op, name = instruction.op, instruction.callee_name or ""
+    if op in ("load", "store"):
+        return op, "contiguous" if isinstance(instruction.accessed_type, VectorType) else "uniform"
+    if op in ("atomicrmw", "cmpxchg"):
+        return "atomic", "uniform"
+    if name.startswith(("llvm.masked.load", "llvm.masked.expandload")):
+        return "load", "contiguous"
+    if name.startswith(("llvm.masked.store", "llvm.masked.compressstore")):
+        return "store", "contiguous"
+    if name.startswith("llvm.masked.gather"):
+        return "load", "gather"
+    return ("store", "scatter") if name.startswith("llvm.masked.scatter") else None
+
+
+def emitted_cycles(instruction: Instruction, layout: DataLayout, isa: Isa) -> float:
+    """The cycles of one instruction, once."""
+    op, name = instruction.op, instruction.callee_name or ""
+    access = access_of(instruction)
+    if access is not None and access[0] != "atomic":
+        return _memory_cycles(instruction, *access, layout, isa)
+    type = vector_of(instruction)
+    if not isinstance(type, VectorType):
+        if op == "call":
+            return (
+                SCALAR
+                if name.startswith(("llvm.", "weft.")) or is_speculatable(instruction)
+                else UNKNOWN.cycles
+            )
+        bits = 8 * layout.size(type) if not type.is_void else 32
+        return instruction_cost(op, bits, 1, isa).cycles if op in SCALAR_OPS else SCALAR
+    bits = 8 if type.element is I1 else layout.bit_size(type.element)
+    if op == "shufflevector":
+        return float(shuffles_of(instruction, type, layout, isa))
+    if op == "call" and not name.startswith(("llvm.", "weft.")):
+        return MATH_CALL.cycles * registers_of(type, layout, isa)
+    if name.startswith("llvm.vector.reduce"):
+        return instruction_cost("shufflevector", bits, type.count, isa).cycles * (type.count.bit_length() - 1)
+    key = ".".join(name.split(".")[:2]) if op == "call" else op
+    return instruction_cost(key, bits, type.count, isa).cycles
+
+
+def contiguous_cycles(instruction: Instruction, layout: DataLayout, isa: Isa) -> float:
+    """What an access of all lanes would cost if they were neighbours, without a mask; 0 for one of no vector."""
+    access = access_of(instruction)
+    type = instruction.accessed_type if instruction.op in ("load", "store") else vector_of(instruction)
+    if access is None or not isinstance(type, VectorType):
+        return 0.0
+    return memory_cost(access[0], "contiguous", layout.bit_size(type.element), type.count, isa).cycles
+
+
+def _memory_cycles(instruction: Instruction, op: str, form: str, layout: DataLayout, isa: Isa) -> float:
+    type = instruction.accessed_type if instruction.op in ("load", "store") else vector_of(instruction)
+    if not isinstance(type, VectorType):
+        return memory_cost(op, "uniform", 8 * layout.size(type), 1, isa).cycles
+    bits = layout.bit_size(type.element)
+    if is_masked(instruction) and form == "contiguous":
+        if not isa.masked_memory:
+            # LLVM takes it apart into an access for each lane behind a test.
+            return memory_cost(op, "gather", bits, type.count, isa).cycles
+        slow = 0.0 if op == "load" or isa.mask_registers else constants_of(isa).slow_masked_store
+        registers = registers_of(type, layout, isa)
+        return memory_cost(op, form, bits, type.count, isa).cycles + registers * (0.5 + slow)
+    return memory_cost(op, form, bits, type.count, isa).cycles
+
+
+def _is_all_true(mask: Value) -> bool:
+    return isinstance(mask, ConstSplat) and mask.element == TRUE

@@ -1,0 +1,106 @@
+"""Reports on functions with parallel loops: each loop's body as it goes into lanes, and the code it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from types import FunctionType
+from typing import Any
+
+from weft.analysis.shapes import ArgumentShape, Signature
+from weft.frontend.python.types import KernelType
+from weft.ir.reader import read_module
+from weft.ir.writer import write_module
+from weft.jit_options import JitOptions
+from weft.loops.build import lower
+from weft.machine.host import chosen
+from weft.options import Timings
+from weft.passes.declared import Pass
+from weft.passes.loop_unit import LoopUnit
+from weft.passes.loops import LOOPS, PARALLEL_LOOPS
+from weft.passes.runner import Runner
+from weft.report.build import Program, ReportOptions, build_report
+from weft.report.compiled import CompiledCode
+from weft.report.debug_source import DebugSource
+from weft.report.report import Report, joined
+
+_BEFORE = LOOPS.passes[: LOOPS.passes.index(PARALLEL_LOOPS) + 1]
+
+
+@dataclass(slots=True)
+class _Bodies:
+    """A watcher that keeps the bodies of loops as they are before they go into lanes.
+
+    Attributes
+    ----------
+    text
+        The module then.
+    found
+        The body, the lanes and the line of each parallel loop.
+    main
+        The function with the loops.
+    """
+
+    text: str = ""
+    found: list[tuple[str, int, int]] = field(default_factory=list)
+    main: str = ""
+
+    def __call__(self, done: Pass[Any], unit: Any) -> None:
+        """Keep what each pass up to `PARALLEL_LOOPS` leaves."""
+        if done not in _BEFORE or not isinstance(unit, LoopUnit):
+            return
+        self.text, self.main = write_module(unit.module), unit.name
+        self.found = [
+            (loop.mined.outlined.body.name, loop.mined.width, 0 if loop.span is None else loop.span.line)
+            for loop in unit.loops
+        ]
+
+
+def report_on_function(
+    function: FunctionType,
+    types: Sequence[tuple[KernelType, ...]],
+    options: JitOptions,
+    declared: Sequence[KernelType | None] = (),
+) -> Report:
+    """Report on a function for each tuple of argument types.
+
+    Parameters
+    ----------
+    function
+        The Python function.
+    types
+        Types of its arguments.
+    options
+        How it is compiled.
+    declared
+        The types that signatures say it returns.
+    """
+    reports: list[Report] = []
+    for number, each in enumerate(types):
+        returned = declared[number] if number < len(declared) else None
+        reports += _reports(function, each, returned, options)
+    return joined(reports)
+
+
+def _reports(
+    function: FunctionType, types: tuple[KernelType, ...], declared: KernelType | None, options: JitOptions
+) -> list[Report]:
+    bodies = _Bodies()
+    runner = Runner((bodies,), frozenset(options.switches.without))
+    made, _, remarks = lower(function, types, declared, options, Timings(), runner)
+    isa = chosen().isa
+    reports: list[Report] = []
+    for name, width, line in bodies.found or [(bodies.main, 1, 0)]:
+        module = read_module(bodies.text)
+        body = module.functions[name]
+        body.name = f"{function.__name__}, the loop of line {line}" if line else function.__name__
+        shapes = Signature(tuple(ArgumentShape() for _ in body.args))
+        summaries = made.summaries if width > 1 else []
+        scalar = [f for f in made.scalar if f.name == name] if width == 1 else []
+        own = replace(CompiledCode.of(summaries, scalar, remarks, isa), width=width)
+        program = Program(
+            module, (body,), DebugSource({body.name: ""}), {body: shapes},
+            compile=lambda wanted, own=own: own, assumed="the same in all iterations",
+        )  # fmt: skip
+        reports.append(build_report(program, ReportOptions(width=width)))
+    return reports
