@@ -18,6 +18,7 @@ _MODULES = ("cuda", "errors", "loops", "opencl", "ptx", "types")
 _NAMES = {
     "guvectorize": "weft.loops.generalized",
     "jit": "weft.loops.jit",
+    "keep_exec_source": "weft.frontend.python.unfiled_text",
     "njit": "weft.loops.jit",
     "TiledArray": "weft.tiled_arrays",
     "prange": "weft.frontend.python.prange",

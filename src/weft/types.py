@@ -35,9 +35,11 @@ from weft.frontend.python.types import (
     uint32,
     uint64,
     uintp,
+    uni_tuple,
     void,
 )
 
+UniTuple = uni_tuple
 int_ = int64
 uint = uint64
 float_ = float64
@@ -69,6 +71,7 @@ c8 = complex64
 c16 = complex128
 
 __all__ = [
+    "UniTuple",
     "int_",
     "uint",
     "float_",
@@ -134,5 +137,6 @@ __all__ = [
     "uint64",
     "uint8",
     "uintp",
+    "uni_tuple",
     "void",
 ]

@@ -45,9 +45,13 @@ def with_statement(x):
         pass
 
 
-def raising(x):
+def raise_of(x):
     if x[0] < 0:
         raise ValueError
+
+
+def raising(x):
+    raise_of(x)
 
 
 def trying(x):
@@ -182,7 +186,7 @@ MISTAKES = [
     Mistake(comprehension, UnsupportedError, "[2 * v for v in x]", "list comprehension", "for loop"),
     Mistake(f_string, UnsupportedError, 'f"{x[0]:.2f}"', "format in an f-string", "round it"),
     Mistake(with_statement, UnsupportedError, "with x:", "with is not supported"),
-    Mistake(raising, UnsupportedError, "raise ValueError", "raise", "assert"),
+    Mistake(raising, UnsupportedError, "raise ValueError", "cannot raise", "by which the kernel can tell"),
     Mistake(trying, UnsupportedError, "try:", "try", "if"),
     Mistake(inner_function, UnsupportedError, "nonlocal x", "cannot assign to variables around", "return"),
     Mistake(importing, UnsupportedError, "import os", "import", "module level"),

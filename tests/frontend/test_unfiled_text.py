@@ -95,4 +95,24 @@ def test_a_text_that_is_gone_is_said_to_be():
 
     with pytest.raises(weft.errors.SourceError, match="cannot be found") as caught:
         cuda.jit("void(int64)")(made())
-    assert "linecache" in caught.value.hint
+    assert "keep_exec_source" in caught.value.hint
+
+
+MADE_ELSEWHERE = """
+import weft
+weft.keep_exec_source()
+
+def make(sign):
+    names = {}
+    exec(f"def change(x):\\n    return x {sign} 1", names)
+    return names["change"]
+
+print(weft.jit(make("+"))(41), weft.jit(make("-"))(41))
+"""
+
+
+def test_texts_of_exec_are_kept_where_the_program_asks_for_it(tmp_path):
+    (tmp_path / "program.py").write_text(MADE_ELSEWHERE)
+    assert run(str(tmp_path / "program.py")) == ("42 40\n", "")
+    (tmp_path / "other.py").write_text(MADE_ELSEWHERE.replace("weft.keep_exec_source()", ""))
+    assert "call weft.keep_exec_source() before" in run(str(tmp_path / "other.py"))[1]

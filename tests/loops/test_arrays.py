@@ -420,7 +420,7 @@ def test_functions_that_kernels_call_neither_allocate_nor_raise() -> None:
 
     with pytest.raises(UnsupportedError, match="a kernel cannot allocate arrays"):
         allocating[1, 1](np.zeros(1))
-    with pytest.raises(UnsupportedError, match="raise is not supported in kernels"):
+    with pytest.raises(UnsupportedError, match="a device function of a kernel cannot raise"):
         throwing[1, 1](np.zeros(1))
 
 
@@ -554,3 +554,51 @@ def test_extremes_of_what_has_none_are_refused(wrong) -> None:
     with pytest.raises(WeftError) as caught:
         weft.jit(wrong)(np.zeros((2, 3)))
     assert caught.value.span is not None
+
+
+@weft.jit
+def other_shapes(a):
+    return (
+        a.reshape(3, -1),
+        a.T.reshape(6),
+        a.transpose(),
+        a.astype(np.float32),
+        a.view(np.int64),
+        np.ravel(a.T),
+    )
+
+
+def test_other_shapes() -> None:
+    compare(other_shapes, np.arange(6.0).reshape(2, 3))
+    with pytest.raises(ArrayShapeError, match="another number of elements"):
+        other_shapes(np.arange(4.0).reshape(2, 2))
+
+
+@weft.jit
+def parts(z):
+    z.imag = 2
+    z.real += 1
+    return z.real.sum(), z.imag.copy(), z[::2].real, z.conj()
+
+
+def test_parts_of_complex_arrays() -> None:
+    for z in (np.arange(4) * 1j, (np.arange(6) * (1 + 2j)).astype(np.complex64).reshape(2, 3).T):
+        mine, other = z.copy("K"), z.copy("K")
+        check(parts(mine), parts.py_func(other))
+        check(mine, other)
+
+
+def test_raise_in_a_kernel_ends_the_thread() -> None:
+    def roots(out, x):
+        i = weft.cuda.grid(1)
+        if x[i] < 0:
+            raise ValueError("negative")
+        out[i] = x[i] ** 0.5
+
+    x, out = np.array([4.0, -1.0, 9.0]), np.zeros(3)
+    kernel = weft.cuda.jit(roots)
+    kernel[1, 3](out, x)
+    assert out.tolist() == [2, 0, 3]
+    assert any("ends the thread" in remark.message for remark in kernel.remarks)
+    with pytest.raises(weft.errors.SanitizerError, match="an exception is raised"):
+        weft.cuda.jit(roots, debug=True)[1, 3](out, x)

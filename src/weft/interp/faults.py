@@ -30,6 +30,7 @@ class FaultKind(StrEnum):
     DIVISION = "division"
     UNREACHABLE = "unreachable"
     ASSERTION = "assertion"
+    RAISED = "exception"
     BARRIER = "barrier"
     RACE = "race"
     SPINNING = "spinning"

@@ -89,6 +89,31 @@ class ComplexParameter:
 
 
 @dataclass(frozen=True, slots=True)
+class EnumParameter:
+    """A member of an enumeration, passed as its position.
+
+    Parameters
+    ----------
+    members
+        All of them, in order.
+    """
+
+    members: tuple[Any, ...]
+
+    @property
+    def formats(self) -> str:
+        return INDEX
+
+    def mismatch(self, value: Any) -> str | None:
+        if any(value is member for member in self.members):
+            return None
+        return f"a member of {type(self.members[0]).__qualname__} is wanted, not {_kind_of(value)}"
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots.append(next(at for at, member in enumerate(self.members) if member is value))
+
+
+@dataclass(frozen=True, slots=True)
 class ArrayParameter:
     """A NumPy array: its data pointer, its extents, and its byte strides unless C-contiguous.
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from weft.diag.errors import SignatureError
-from weft.frontend.python.types import Array, KernelType, NoneType, Record, Scalar, Tiled, Tuple
+from weft.frontend.python.types import Array, Enumeration, KernelType, NoneType, Record, Scalar, Tiled, Tuple
 from weft.runtime.arguments import (
     ArgumentPacker,
     ArrayParameter,
     ComplexParameter,
+    EnumParameter,
     Parameter,
     RecordParameter,
     ScalarParameter,
@@ -53,6 +54,8 @@ def parameter_for(type: KernelType) -> Parameter:
         return RecordParameter(type.dtype)
     if isinstance(type, Tuple):
         return TupleParameter(tuple(parameter_for(item) for item in type.items))
+    if isinstance(type, Enumeration):
+        return EnumParameter(type.members)
     if isinstance(type, NoneType):
         return TupleParameter(())
     raise SignatureError(f"an argument cannot be of type {type}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from weft.frontend.python.types import Array, KernelType, Record, Scalar, Tiled, Tuple
+from weft.frontend.python.types import Array, Enumeration, KernelType, Record, Scalar, Tiled, Tuple
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.types import F16, F32, F64, I1, I8, I64, PTR, FloatType, IntType, Type, int_type, pointer
 
@@ -90,6 +90,8 @@ def components(type: KernelType) -> tuple[Component, ...]:
             for i, item in enumerate(type.items)
             for c in components(item)
         )
+    if isinstance(type, Enumeration):
+        return (Component("value", I64),)
     return (Component("record", PTR),) if isinstance(type, Record) else ()
 
 

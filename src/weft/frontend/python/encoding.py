@@ -10,7 +10,17 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from weft.frontend.python.types import Array, KernelType, NoneType, Record, Scalar, Signature, Tiled, Tuple
+from weft.frontend.python.types import (
+    Array,
+    Enumeration,
+    KernelType,
+    NoneType,
+    Record,
+    Scalar,
+    Signature,
+    Tiled,
+    Tuple,
+)
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -51,6 +61,8 @@ def encode_type(type: KernelType) -> bytes:
         return framed(b"r", encode_dtype(type.numpy_dtype), type.align)
     if isinstance(type, NoneType):
         return b"n"
+    if isinstance(type, Enumeration):
+        return framed(b"e", type.cls.__module__, type.cls.__qualname__, *(m.name for m in type.members))
     raise TypeError(f"{type} is no type of arguments")
 
 

@@ -121,8 +121,8 @@ class _Walk:
         elif isinstance(value, np.dtype):
             self._put(b"d", encode_dtype(value))
         elif isinstance(value, enum.Enum):
-            self._put(b"e", type(value).__module__, type(value).__qualname__, value.name)
-            self.add(value.value)
+            self._put(b"e", value.name)
+            self.add(type(value))
         elif isinstance(value, tuple):
             self._put(
                 b"t", encode_named_tuple(type(value) if hasattr(value, "_fields") else None), len(value)
@@ -183,6 +183,10 @@ class _Walk:
     def _add_class(self, cls: type) -> None:
         if self._is_new(cls):
             self._put(b"c", encode_named_tuple(cls), _type_named(cls))
+            if issubclass(cls, enum.Enum):
+                for member in list(cls):
+                    self._put(b"E", cls.__module__, cls.__qualname__, member.name)
+                    self.add(member.value)
             self._add_attributes(cls)
 
     def _add_attributes(self, owner: Any) -> None:

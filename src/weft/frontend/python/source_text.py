@@ -76,9 +76,8 @@ def source_lines(code: CodeType, names: dict[str, Any]) -> list[str]:
     if not found:
         raise SourceError(
             f"the source text of {code.co_name}() cannot be found",
-            hint="define it in a file or a notebook cell; of exec(text), let the decorator run inside it with the text "
-            "in a variable, or enter the text: linecache.cache[name] = (len(text), None, text.splitlines(True), name), "
-            "exec(compile(text, name, 'exec'))",
+            hint="define it in a file or a notebook cell; of exec(text), call weft.keep_exec_source() before, "
+            "or let the decorator run inside it with the text in a variable",
         )
     raise SourceError(
         f"the source text of {code.co_name}() has changed since it was imported",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import enum
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from weft.frontend.python.encoding import encode_dtype
 from weft.frontend.python.types import (
     STRONG,
     Array,
+    Enumeration,
     Field,
     KernelType,
     Record,
@@ -76,6 +78,8 @@ def _other(value: Any) -> KernelType:
         return tiled_type(from_dtype(value.dtype), value.block, not value.memory.flags.writeable)
     if isinstance(value, np.generic):
         return from_dtype(value.dtype)
+    if isinstance(value, enum.Enum) and not isinstance(value, (int, float)):
+        return Enumeration(type(value))
     for kind in (bool, int, float, complex):
         if isinstance(value, kind):
             return _SCALARS[kind]
@@ -88,14 +92,16 @@ def _other(value: Any) -> KernelType:
     )
 
 
-def from_dtype(dtype: np.dtype[Any]) -> Scalar | Record:
-    """Return the kernel type of an element of `dtype`.
+def from_dtype(dtype: Any) -> Scalar | Record:
+    """Return the kernel type of an element of `dtype`, a dtype or a class of NumPy's scalars.
 
     Raises
     ------
     ArgumentError
         Kernels have no such type: text, dates, objects, long double, or bytes in foreign order.
     """
+    if not isinstance(dtype, np.dtype):
+        dtype = np.dtype(dtype)
     scalar = _BY_DTYPE.get(dtype)
     if scalar is not None and dtype.isnative:
         return scalar

@@ -8,6 +8,7 @@ NEP 50: Python numbers, thread ids, sizes and range counters have them.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -103,6 +104,11 @@ class Scalar(_Callable):
         return self.kind in "iu"
 
     @property
+    def bitwidth(self) -> int:
+        """Bits of a value, by numba's name."""
+        return self.bits
+
+    @property
     def size(self) -> int:
         """Bytes in memory."""
         return self.bits // 8
@@ -132,7 +138,7 @@ class Array(KernelType):
     ndim
         Number of dimensions.
     layout
-        ``C`` when contiguous in C order, ``A`` when each dimension has a stride of its own.
+        ``C`` when contiguous in C order, ``A`` when each dimension has a stride of its own; so has numba's ``F``.
     readonly, aligned
         As NumPy's flags.
     space
@@ -144,23 +150,31 @@ class Array(KernelType):
 
     __slots__ = ("aligned", "dtype", "layout", "ndim", "readonly", "shape", "space")
 
-    def __init__(
-        self,
+    dtype: Scalar | Record
+    ndim: int
+    layout: str
+    readonly: bool
+    aligned: bool
+    space: int
+    shape: tuple[int, ...] | None
+
+    def __new__(
+        cls,
         dtype: Scalar | Record,
         ndim: int,
-        layout: str,
-        readonly: bool,
-        aligned: bool,
-        space: int,
-        shape: tuple[int, ...] | None,
-    ) -> None:
-        self.dtype = dtype
-        self.ndim = ndim
-        self.layout = layout
-        self.readonly = readonly
-        self.aligned = aligned
-        self.space = space
-        self.shape = shape
+        layout: str = "A",
+        readonly: bool = False,
+        aligned: bool = True,
+        space: int = 0,
+        shape: tuple[int, ...] | None = None,
+    ) -> Array:
+        key = dtype, ndim, layout if layout == "C" else "A", readonly, aligned, space, shape
+        found = _arrays.get(key)
+        if found is None:
+            made = super().__new__(cls)
+            made.dtype, made.ndim, made.layout, made.readonly, made.aligned, made.space, made.shape = key
+            found = _arrays.setdefault(key, made)
+        return found
 
     def __str__(self) -> str:
         dims = [":"] * self.ndim
@@ -170,12 +184,12 @@ class Array(KernelType):
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.dtype, self.ndim, self.layout, self.readonly, self.aligned, self.space, self.shape)
-        return array_type, fields
+        return Array, fields
 
     def replace(self, **changes: Any) -> Array:
         """The type with some of its parameters changed."""
         names = ("dtype", "ndim", "layout", "readonly", "aligned", "space", "shape")
-        return array_type(*(changes.get(name, getattr(self, name)) for name in names))
+        return Array(*(changes.get(name, getattr(self, name)) for name in names))
 
 
 class Tiled(KernelType):
@@ -214,9 +228,17 @@ class Tuple(KernelType):
 
     __slots__ = ("cls", "items")
 
-    def __init__(self, items: tuple[KernelType, ...], cls: type | None) -> None:
-        self.items = items
-        self.cls = cls
+    items: tuple[KernelType, ...]
+    cls: type | None
+
+    def __new__(cls, items: Iterable[KernelType], named: type | None = None) -> Tuple:
+        key = tuple(items), named
+        found = _tuples.get(key)
+        if found is None:
+            made = super().__new__(cls)
+            made.items, made.cls = key
+            found = _tuples.setdefault(key, made)
+        return found
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -227,7 +249,7 @@ class Tuple(KernelType):
         return f"{self.cls.__name__}({inner})" if self.cls else f"({inner})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return tuple_type, (self.items, self.cls)
+        return Tuple, (self.items, self.cls)
 
 
 class Field:
@@ -269,6 +291,29 @@ class Record(KernelType):
         from weft.frontend.python.typeof import record_type
 
         return record_type, (self.numpy_dtype, self.align)
+
+
+class Enumeration(KernelType):
+    """A class of `enum.Enum` members that are no numbers; a value is the position of the member in the class."""
+
+    __slots__ = ("cls", "members")
+
+    cls: type[enum.Enum]
+    members: tuple[enum.Enum, ...]
+
+    def __new__(cls, named: type[enum.Enum]) -> Enumeration:
+        found = _enumerations.get(named)
+        if found is None:
+            made = super().__new__(cls)
+            made.cls, made.members = named, tuple(named)
+            found = _enumerations.setdefault(named, made)
+        return found
+
+    def __str__(self) -> str:
+        return self.cls.__qualname__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Enumeration, (self.cls,)
 
 
 class NoneType(_Callable):
@@ -321,21 +366,12 @@ def scalar_named(name: str) -> Scalar:
     return _BY_NAME[name]
 
 
-def array_type(
-    dtype: Scalar | Record,
-    ndim: int,
-    layout: str = "A",
-    readonly: bool = False,
-    aligned: bool = True,
-    space: int = 0,
-    shape: tuple[int, ...] | None = None,
-) -> Array:
-    """The array type with these parameters (see `Array`)."""
-    # A cache tells calls apart by how the arguments are written, so the cached function takes all by position.
-    return _array_type(dtype, ndim, layout, readonly, aligned, space, shape)
+_arrays: dict[tuple[Any, ...], Array] = {}
+_tuples: dict[tuple[Any, ...], Tuple] = {}
+_enumerations: dict[type[enum.Enum], Enumeration] = {}
 
-
-_array_type = cache(Array)
+array_type = Array
+tuple_type = Tuple
 
 
 def tiled_type(dtype: Scalar | Record, block: Iterable[int], readonly: bool = False) -> Tiled:
@@ -352,12 +388,9 @@ def tiled_type(dtype: Scalar | Record, block: Iterable[int], readonly: bool = Fa
 _tiled_type = cache(Tiled)
 
 
-def tuple_type(items: tuple[KernelType, ...], cls: type | None = None) -> Tuple:
-    """The type of a tuple with these items, or of a named tuple of class `cls`."""
-    return _tuple_type(items, cls)
-
-
-_tuple_type = cache(Tuple)
+def uni_tuple(item: KernelType, count: int) -> Tuple:
+    """The type of a tuple of `count` items of one type."""
+    return Tuple((item,) * count)
 
 
 def _array_notation(index: slice | tuple[slice, ...]) -> tuple[int, str]:

@@ -1,5 +1,8 @@
 """Where the text of functions may be that are in no file: of ``python -c``, standard input, a prompt, `exec`.
 
+The text that `exec` has run is gone once the function has returned that called it, unless the program has asked
+(`keep_exec_source`) that such texts be kept.
+
 What is found here is only offered: `weft.frontend.python.source_text` takes a text if Python makes the function's own
 code object of it.
 """
@@ -10,18 +13,51 @@ import inspect
 import itertools
 import os
 import sys
+from collections import deque
 from collections.abc import Iterator
+from functools import cache
 from types import CodeType, FrameType
+from typing import Any
 
 _MOST = 1 << 22
 """Bytes of standard input that are read, and of a string that is looked at."""
+
+_MOST_KEPT = 256
+"""Texts of `exec` that are kept."""
 
 _HISTORY = 1000
 """Lines of a prompt's history that are looked at."""
 
 
+_kept: deque[str] = deque(maxlen=_MOST_KEPT)
+"""Texts that were compiled for no file, the latest last."""
+
+
+@cache
+def keep_exec_source() -> None:
+    """Keep the text of functions that `exec` and `compile` make from now on, so that they can be compiled any time.
+
+    Python tells of each text by an audit hook, which stays for the rest of the process and costs a fraction of a
+    microsecond at each event that is audited (https://docs.python.org/3/library/audit_events.html).
+    """
+    sys.addaudithook(_hear)
+
+
+def _hear(event: str, args: tuple[Any, ...]) -> None:
+    if event != "compile":
+        return
+    source, file = args
+    text = source.decode(errors="replace") if isinstance(source, bytes) else source
+    if not isinstance(text, str) or not isinstance(file, (str, bytes)) or len(text) > _MOST:
+        return
+    if os.fsdecode(file).startswith("<") and ("def " in text or "lambda" in text):
+        _kept.append(text)
+
+
 def texts_of(code: CodeType) -> Iterator[str]:
     """Texts that the code may have been compiled from, the likeliest first."""
+    if code.co_filename.startswith("<"):
+        yield from (text for text in reversed(list(_kept)) if _may_define(text, code))
     if code.co_filename == "<string>":
         yield from _of_command_line()
         yield from _of_frames(code)

@@ -5,7 +5,7 @@ syntax) and `registry` (by object called).
 """
 
 from weft.frontend.python.lowering import attributes, choices, expressions, loops, statements
-from weft.frontend.python.lowering.arrays import allocation, elements, numpy_calls
+from weft.frontend.python.lowering.arrays import allocation, array_methods, elements, numpy_calls, points
 from weft.frontend.python.lowering.calls import builtin_calls, calls, printing, raising
 from weft.frontend.python.lowering.numbers import (
     bits,
@@ -20,6 +20,7 @@ from weft.frontend.python.lowering.threads import atomics, barriers, cuda_ids, c
 
 __all__ = [
     "allocation",
+    "array_methods",
     "atomics",
     "attributes",
     "barriers",
@@ -37,6 +38,7 @@ __all__ = [
     "loops",
     "mathematics",
     "numpy_calls",
+    "points",
     "printing",
     "raising",
     "rounding",

@@ -12,10 +12,13 @@ import numpy as np
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.cuda_names import CudaName, cuda_name_of
 from weft.frontend.python.lowering.arrays.array_parts import extents_of, multiply, strides_of
+from weft.frontend.python.lowering.arrays.points import Points
 from weft.frontend.python.lowering.arrays.records import record_field
-from weft.frontend.python.lowering.arrays.reductions import METHODS
+from weft.frontend.python.lowering.arrays.reshaped import count_of, field_of_all, flat, part, product_of
 from weft.frontend.python.lowering.arrays.tiled import tiled_extents
-from weft.frontend.python.lowering.arrays.views import transpose
+from weft.frontend.python.lowering.arrays.views import permuted
+from weft.frontend.python.lowering.calls.enumerations import enum_attribute
+from weft.frontend.python.lowering.calls.registry import METHODS
 from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.globals_ import named, value_of
@@ -56,10 +59,13 @@ def _lower_attribute(low: Lowering, node: ast.Attribute) -> Typed:
     value = low.expr(node.value)
     low.at(node)
     type = value.type
+    known = enum_attribute(low, value, node.attr)
+    if known is not None:
+        return known
     if isinstance(type, Static):
         return static_attribute(low, type.value, node.attr)
     if isinstance(type, Array):
-        return _array_attribute(low, value, node.attr)
+        return array_attribute(low, value, node.attr)
     if isinstance(type, Tiled):
         return _tiled_attribute(low, value, type, node.attr)
     if isinstance(type, Scalar):
@@ -100,13 +106,14 @@ def size(value: Value) -> Typed:
     return literal(value.signed) if isinstance(value, ConstInt) else Typed(pyint, (value,), low=0)
 
 
-def _array_attribute(low: Lowering, value: Typed, name: str) -> Typed:
+def array_attribute(low: Lowering, value: Typed, name: str) -> Typed:
+    """An attribute of an array."""
     type = value.type
     assert isinstance(type, Array)
     if name == "shape":
         return sizes(extents_of(low, value))
     if name == "size":
-        return size(total_size(low, value))
+        return size(count_of(low, value))
     if name == "ndim":
         return literal(type.ndim)
     if name == "dtype":
@@ -114,7 +121,7 @@ def _array_attribute(low: Lowering, value: Typed, name: str) -> Typed:
     if name == "itemsize":
         return literal(type.dtype.size)
     if name == "nbytes":
-        return size(multiply(low, total_size(low, value), const_int(type.dtype.size), ("nuw", "nsw")))
+        return size(multiply(low, count_of(low, value), const_int(type.dtype.size), ("nuw", "nsw")))
     if name == "strides":
         return TupleValue(
             tuple(
@@ -123,12 +130,17 @@ def _array_attribute(low: Lowering, value: Typed, name: str) -> Typed:
             )
         )
     if name == "T":
-        return transpose(low, value)
-    if name in ("copy", "fill", "dot", "ravel", "flatten", "cumsum", "sort") or name in METHODS:
-        return static(Method(value, name))
+        return permuted(low, value)
     if isinstance(type.dtype, Record) and name in type.dtype.fields:
-        hint = f"index first: array[i].{name}"
-        raise UnsupportedError(f"the field '{name}' of a whole array is not supported", hint=hint)
+        return field_of_all(low, value, name)
+    if name in ("real", "imag"):
+        return part(low, value, name)
+    if name == "flat":
+        return (
+            static(Points(extents_of(low, value), value, False)) if type.layout != "C" else flat(low, value)
+        )
+    if name in METHODS:
+        return static(Method(value, name))
     hint = "write a loop over the elements" if hasattr(np.ndarray, name) else None
     raise UnsupportedError(f"arrays have no '{name}' in kernels", hint=hint)
 
@@ -138,7 +150,7 @@ def _tiled_attribute(low: Lowering, value: Typed, type: Tiled, name: str) -> Typ
     if name == "shape":
         return sizes(extents)
     if name == "size":
-        return size(_product(low, extents))
+        return size(product_of(low, extents))
     if name == "ndim":
         return literal(type.ndim)
     if name == "block":
@@ -148,23 +160,11 @@ def _tiled_attribute(low: Lowering, value: Typed, type: Tiled, name: str) -> Typ
     if name == "itemsize":
         return literal(type.dtype.size)
     if name == "nbytes":
-        return size(multiply(low, _product(low, extents), const_int(type.dtype.size), ("nuw", "nsw")))
+        return size(multiply(low, product_of(low, extents), const_int(type.dtype.size), ("nuw", "nsw")))
     raise UnsupportedError(
         f"arrays in blocks have no '{name}' in kernels",
         hint="loop over their elements, or convert them before with to_array()",
     )
-
-
-def total_size(low: Lowering, value: Typed) -> Value:
-    """The number of elements."""
-    return _product(low, extents_of(low, value))
-
-
-def _product(low: Lowering, extents: list[Value]) -> Value:
-    result: Value = const_int(1)
-    for extent in extents:
-        result = multiply(low, result, extent, ("nuw", "nsw"))
-    return result
 
 
 def number_attribute(low: Lowering, value: Typed, name: str) -> Typed:

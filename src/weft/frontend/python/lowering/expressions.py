@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.lowering.arrays.arrays import load_item
 from weft.frontend.python.lowering.arrays.elementwise import combine, is_array, operands
-from weft.frontend.python.lowering.arrays.records import record_field
+from weft.frontend.python.lowering.arrays.records import field_name, record_field
 from weft.frontend.python.lowering.arrays.reductions import product
 from weft.frontend.python.lowering.arrays.tiled import load_tiled
+from weft.frontend.python.lowering.calls.enumerations import member_of
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.globals_ import MISSING, captured, value_of
@@ -99,11 +101,12 @@ def _lower_subscript(low: Lowering, node: ast.Subscript) -> Typed:
     if isinstance(value.type, Tuple):
         return _tuple_item(low, node, value)
     if isinstance(value.type, Record):
-        key = low.expr(node.slice).static
-        if not isinstance(key, str):
-            raise TypingError("a field of a record is named by a string literal")
+        key = field_name(value, low.expr(node.slice))
         low.at(node)
         return record_field(low, value, key)
+    known = value.static
+    if isinstance(known, type) and issubclass(known, enum.Enum):
+        return member_of(known, low.expr(node.slice).static)
     raise TypingError(f"{value.type} cannot be indexed")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from weft.diag.errors import ArgumentError, TypingError, UnsupportedError
 from weft.frontend.python.components import ir_scalar
 from weft.frontend.python.cuda_names import cuda_name_of
+from weft.frontend.python.lowering.calls.enumerations import Member
 from weft.frontend.python.lowering.calls.registry import ATTRIBUTES
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, literal, static
 from weft.frontend.python.typeof import from_dtype
@@ -43,7 +44,7 @@ def value_of(low: Lowering, value: Any) -> Typed:
     if isinstance(value, np.generic):
         return numpy_constant(low, value)
     if isinstance(value, enum.Enum):
-        return value_of(low, value.value)
+        return Member(value)
     if isinstance(value, (bool, int, float, complex)):
         return literal(value)
     if isinstance(value, np.ndarray):

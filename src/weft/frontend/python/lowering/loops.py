@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,11 @@ from weft.frontend.python.lowering.arrays.array_parts import array_type_of, exte
 from weft.frontend.python.lowering.arrays.arrays import Slice, element_address, element_align
 from weft.frontend.python.lowering.arrays.heap import LoopFrame, holding
 from weft.frontend.python.lowering.arrays.memory import load_element
+from weft.frontend.python.lowering.arrays.points import Points
+from weft.frontend.python.lowering.arrays.reshaped import product_of
 from weft.frontend.python.lowering.arrays.views import view
-from weft.frontend.python.lowering.arrays.whole_arrays import range_length
+from weft.frontend.python.lowering.arrays.whole_arrays import for_each, range_length
+from weft.frontend.python.lowering.calls.enumerations import Member
 from weft.frontend.python.lowering.calls.registry import Arguments, call
 from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.context import statement
@@ -191,6 +195,9 @@ def _lower_for(low: Lowering, node: ast.For) -> None:
             _counted(low, node, source, lambda counter: counter)
         return
     with holding(low, _looped_over(iterable)):
+        if isinstance(source, Points):
+            _point_by_point(low, node, source)
+            return
         items = _constant_items(iterable)
         if items is not None:
             _unrolled(low, node, items)
@@ -204,7 +211,29 @@ def _looped_over(iterable: Typed) -> list[Typed]:
     source = iterable.static
     if isinstance(source, Zipped):
         return [value for part in source.sources for value in _looped_over(part)]
+    if isinstance(source, Points):
+        return [] if source.array is None else [source.array]
     return [iterable]
+
+
+def _point_by_point(low: Lowering, node: ast.For, points: Points) -> None:
+    """Loops inside each other, the body in the innermost."""
+    orelse, end = low.new_block("points.else"), low.new_block("points.end")
+    frame = LoopFrame(low, low.builder.block)
+
+    def body(indices: list[Typed]) -> None:
+        following = low.new_block("points.next")
+        assign(low, node.target, points.item(low, indices))
+        _loop_body(low, node.body, end, following)
+        low.branch(following)
+        low.start(following)
+        if not low.is_dead:
+            frame.end_iteration(low)
+
+    for_each(low, points.extents, body)
+    if not low.is_dead:
+        low.branch(orelse if node.orelse else end)
+    _else_and_end(low, node.orelse, orelse, end)
 
 
 def _constant_items(iterable: Typed) -> tuple[Typed, ...] | None:
@@ -212,6 +241,8 @@ def _constant_items(iterable: Typed) -> tuple[Typed, ...] | None:
     if isinstance(iterable.type, Tuple):
         return items_of(iterable)
     source = iterable.static
+    if isinstance(source, type) and issubclass(source, enum.Enum):
+        return tuple(Member(member) for member in list(source))
     if not isinstance(source, Zipped):
         return None
     columns = [_constant_items(part) for part in source.sources]
@@ -249,11 +280,24 @@ def _indexed(low: Lowering, iterable: Typed, node: ast.For) -> tuple[Typed, Call
         return length, lambda i: TupleValue((binary(low, "+", i, start), parts[0][1](i)))
     if isinstance(source, Range) and not source.parallel:
         return _items_of_range(low, source)
+    if isinstance(source, Points):
+        count = product_of(low, source.extents)
+        return Typed(pyint, (count,), low=0), lambda i: source.item(low, _unravelled(low, i, source.extents))
     raise TypingError(
         f"{iterable.type} cannot be looped over",
         low.span(node.iter),
-        "loop over range(), a tuple, an array, or enumerate() or zip() of these",
+        "loop over range(), a tuple, an array, np.ndindex(), or enumerate() or zip() of these",
     )
+
+
+def _unravelled(low: Lowering, number: Typed, extents: list[Value]) -> list[Typed]:
+    """The indices of the point that comes as the given one in C order."""
+    rest = to_int64(low, number, "a number")
+    found: list[Typed] = []
+    for extent in reversed(extents[1:]):
+        found.insert(0, Typed(pyint, (low.builder.binary("urem", rest, extent),), low=0))
+        rest = low.builder.binary("udiv", rest, extent)
+    return [Typed(pyint, (rest,), low=0), *found] if extents else []
 
 
 def _items_of_range(low: Lowering, source: Range) -> tuple[Typed, Callable[[Typed], Typed]]:

@@ -6,11 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError, UnsupportedError
-from weft.frontend.python.lowering.arrays.arrays import element_align, store_item, target_of
+from weft.frontend.python.lowering.arrays.array_parts import array_type_of
+from weft.frontend.python.lowering.arrays.arrays import element_align, require_writable, store_item, target_of
 from weft.frontend.python.lowering.arrays.elementwise import assign_elements, combine
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
-from weft.frontend.python.lowering.arrays.records import record_field, store_field
+from weft.frontend.python.lowering.arrays.records import field_name, record_field, store_field
 from weft.frontend.python.lowering.arrays.tiled import store_tiled, tiled_target
+from weft.frontend.python.lowering.arrays.whole_arrays import fill
+from weft.frontend.python.lowering.attributes import array_attribute
 from weft.frontend.python.lowering.calls.typed import NONE, Typed, items_of
 from weft.frontend.python.lowering.checks import ASSERTION, check, note
 from weft.frontend.python.lowering.context import statement
@@ -64,6 +67,9 @@ def assign(low: Lowering, target: ast.expr, value: Typed) -> None:
         _assign_item(low, target, value)
     elif isinstance(target, ast.Attribute):
         owner = low.expr(target.value)
+        if isinstance(owner.type, Array):
+            _assign_part(low, target, owner, value)
+            return
         if not isinstance(owner.type, Record):
             raise TypingError(f"attributes of {owner.type} cannot be assigned to").at(low.span(target))
         _require_writable(low, target.value)
@@ -73,6 +79,25 @@ def assign(low: Lowering, target: ast.expr, value: Typed) -> None:
         raise UnsupportedError("this target of an assignment is not supported in kernels").at(
             low.span(target)
         )
+
+
+def _part(low: Lowering, target: ast.Attribute, array: Typed) -> Typed:
+    """The part of each element that an attribute names which is assigned to."""
+    low.at(target)
+    part = array_attribute(low, array, target.attr)
+    if not isinstance(part.type, Array):
+        raise TypingError(f"'{target.attr}' of {array.type} cannot be assigned to").at(low.span(target))
+    return part
+
+
+def _assign_part(low: Lowering, target: ast.Attribute, array: Typed, value: Typed) -> None:
+    """``a.real = x``, ``a.field = x``: to that part of each element."""
+    part = _part(low, target, array)
+    if isinstance(value.type, Array):
+        assign_elements(low, part, value)
+    else:
+        require_writable(array_type_of(part))
+        fill(low, part, value)
 
 
 def _unpack(low: Lowering, target: ast.Tuple | ast.List, value: Typed) -> None:
@@ -100,23 +125,21 @@ def _assign_item(low: Lowering, target: ast.Subscript, value: Typed) -> None:
     elif isinstance(owner.type, Record):
         value = value.settled(low)
         _require_writable(low, target.value)
-        store_field(low, owner, _field_name(low, target), value)
+        store_field(low, owner, _field_name(low, owner, target), value)
     else:
         what = "a tuple cannot be changed" if isinstance(owner.type, Tuple) else f"{owner.type} has no items"
         raise TypingError(what, hint="use cuda.local.array").at(low.span(target))
 
 
-def _field_name(low: Lowering, target: ast.Subscript) -> str:
-    name = low.expr(target.slice).static
-    if not isinstance(name, str):
-        raise TypingError("a field of a record is named by a string literal").at(low.span(target.slice))
-    return name
+def _field_name(low: Lowering, owner: Typed, target: ast.Subscript) -> str:
+    try:
+        return field_name(owner, low.expr(target.slice))
+    except TypingError as error:
+        raise error.at(low.span(target.slice)) from None
 
 
 def _require_writable(low: Lowering, owner: ast.expr) -> None:
     """Refuse to write to a field of an element of a read-only array (as far as that is written in one place)."""
-    from weft.frontend.python.lowering.arrays.arrays import require_writable
-
     node = owner
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         node = node.value
@@ -151,9 +174,11 @@ def _lower_augmented(low: Lowering, node: ast.AugAssign) -> None:
         value = low.expr(node.value)
         low.at(node)
         store_element(low, binary(low, symbol, old, value), address, element, align)
+    elif isinstance(owner.type, Array) and isinstance(target, ast.Attribute):
+        _change_elements(low, node, symbol, _part(low, target, owner))
     elif isinstance(owner.type, Record):
         _require_writable(low, target.value)
-        name = target.attr if isinstance(target, ast.Attribute) else _field_name(low, target)
+        name = target.attr if isinstance(target, ast.Attribute) else _field_name(low, owner, target)
         old = record_field(low, owner, name)
         value = low.expr(node.value)
         low.at(node)

@@ -80,10 +80,15 @@ def _index_of(low: Lowering, node: ast.Subscript, type: Array) -> tuple[list[Ind
 
 def load_item(low: Lowering, node: ast.Subscript, array: Typed) -> Typed:
     """Lower ``array[...]``: an element, a view when not all dimensions are indexed, or what an array selects."""
+    from weft.frontend.python.lowering.arrays.reshaped import field_of_all
     from weft.frontend.python.lowering.arrays.selections import is_selection, selected
     from weft.frontend.python.lowering.arrays.views import view
 
     type = array_type_of(array)
+    field = _field_named(node, type)
+    if field is not None:
+        low.at(node)
+        return field_of_all(low, array, field)
     parts, indices = _index_of(low, node, type)
     if is_selection(parts):
         return selected(low, array, parts[0])
@@ -92,21 +97,33 @@ def load_item(low: Lowering, node: ast.Subscript, array: Typed) -> Typed:
     return load_element(low, element_address(low, array, indices), type.dtype, element_align(type))
 
 
+def _field_named(node: ast.Subscript, type: Array) -> str | None:
+    """The field that ``array["name"]`` names of each record."""
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    if not isinstance(key, str):
+        return None
+    if not isinstance(type.dtype, Record) or key not in type.dtype.fields:
+        raise TypingError(f"{type} has no field '{key}'")
+    return key
+
+
 def store_item(low: Lowering, node: ast.Subscript, array: Typed, value: Typed) -> None:
     """Lower ``array[...] = value``; a number goes to all elements of a view, an array to those of its shape."""
     from weft.frontend.python.lowering.arrays.elementwise import assign_elements
+    from weft.frontend.python.lowering.arrays.reshaped import field_of_all
     from weft.frontend.python.lowering.arrays.selections import assign_selected, is_selection
     from weft.frontend.python.lowering.arrays.views import view
     from weft.frontend.python.lowering.arrays.whole_arrays import fill
 
     type = array_type_of(array)
     require_writable(type)
-    parts, indices = _index_of(low, node, type)
+    field = _field_named(node, type)
+    parts, indices = ([], None) if field is not None else _index_of(low, node, type)
     if is_selection(parts):
         assign_selected(low, array, parts[0], value)
         return
     if indices is None:
-        target = view(low, array, parts)
+        target = view(low, array, parts) if field is None else field_of_all(low, array, field)
         if isinstance(value.type, Array):
             assign_elements(low, target, value)
         else:
@@ -118,11 +135,15 @@ def store_item(low: Lowering, node: ast.Subscript, array: Typed, value: Typed) -
 
 def target_of(low: Lowering, node: ast.Subscript, array: Typed) -> Value | Typed:
     """What a subscript names as the target of an assignment: the address of an element, or a view."""
+    from weft.frontend.python.lowering.arrays.reshaped import field_of_all
     from weft.frontend.python.lowering.arrays.selections import is_selection
     from weft.frontend.python.lowering.arrays.views import view
 
     type = array_type_of(array)
     require_writable(type)
+    field = _field_named(node, type)
+    if field is not None:
+        return field_of_all(low, array, field)
     parts, indices = _index_of(low, node, type)
     if is_selection(parts):
         raise TypingError(

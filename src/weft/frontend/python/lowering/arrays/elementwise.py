@@ -172,7 +172,7 @@ def _common(low: Lowering, a: Value, b: Value) -> Value:
     if not low.stack[0].is_kernel:
         low.frame.use(low)
         wrong = builder.icmp("eq", fits, const_int(0, fits.type))
-        low.frame.fail_if(low, wrong, _shape_error(low))
+        low.frame.fail_if(low, wrong, shape_error(low))
     return low.builder.select(first, b, a)
 
 
@@ -183,11 +183,12 @@ def require_same(low: Lowering, a: Value, b: Value) -> None:
             raise TypingError(f"arrays of {a.signed} and {b.signed} elements do not go together")
     elif a is not b and not low.stack[0].is_kernel:
         low.frame.use(low)
-        low.frame.fail_if(low, low.builder.icmp("ne", a, b), _shape_error(low))
+        low.frame.fail_if(low, low.builder.icmp("ne", a, b), shape_error(low))
 
 
-def _shape_error(low: Lowering) -> int:
-    return error_code(low, "shape", "the shapes of the arrays do not go together", _here(low))
+def shape_error(low: Lowering, message: str = "the shapes of the arrays do not go together") -> int:
+    """The code of an error about shapes, at the place being lowered."""
+    return error_code(low, "shape", message, _here(low))
 
 
 def _here(low: Lowering) -> SourceSpan:
@@ -262,7 +263,7 @@ def _require_shape(low: Lowering, lazy: Lazy, extents: list[Value]) -> None:
             low.frame.use(low)
             b = low.builder
             wrong = b.binary("and", b.icmp("ne", mine, wanted), b.icmp("ne", mine, const_int(1)))
-            low.frame.fail_if(low, wrong, _shape_error(low))
+            low.frame.fail_if(low, wrong, shape_error(low))
 
 
 def _clashes(low: Lowering, target: Typed, lazy: Lazy) -> Value | None:

@@ -12,7 +12,7 @@ from weft.frontend.python.lowering.arrays.memory import (
     store_element,
 )
 from weft.frontend.python.lowering.calls.typed import Typed
-from weft.frontend.python.types import Field, Record, Scalar, array_type
+from weft.frontend.python.types import Array, Field, Record, Scalar, array_type
 from weft.frontend.python.typing_rules import real_type
 
 if TYPE_CHECKING:
@@ -27,6 +27,20 @@ def _field(record: Typed, name: str) -> tuple[Record, Field]:
     return type, type.fields[name]
 
 
+def field_name(record: Typed, key: Typed) -> str:
+    """The field that a subscript names, by a string or by its number."""
+    type = record.type
+    assert isinstance(type, Record)
+    if isinstance(key.static, str):
+        return key.static
+    number, names = key.int_literal, list(type.fields)
+    if number is None or not -len(names) <= number < len(names):
+        raise TypingError(
+            "a field of a record is named by a string literal", hint=f"it has {', '.join(names)}"
+        )
+    return names[number]
+
+
 def record_field(low: Lowering, record: Typed, name: str) -> Typed:
     """The value of a field; an array or record inside is a view."""
     type, field = _field(record, name)
@@ -39,10 +53,21 @@ def record_field(low: Lowering, record: Typed, name: str) -> Typed:
     return load_element(low, address, field.type, align)
 
 
+def _store_array(low: Lowering, array: Typed, value: Typed) -> None:
+    from weft.frontend.python.lowering.arrays.elementwise import assign_elements
+    from weft.frontend.python.lowering.arrays.whole_arrays import fill
+
+    if isinstance(value.type, Array):
+        assign_elements(low, array, value)
+    else:
+        fill(low, array, value)
+
+
 def store_field(low: Lowering, record: Typed, name: str, value: Typed) -> None:
     """Assign to a field."""
     type, field = _field(record, name)
     if field.shape:
-        raise TypingError(f"the field '{name}' is an array", hint="assign its elements")
+        _store_array(low, record_field(low, record, name), value)
+        return
     address = field_address(low, record.value, field)
     store_element(low, value, address, field.type, field_align(type, field))

@@ -7,25 +7,24 @@ elements in C order, by a view or, where they do not lie so, a copy; along an ax
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.diag.errors import TypingError, UnsupportedError
+from weft.diag.errors import TypingError
 from weft.frontend.python import device_arrays
 from weft.frontend.python.lowering.arrays.array_parts import (
     array_type_of,
     data_of,
     extents_of,
     make_array,
-    multiply,
 )
 from weft.frontend.python.lowering.arrays.arrays import Slice, element_address, element_align
 from weft.frontend.python.lowering.arrays.memory import store_element
+from weft.frontend.python.lowering.arrays.reshaped import flat
 from weft.frontend.python.lowering.arrays.views import view
 from weft.frontend.python.lowering.arrays.whole_arrays import for_each
-from weft.frontend.python.lowering.calls.registry import Arguments, call
+from weft.frontend.python.lowering.calls.registry import Arguments, call, method
 from weft.frontend.python.lowering.calls.typed import NONE, Typed, literal
 from weft.frontend.python.lowering.numbers.casts import cast
 from weft.frontend.python.lowering.sampling import sampling
@@ -75,8 +74,6 @@ _REDUCTIONS = {
     "all": _Reduction(device_arrays.every),
     "count_nonzero": _Reduction(device_arrays.nonzero),
 }
-METHODS = frozenset(_REDUCTIONS) - {"count_nonzero"}
-"""The reductions that are methods of arrays."""
 
 
 def reduced(low: Lowering, name: str, array: Typed, args: Arguments) -> Typed:
@@ -103,28 +100,6 @@ def reduced(low: Lowering, name: str, array: Typed, args: Arguments) -> Typed:
     if ndim == 1:
         return _of_row(low, name, array, extra)
     return _along(low, name, array, number % ndim, extra)
-
-
-def flat(low: Lowering, array: Typed) -> Typed:
-    """All elements in C order as an array of one dimension: a view, or of what does not lie so, a copy."""
-    from weft.frontend.python.lowering.arrays.allocation import copied
-
-    type = array_type_of(array)
-    if type.ndim == 1:
-        return array
-    if type.layout != "C" and type.ndim:
-        if low.stack[0].is_kernel:
-            raise UnsupportedError(
-                "all elements of an array that is not in C order cannot be taken one after the other in a kernel",
-                hint="loop over its rows",
-            )
-        array = copied(low, Arguments("a copy", [], {}), array)
-    extents = extents_of(low, array)
-    count = reduce(lambda a, b: multiply(low, a, b, ("nuw", "nsw")), extents) if extents else literal(1)
-    if isinstance(count, Typed):
-        return make_array(type.replace(ndim=1, shape=(1,), layout="C"), data_of(array), [], ())
-    known = None if type.shape is None else (int(np.prod(type.shape)),)
-    return make_array(type.replace(ndim=1, shape=known, layout="C"), data_of(array), [count], ())
 
 
 def _of_row(low: Lowering, name: str, row: Typed, extra: list[Typed]) -> Typed:
@@ -185,8 +160,14 @@ def _function(name: str):
     return lower
 
 
+def _method(name: str):
+    return lambda low, array, args: reduced(low, name, array, args)
+
+
 for _name in _REDUCTIONS:
     call(getattr(np, _name))(_function(_name))
+    if hasattr(np.ndarray, _name):
+        method(_name)(_method(_name))
 call(np.amin)(_function("min"))
 call(np.amax)(_function("max"))
 

@@ -16,7 +16,7 @@ from weft.frontend.python.lowering.arrays.arrays import (
 )
 from weft.frontend.python.lowering.arrays.elementwise import combine, require_same
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
-from weft.frontend.python.lowering.arrays.reductions import flat
+from weft.frontend.python.lowering.arrays.reshaped import flat
 from weft.frontend.python.lowering.arrays.whole_arrays import for_each
 from weft.frontend.python.lowering.calls.registry import Arguments
 from weft.frontend.python.lowering.calls.typed import Typed

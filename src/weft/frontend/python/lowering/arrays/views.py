@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError, UnsupportedError
@@ -28,14 +29,19 @@ if TYPE_CHECKING:
 _FULL = Slice()
 
 
-def transpose(low: Lowering, array: Typed) -> Typed:
-    """Lower ``array.T``."""
+def permuted(low: Lowering, array: Typed, axes: Sequence[int | None] = ()) -> Typed:
+    """``array.transpose(axes)``: the axes in another order, reversed unless told."""
     type = array_type_of(array)
-    if type.ndim < 2:
+    order = [-1 if axis is None else axis % max(type.ndim, 1) for axis in axes]
+    order = order or list(range(type.ndim))[::-1]
+    if sorted(order) != list(range(type.ndim)):
+        raise TypingError(f"transpose() takes {type.ndim} different axes, as literals")
+    if order == list(range(type.ndim)):
         return array
-    shape = None if type.shape is None else type.shape[::-1]
+    shape = None if type.shape is None else tuple(type.shape[axis] for axis in order)
     extents, strides = extents_of(low, array), strides_of(low, array)
-    return make_array(type.replace(layout="A", shape=shape), data_of(array), extents[::-1], strides[::-1])
+    new = type.replace(layout="A", shape=shape)
+    return make_array(new, data_of(array), [extents[a] for a in order], [strides[a] for a in order])
 
 
 def view(low: Lowering, array: Typed, parts: list[Index]) -> Typed:

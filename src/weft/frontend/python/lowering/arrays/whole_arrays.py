@@ -90,6 +90,7 @@ def for_each(
     low.branch_if(low.builder.icmp("slt", index, extents[0]), inside, end)
     low.start(inside)
     for_each(low, extents[1:], body, [*outer, Typed(pyint, (index,), low=0)])
-    low.builder.store(low.builder.binary("add", index, const_int(1), ("nuw", "nsw")), counter)
-    low.branch(head)
+    if not low.is_dead:
+        low.builder.store(low.builder.binary("add", index, const_int(1), ("nuw", "nsw")), counter)
+        low.branch(head)
     low.start(end)

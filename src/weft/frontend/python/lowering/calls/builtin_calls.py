@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import builtins
+import enum
 import operator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weft.diag.errors import TypingError, UnsupportedError
-from weft.frontend.python.lowering.arrays.allocation import copied
-from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
-from weft.frontend.python.lowering.arrays.arrays import require_writable
-from weft.frontend.python.lowering.arrays.reductions import METHODS, flat, product, reduced, sort_in_place
+from weft.frontend.python.lowering.arrays.array_parts import extents_of
 from weft.frontend.python.lowering.arrays.tiled import tiled_extents
-from weft.frontend.python.lowering.arrays.whole_arrays import fill
-from weft.frontend.python.lowering.calls.registry import CALLS, Arguments, call
-from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, literal
+from weft.frontend.python.lowering.calls.registry import METHODS, Arguments, call
+from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal
 from weft.frontend.python.lowering.numbers.arithmetic import absolute, binary
 from weft.frontend.python.lowering.numbers.casts import cast, convert
 from weft.frontend.python.lowering.numbers.comparisons import truth
@@ -25,6 +22,8 @@ from weft.frontend.python.lowering.numbers.rounding import python_round
 from weft.frontend.python.types import (
     STRONG,
     Array,
+    Enumeration,
+    NoneType,
     Scalar,
     Tiled,
     Tuple,
@@ -170,6 +169,46 @@ def _fold_truth(low: Lowering, args: Arguments, symbol: str) -> Typed:
     return result
 
 
+_KINDS: dict[Any, str] = {
+    builtins.int: "iu", builtins.bool: "b", builtins.float: "f", builtins.complex: "c",
+    np.integer: "iu", np.signedinteger: "i", np.unsignedinteger: "u", np.bool_: "b", np.floating: "f",
+    np.complexfloating: "c", np.inexact: "fc", np.number: "iufc", np.generic: "biufc",
+}  # fmt: skip
+
+
+@call(builtins.isinstance)
+def _call_isinstance(low: Lowering, args: Arguments) -> Typed:
+    """By the type that the value has in compiled code: a float of any width is a `float`, as for numba."""
+    value, wanted = args.bind("object", "classinfo")
+    classes = items_of(wanted) if isinstance(wanted.type, Tuple) else (wanted,)
+    return literal(any(_is_instance(value, each.static) for each in classes))
+
+
+def _is_instance(value: Typed, wanted: object) -> bool:
+    type_ = value.type
+    if wanted is np.ndarray:
+        return isinstance(type_, Array)
+    if wanted is type(None):
+        return isinstance(type_, NoneType)
+    if isinstance(wanted, type) and issubclass(wanted, tuple):
+        return isinstance(type_, Tuple) and (wanted is tuple or type_.cls is wanted)
+    if isinstance(wanted, enum.EnumMeta):
+        member = getattr(value, "member", None)
+        return isinstance(member, wanted) or (isinstance(type_, Enumeration) and type_.cls is wanted)
+    if wanted is str or wanted is bytes:
+        return isinstance(value.static, wanted)
+    if wanted in (list, dict, set, frozenset):
+        return False
+    if wanted in _KINDS:
+        return isinstance(type_, Scalar) and type_.kind in _KINDS[wanted]
+    scalar = wanted.dtype if isinstance(wanted, Scalar) else wanted
+    if isinstance(scalar, (np.dtype, type)) and issubclass(np.dtype(scalar).type, np.generic):
+        return isinstance(type_, Scalar) and not type_.weak and type_.dtype == np.dtype(scalar)
+    raise TypingError(
+        f"isinstance() does not know {wanted!r:.60}", hint="numbers, np.ndarray, tuple, None, enums"
+    )
+
+
 @call(builtins.tuple)
 def _call_tuple(low: Lowering, args: Arguments) -> Typed:
     values = args.bind("iterable", optional=1)
@@ -180,33 +219,15 @@ def _call_tuple(low: Lowering, args: Arguments) -> Typed:
     return TupleValue(items_of(values[0]))
 
 
-def call_method(low: Lowering, method: Method, args: Arguments) -> Typed:
+def call_method(low: Lowering, bound: Method, args: Arguments) -> Typed:
     """A method of a number or an array."""
-    if method.name == "copy":
-        return copied(low, args, method.receiver)
-    if method.name == "fill":
-        require_writable(array_type_of(method.receiver))
-        fill(low, method.receiver, *args.bind("value"))
-        return NONE
-    if method.name in METHODS:
-        return reduced(low, method.name, method.receiver, args)
-    if method.name == "dot":
-        return product(low, method.receiver, *args.bind("b"))
+    if isinstance(bound.receiver.type, Array):
+        return METHODS[bound.name](low, bound.receiver, args)
     args.bind()
-    if method.name == "ravel":
-        return flat(low, method.receiver)
-    if method.name == "flatten":
-        return flat(low, copied(low, args, method.receiver))
-    if method.name == "cumsum":
-        return CALLS[np.cumsum](low, Arguments("cumsum", [method.receiver], {}))
-    if method.name == "sort":
-        require_writable(array_type_of(method.receiver))
-        sort_in_place(low, method.receiver)
-        return NONE
-    if method.name == "conjugate":
-        return conjugate(low, method.receiver)
-    if method.name == "bit_count":
+    if bound.name == "conjugate":
+        return conjugate(low, bound.receiver)
+    if bound.name == "bit_count":
         from weft.frontend.python.lowering.numbers.bits import popcount
 
-        return popcount(low, absolute(low, method.receiver))
-    return method.receiver
+        return popcount(low, absolute(low, bound.receiver))
+    return bound.receiver

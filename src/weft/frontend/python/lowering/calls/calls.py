@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import inspect
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from weft.frontend.python.lowering.arrays.ufuncs import call_on_elements, is_ele
 from weft.frontend.python.lowering.attributes import Method
 from weft.frontend.python.lowering.calls.builtin_calls import call_method, cast_call
 from weft.frontend.python.lowering.calls.declared import argument, signature_for
+from weft.frontend.python.lowering.calls.enumerations import member_with
 from weft.frontend.python.lowering.calls.instances import Instance, instance_of, result_info
 from weft.frontend.python.lowering.calls.local_functions import LocalFunction, arguments_of
 from weft.frontend.python.lowering.calls.registry import CALLS, Arguments
@@ -91,6 +93,8 @@ def call_value(low: Lowering, target: Any, args: Arguments) -> Typed:
     function = _replacement(getattr(target, "py_func", target))
     if isinstance(function, FunctionType):
         return call_function(low, function, args, declared_signatures(target))
+    if isinstance(target, type) and issubclass(target, enum.Enum):
+        return member_with(target, *args.bind("value"))
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
         return _named_tuple(args, target)
     scalar = _scalar_type(target)

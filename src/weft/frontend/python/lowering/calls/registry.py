@@ -45,7 +45,11 @@ CALLS: dict[object, CallHandler] = {}
 """By the callable itself; a name of `cuda` by its `CudaName`."""
 ATTRIBUTES: dict[str, Callable[[Lowering], Typed]] = {}
 """Names of `cuda` that are values, by path."""
+MethodHandler = Callable[["Lowering", Typed, Arguments], Typed]
+METHODS: dict[str, MethodHandler] = {}
+"""The methods of arrays, by name; the array comes before the arguments."""
 _H = TypeVar("_H", bound=CallHandler)
+_M = TypeVar("_M", bound=MethodHandler)
 
 
 def call(*objects: object) -> Callable[[_H], _H]:
@@ -53,6 +57,16 @@ def call(*objects: object) -> Callable[[_H], _H]:
 
     def enter(handler: _H) -> _H:
         CALLS.update(dict.fromkeys(objects, handler))
+        return handler
+
+    return enter
+
+
+def method(*names: str) -> Callable[[_M], _M]:
+    """Enter a function into the table of methods."""
+
+    def enter(handler: _M) -> _M:
+        METHODS.update(dict.fromkeys(names, handler))
         return handler
 
     return enter

@@ -14,6 +14,7 @@ from weft.frontend.python.lowering.arrays.array_parts import data_of, extents_of
 from weft.frontend.python.lowering.calls.typed import Typed, items_of
 from weft.frontend.python.types import (
     Array,
+    Enumeration,
     KernelType,
     NoneType,
     Record,
@@ -157,6 +158,9 @@ def convert(low: Lowering, value: Typed, target: KernelType) -> tuple[Value, ...
             return convert_array(low, value, target)
     elif isinstance(target, Tiled):
         if isinstance(source, Tiled) and source.dtype is target.dtype and source.block == target.block:
+            return value.parts
+    elif isinstance(target, Enumeration):
+        if source is target:
             return value.parts
     elif isinstance(target, (Record, NoneType, Static)) and len(components(source)) == len(
         components(target)

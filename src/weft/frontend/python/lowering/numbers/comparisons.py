@@ -8,11 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from weft.diag.errors import TypingError
+from weft.frontend.python.lowering.calls.enumerations import same_member
 from weft.frontend.python.lowering.calls.typed import Typed, items_of, literal, scalar_type
 from weft.frontend.python.lowering.numbers import complexes
 from weft.frontend.python.lowering.numbers.casts import number, to_real, truth_value
 from weft.frontend.python.types import (
     Array,
+    Enumeration,
     NoneType,
     Scalar,
     Static,
@@ -47,6 +49,9 @@ _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 def compare(low: Lowering, op: ast.cmpop, a: Typed, b: Typed) -> Typed:
     """Lower one comparison of a chain."""
     if isinstance(op, (ast.Is, ast.IsNot)):
+        member = same_member(low, a, b)
+        if member is not None:
+            return member if isinstance(op, ast.Is) else negation(low, member)
         return literal(_is_same(a, b) == isinstance(op, ast.Is))
     if isinstance(op, (ast.In, ast.NotIn)):
         return _contains(low, a, b, negated=isinstance(op, ast.NotIn))
@@ -98,6 +103,9 @@ def relation(low: Lowering, symbol: str, a: Typed, b: Typed) -> Typed:
     """Lower ``== != < <= > >=``."""
     if isinstance(a.type, Tuple) and isinstance(b.type, Tuple) and symbol in ("==", "!="):
         return _tuples(low, symbol, a, b)
+    member = same_member(low, a, b) if symbol in ("==", "!=") else None
+    if member is not None:
+        return member if symbol == "==" else negation(low, member)
     if isinstance(a.type, Static) and isinstance(b.type, Static):
         return literal(bool(_FOLD[symbol](a.type.value, b.type.value)))
     left, right = scalar_type(a), scalar_type(b)
@@ -193,6 +201,8 @@ def truth(low: Lowering, value: Typed) -> Typed:
         return literal(bool(type.items))
     if isinstance(type, Static):
         return literal(bool(type.value))
+    if isinstance(type, Enumeration):
+        return literal(True)
     hint = "test an element, or a.size != 0" if isinstance(type, Array) else None
     raise TypingError(f"{type} has no truth value", hint=hint)
 
