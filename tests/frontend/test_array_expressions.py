@@ -350,3 +350,32 @@ def test_checks_run_in_expressions():
 
     with pytest.raises(IndexError):
         f(np.zeros(3), np.array([0, 5]))
+
+
+@weft.jit
+def sorted_in_place(a):
+    a.sort()
+
+
+@weft.jit
+def places(a):
+    return a.argmin(), a.argmax()
+
+
+def test_sorting_and_places_of_many_kinds_of_numbers() -> None:
+    random = np.random.default_rng(5)
+    kinds = {
+        "random": lambda n: random.random(n),
+        "few": lambda n: random.integers(0, 4, n).astype(np.int16),
+        "rising": lambda n: np.arange(n, dtype=np.float32),
+        "falling": lambda n: np.arange(n, dtype=np.uint8)[::-1].copy(),
+        "with NaN": lambda n: np.where(random.random(n) < 0.3, np.nan, random.random(n)),
+        "for medians": lambda n: np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)[::-1]]),
+    }
+    for name, make in kinds.items():
+        for n in (*range(1, 70, 3), 129, 1000, 5000):
+            a = make(n)
+            mine = a.copy()
+            sorted_in_place(mine)
+            np.testing.assert_array_equal(mine, np.sort(a), err_msg=f"{name} {n}")
+            assert places(a) == (a.argmin(), a.argmax()), (name, n)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from weft.passes.lower_function import LoweredFunction
 
 NO_BLOCKS: Sequence[Block] = ()
+_FRAME = struct.Struct("@2Q")
 
 
 class CompiledFunction:
@@ -104,8 +105,9 @@ class CompiledFunction:
             from weft.check.entry import CheckedEntry
 
             self._entry = CheckedEntry(self._entry, self._packer, result, self.lowered, options)
-        elif self._code is not None and not (self._heap or metadata["prints"] or options.debug):
-            self.record = function_record(types, self._code, metadata["entry"], result, self._parallel)
+        elif self._code is not None and not (metadata["prints"] or options.debug):
+            entry = metadata["entry"]
+            self.record = function_record(types, self._code, entry, result, self._parallel, self._heap)
 
     def _described(self) -> Facts:
         """What calls need to know of the function, and users may ask."""
@@ -169,8 +171,20 @@ class CompiledFunction:
             if self._heap:
                 free_blocks(memory[self._slots])
             raise
-        blocks = handed_over(memory, self._slots, self._errors) if self._heap else NO_BLOCKS
-        return self._read(memory, args, blocks)
+        return self.finish(memory, args)
+
+    def finish(self, memory: Any, args: Sequence[Any]) -> Any:
+        """The value of a result's words, which the function has left.
+
+        Raises
+        ------
+        ArrayShapeError, OutOfMemoryError, Exception
+            It has told an error, or raised one.
+        """
+        if not self._heap:
+            return self._read(memory, args, NO_BLOCKS)
+        head, error = _FRAME.unpack_from(memory, 8 * self._slots)
+        return self._read(memory, args, handed_over(head, error, self._errors))
 
     def lowered(self) -> LoweredFunction:
         """The function as LLVM text before the final pipeline; compiled again when the code was cached."""

@@ -24,7 +24,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
-from weft.runtime.dispatch import Record, calls
+from weft.runtime.dispatch import calls
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 from weft.target.once import made_once, once
 
@@ -176,7 +176,7 @@ class JitFunction(Portable):
         self.overloads: dict[Types, CompiledFunction] = {}
         code = function.__code__
         self._table = 0
-        self._records: list[Record] = []
+        self._by_record: dict[int, CompiledFunction] = {}
         # Arguments that need no binding: one for each parameter, all of which may come by position.
         self._arity = -1 if code.co_kwonlyargcount else code.co_argcount
         for signature in self.signatures:
@@ -193,7 +193,7 @@ class JitFunction(Portable):
             made = CompiledFunction(self.py_func, types, self.options, declared)
             if made.record is not None and self._arity >= 0:
                 self._table = made.record.before(self._table)
-                self._records.append(made.record)
+                self._by_record[made.record.address] = made
                 _call_by_machine_code()
             return made
 
@@ -211,6 +211,11 @@ class JitFunction(Portable):
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call the function; once something is compiled, machine code does so (`weft.runtime.dispatch`)."""
         return self._call(*args, **keywords)
+
+    @located
+    def _finish(self, record: int, words: bytes, *args: Any) -> Any:
+        """What a call by machine code gives that has left these words."""
+        return self._by_record[record].finish(words, args)
 
     @located
     def _call(self, *args: Any, **keywords: Any) -> Any:

@@ -2,7 +2,7 @@
 
 @weft_main_thread = external global i64
 @weft_pool_ready = external global i64
-@weft_names = external global [2 x ptr]
+@weft_names = external global [3 x ptr]
 @weft_parallel_settings = external global [2 x i64]
 @weft_arenas = external global [4 x i64]
 @weft_pool_launch = external global i8
@@ -25,13 +25,21 @@ declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare i64 @PyTuple_Size(ptr)
 declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
+declare ptr @PyLong_FromVoidPtr(ptr)
+declare ptr @PyBytes_FromStringAndSize(ptr, i64)
+declare ptr @PyCapsule_New(ptr, ptr, ptr)
+declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare ptr @weft_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+declare i32 @weft_set_base(ptr, ptr)
+@weft_array_type = external global i8
+declare void @free(ptr)
 declare i32 @weft_interrupt_enter(ptr, ptr, ptr)
 
 ; A method of Python's: the object, its arguments, how many come by position, and the names of the others.
 define ptr @weft_dispatch(ptr %self, ptr %args, i64 %count, ptr %keywords) {
 entry:
   %slots = alloca [${SLOTS} x i64], align 16
-  %memory = alloca [2 x i64], align 16
+  %memory = alloca [${RESULT_WORDS} x i64], align 16
   %overflow = alloca i32, align 4
   %begins = alloca [${SLOTS} x i64], align 16
   %ends = alloca [${SLOTS} x i64], align 16
@@ -67,7 +75,7 @@ compare:
   %as.many = icmp eq i64 %wanted, %count
   br i1 %as.many, label %arguments, label %next
 arguments:
-  %described = getelementptr i64, ptr %record, i64 6
+  %described = getelementptr i64, ptr %record, i64 ${HEADER}
   %kind.at = getelementptr i64, ptr %record, i64 3
   %result.kind = load i64, ptr %kind.at
   %launches = icmp eq i64 %result.kind, ${LAUNCH}
@@ -190,10 +198,82 @@ go:
   %function = load ptr, ptr %function.at
   br i1 %launches, label %kernel, label %body
 body:
+  ; Of a function that allocates or raises: where the frame is that it leaves to, behind the words of the result.
+  %frame.word.at = getelementptr i64, ptr %record, i64 6
+  %frame.word = load i64, ptr %frame.word.at
+  %allocates = icmp sge i64 %frame.word, 0
+  %frame = getelementptr i64, ptr %memory, i64 %frame.word
+  %error.at = getelementptr i64, ptr %frame, i64 1
+  br i1 %allocates, label %clear, label %enter
+clear:
+  store i64 0, ptr %frame
+  store i64 0, ptr %error.at
+  br label %enter
+enter:
   %status = call i32 @weft_interrupt_enter(ptr %function, ptr %slots, ptr %memory)
   %raised = call ptr @PyErr_Occurred()
   %fine = icmp eq ptr %raised, null
-  br i1 %fine, label %result, label %failed
+  br i1 %fine, label %left, label %interrupted
+interrupted:
+  br i1 %allocates, label %abandon, label %failed
+abandon:
+  call void @free_blocks(ptr %frame)
+  ret ptr null
+left:
+  br i1 %allocates, label %examine, label %simple.result
+examine:
+  %error = load i64, ptr %error.at
+  %no.error = icmp eq i64 %error, 0
+  br i1 %no.error, label %simple.result, label %by.python
+simple.result:
+  switch i64 %result.kind, label %result [ i64 ${ARRAY}, label %new.array
+    i64 ${PYTHON}, label %by.python ]
+new.array:
+  ; An array in C order that fills the one block that was handed over; all else is for Python code.
+  %block = load ptr, ptr %frame
+  %no.block = icmp eq ptr %block, null
+  br i1 %no.block, label %by.python, label %one.block
+one.block:
+  %other.block = load ptr, ptr %block
+  %alone = icmp eq ptr %other.block, null
+  %content = getelementptr i8, ptr %block, i64 ${HEADER_BYTES}
+  %elements = load ptr, ptr %memory
+  %at.begin = icmp eq ptr %elements, %content
+  %whole.block = and i1 %alone, %at.begin
+  br i1 %whole.block, label %own, label %by.python
+own:
+  %raw.word.at = getelementptr i64, ptr %block, i64 3
+  %raw.memory = load ptr, ptr %raw.word.at
+  %capsule = call ptr @PyCapsule_New(ptr %raw.memory, ptr null, ptr @free_capsule)
+  %no.capsule = icmp eq ptr %capsule, null
+  br i1 %no.capsule, label %abandon, label %make
+make:
+  %result.type.at = getelementptr i64, ptr %record, i64 7
+  %result.type = load ptr, ptr %result.type.at
+  %result.ndim.at = getelementptr i64, ptr %record, i64 8
+  %result.ndim = load i64, ptr %result.ndim.at
+  %result.dimensions = trunc i64 %result.ndim to i32
+  %result.shape = getelementptr i64, ptr %memory, i64 1
+  call void @Py_IncRef(ptr %result.type)
+  %made = call ptr @weft_new_array(ptr @weft_array_type, ptr %result.type, i32 %result.dimensions, ptr %result.shape,
+                                   ptr null, ptr %content, i32 ${OWN_FLAGS}, ptr null)
+  %no.array = icmp eq ptr %made, null
+  br i1 %no.array, label %drop, label %tie
+drop:
+  call void @Py_DecRef(ptr %capsule)
+  ret ptr null
+tie:
+  %tied = call i32 @weft_set_base(ptr %made, ptr %capsule)
+  %is.tied = icmp eq i32 %tied, 0
+  br i1 %is.tied, label %give, label %untied
+untied:
+  call void @Py_DecRef(ptr %made)
+  ret ptr null
+give:
+  ret ptr %made
+by.python:
+  %answered = call ptr @finish(ptr %self, ptr %record, ptr %memory, ptr %args, i64 %count)
+  ret ptr %answered
 kernel:
   ; What it points to: entry point, groups, chunk, threads that are of use, whether arrays must lie apart, grid and
   ; block, dynamic bytes, bytes of scratch memory.
@@ -318,6 +398,62 @@ slow:
   %by.position = add i64 %count, 1
   %answer = call ptr @PyObject_VectorcallMethod(ptr %method, ptr %stack, i64 %by.position, ptr %keywords)
   ret ptr %answer
+}
+
+; What a block is, weft/ir/heap.py tells.
+define internal void @free_blocks(ptr %frame) {
+entry:
+  %first = load ptr, ptr %frame
+  br label %look
+look:
+  %block = phi ptr [ %first, %entry ], [ %next, %one ]
+  %last = icmp eq ptr %block, null
+  br i1 %last, label %done, label %one
+one:
+  %next = load ptr, ptr %block
+  %raw.at = getelementptr i64, ptr %block, i64 3
+  %raw = load ptr, ptr %raw.at
+  call void @free(ptr %raw)
+  br label %look
+done:
+  ret void
+}
+
+define internal void @free_capsule(ptr %capsule) {
+  %raw = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
+  call void @free(ptr %raw)
+  ret void
+}
+
+; The method that makes a value of a result's words, or raises the error in its frame.
+define internal ptr @finish(ptr %self, ptr %record, ptr %memory, ptr %args, i64 %count) {
+entry:
+  %size.at = getelementptr i64, ptr %record, i64 9
+  %size = load i64, ptr %size.at
+  %number = call ptr @PyLong_FromVoidPtr(ptr %record)
+  %words = call ptr @PyBytes_FromStringAndSize(ptr %memory, i64 %size)
+  %no.number = icmp eq ptr %number, null
+  %no.words = icmp eq ptr %words, null
+  %lacking = or i1 %no.number, %no.words
+  br i1 %lacking, label %failed, label %call
+call:
+  %given = add i64 %count, 3
+  %stack = alloca ptr, i64 %given, align 16
+  store ptr %self, ptr %stack
+  %second = getelementptr ptr, ptr %stack, i64 1
+  store ptr %number, ptr %second
+  %third = getelementptr ptr, ptr %stack, i64 2
+  store ptr %words, ptr %third
+  %rest = getelementptr ptr, ptr %stack, i64 3
+  call void @copy(ptr %rest, ptr %args, i64 %count)
+  %method.at = getelementptr ptr, ptr @weft_names, i64 2
+  %method = load ptr, ptr %method.at
+  %answer = call ptr @PyObject_VectorcallMethod(ptr %method, ptr %stack, i64 %given, ptr null)
+  call void @Py_DecRef(ptr %number)
+  call void @Py_DecRef(ptr %words)
+  ret ptr %answer
+failed:
+  ret ptr null
 }
 
 define internal i64 @count_names(ptr %names) {

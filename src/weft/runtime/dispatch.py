@@ -8,9 +8,15 @@ calls, it calls the object's method `_call`, which knows all cases.
 A record is a sequence of 64-bit words::
 
     next record or 0, arguments, entry point, kind of the result, 64 - its bits, whether the thread pool is needed,
+    the word of the result's memory where a frame begins or -1, the dtype and the dimensions of a result that is a new
+    array, the bytes of the result's memory,
     for each argument: kind, its Python type, and
         kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
         kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
+
+A function that allocates or raises leaves its blocks and its error to a frame behind its result (`weft.ir.heap`). An
+array in C order that fills one block becomes a NumPy array here, whose base frees the block; where a result is anything
+else than that or a number, and where there is an error, the object's method `_finish` gets the words of the result.
 
 For a kernel with a grid "entry point" is the address of more words, which say what is launched. Such a call goes
 through Python where an array is not C-contiguous, is empty or has 2 GiB, where two overlap that must not, and from
@@ -26,6 +32,7 @@ import ctypes
 import string
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -36,10 +43,12 @@ from weft.frontend.python.types import Array, KernelType, NoneType, Scalar, bool
 from weft.machine.host import core_count
 from weft.runtime.arena import ArenaSet
 from weft.runtime.array_memory import LARGE
+from weft.runtime.heap import HEADER_BYTES
 from weft.runtime.interrupts import ENTER, MAIN_THREAD, interrupts
 from weft.runtime.own_code import own_code
 from weft.runtime.parallel import parallel_symbols
 from weft.runtime.pool import thread_limit
+from weft.runtime.results import Description, dtype_of_result, slots_of
 from weft.runtime.settings import POOL_READY, get_num_threads
 from weft.runtime.shape import LaunchShape
 from weft.target.jit import LoadedCode
@@ -51,13 +60,22 @@ _PYTHON = (
     *("PyObject_GetAttr", "PyLong_AsVoidPtr", "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong"),
     *("PyLong_FromUnsignedLongLong", "PyFloat_FromDouble", "PyBool_FromLong", "PyErr_Occurred"),
     *("PyErr_SetString", "Py_IncRef", "Py_DecRef", "PyTuple_Size", "PyObject_VectorcallMethod"),
+    *("PyLong_FromVoidPtr", "PyBytes_FromStringAndSize", "PyCapsule_New", "PyCapsule_GetPointer"),
 )
-_TABLE, _SLOW = "_table", "_call"
+_TABLE, _SLOW, _FINISH = "_table", "_call", "_finish"
 
 _MOST_SLOTS = 64
 _BITS, _INTEGER, _TRUTH, _ARRAY, _NONE = range(5)
 _RESULTS = {"b": 3, "i": 4, "u": 5}
-_LAUNCH = 6
+_LAUNCH, _NEW_ARRAY, _BY_PYTHON = 6, 7, 8
+_HEADER = 10
+_RESULT_WORDS = 64
+"""What a result may have, its frame included."""
+_NO_FRAME = (1 << 64) - 1
+_NEW_FROM_DESCR, _SET_BASE = 94, 282
+"""Places in NumPy's table of functions."""
+_OWN_FLAGS = 0x501
+"""Of a new array: contiguous, aligned, writeable."""
 _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 """Flags of NumPy's arrays."""
 
@@ -91,11 +109,21 @@ class Calls:
             LAUNCH=_LAUNCH,
             LARGEST=LARGE - 1,
             ERROR_WORDS=ERROR_WORDS,
+            HEADER=_HEADER,
+            RESULT_WORDS=_RESULT_WORDS,
+            ARRAY=_NEW_ARRAY,
+            PYTHON=_BY_PYTHON,
+            OWN_FLAGS=_OWN_FLAGS,
+            HEADER_BYTES=HEADER_BYTES,
         )
-        self._names = sys.intern(_TABLE), sys.intern(_SLOW)
-        self._addresses = (ctypes.c_void_p * 2)(*map(id, self._names))
+        self._names = sys.intern(_TABLE), sys.intern(_SLOW), sys.intern(_FINISH)
+        self._addresses = (ctypes.c_void_p * 3)(*map(id, self._names))
         imports = {
             **{name: _address(name) for name in _PYTHON},
+            "free": _free_address(),
+            "weft_new_array": _numpy_function(_NEW_FROM_DESCR),
+            "weft_set_base": _numpy_function(_SET_BASE),
+            "weft_array_type": id(np.ndarray),
             "_Py_NoneStruct": id(None),
             "_Py_TrueStruct": id(True),
             "_Py_RuntimeError": id(RuntimeError),
@@ -138,6 +166,57 @@ def _address(name: str) -> int:
     return address
 
 
+def _free_address() -> int:
+    address = ctypes.cast(ctypes.CDLL(None).free, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+@once
+def _numpy_functions() -> Any:
+    """NumPy's table of functions for other languages."""
+    table = import_module("numpy._core._multiarray_umath")._ARRAY_API
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.argtypes, pointer.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_void_p
+    return ctypes.cast(pointer(table, None), ctypes.POINTER(ctypes.c_void_p))
+
+
+def _numpy_function(place: int) -> int:
+    return int(_numpy_functions()[place])
+
+
+def _makes_arrays() -> bool:
+    """Whether the functions are in NumPy's table that are expected there."""
+    kind = (
+        ctypes.py_object,
+        ctypes.py_object,
+        ctypes.py_object,
+        ctypes.c_int,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+    )
+    make = ctypes.PYFUNCTYPE(*kind, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(
+        _numpy_function(_NEW_FROM_DESCR)
+    )
+    tie = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object)(_numpy_function(_SET_BASE))
+    memory, shape, dtype = (ctypes.c_float * 6)(*range(6)), (ctypes.c_int64 * 2)(2, 3), np.dtype(np.float32)
+    for counted in (dtype, memory):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(counted))
+    made = make(np.ndarray, dtype, 2, shape, None, ctypes.addressof(memory), _OWN_FLAGS, None)
+    tied = tie(made, memory) == 0
+    flags = made.flags
+    return (
+        tied
+        and made.base is memory
+        and made.tolist() == [[0, 1, 2], [3, 4, 5]]
+        and made.dtype == dtype
+        and flags.c_contiguous
+        and flags.writeable
+        and flags.aligned
+        and not flags.owndata
+    )
+
+
 def _lies_as_expected() -> bool:
     """Whether floats, NumPy's scalars and arrays have their parts where the machine code looks for them."""
     if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -161,6 +240,7 @@ def _lies_as_expected() -> bool:
         and read(array, 64, ctypes.c_int) & (_CONTIGUOUS | _ALIGNED | _WRITEABLE) == _ALIGNED | _WRITEABLE
         and tuple(words.from_address(shape)) == array.shape
         and tuple(words.from_address(strides)) == array.strides
+        and _makes_arrays()
     )
 
 
@@ -190,7 +270,11 @@ class Record:
 
     def equals(self, other: Record) -> bool:
         """Whether it is for the same arguments."""
-        return self._words[1:2] + self._words[6:] == other._words[1:2] + other._words[6:]
+        return self._words[1:2] + self._words[_HEADER:] == other._words[1:2] + other._words[_HEADER:]
+
+    @property
+    def address(self) -> int:
+        return ctypes.addressof(self._words)
 
     def before(self, following: int) -> int:
         """Have it come before the record at an address, or before none if that is 0; its own address."""
@@ -199,9 +283,9 @@ class Record:
 
 
 def function_record(
-    types: Sequence[KernelType], code: LoadedCode, entry: str, result: Sequence[Any], parallel: bool
+    types: Sequence[KernelType], code: LoadedCode, entry: str, result: Description, parallel: bool, heap: bool
 ) -> Record | None:
-    """The record of a function; None where its arguments or its result are of other kinds.
+    """The record of a function; None where its arguments are of other kinds, or its result is too large.
 
     Parameters
     ----------
@@ -213,11 +297,21 @@ def function_record(
         The description of its result (`weft.runtime.results.describe_result`).
     parallel
         Whether it needs the thread pool.
+    heap
+        Whether it allocates or raises.
     """
-    found, arguments = _result(result), _arguments(types)
-    if found is None or arguments is None:
+    arguments, slots = _arguments(types), slots_of(result)
+    if arguments is None or slots + 2 > _RESULT_WORDS:
         return None
-    return Record(_words([0, len(types), code.address(entry), *found, int(parallel), *arguments]), code)
+    dtype = None
+    kind, spare = _result(result)
+    ndim = 0
+    if heap and result[0] == "array" and result[3] and not result[4] and result[5] is None:
+        kind, dtype, ndim = _NEW_ARRAY, dtype_of_result(result), result[2]
+    frame = slots if heap else _NO_FRAME
+    size = 8 * (slots + 2 * heap)
+    header = [0, len(types), code.address(entry), kind, spare, int(parallel), frame]
+    return Record(_words([*header, 0 if dtype is None else id(dtype), ndim, size, *arguments]), code, dtype)
 
 
 def launch_record(
@@ -253,7 +347,8 @@ def launch_record(
     known.reserve(thread_limit(max(get_num_threads(), core_count())), arena)
     words = [entry, shape.groups, chunk, threads, int(arrays_apart), *shape.grid, *shape.block]
     launch = _words([*words, shape.dynamic_bytes, arena])
-    return Record(_words([0, len(types), ctypes.addressof(launch), _LAUNCH, 0, 1, *arguments]), launch, code)
+    header = [0, len(types), ctypes.addressof(launch), _LAUNCH, 0, 1, _NO_FRAME, 0, 0, 0]
+    return Record(_words([*header, *arguments]), launch, code)
 
 
 def _words(values: Sequence[int]) -> Words:
@@ -271,15 +366,16 @@ def _arguments(types: Sequence[KernelType]) -> list[int] | None:
     return words if sum(map(_slots, types)) <= _MOST_SLOTS else None
 
 
-def _result(description: Sequence[Any]) -> tuple[int, int] | None:
+def _result(description: Description) -> tuple[int, int]:
+    """Kind and spare bits of a result."""
     if description[0] == "none":
         return 0, 0
     if description[0] != "scalar":
-        return None
+        return _BY_PYTHON, 0
     _, kind, bits = description
     if kind == "f":
-        return {64: (1, 0), 32: (2, 0)}.get(bits)
-    return None if kind not in _RESULTS else (_RESULTS[kind], 64 - max(bits, 8))
+        return {64: (1, 0), 32: (2, 0)}.get(bits, (_BY_PYTHON, 0))
+    return (_RESULTS[kind], 64 - max(bits, 8)) if kind in _RESULTS else (_BY_PYTHON, 0)
 
 
 def _argument(type: KernelType) -> tuple[int, ...] | None:

@@ -76,6 +76,11 @@ def slots_of(description: Description) -> int:
             return sum(map(slots_of, description[1]))
 
 
+def dtype_of_result(description: Description) -> np.dtype[Any]:
+    """The type of the elements of a result that is an array."""
+    return np.lib.format.descr_to_dtype(ast.literal_eval(description[1]))
+
+
 def result_reader(description: Description) -> Reader:
     """What gives a result's value: int, float, complex, bool, None, an array, or a tuple of such."""
     return _reader(description, iter(range(0, 8 * slots_of(description), 8)))
@@ -132,8 +137,8 @@ def _number(kind: str, bits: int, offset: int) -> Callable[[Any], Any]:
 
 
 def _array_reader(description: Description, offsets: Iterator[int]) -> Reader:
-    _, descr, ndim, contiguous, readonly, known = description
-    dtype = np.lib.format.descr_to_dtype(ast.literal_eval(descr))
+    _, _, ndim, contiguous, readonly, known = description
+    dtype = dtype_of_result(description)
     count = slots_of(description)
     first, *_ = [next(offsets) for _ in range(count)]
     unpack = struct.Struct(f"=Q{count - 1}q").unpack_from
@@ -220,11 +225,13 @@ def result_memory(description: Description) -> Any:
     return ctypes.c_int64 * (slots_of(description) + 2)
 
 
-def handed_over(memory: Any, slots: int, errors: Sequence[Sequence[Any]]) -> list[Block]:
-    """The blocks in the frame behind the slots.
+def handed_over(head: int, error: int, errors: Sequence[Sequence[Any]]) -> list[Block]:
+    """The blocks in the frame of a call.
 
     Parameters
     ----------
+    head, error
+        The frame's words: its first block, and the number of an error or 0.
     errors
         Kind, message, file, line and column of each error, from number 1.
 
@@ -233,8 +240,7 @@ def handed_over(memory: Any, slots: int, errors: Sequence[Sequence[Any]]) -> lis
     ArrayShapeError, OutOfMemoryError, Exception
         The function has told an error, or raised one.
     """
-    blocks = list(blocks_of(memory[slots]))
-    error = memory[slots + 1]
+    blocks = list(blocks_of(head))
     if error:
         kind, message, *place = errors[error - 1]
         span = SourceSpan(*place)

@@ -62,8 +62,9 @@ def product(a: Any, one: Any) -> Any:
 def dot(a: Any, b: Any, zero: Any) -> Any:
     """The sum of the products of the elements of two arrays."""
     r0 = r1 = r2 = r3 = r4 = r5 = r6 = r7 = rest = zero
-    whole = a.size // 8 * 8
-    for i in range(0, whole, 8):
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = zero
+    whole = a.size // 16 * 16
+    for i in range(0, whole, 16):
         r0 += a[i] * b[i]
         r1 += a[i + 1] * b[i + 1]
         r2 += a[i + 2] * b[i + 2]
@@ -72,9 +73,18 @@ def dot(a: Any, b: Any, zero: Any) -> Any:
         r5 += a[i + 5] * b[i + 5]
         r6 += a[i + 6] * b[i + 6]
         r7 += a[i + 7] * b[i + 7]
+        s0 += a[i + 8] * b[i + 8]
+        s1 += a[i + 9] * b[i + 9]
+        s2 += a[i + 10] * b[i + 10]
+        s3 += a[i + 11] * b[i + 11]
+        s4 += a[i + 12] * b[i + 12]
+        s5 += a[i + 13] * b[i + 13]
+        s6 += a[i + 14] * b[i + 14]
+        s7 += a[i + 15] * b[i + 15]
     for i in range(whole, a.size):
         rest += a[i] * b[i]
-    return ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7)) + rest
+    first = ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7))
+    return first + (((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))) + rest
 
 
 def mean(a: Any, zero: Any) -> Any:
@@ -110,25 +120,28 @@ def greatest(a: Any) -> Any:
 
 def least_at(a: Any) -> Any:
     """The index of the first of the least elements, or of the first NaN."""
-    at = 0
-    found = a[0]
-    for i in range(1, a.size):
-        value = a[i]
-        if value < found or (value != value and found == found):
-            at = i
-            found = value
-    return at
+    return _place(a, least(a))
 
 
 def greatest_at(a: Any) -> Any:
     """The index of the first of the greatest elements, or of the first NaN."""
+    return _place(a, greatest(a))
+
+
+def _place(a: Any, wanted: Any) -> Any:
+    """The index of the first element that equals one that is there, or is NaN as it is: by blocks, then one by one."""
     at = 0
-    found = a[0]
-    for i in range(1, a.size):
-        value = a[i]
-        if value > found or (value != value and found == found):
-            at = i
-            found = value
+    if wanted == wanted:
+        for start in range(0, a.size // 64 * 64, 64):
+            at = start
+            found = False
+            for i in range(start, start + 64):
+                found = found | (a[i] == wanted)
+            if found:
+                break
+            at = start + 64
+    while at < a.size and not (a[at] == wanted or (a[at] != a[at] and wanted != wanted)):
+        at += 1
     return at
 
 
@@ -204,17 +217,68 @@ def multiplied(a: Any, b: Any, out: Any) -> None:
 
 
 def sort(a: Any) -> None:
-    """Sort in place, NaN behind all numbers: heapsort, which needs no memory, and insertion for few elements."""
+    """Sort in place, NaN behind all numbers: quicksort, by insertion where few elements are left."""
     n = a.size
-    if n <= 32:
-        for i in range(1, n):
-            value = a[i]
-            at = i
-            while at > 0 and (value < a[at - 1] or (a[at - 1] != a[at - 1] and value == value)):
-                a[at] = a[at - 1]
-                at -= 1
-            a[at] = value
-        return
+    i = 0
+    while i < n:
+        value = a[i]
+        if value != value:
+            n -= 1
+            a[i] = a[n]
+            a[n] = value
+        else:
+            i += 1
+    _sort_between(a, 0, n, 64)
+
+
+def _sort_between(a: Any, low: Any, high: Any, depth: Any) -> None:
+    """Sort the numbers of a part; of two parts the shorter one by a call, so that calls are few."""
+    while high - low > 24:
+        if depth == 0:
+            _heap_sort(a[low:high])
+            return
+        depth -= 1
+        middle = _divide(a, low, high)
+        if middle - low < high - middle:
+            _sort_between(a, low, middle, depth)
+            low = middle
+        else:
+            _sort_between(a, middle, high, depth)
+            high = middle
+    for i in range(low + 1, high):
+        value = a[i]
+        at = i
+        while at > low and value < a[at - 1]:
+            a[at] = a[at - 1]
+            at -= 1
+        a[at] = value
+
+
+def _divide(a: Any, low: Any, high: Any) -> Any:
+    """Exchange elements until none before the place returned is greater than one behind it; neither part is empty."""
+    first = a[low]
+    middle = a[(low + high) // 2]
+    last = a[high - 1]
+    pivot = max(min(first, middle), min(max(first, middle), last))
+    i = low
+    j = high - 1
+    while True:
+        while a[i] < pivot:
+            i += 1
+        while pivot < a[j]:
+            j -= 1
+        if i >= j:
+            break
+        value = a[i]
+        a[i] = a[j]
+        a[j] = value
+        i += 1
+        j -= 1
+    return max(i, low + 1)
+
+
+def _heap_sort(a: Any) -> None:
+    n = a.size
     for start in range(n // 2 - 1, -1, -1):
         _sift(a, start, n)
     for end in range(n - 1, 0, -1):
@@ -229,9 +293,9 @@ def _sift(a: Any, root: Any, end: Any) -> None:
     at = root
     child = 2 * at + 1
     while child < end:
-        if child + 1 < end and _before(a[child], a[child + 1]):
+        if child + 1 < end and a[child] < a[child + 1]:
             child += 1
-        if not _before(value, a[child]):
+        if not value < a[child]:
             break
         a[at] = a[child]
         at = child
