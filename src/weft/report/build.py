@@ -10,7 +10,7 @@ from weft.analysis.divergence import Divergence, Scope, Summaries, analyze_diver
 from weft.analysis.shapes import Domain, Shape, Signature, domain_named
 from weft.analysis.shapes.lattice import Extents
 from weft.diag.errors import WeftError
-from weft.ir import Function, Module, Value
+from weft.ir import BasicBlock, Function, Instruction, Module, Value
 from weft.machine.host import chosen
 from weft.machine.targets import Isa
 from weft.report import facts
@@ -22,6 +22,7 @@ from weft.report.model import BarrierReport, FunctionReport, ReportSettings
 from weft.report.ranking import Ranking
 from weft.report.report import Report
 from weft.report.source_map import SourceMap
+from weft.report.warps import warp_findings
 from weft.target.machine import TargetSpec
 
 
@@ -43,6 +44,8 @@ class ReportOptions:
         The dimension that lanes run along; None: lanes have consecutive numbers in the work-group.
     compiled
         Whether costs are those of the code that is compiled, where the other assumptions are those of the compiler.
+    gpus
+        Whether accesses of warps of a GPU are looked at, too.
     """
 
     scope: Scope = Scope.LANES
@@ -51,6 +54,7 @@ class ReportOptions:
     isa: Isa | None = None
     dimension: int | None = 0
     compiled: bool = True
+    gpus: bool = False
 
     @property
     def machine(self) -> Isa:
@@ -180,6 +184,7 @@ def _function(
         is_kernel(function),
         "" if function.fn_type.result.is_void else str(divergence.result),
         cycles=None if code is None else code.total,
+        on_gpus=warp_findings(function, given, source) if options.gpus and is_kernel(function) else (),
     )
 
 
@@ -212,5 +217,17 @@ def _barriers(
         )
         because = explain_branch(divergence, item.branch, program.source)
         line, file = (None, "") if place is None else (place.line, place.file)
-        found.append(BarrierReport(line, item.certain, text, because, file))
+        found.append(
+            BarrierReport(
+                line, item.certain, text, because, file, _leaves_loop(divergence, item.branch, item.barrier)
+            )
+        )
     return tuple(found)
+
+
+def _leaves_loop(divergence: Divergence, branch: BasicBlock, barrier: Instruction) -> bool:
+    """Whether the branch leaves a loop that the barrier is in."""
+    numbers = divergence.engine.blocks
+    assert barrier.block is not None
+    inside, here = numbers[branch], numbers[barrier.block]
+    return any(here in loop.blocks and inside in loop.exiting for loop in facts.loops_of(divergence))

@@ -44,6 +44,8 @@ RECIPROCAL = (
     "divide by a constant or a power of two, or as floats; a number that all lanes divide "
     "alike may be an index of a grid of two dimensions"
 )
+COALESCE = "let the threads of a warp access neighbouring elements: exchange the indices, or go through shared memory"
+BANKS = "let rows of shared memory be one element longer, so that the threads of a warp meet all banks"
 NARROW = "use 32-bit floats throughout: np.float32(...) for numbers from outside, and arrays of float32"
 
 

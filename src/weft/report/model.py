@@ -158,6 +158,8 @@ class FindingKind(StrEnum):
     LANE_BY_LANE = "lane by lane"
     DIVISION = "division"
     WIDE = "64-bit floats"
+    UNCOALESCED = "uncoalesced access"
+    BANK_CONFLICT = "bank conflict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +199,26 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class BarrierReport:
-    """A barrier that not all threads of a work-group may reach; `certain`: surely not all do."""
+    """A barrier that not all threads of a work-group may reach.
+
+    Parameters
+    ----------
+    line, file
+        Where it stands.
+    certain
+        Whether surely not all do.
+    message, because
+        What happens, and the chain of causes.
+    in_loop
+        Whether threads part because they leave a loop around the barrier at different times.
+    """
 
     line: int | None
     certain: bool
     message: str
     because: tuple[str, ...] = ()
     file: str = ""
+    in_loop: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +247,8 @@ class FunctionReport:
         How it is compiled, in a sentence; where costs are not those of compiled code, why.
     cycles
         What the compiled code costs a lane group; None where there is none.
+    on_gpus
+        What costs on GPUs, where that is asked.
     """
 
     name: str
@@ -248,6 +265,7 @@ class FunctionReport:
     result: str = ""
     compiled: str = ""
     cycles: float | None = None
+    on_gpus: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
