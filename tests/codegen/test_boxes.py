@@ -144,3 +144,48 @@ def test_boxes_have_rows_first() -> None:
     assert box_of((3, 5, 1), 16).extents == (4, 4)
     assert box_of((2, 3, 8), 16).extents == (2, 4, 2)
     assert box_of((5, 1, 1), 16).extents == (8,)
+
+
+PRODUCT = """
+define void @kernel(ptr noalias %a, ptr noalias %b, ptr noalias %c) nounwind "weft.kernel" {
+entry:
+  %x = call i64 @weft.local.id(i32 0)
+  %y = call i64 @weft.local.id(i32 1)
+  %row = mul i64 %y, 16
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k1, %loop ]
+  %sum = phi float [ 0.0, %entry ], [ %more, %loop ]
+  %ka = add i64 %row, %k
+  %pa = getelementptr float, ptr %a, i64 %ka
+  %va = load float, ptr %pa, align 4
+  %kb = mul i64 %k, 16
+  %ib = add i64 %kb, %x
+  %pb = getelementptr float, ptr %b, i64 %ib
+  %vb = load float, ptr %pb, align 4
+  %term = fmul fast float %va, %vb
+  %more = fadd fast float %sum, %term
+  %k1 = add i64 %k, 1
+  %on = icmp ult i64 %k1, 16
+  br i1 %on, label %loop, label %done
+done:
+  %at = add i64 %row, %x
+  %pc = getelementptr float, ptr %c, i64 %at
+  store float %more, ptr %pc, align 4
+  ret void
+}
+declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
+"""
+
+
+@pytest.mark.parametrize(
+    ("isa", "rows"),
+    zip(ISAS, ["8 by 2", "16 by 2", "16 by 4"], strict=True),
+    ids=lambda v: getattr(v, "name", v),
+)
+def test_rows_that_share_loads_fill_the_registers(isa: Isa, rows: str) -> None:
+    """In a product of tiles the elements of ``b`` are the rows', and sums of several rows hide each other's latency."""
+    options = CompileOptions(block=(16, 16, 1))
+    lowered = lower_kernel(read_module(PRODUCT), "kernel", options, TargetSpec.of_isa(isa))
+    (made,) = [r.message for r in lowered.remarks if "threads at a time" in r.message]
+    assert f"{rows} of a work-group of 16 by 16" in made

@@ -32,7 +32,7 @@ from weft.transform.splitting.barriers import barriers_of
 Block = tuple[int, int, int]
 
 ROWS = 4
-"""Rows of a register each that share a lane group: what they have in common is loaded once for all of them."""
+"""Rows of a register each, or half as many of two, that share a lane group: what they have in common is loaded once."""
 
 
 def is_whole(lanes: LaneSpace, block: Block) -> bool:
@@ -88,7 +88,7 @@ def choose_box(facts: FunctionFacts, block: Block, isa: Isa, most_lanes: int, lo
         groups = _count(lanes, block)
         rounds = 1.0 if lock_step and groups == 1 else 1.0 + weights
         divergence = _analyze_box(facts, lanes.extents, block)
-        if lanes.extents[0] == register < lanes.width and not _rows_share(divergence):
+        if register <= lanes.extents[0] < lanes.width and not _rows_share(divergence):
             return inf
         if lanes.extents[0] == 1 < block[0] and not better_columns():
             return inf
@@ -145,12 +145,21 @@ def _candidates(block: Block, register: int, most: int) -> list[LaneSpace]:
     if row < register:
         boxes = [box_of(block, size) for size in (row, register, most)]
     else:
-        rows = (1, min(_up(block[1]), ROWS, most // register))
-        boxes = [LaneSpace((register, n) if n > 1 else (register,)) for n in rows]
+        boxes = [
+            box
+            for wide in (register, min(2 * register, row))
+            for box in _rows_of(wide, block, register, most)
+        ]
     columns = [
         LaneSpace((1,) * d + (min(_up(block[d]), register),)) for d in (1, 2) if row > 1 and block[d] > 1
     ]
     return list(dict.fromkeys([*boxes, *columns]))
+
+
+def _rows_of(wide: int, block: Block, register: int, most: int) -> list[LaneSpace]:
+    """One row of so many threads, and as many as share registers."""
+    several = min(_up(block[1]), ROWS * register // wide, most // wide)
+    return [LaneSpace((wide, n) if n > 1 else (wide,)) for n in (1, several)]
 
 
 def _up(number: int) -> int:
