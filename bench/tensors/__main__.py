@@ -2,6 +2,7 @@
 
 ``--only brushes``: each kernel by all brushes, over the innermost loop in a register (Moll, Fig. 13.11 and 13.12); a
 copy beside it says what memory allows. ``choice``: what the cost model chooses, and how near it comes to the best.
+``layouts``: some of these on arrays in blocks (§11.7), what to convert them takes, and after how many sweeps it pays.
 ``mix``: shuffles, arithmetic and memory in the machine code (Fig. 13.13). ``peers``: gcc, clang and numba.
 """
 
@@ -28,7 +29,9 @@ import weft
 from bench.tensors.kernels import KERNELS, STENCILS, TRANSPOSE, Task, function_of, reach, task
 from weft.brush import Brush, brush_of
 
-TABLES = ("brushes", "choice", "mix", "peers")
+TABLES = ("brushes", "layouts", "choice", "mix", "peers")
+BLOCKS = ((2, 2), (4, 4), (2, 8), (1, 8))
+IN_BLOCKS = ((2, 8), (4, 8), (8, 8), (4, 16), (8, 4))
 SIDES = (1, 2, 4, 8, 16, 32)
 INNERMOST = "innermost"
 Run = Callable[[], Any]
@@ -91,11 +94,55 @@ def times(runs: dict[str, Run], rounds: int, size: int) -> dict[str, float]:
 
 
 def _checked(kernel: Any, work: Task, label: str) -> Run:
-    work.b[:] = 0
+    work.b[...] = 0
     kernel(work.a, work.b)
     if not np.allclose(work.b, work.wanted, rtol=1e-12):
         raise AssertionError(f"{label} computes something else")
     return lambda: kernel(work.a, work.b)
+
+
+def _show_layouts(options: argparse.Namespace) -> None:
+    heads = [f"{b} {'x'.join(map(str, t))}" for t in BLOCKS for b in ("best brush,", "there and back,")]
+    print(f"| kernel | usual layout | {' | '.join(heads)} | pays after |\n|---|{'---:|' * (len(heads) + 2)}")
+    for kernel in options.kernels:
+        work = task(kernel, options.size)
+        runs: dict[str, Run] = {INNERMOST: _checked(compiled(work.source, kernel, width=8), work, kernel)}
+        for block in (None, *BLOCKS):
+            name = "x".join(map(str, block)) if block else "rows"
+            arrays = work if block is None else _in_blocks(work, block)
+            if block is not None:
+                runs[f"{name} made"] = lambda block=block, work=work: _there_and_back(work, block)
+            for brush in IN_BLOCKS:
+                label = f"{name} {brush[0]}x{brush[1]}"
+                runs[label] = _checked(
+                    compiled(work.source, f"{kernel} {label}", brush=brush), arrays, f"{kernel} {label}"
+                )
+        found = times(runs, options.rounds, options.size)
+        base = found[INNERMOST]
+
+        def best(name: str, found: dict[str, float] = found) -> tuple[float, str]:
+            return min((t, k.split()[1]) for k, t in found.items() if k.startswith(name) and "made" not in k)
+
+        usual, brush = best("rows")
+        usual = min(usual, base)
+        cells, pays = [f"{base / usual:.2f} ({brush})"], "never"
+        for block in BLOCKS:
+            name = "x".join(map(str, block))
+            (taken, brush), made = best(name), found[f"{name} made"]
+            cells += [f"{base / taken:.2f} ({brush})", f"{made / usual:.1f} sweeps"]
+            if taken < usual:
+                pays = f"{made / (usual - taken):.0f} sweeps ({name})"
+        print(f"| {kernel} | {' | '.join(cells)} | {pays} |", flush=True)
+
+
+def _in_blocks(work: Task, block: tuple[int, ...]) -> Task:
+    a, b = (weft.tiled(x, block, origin=(work.border,) * 2) for x in (work.a, work.b))
+    return Task(work.source, a, b, work.wanted, work.border)
+
+
+def _there_and_back(work: Task, block: tuple[int, ...]) -> None:
+    """Convert what is read, and back what is written."""
+    weft.tiled(work.a, block, origin=(work.border,) * 2).to_array(work.b)
 
 
 def _brushes() -> list[Brush]:
@@ -235,6 +282,7 @@ def _show_peers(options: argparse.Namespace) -> None:
 
 _TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
     "brushes": _show_brushes,
+    "layouts": _show_layouts,
     "choice": _show_choice,
     "mix": _show_mix,
     "peers": _show_peers,

@@ -47,12 +47,15 @@ class Task:
         What it reads, and where it writes.
     wanted
         What `b` is to be.
+    border
+        How far it reads around what it writes.
     """
 
     source: str
     a: Any
     b: Any
     wanted: Any
+    border: int = 0
 
 
 def reach(points: list[Point]) -> int:
@@ -79,7 +82,7 @@ def task(name: str, size: int, dtype: Any = np.float64) -> Task:
     total = " + ".join(f"a[j{_by(j)}, i{_by(i)}]" for j, i in points)
     body = f"b[j, i] = {1 / len(points)!r} * ({total})"
     along = [f"{border}, a.shape[{d}] - {border}" for d in range(2)]
-    return Task(_source(*along, body), a, np.zeros_like(a), wanted)
+    return Task(_source(*along, body), a, np.zeros_like(a), wanted, border)
 
 
 def _by(offset: int) -> str:

@@ -89,7 +89,10 @@ def run(seed: int, most: int = MOST_LANES) -> None:
         what = f"seed {seed}, brush {extents}, projection {projection}, layouts {layouts}, "
         what += f"shape {given[5].shape}, n {given[6]}\n{source}"
         expected = function(*wanted)
-        given = tuple(weft.tiled(x, layouts[k]) if k in layouts else x for k, x in enumerate(given))
+        origin = (seed % 3,) * depth
+        given = tuple(
+            weft.tiled(x, layouts[k], origin=origin) if k in layouts else x for k, x in enumerate(given)
+        )
         found = brushed(*given)
         assert found == expected, f"{found} instead of {expected}: {what}"
         for k, (x, y) in enumerate(zip(given, wanted, strict=True)):

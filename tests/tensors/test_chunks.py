@@ -73,7 +73,7 @@ def test_what_is_no_permutation_of_bits() -> None:
     assert bit_permutation([0, 1, 2]) is None
 
 
-def loads_and_stores(function, brush, projection=None) -> tuple[int, int, int]:
+def loads_and_stores(function, brush, projection=None, block=None) -> tuple[int, int, int]:
     """Vector loads, vector stores, gathers and scatters of the code for whole boxes, before LLVM's pipeline."""
     from weft.brush import brush_of
     from weft.frontend.python.typeof import typeof
@@ -81,7 +81,7 @@ def loads_and_stores(function, brush, projection=None) -> tuple[int, int, int]:
     from weft.loops.build import lower
     from weft.options import Timings
 
-    a = np.zeros((8, 8))
+    a = np.zeros((8, 8)) if block is None else weft.tiled(np.zeros((8, 8)), block, origin=(1, 1))
     options = JitOptions(brush=brush_of(brush, projection))
     lowered, _, _ = lower(function, (typeof(a), typeof(a)), None, options, Timings())
     whole = re.search(r"define [^\n]*\.w\d+\"?\(.*?\n}", lowered.text, re.DOTALL)
@@ -108,6 +108,26 @@ def test_figure_11_6_a_group_of_four_by_four(avx512) -> None:
 def test_figure_11_3_and_11_8_a_transposition_in_registers(avx512) -> None:
     assert loads_and_stores(transpose, (4, 4)) == (4, 4, 0)
     assert loads_and_stores(transpose, (8, 8)) == (8, 8, 0)
+
+
+@pytest.mark.parametrize(
+    ("block", "brush", "wanted"),
+    # Loads that are one piece each, and others that share what covers their rows.
+    [((2, 2), (8, 8), (30, 8, 0)), ((4, 4), (4, 8), (24, 4, 0)), ((2, 8), (8, 8), (30, 8, 0))],
+)
+def test_rows_that_begin_inside_of_blocks_are_picked_out_of_registers(avx512, block, brush, wanted) -> None:
+    assert loads_and_stores(jacobi, brush, block=block) == wanted
+
+
+def test_figure_11_9_a_row_of_blocks_is_one_piece(avx512) -> None:
+    def doubled(a, b):
+        for j in prange(1, a.shape[0]):
+            for i in prange(1, a.shape[1]):
+                b[j, i] = a[j, i] * 2
+
+    assert loads_and_stores(doubled, (2, 4)) == (2, 2, 0)
+    assert loads_and_stores(doubled, (2, 4), block=(2, 2)) == (1, 1, 0)
+    assert loads_and_stores(doubled, (2, 4), (0, 1), (2, 2)) == (1, 1, 0)
 
 
 @pytest.mark.parametrize("projection", [(1, 0), (0, 1)])

@@ -32,9 +32,21 @@ def test_rows_and_columns_that_are_no_multiple_are_padded() -> None:
     assert (made.size, made.nbytes, made.memory.nbytes) == (15, 120, 192)
 
 
+def test_another_element_than_the_first_may_begin_a_block() -> None:
+    made = weft.tiled(np.arange(1, 16).reshape(3, 5), (2, 2), origin=(1, 3))
+    assert made.origin == (1, 1)
+    assert made.memory.shape == (2, 3, 2, 2)
+    assert made.memory[:, 0].tolist() == [[[0, 0], [0, 1]], [[0, 6], [0, 11]]]
+    assert made.memory[1, 1].tolist() == [[7, 8], [12, 13]]
+    assert made[1, 1] == 7 and made[-1, -1] == 15
+    for wrong in ((1,), (1, -1), 1, (0.5, 1)):
+        with pytest.raises(ArgumentError, match="an origin of"):
+            weft.tiled(np.zeros((4, 4)), (2, 2), origin=wrong)
+
+
 def test_there_and_back() -> None:
     rng = random.Random(1)
-    for _ in range(60):
+    for _ in range(90):
         rank = rng.choice([2, 3])
         shape = [rng.randint(0, 19) for _ in range(rank)]
         block = tuple(1 << rng.randint(0, 3) for _ in range(rank))
@@ -45,7 +57,8 @@ def test_there_and_back() -> None:
         a = a.view(dtype).reshape(shape)
         if rng.random() < 0.5:
             a = a.T
-        made = weft.tiled(a, block)
+        origin = tuple(rng.randint(0, 9) for _ in range(rank)) if rng.random() < 0.5 else None
+        made = weft.tiled(a, block, origin=origin)
         assert made.shape == a.shape and made.block == block
         assert not made.size or made.memory.ctypes.data % 64 == 0
         assert made.to_array().tobytes() == np.ascontiguousarray(a).tobytes()
@@ -94,6 +107,9 @@ def test_copies_and_pickles() -> None:
     made.memory.flags.writeable = False
     for other in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made), copy.copy(made), made.copy()):
         assert np.array_equal(other, made) and other.block == (2, 4) and other.memory is not made.memory
+    other = pickle.loads(pickle.dumps(weft.tiled(np.ones((3, 5)), (2, 2), origin=(1, 0))))
+    assert other.origin == other.copy().origin == (1, 0) and np.array_equal(other, np.ones((3, 5)))
+    assert "(2, 2), origin=(1, 0))" in repr(other)
     assert repr(weft.tiled([[1, 2]], (1, 2))) == "tiled(array([[1, 2]]), (1, 2))"
 
 
@@ -104,8 +120,15 @@ def test_the_type_has_the_block_in_it() -> None:
     assert parse_signature("void(tiled(float32, (2, 4)), int64)").args[0] is typeof(made)
     assert parse_signature("tiled(float32, (2, 4))").args == (typeof(made),)
     assert pickle.loads(pickle.dumps(typeof(made))) is typeof(made)
+    moved = typeof(weft.tiled(np.zeros((3, 5)), (2, 4), origin=(1, 5)))
+    assert str(moved) == "tiled(float64, (2, 4), (1, 1))"
+    assert parse_signature(f"void({moved})").args[0] is moved is pickle.loads(pickle.dumps(moved))
     codes = {
-        encode_type(tiled_type(d, b, r)) for d in (float32, float64) for b in BLOCKS for r in (False, True)
+        encode_type(tiled_type(d, b, o, r))
+        for d in (float32, float64)
+        for b in BLOCKS[:2]
+        for o in ((0, 0), (1, 0))
+        for r in (False, True)
     }
     assert len(codes) == 16
     for text in (
@@ -140,9 +163,9 @@ def test_nests(options, block) -> None:
         for shape in ((0, 3), (5, 6), (17, 21)):
             a = np.random.default_rng(1).random(shape)
             wanted = np.ones(shape[::-1] if turned else shape)
-            found = weft.tiled(wanted, block[::-1])
+            found = weft.tiled(wanted, block[::-1], origin=(1, 1))
             function(a, wanted)
-            brushed(weft.tiled(a, block), found)
+            brushed(weft.tiled(a, block, origin=(0, 1)), found)
             assert np.allclose(found, wanted, rtol=1e-14), (function, shape)
 
 
@@ -158,7 +181,7 @@ def test_kernels(options, debug) -> None:
 
     a = np.random.default_rng(1).random((19, 29))
     b, sums = weft.TiledArray.zeros(a.shape, (2, 2)), weft.TiledArray.zeros((2, 2), (1, 2), np.int32)
-    smooth[(4, 3), (8, 8)](weft.tiled(a, (4, 2)), b, sums)
+    smooth[(4, 3), (8, 8)](weft.tiled(a, (4, 2), origin=(1, 1)), b, sums)
     inside = slice(1, -1)
     wanted = a[:-2, inside] + a[inside, :-2] - a[inside, 2:] - a[2:, inside]
     assert np.array_equal(b.to_array()[inside, inside], wanted)
@@ -271,8 +294,9 @@ def test_arguments_that_do_not_fit() -> None:
 
     with pytest.raises(ArgumentError):
         one(np.zeros((4, 4)))
-    with pytest.raises(ArgumentError):
-        one(weft.tiled(np.zeros((4, 4)), (4, 4)))
+    for options in ({"block": (4, 4)}, {"block": (2, 2), "origin": (0, 1)}):
+        with pytest.raises(ArgumentError):
+            one(weft.tiled(np.zeros((4, 4)), **options))
     made = weft.tiled(np.zeros((4, 4)), (2, 2))
     one(made)
     assert made[0, 0] == 1

@@ -260,7 +260,7 @@ def _in_slots(name: str, parameter: Parameter, slots: Iterator[Any]) -> Iterator
             yield Operand(name, address, shape, strides, dtype, low, high, parameter.writable)
     elif isinstance(parameter, TiledParameter):
         address, dtype = next(slots), parameter.dtype
-        shape = memory_shape([next(slots) for _ in parameter.block], parameter.block)
+        shape = memory_shape([next(slots) for _ in parameter.block], parameter.block, parameter.origin)
         if size := prod(shape) * dtype.itemsize:
             strides = contiguous_strides(shape, dtype.itemsize)
             yield Operand(name, address, shape, strides, dtype, address, address + size, parameter.writable)

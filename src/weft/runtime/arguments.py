@@ -170,14 +170,15 @@ class TiledParameter:
     ----------
     dtype
         Type of the elements.
-    block
-        The extents of a block.
+    block, origin
+        The extents of a block, and the first element that begins one.
     writable
         Whether the array must be so.
     """
 
     dtype: np.dtype[Any]
     block: tuple[int, ...]
+    origin: tuple[int, ...]
     writable: bool = True
 
     @property
@@ -185,11 +186,11 @@ class TiledParameter:
         return POINTER + INDEX * len(self.block)
 
     def mismatch(self, value: Any) -> str | None:
-        wanted = f"an array of {self.dtype} in blocks of {self.block}"
+        wanted = f"an array of {self.dtype} in blocks of {self.block} with the origin {self.origin}"
         if not isinstance(value, TiledArray):
             return f"{wanted} is wanted, not {_kind_of(value)}: pass weft.tiled(array, {self.block})"
-        if value.dtype != self.dtype or value.block != self.block:
-            return f"{wanted} is wanted, not of {value.dtype} in blocks of {value.block}"
+        if (value.dtype, value.block, value.origin) != (self.dtype, self.block, self.origin):
+            return f"{wanted} is wanted, not {_kind_of(value)} with the origin {value.origin}"
         if self.writable and not value.memory.flags.writeable:
             return "the array is read-only, and the kernel may write to it"
         return None

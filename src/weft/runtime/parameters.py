@@ -49,7 +49,7 @@ def parameter_for(type: KernelType) -> Parameter:
             type.dtype.dtype, type.ndim, type.layout == "C", not type.readonly, type.aligned
         )
     if isinstance(type, Tiled):
-        return TiledParameter(type.dtype.dtype, type.block, not type.readonly)
+        return TiledParameter(type.dtype.dtype, type.block, type.origin, not type.readonly)
     if isinstance(type, Record):
         return RecordParameter(type.dtype)
     if isinstance(type, Tuple):

@@ -6,7 +6,8 @@ of one *strip* of memory. Of an access to as many elements as there are lanes ei
 * the lanes of each register, as the projection orders them, are neighbours in memory: then it is loaded or stored at
   once (or in the pieces in which they are), or
 * the elements in the order of memory fill longer pieces, and a permutation of bits leads from one order to the other
-  (`bit_permutation`): then these chunks are loaded and shuffled into lanes, or shuffled and stored.
+  (`bit_permutation`): then these chunks are loaded and shuffled into lanes, or shuffled and stored, or
+* loads are picked out of pieces that cover what several of them need (`covered`).
 
 What is loaded once in a block serves every other load of the same elements there until a write may have changed them:
 the access groups of a stencil need each element once for all of its loads. Lanes that share an element, and accesses
@@ -20,12 +21,16 @@ from dataclasses import dataclass
 
 from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
 from weft.codegen.widen.context import Widening
+from weft.codegen.widen.covered import Covering, covering_of, pick
 from weft.codegen.widen.lane_expressions import Strip, is_address
 from weft.codegen.widen.masked import masked_load, store_some
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import ConstInt, Instruction, Poison, Value
 from weft.ir.effects import may_write
 from weft.ir.types import I8, I64, VectorType
+
+GATHERED, INSERTED = 2.5, 1.25
+"""What an element that is gathered, and a piece that is loaded into a part of a register, cost in accesses. Guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class Chunks:
     order: tuple[int, ...] | None
 
 
-def chunks_of(w: Widening, access: Instruction) -> Chunks | None:
+def chunks_of(w: Widening, access: Instruction) -> Chunks | Covering | None:
     """The pieces that a plain access of a box of lanes is made of; None where there are none to use."""
     pointer, type = access.pointer, access.accessed_type
     size = w.module.layout.store_size(type)
@@ -64,12 +69,22 @@ def chunks_of(w: Widening, access: Instruction) -> Chunks | None:
         found.append((at.terms, at.constant))
     if len(set(found)) < len(found):
         return None
-    return _cheapest(found, size, min(w.lanes.width, w.isa.lanes(8 * size)))
+    slots = min(w.lanes.width, w.isa.lanes(8 * size))
+    direct = _length(found, size, slots)
+    if direct == slots:
+        return Chunks(tuple(found[k] for k in range(0, len(found), direct)), direct, None)
+    chunks, cost = _cheapest(found, size, slots, direct)
+    if access.op == "load" and w.mask is None and slots > 1:
+        covering = covering_of(w, access, found, size, slots)
+        if covering is not None and covering.cost < cost:
+            return covering
+    return chunks
 
 
-def _cheapest(elements: Sequence[tuple[Strip, int]], size: int, slots: int) -> Chunks | None:
-    """The better one of pieces in the order of lanes and of pieces in the order of memory."""
-    direct = _length(elements, size, slots)
+def _cheapest(
+    elements: Sequence[tuple[Strip, int]], size: int, slots: int, direct: int
+) -> tuple[Chunks | None, float]:
+    """The better one of pieces in the order of lanes and of pieces in the order of memory, and its cost in accesses."""
     numbers = {strip: k for k, strip in enumerate(dict.fromkeys(strip for strip, _ in elements))}
     places = sorted(range(len(elements)), key=lambda t: (numbers[elements[t][0]], elements[t][1]))
     in_memory = [elements[t] for t in places]
@@ -80,12 +95,14 @@ def _cheapest(elements: Sequence[tuple[Strip, int]], size: int, slots: int) -> C
         if order is not None:
             registers = len(elements) // slots
             shuffles = count_shuffles(order, (slots - 1).bit_length()) * registers
-            if len(elements) // chunk + shuffles < 2 * len(elements) // direct:
+            cost = len(elements) // chunk + shuffles
+            if cost < 2 * len(elements) // direct:
                 pieces = tuple(in_memory[k] for k in range(0, len(elements), chunk))
-                return Chunks(pieces, chunk, order)
+                return Chunks(pieces, chunk, order), cost
     if direct == 1:
-        return None
-    return Chunks(tuple(elements[k] for k in range(0, len(elements), direct)), direct, None)
+        return None, GATHERED * len(elements)
+    pieces = tuple(elements[k] for k in range(0, len(elements), direct))
+    return Chunks(pieces, direct, None), INSERTED * len(pieces)
 
 
 def _order(
@@ -109,9 +126,15 @@ def _length(elements: Sequence[tuple[Strip, int]], size: int, most: int) -> int:
     return length
 
 
-def load_chunks(w: Widening, load: Instruction, chunks: Chunks) -> Value:
+def load_chunks(w: Widening, load: Instruction, chunks: Chunks | Covering) -> Value:
     """What all lanes load."""
     slots = min(w.lanes.width, w.isa.lanes(8 * w.module.layout.store_size(load.type)))
+    if isinstance(chunks, Covering):
+        loaded = [
+            _load(w, load, strip, offset, VectorType(load.type, length), None, k)
+            for k, (strip, offset, length) in enumerate(chunks.pieces)
+        ]
+        return concatenated(w.builder, pick(w.builder, chunks, loaded, slots))
     masks = _masks(w, chunks, slots)
     type = VectorType(load.type, chunks.length)
     pieces = [

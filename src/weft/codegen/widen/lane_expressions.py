@@ -31,6 +31,8 @@ DEPTH = 16
 
 MOST_TERMS = 12
 
+_SUMS = frozenset(["add", "sub", "mul", "shl"])
+
 Product = tuple["Symbol", ...]
 
 
@@ -183,9 +185,29 @@ class LaneExpressions:
 
     def _is_exact(self, value: Value) -> bool:
         """Whether a sum is that of integers: it does not wrap where it is used."""
-        if not isinstance(value, Instruction) or value.op not in ("add", "sub"):
+        if not isinstance(value, Instruction) or value.op not in _SUMS:
             return True
-        return not self._everywhere and "nsw" in value.flags and all(map(self._is_exact, value.operands))
+        certain = self._fits(value) or (not self._everywhere and "nsw" in value.flags)
+        return certain and all(map(self._is_exact, value.operands))
+
+    def _fits(self, value: Instruction) -> bool:
+        """Whether ranges prove that a sum does not wrap, in any lane."""
+        ranges = self._w.divergence.engine.ranges
+        a, b = (None if ranges is None else ranges.of(operand) for operand in value.operands)
+        if a is None or b is None:
+            return False
+        match value.op:
+            case "add":
+                low, high = a.lo + b.lo, a.hi + b.hi
+            case "sub":
+                low, high = a.lo - b.hi, a.hi - b.lo
+            case "shl":
+                low, high = (n << b.hi for n in a) if 0 <= b.lo == b.hi < BITS else (-(1 << BITS), 0)
+            case _:
+                products = [x * y for x in a for y in b]
+                low, high = min(products), max(products)
+        most = 1 << (BITS - 1)
+        return -most <= low and high < most
 
     def _is_natural(self, value: Value) -> bool:
         """Whether a sum is that of integers, and not negative: then it is shifted as one with a sign is."""

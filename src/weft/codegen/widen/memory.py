@@ -19,7 +19,7 @@ No passive lane's memory is ever touched. Volatile and atomic accesses are made 
 from __future__ import annotations
 
 from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_groups
-from weft.codegen.widen.chunked import chunks_of, load_chunks, store_chunks
+from weft.codegen.widen.chunked import Chunks, chunks_of, load_chunks, store_chunks
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
@@ -87,7 +87,7 @@ def widen_load(w: Widening, load: Instruction) -> None:
         return
     chunks = chunks_of(w, load) if form == "gather" else None
     if chunks is not None:
-        w.remark(load, "chunks" if chunks.order is not None else "runs")
+        w.remark(load, "runs" if isinstance(chunks, Chunks) and chunks.order is None else "chunks")
         w.set_vector(load, load_chunks(w, load, chunks))
         return
     runs = runs_of(w, load) if form == "gather" else None
@@ -125,7 +125,7 @@ def widen_store(w: Widening, store: Instruction) -> None:
         _store_one(w, store, value, pointer)
         return
     chunks = chunks_of(w, store) if form == "gather" else None
-    if chunks is not None:
+    if isinstance(chunks, Chunks):
         w.remark(store, "chunks" if chunks.order is not None else "runs")
         store_chunks(w, store, chunks)
         return

@@ -54,7 +54,9 @@ def encode_type(type: KernelType) -> bytes:
         flags = f"{type.layout}{type.readonly:d}{type.aligned:d}"
         return framed(b"a", encode_type(type.dtype), type.ndim, flags, type.space, shape)
     if isinstance(type, Tiled):
-        return framed(b"l", encode_type(type.dtype), framed(b"x", *type.block), int(type.readonly))
+        return framed(
+            b"l", encode_type(type.dtype), framed(b"x", *type.block, *type.origin), int(type.readonly)
+        )
     if isinstance(type, Tuple):
         return framed(b"t", encode_named_tuple(type.cls), *map(encode_type, type.items))
     if isinstance(type, Record):

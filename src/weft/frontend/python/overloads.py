@@ -75,7 +75,7 @@ def conversion(source: KernelType, target: KernelType) -> Conversion | None:
     if isinstance(source, Array) and isinstance(target, Array):
         return _of_array(source, target)
     if isinstance(source, Tiled) and isinstance(target, Tiled):
-        if source.dtype is not target.dtype or source.block != target.block:
+        if not source.lies_as(target):
             return None
         if source.readonly == target.readonly:
             return Conversion.EXACT

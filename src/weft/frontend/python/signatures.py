@@ -164,7 +164,7 @@ def _type_of(node: ast.expr, text: str) -> KernelType:
         return tuple_type(tuple(_type_of(item, text) for item in node.elts))
     if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
         name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
-        if _is_tiled(node) and len(node.args) == 2:
+        if _is_tiled(node) and len(node.args) in (2, 3):
             return _tiled_of(node, text)
         if name == "Tuple" and len(node.args) == 1 and isinstance(node.args[0], (ast.Tuple, ast.List)):
             return tuple_type(tuple(_type_of(item, text) for item in node.args[0].elts))
@@ -193,7 +193,7 @@ def _tiled_of(node: ast.Call, text: str) -> Tiled:
     element = _type_of(node.args[0], text)
     try:
         if isinstance(element, (Scalar, Record)):
-            return tiled_type(element, ast.literal_eval(node.args[1]))
+            return tiled_type(element, *map(ast.literal_eval, node.args[1:]))
     except (ArgumentError, ValueError):
         pass
     raise _error("an array in blocks is written as tiled(float64, (2, 2))", node, text)

@@ -75,7 +75,9 @@ def _other(value: Any) -> KernelType:
         items = tuple(typeof(item) for item in value)
         return tuple_type(items, type(value) if hasattr(value, "_fields") else None)
     if isinstance(value, TiledArray):
-        return tiled_type(from_dtype(value.dtype), value.block, not value.memory.flags.writeable)
+        return tiled_type(
+            from_dtype(value.dtype), value.block, value.origin, not value.memory.flags.writeable
+        )
     if isinstance(value, np.generic):
         return from_dtype(value.dtype)
     if isinstance(value, enum.Enum) and not isinstance(value, (int, float)):

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from weft.tiled_arrays import block_of
+from weft.tiled_arrays import block_of, origin_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -201,15 +201,20 @@ class Tiled(KernelType):
         Scalar or `Record`.
     block
         The extents of a block, powers of two; there are as many dimensions.
+    origin
+        The first element that begins a block.
     readonly
         Whether it must not be written.
     """
 
-    __slots__ = ("block", "dtype", "readonly")
+    __slots__ = ("block", "dtype", "origin", "readonly")
 
-    def __init__(self, dtype: Scalar | Record, block: tuple[int, ...], readonly: bool) -> None:
+    def __init__(
+        self, dtype: Scalar | Record, block: tuple[int, ...], origin: tuple[int, ...], readonly: bool
+    ) -> None:
         self.dtype = dtype
         self.block = block
+        self.origin = origin
         self.readonly = readonly
 
     @property
@@ -217,10 +222,15 @@ class Tiled(KernelType):
         return len(self.block)
 
     def __str__(self) -> str:
-        return f"{'readonly ' if self.readonly else ''}tiled({self.dtype}, {self.block})"
+        origin = f", {self.origin}" if any(self.origin) else ""
+        return f"{'readonly ' if self.readonly else ''}tiled({self.dtype}, {self.block}{origin})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return tiled_type, (self.dtype, self.block, self.readonly)
+        return tiled_type, (self.dtype, self.block, self.origin, self.readonly)
+
+    def lies_as(self, other: Tiled) -> bool:
+        """Whether arrays of both types have the same elements at the same places."""
+        return (self.dtype, self.block, self.origin) == (other.dtype, other.block, other.origin)
 
 
 class Tuple(KernelType):
@@ -374,15 +384,21 @@ array_type = Array
 tuple_type = Tuple
 
 
-def tiled_type(dtype: Scalar | Record, block: Iterable[int], readonly: bool = False) -> Tiled:
+def tiled_type(
+    dtype: Scalar | Record,
+    block: Iterable[int],
+    origin: Iterable[int] | None = None,
+    readonly: bool = False,
+) -> Tiled:
     """The type of an array in blocks (see `Tiled`).
 
     Raises
     ------
     ArgumentError
-        The block is none.
+        The block or the origin is none.
     """
-    return _tiled_type(dtype, block_of(block), readonly)
+    extents = block_of(block)
+    return _tiled_type(dtype, extents, origin_of(origin or (0,) * len(extents), extents), readonly)
 
 
 _tiled_type = cache(Tiled)

@@ -18,10 +18,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import Counter
 from weft.analysis.loops.parallel_loops import ParallelLoop, captured_by
+from weft.graph.block_index import block_index
 from weft.ir import Argument, BasicBlock, Builder, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks
+from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.constants import Constant
 from weft.ir.intrinsics import declare
@@ -34,9 +37,6 @@ from weft.transform.loops.outline_loop import (
     load_cell,
     store_cell,
 )
-
-NUMBER = ("noundef", f"range(i64 0, {-(1 << 63)})")
-"""What is known of the number of an iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,10 @@ def outline_nest(
         argument.attributes = captured_attributes(value, captured, module.layout)
         values[value] = argument
     entry, done = body.add_block("entry"), body.add_block("done")
-    for number in numbers:
-        number.attributes = NUMBER
+    view = cfg_of(source)
+    ranges = Ranges(source, view, block_index(view.cfg))
+    for level, number in zip(levels, numbers, strict=True):
+        number.attributes = ("noundef", f"range(i64 0, {_least_bound(level.loop.counter, ranges)})")
     builder = Builder(entry)
     for alloca in outer.private:
         values[alloca] = builder.insert(alloca.clone())
@@ -131,6 +133,15 @@ def _captured(outer: ParallelLoop) -> tuple[Value, ...]:
     found = dict.fromkeys(v for v in captured_by(outer.loop) if v not in outer.private)
     found |= dict.fromkeys(c.start for c in outer.counters if not isinstance(c.start, Constant))
     return tuple(found)
+
+
+def _least_bound(counter: Counter, ranges: Ranges) -> int:
+    """What the number of an iteration is below, as far as is known: as a number of 64 bits with a sign."""
+    known, room = ranges.of(counter.phi), 1 << (counter.type.bits - 1)
+    # Of values that are this near to each other, no step leads around the end of all numbers.
+    if known is None or known.hi - known.lo >= room or abs(counter.step) >= room:
+        return -(1 << 63)
+    return (known.hi - known.lo) // abs(counter.step) + 1
 
 
 def _copy(values: ValueMap, block: BasicBlock) -> BasicBlock:

@@ -155,6 +155,8 @@ def _tiled_attribute(low: Lowering, value: Typed, type: Tiled, name: str) -> Typ
         return literal(type.ndim)
     if name == "block":
         return TupleValue(tuple(map(literal, type.block)))
+    if name == "origin":
+        return TupleValue(tuple(map(literal, type.origin)))
     if name == "dtype":
         return static(type.dtype.dtype)
     if name == "itemsize":

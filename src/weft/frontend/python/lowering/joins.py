@@ -72,8 +72,8 @@ def join_types(a: KernelType, b: KernelType) -> KernelType:
                 shape=a.shape if a.shape == b.shape else None,
             )
     elif isinstance(a, Tiled) and isinstance(b, Tiled):
-        if a.dtype is b.dtype and a.block == b.block:
-            return tiled_type(a.dtype, a.block, a.readonly or b.readonly)
+        if a.lies_as(b):
+            return tiled_type(a.dtype, a.block, a.origin, a.readonly or b.readonly)
     elif isinstance(a, Tuple) and isinstance(b, Tuple):
         if len(a.items) == len(b.items) and a.cls is b.cls:
             return tuple_type(tuple(map(join_types, a.items, b.items)), a.cls)

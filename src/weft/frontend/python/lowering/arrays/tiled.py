@@ -1,7 +1,8 @@
 """Arrays in blocks (Moll, §11.7): from indices to the address of an element.
 
 Behind this there is plain arithmetic, shifts and masks: an element's number is that of its block, which counts blocks
-row by row, times the elements of a block, and its number in the block. Rows of blocks are as many as cover the extent.
+row by row, times the elements of a block, and its number in the block. Rows of blocks are as many as cover the extent
+and the padding in front of it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from weft.frontend.python.lowering.calls.typed import Typed
 from weft.frontend.python.types import Tiled
 from weft.ir.builder import const_int
 from weft.ir.values import Value
+from weft.tiled_arrays import padding_of
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
@@ -86,11 +88,13 @@ def tiled_address(low: Lowering, array: Typed, indices: list[Typed]) -> Value:
     type = tiled_type_of(array)
     if len(indices) != type.ndim:
         raise TypingError(f"{type} is indexed by {type.ndim} integers, not {len(indices)}")
-    extents, places = tiled_extents(array), list[Value]()
-    for index, extent in zip(indices, extents, strict=True):
+    padding = padding_of(type.block, type.origin)
+    places, extents = list[Value](), list[Value]()
+    for index, extent, before in zip(indices, tiled_extents(array), padding, strict=True):
         value, _ = wrapped(low, index, extent)
         check_index(low, value, extent)
-        places.append(value)
+        places.append(add(low, value, const_int(before), _NO_WRAP))
+        extents.append(add(low, extent, const_int(before), _NO_WRAP))
     number, inside = _block_number(low, places, extents, type.block), _inside(low, places, type.block)
     offset = add(low, multiply(low, number, const_int(prod(type.block)), _NO_WRAP), inside, _NO_WRAP)
     return low.builder.gep(element_type(type.dtype), data_of(array), (offset,), ("inbounds",))

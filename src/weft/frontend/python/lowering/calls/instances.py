@@ -16,7 +16,7 @@ from weft.frontend.python.lowering.context import Lowering, NotYetTyped
 from weft.frontend.python.lowering.joins import Info
 from weft.frontend.python.lowering.variables import RESULT, VariableTable
 from weft.frontend.python.source import FunctionSource, get_source
-from weft.frontend.python.types import Array, KernelType, Scalar, Static, Tiled, none
+from weft.frontend.python.types import Array, KernelType, Scalar, Static, Tiled, Tuple, none
 from weft.ir.builder import const_int
 from weft.ir.function import Function
 from weft.ir.instruction import Instruction
@@ -24,6 +24,7 @@ from weft.ir.metadata import DebugLoc
 from weft.ir.types import I1, I8, PTR, VOID
 from weft.ir.types import FunctionType as IRFunctionType
 from weft.ir.values import Argument, Value
+from weft.tiled_arrays import MOST_EXTENT
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.unit import Unit
@@ -255,7 +256,8 @@ def _parameter(low: Lowering, name: str, type: KernelType) -> Typed:
         if component.role == "data":
             attributes = (*_pointer_attributes(type, component.path),)
         elif component.role == "extent":
-            attributes = ("noundef", "range(i64 0, -9223372036854775808)")
+            most = MOST_EXTENT + 1 if isinstance(_at(type, component.path), Tiled) else -(1 << 63)
+            attributes = ("noundef", f"range(i64 0, {most})")
         args = low.function.args
         argument = Argument(component.type, name + component.suffix, len(args), attributes)
         args.append(argument)
@@ -265,9 +267,16 @@ def _parameter(low: Lowering, name: str, type: KernelType) -> Typed:
     return Typed(type, tuple(parts), low=low_bound)
 
 
-def _pointer_attributes(type: KernelType, path: tuple[int, ...]) -> tuple[str, ...]:
+def _at(type: KernelType, path: tuple[int, ...]) -> KernelType:
+    """The type of an item of nested tuples."""
     for index in path:
-        type = type.items[index]  # type: ignore[attr-defined]
+        assert isinstance(type, Tuple)
+        type = type.items[index]
+    return type
+
+
+def _pointer_attributes(type: KernelType, path: tuple[int, ...]) -> tuple[str, ...]:
+    type = _at(type, path)
     assert isinstance(type, (Array, Tiled))
     size = type.dtype.align if not isinstance(type.dtype, Scalar) else min(type.dtype.size, 8)
     align = f"align {size if isinstance(type, Tiled) or type.aligned else 1}"

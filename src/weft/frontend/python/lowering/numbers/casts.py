@@ -157,7 +157,7 @@ def convert(low: Lowering, value: Typed, target: KernelType) -> tuple[Value, ...
         if isinstance(source, Array):
             return convert_array(low, value, target)
     elif isinstance(target, Tiled):
-        if isinstance(source, Tiled) and source.dtype is target.dtype and source.block == target.block:
+        if isinstance(source, Tiled) and source.lies_as(target):
             return value.parts
     elif isinstance(target, Enumeration):
         if source is target:
