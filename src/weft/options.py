@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
-from weft.brush import Brush
+from weft.brush import AUTO, Brush, brush_of
 from weft.diag.errors import SignatureError
 from weft.fast_math import FastMath
 from weft.switches import ALL_ON, Switches
@@ -32,6 +33,18 @@ def require_lane_options(width: int | None, boscc: str) -> None:
         )
     if boscc not in BOSCC_MODES:
         raise SignatureError(f"boscc={boscc!r}", hint=f"it may be {', '.join(map(repr, BOSCC_MODES))}")
+
+
+def kernel_brush(brush: Any, projection: Any, width: int | None) -> Brush | None:
+    """The brush that options of any door for kernels ask for; None lets weft choose, as ``"auto"`` does.
+
+    Raises
+    ------
+    SignatureError
+        They are no such things (`weft.brush.brush_of`).
+    """
+    asked = brush_of(brush, projection, width=width)
+    return None if asked == AUTO else asked
 
 
 @dataclass(frozen=True, slots=True)

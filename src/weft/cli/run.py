@@ -68,6 +68,12 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--width", metavar="W", type=int, help="work-items in a lane group; weft chooses by default"
     )
+    parser.add_argument(
+        "--brush", metavar="MxN", help="work-items in a lane group along y and x, or z, y and x, as in 4x16"
+    )
+    parser.add_argument(
+        "--projection", metavar="P", help="the brush's dimensions in the order of lanes, as in 1,0"
+    )
     add_switches(parser)
     parser.set_defaults(run=run)
 
@@ -86,7 +92,8 @@ def _launch(options: argparse.Namespace) -> int:
     if not file.is_file():
         raise UsageError(f"there is no file {options.file}")
     program = Program(
-        file, options.build, debug=options.debug, width=options.width, boscc=options.boscc,
+        file, options.build, debug=options.debug, width=options.width, brush=options.brush,
+        projection=options.projection, boscc=options.boscc,
         uniform_values=options.uniform_values, uniform_control=options.uniform_control,
         scalar_counters=options.scalar_counters, scalar_replacement=options.scalar_replacement,
         without=options.without,

@@ -6,7 +6,6 @@ from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import Any
 
-from weft.brush import brush_of
 from weft.cuda.kernel import DeviceFunction, Kernel
 from weft.cuda.terms import launch_terms
 from weft.diag.call_site import located
@@ -14,7 +13,7 @@ from weft.diag.errors import SignatureError
 from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Signature
-from weft.options import CompileOptions, require_lane_options
+from weft.options import CompileOptions, kernel_brush, require_lane_options
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 _IGNORED = frozenset({"opt", "lineinfo", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"})
@@ -76,7 +75,8 @@ def jit(
         Threads in a lane group, a power of two; 1 runs thread after thread. weft chooses by default.
     brush, projection
         Threads in a lane group along z, y and x, or y and x, as ``(4, 16)`` or ``"4x16"``; and in which order these
-        dimensions fill the lanes, ``(1, 0)`` with x fastest (docs/tensors.md).
+        dimensions fill the lanes, ``(1, 0)`` with x fastest (docs/tensors.md). ``"auto"`` leaves it to weft, as
+        None does.
     boscc
         Branches around code that no thread of a lane group takes: ``"off"``, ``"auto"`` where weft expects them to
         pay, ``"on"`` wherever threads diverge.
@@ -124,10 +124,8 @@ def jit(
     flags = fast_math(fastmath)
     require_lane_options(width, boscc)
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
-    box = brush_of(brush, projection, width=width)
-    asked = CompileOptions(
-        flags, width, boscc=boscc, switches=chosen_switches, brush=None if isinstance(box, str) else box
-    )
+    box = kernel_brush(brush, projection, width)
+    asked = CompileOptions(flags, width, boscc=boscc, switches=chosen_switches, brush=box)
     terms = launch_terms(extensions, launch_bounds, shared_memory_carveout, link)
 
     def make(function: FunctionType, signatures: tuple[Signature, ...]) -> Kernel | DeviceFunction:

@@ -98,7 +98,8 @@ def compile_options(
     own = source.options
     asked = replace(
         asked,
-        width=own.width if asked.width is None else asked.width,
+        width=own.width if asked.width is None and asked.brush is None else asked.width,
+        brush=own.brush if asked.width is None and asked.brush is None else asked.brush,
         boscc=own.boscc if asked.boscc == "auto" else asked.boscc,
         switches=own.switches if asked.switches == ALL_ON else asked.switches,
     )
@@ -109,7 +110,7 @@ def compile_options(
 
 def _one_by_one(options: CompileOptions) -> CompileOptions:
     """For work-items that run one after the other."""
-    return replace(options, width=1, boscc="off", whole_rows=False)
+    return replace(options, width=1, brush=None, boscc="off", whole_rows=False)
 
 
 def _specialized(code: CompiledKernel, options: CompileOptions) -> CompiledKernel:

@@ -11,7 +11,7 @@ from weft.diag.errors import ArgumentError
 from weft.opencl.kernel import Kernel, Loaded
 from weft.opencl.prepare import compile_options
 from weft.opencl.source import ProgramSource, build_source
-from weft.options import CompileOptions, require_lane_options
+from weft.options import CompileOptions, kernel_brush, require_lane_options
 from weft.switches import DEFAULT_REPLACEMENT, switches
 from weft.target.once import made_once
 
@@ -36,6 +36,9 @@ class Program:
         reaches, reads of what nobody wrote and more raise `weft.errors.SanitizerError` with the line.
     width
         Work-items in a lane group, a power of two; 1 runs one after the other. weft chooses by default.
+    brush, projection
+        Work-items in a lane group along z, y and x, or y and x, as ``(4, 16)`` or ``"4x16"``; and in which order these
+        dimensions fill the lanes, ``(1, 0)`` with x fastest (docs/tensors.md).
     boscc, uniform_values, uniform_control, scalar_counters, scalar_replacement, without
         As for `weft.cuda.jit`.
     headers
@@ -59,6 +62,8 @@ class Program:
         *,
         debug: bool = False,
         width: int | None = None,
+        brush: Sequence[int] | str | None = None,
+        projection: Sequence[int] | str | None = None,
         boscc: str = "auto",
         uniform_values: bool = True,
         uniform_control: bool = True,
@@ -68,8 +73,9 @@ class Program:
         headers: Mapping[str, str] | None = None,
     ) -> None:
         require_lane_options(width, boscc)
+        box = kernel_brush(brush, projection, width)
         chosen = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
-        asked = CompileOptions(width=width, boscc=boscc, whole_rows=True, switches=chosen)
+        asked = CompileOptions(width=width, boscc=boscc, whole_rows=True, switches=chosen, brush=box)
         file = str(source) if isinstance(source, Path) else ""
         text = source.read_text() if isinstance(source, Path) else source
         built = build_source(text, options, file=file, headers=headers)

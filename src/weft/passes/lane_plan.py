@@ -202,7 +202,9 @@ class Planner:
     def plan(self, order: LaneOrder) -> LanePlan:
         """Choose how many threads lane groups of this order have."""
         if self.premises.warp is not None:
-            return LanePlan(order, WidthChoice(self.premises.warp, "as many as a warp"))
+            unused = " (the brush is not used: threads ask what others of their warp do)"
+            reason = "as many as a warp" + (unused if self.options.brush is not None else "")
+            return LanePlan(order, WidthChoice(self.premises.warp, reason))
         if not order.in_lanes:
             return LanePlan(order, WidthChoice(1, ""))
         if order.box is not None:

@@ -17,7 +17,7 @@ from weft.diag.call_site import call_site, located
 from weft.diag.errors import ArgumentError, BuildError
 from weft.frontend.cuda_c.arguments import WARP
 from weft.frontend.cuda_c.options import parse_options
-from weft.options import CompileOptions, require_lane_options
+from weft.options import CompileOptions, kernel_brush, require_lane_options
 from weft.switches import DEFAULT_REPLACEMENT, switches
 from weft.target.once import made_once
 
@@ -46,6 +46,9 @@ class Module:
         reads of what nobody wrote and more raise `weft.errors.SanitizerError` with the line.
     width
         Threads in a lane group, a power of two; 1 runs one after the other. weft chooses by default.
+    brush, projection
+        Threads in a lane group along z, y and x, or y and x, as ``(4, 16)`` or ``"4x16"``; and in which order these
+        dimensions fill the lanes, ``(1, 0)`` with x fastest (docs/tensors.md).
     boscc, uniform_values, uniform_control, scalar_counters, scalar_replacement, without
         As for `weft.cuda.jit`.
 
@@ -69,6 +72,8 @@ class Module:
         headers: Mapping[str, str] | None = None,
         debug: bool = False,
         width: int | None = None,
+        brush: Sequence[int] | str | None = None,
+        projection: Sequence[int] | str | None = None,
         boscc: str = "auto",
         uniform_values: bool = True,
         uniform_control: bool = True,
@@ -77,6 +82,7 @@ class Module:
         without: Sequence[str] = (),
     ) -> None:
         require_lane_options(width, boscc)
+        box = kernel_brush(brush, projection, width)
         chosen = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
         self._options = parse_options(options)
         self._file = str(source) if isinstance(source, Path) else ""
@@ -84,7 +90,7 @@ class Module:
         self._headers = headers
         self._names = list(names)
         self._source = self._build(self._names)
-        asked = CompileOptions(width=width, boscc=boscc, whole_rows=True, switches=chosen)
+        asked = CompileOptions(width=width, boscc=boscc, whole_rows=True, switches=chosen, brush=box)
         asked = replace(asked, fastmath=self._options.fastmath, warp=WARP)
         self._loaded = Loaded(VariableMemory(self._source.scope), asked, debug)
         self._kernels: dict[str, CKernel] = {}

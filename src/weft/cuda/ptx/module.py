@@ -17,7 +17,7 @@ from weft.diag.call_site import call_site, located
 from weft.diag.errors import ArgumentError, LaunchError, PtxError
 from weft.frontend.cuda_c.arguments import WARP
 from weft.frontend.device.clang import note_source
-from weft.options import CompileOptions, require_lane_options
+from weft.options import CompileOptions, kernel_brush, require_lane_options
 from weft.ptx.check import check_module
 from weft.ptx.reader.module import read_module
 from weft.runtime.shape import LaunchShape
@@ -93,6 +93,9 @@ class Module:
         without a barrier. Kernels with warp operations or volatile shared memory do so by themselves.
     width
         Threads in a lane group, a power of two; 1 runs one after the other. weft chooses by default.
+    brush, projection
+        Threads in a lane group along z, y and x, or y and x, as ``(4, 16)`` or ``"4x16"``; and in which order these
+        dimensions fill the lanes, ``(1, 0)`` with x fastest (docs/tensors.md).
     boscc, uniform_values, uniform_control, scalar_counters, scalar_replacement, without
         As for `weft.cuda.jit`.
 
@@ -114,6 +117,8 @@ class Module:
         debug: bool = False,
         lock_step: bool = False,
         width: int | None = None,
+        brush: Sequence[int] | str | None = None,
+        projection: Sequence[int] | str | None = None,
         boscc: str = "auto",
         uniform_values: bool = True,
         uniform_control: bool = True,
@@ -122,8 +127,11 @@ class Module:
         without: Sequence[str] = (),
     ) -> None:
         require_lane_options(width, boscc)
+        box = kernel_brush(brush, projection, width)
         chosen = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
-        options = CompileOptions(width=width, boscc=boscc, whole_rows=True, switches=chosen, warp=WARP)
+        options = CompileOptions(
+            width=width, boscc=boscc, whole_rows=True, switches=chosen, brush=box, warp=WARP
+        )
         text, file = _text_of(source)
         note_source(file, text)
         module = read_module(text, file)

@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from weft.brush import Brush
 from weft.diag.errors import PassError, SettingError, SignatureError
 from weft.fast_math import FastMath, fast_math
-from weft.options import require_lane_options
+from weft.options import kernel_brush, require_lane_options
 from weft.switches import ALL_ON, DEFAULT_REPLACEMENT, Switches, switches
 
 STANDARDS = {"CL1.0": 100, "CL1.1": 110, "CL1.2": 120, "CL2.0": 200, "CL3.0": 300}
@@ -54,7 +55,7 @@ _STANDARD = re.compile(r"-cl-std=(.*)")
 _LINKING = frozenset({"-create-library", "-enable-link-options"})
 _LANES = re.compile(r"-weft-([a-z-]+)=(.*)")
 _ON_OR_OFF = ("uniform-values", "uniform-control", "scalar-counters")
-_LANE_OPTIONS = ("width", "boscc", *_ON_OR_OFF, "scalar-replacement", "without")
+_LANE_OPTIONS = ("width", "brush", "projection", "boscc", *_ON_OR_OFF, "scalar-replacement", "without")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class BuildOptions:
         Whether the option of that name was given.
     linking
         Options of ``clLinkProgram`` that were given.
-    width, boscc, switches
+    width, brush, boscc, switches
         How kernels are vectorized, as `weft.options.CompileOptions` has it.
     text
         As it was written.
@@ -90,6 +91,7 @@ class BuildOptions:
     correctly_rounded: bool = False
     linking: tuple[str, ...] = ()
     width: int | None = None
+    brush: Brush | None = None
     boscc: str = "auto"
     switches: Switches = ALL_ON
     text: str = ""
@@ -150,8 +152,8 @@ def parse_options(text: str) -> BuildOptions:
     )
 
 
-def _vectorization(given: Mapping[str, str]) -> tuple[int | None, str, Switches]:
-    """Width, branches around what no lane takes, and switches, of options that begin with ``-weft-``."""
+def _vectorization(given: Mapping[str, str]) -> tuple[int | None, Brush | None, str, Switches]:
+    """Width, brush, branches around what no lane takes, and switches, of options that begin with ``-weft-``."""
     width, boscc = given.get("width"), given.get("boscc", "auto")
     values, control, counters = (_is_on(name, given.get(name, "on")) for name in _ON_OR_OFF)
     without = tuple(name for name in given.get("without", "").split(",") if name)
@@ -160,6 +162,7 @@ def _vectorization(given: Mapping[str, str]) -> tuple[int | None, str, Switches]
         require_lane_options(lanes, boscc)
         return (
             lanes,
+            kernel_brush(given.get("brush"), given.get("projection"), lanes),
             boscc,
             switches(
                 values, control, counters, given.get("scalar-replacement", DEFAULT_REPLACEMENT), without
