@@ -12,10 +12,10 @@ import sys
 from collections.abc import Sequence
 
 import weft
-from weft.cli import analyze, cuda, info, lint, loops, opencl, opt, passes, ptx, run, spill, vectorize
+from weft.cli import analyze, build, cuda, info, lint, loops, opencl, opt, passes, ptx, run, spill, vectorize
 from weft.diag.errors import WeftError
 
-COMMANDS = (analyze, lint, loops, vectorize, run, passes, opt, opencl, cuda, ptx, spill, info)
+COMMANDS = (analyze, lint, build, loops, vectorize, run, passes, opt, opencl, cuda, ptx, spill, info)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from weft.cli.programs import import_file
+from weft.aot.importing import import_file
 from weft.diag.errors import SignatureError
 from weft.diag.source import SourceSpan
 from weft.frontend.clang import SUFFIXES

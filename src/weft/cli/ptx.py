@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from weft.cli.programs import compiled_types, import_file, kernels_of
+from weft.aot.importing import import_file
+from weft.cli.programs import compiled_types, kernels_of
 from weft.cuda.c.module import Module
 from weft.cuda.to_ptx import ptx_of as python_ptx
 from weft.device.ptx import ptx_of as device_ptx

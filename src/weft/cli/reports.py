@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weft.analysis.shapes import Signature
-from weft.cli.programs import compile_kernels, functions_of, import_file, kernels_of
+from weft.aot.importing import import_file
+from weft.cli.programs import compile_kernels, functions_of, kernels_of
 from weft.cuda.c.module import Module
 from weft.cuda.compiled_code import compiled_by
 from weft.cuda.kernel import Kernel

@@ -23,10 +23,11 @@ from weft.target.passes import WHOLE, optimize
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a call gives: what the function returns, and the errors it may raise, by number from 1."""
+    """What a call gives: what the function returns, of which type, and the errors it may raise, by number from 1."""
 
     description: Description
     errors: list[list[Any]]
+    type: KernelType
 
 
 def lower(
@@ -52,7 +53,7 @@ def lower(
         made.module, made.kernel.name, interface, options, TargetSpec.chosen(), timings, runner, arrays
     )
     errors = [[kind, message, at.file, at.line, at.column] for kind, message, at in made.errors]
-    return lowered, Results(result, errors), (*made.remarks, *lowered.remarks)
+    return lowered, Results(result, errors, made.result), (*made.remarks, *lowered.remarks)
 
 
 def _array_parameters(param: ParamSpec) -> ArrayParameters | None:

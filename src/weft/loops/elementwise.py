@@ -238,6 +238,16 @@ class VectorizedFunction(Portable):
             f"{self.name} has no signature for ({given})", hint=f"it was declared for {declared}"
         )
 
+    def result_type(self, types: tuple[Scalar, ...]) -> Scalar:
+        """The type of the result for arguments of these types.
+
+        Raises
+        ------
+        ArgumentError
+            The function returns no number.
+        """
+        return _of(self._result_dtype(types))
+
     def _result_dtype(self, types: tuple[Scalar, ...]) -> np.dtype[Any]:
         known = self._results.get(types)
         if known is None:

@@ -65,6 +65,11 @@ class VectorizedIR:
     _declaration: str | None
 
     @property
+    def text(self) -> str:
+        """The module as LLVM IR before LLVM's own pipeline."""
+        return self._text
+
+    @property
     def llvm(self) -> str:
         """The module as optimized LLVM IR."""
         return optimize(self._text, WHOLE, self._spec.machine)

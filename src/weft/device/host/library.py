@@ -28,11 +28,11 @@ from weft.target.machine import TargetSpec, emit_object
 SHARED_SOURCES = Path(__file__).with_name("c")
 TARGET = "x86_64-linux-gnu"
 
-_OPTIONS = (
+OPTIONS = (
     *("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden"),
     *("-Wall", "-Wextra", "-Werror", "-c"),
 )
-_POOL = {
+POOL_SETTINGS = {
     "pool_size": POOL_SIZE,
     "pool_alignment": POOL_ALIGNMENT,
     "pool_spin": SPIN_NS,
@@ -80,7 +80,7 @@ class HostLibrary:
         """Tells it from others, and from what was made of other sources."""
         texts = [p.read_bytes() for p in self._sources()]
         made = [*self.generated, *self.generated.values()]
-        return cache_key("host-library", *_OPTIONS, TARGET, *self._settings(), *made, *texts)[:16]
+        return cache_key("host-library", *OPTIONS, TARGET, *self._settings(), *made, *texts)[:16]
 
     def build(self, path: Path, linking: Sequence[str] = ()) -> None:
         """Make it, with further options of the linker.
@@ -105,7 +105,7 @@ class HostLibrary:
             command = [
                 *find_clang(TARGET),
                 f"--target={TARGET}",
-                *_OPTIONS,
+                *OPTIONS,
                 *(f"-I{f}" for f in folders),
                 *sources,
             ]
@@ -134,8 +134,8 @@ class HostLibrary:
                 continue
             listed = ", ".join(map(json.dumps, text))
             yield f"extern const char *const weft_{name}s[];\nconst char *const weft_{name}s[] = {{{listed}}};"
-            yield _size(f"{name}_count", len(text))
-        yield from (_size(name, size) for name, size in {**_POOL, **self.numbers}.items())
+            yield size_constant(f"{name}_count", len(text))
+        yield from (size_constant(name, size) for name, size in {**POOL_SETTINGS, **self.numbers}.items())
         yield ""
 
 
@@ -144,7 +144,8 @@ def sources_in(folder: Path) -> list[Path]:
     return sorted(p for p in folder.iterdir() if p.suffix in (".c", ".h"))
 
 
-def _size(name: str, size: int) -> str:
+def size_constant(name: str, size: int) -> str:
+    """C that defines a number under its name, with ``weft_`` before it."""
     return f"extern const size_t weft_{name};\nconst size_t weft_{name} = {size};"
 
 

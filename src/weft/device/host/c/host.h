@@ -84,6 +84,8 @@ void weft_print(const char *letters, const int64_t *slots);
 /* pool.c */
 int32_t pool_run(group_function function, void *record, int64_t groups, int64_t chunk, uint32_t threads);
 uint32_t pool_threads(void);
+/* The pool's memory, with workers for launches by so many threads; null where there is none. */
+void *pool_prepare(uint32_t threads);
 
 /* What a file does in a forked process, where none of the other threads are that may hold its lock. */
 void forked_reset_arenas(void);

@@ -43,7 +43,7 @@ void forked_reset_pool(void) {
 }
 
 /* Workers for launches by so many threads. */
-static void *prepared(uint32_t threads) {
+void *pool_prepare(uint32_t threads) {
     pthread_mutex_lock(&pool.lock);
     if (!pool.memory && posix_memalign(&pool.memory, weft_pool_alignment, weft_pool_size) == 0)
         memset(pool.memory, 0, weft_pool_size);
@@ -65,7 +65,7 @@ static void *prepared(uint32_t threads) {
 
 int32_t pool_run(group_function function, void *record, int64_t groups, int64_t chunk, uint32_t threads) {
     struct job job = {function, record, groups, threads, chunk};
-    void *memory = groups > chunk && threads > 1 ? prepared(threads) : NULL;
+    void *memory = groups > chunk && threads > 1 ? pool_prepare(threads) : NULL;
     return memory ? weft_pool_launch(memory, &job) : function(record, 0, groups, 0);
 }
 
