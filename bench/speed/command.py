@@ -23,6 +23,12 @@ def arguments(description: str, rows: Sequence[Row]) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--width", type=int, help="lanes for weft; it chooses by default")
     parser.add_argument(
+        "--tune",
+        action="store_const",
+        const="measure",
+        help="let weft measure which width is best, in advance",
+    )
+    parser.add_argument(
         "--cpu-time",
         action="store_true",
         help="on one thread, count its CPU time: for machines that are not idle",
@@ -43,7 +49,7 @@ def measure(
     with tempfile.TemporaryDirectory() as folder:
         for row in (row for row in rows if not options.rows or row.name in options.rows):
             task = Task.of(row)
-            task.width = options.width
+            task.width, task.tune = options.width, options.tune
             for threads in options.threads:
                 task.clock = time.thread_time if options.cpu_time and threads == 1 else time.perf_counter
                 title = f"{row.title}, {threads} thread{'s' * (threads > 1)}"

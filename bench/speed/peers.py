@@ -34,6 +34,7 @@ class Task:
     problem: Checked
     expected: Expected
     width: int | None = None
+    tune: str | None = None
     clock: Callable[[], float] = time.perf_counter
 
     @classmethod
@@ -108,26 +109,26 @@ def peers_of(task: Task, threads: int, folder: Path) -> list[Peer]:
 
 def by_weft(task: Task, threads: int, folder: Path) -> Prepared:
     problem = task.own_problem()
-    kernel = cuda.jit(problem.kernel.py_func, fastmath=True, width=task.width)
+    kernel = cuda.jit(problem.kernel.py_func, fastmath=True, width=task.width, tune=task.tune)
+    set_num_threads(threads)
     with tempfile.TemporaryDirectory(dir=folder) as empty:
         os.environ["WEFT_CACHE_DIR"] = empty
         begin = time.perf_counter()
         task.row.launch(kernel, problem)
         compile_seconds = sum(kernel.timings.values()) or time.perf_counter() - begin
-    set_num_threads(threads)
     problem = task.own_problem()
     return task.prepared(problem, lambda: task.row.launch(kernel, problem), compile_seconds)
 
 
 def by_weft_jit(task: Task, threads: int, folder: Path) -> Prepared:
     """The loops that numba is given, compiled by weft."""
-    compiled = weft.jit(_loops(task), fastmath=True, width=task.width)
+    compiled = weft.jit(_loops(task), fastmath=True, width=task.width, tune=task.tune)
+    set_num_threads(threads)
     arguments = task.own_problem().arguments
     with tempfile.TemporaryDirectory(dir=folder) as empty:
         os.environ["WEFT_CACHE_DIR"] = empty
         compiled(*arguments)
     compile_seconds = sum(next(iter(compiled.overloads.values())).timings.as_dict().values())
-    set_num_threads(threads)
     problem = task.own_problem()
     arguments = problem.arguments
     return task.prepared(problem, lambda: compiled(*arguments), compile_seconds)

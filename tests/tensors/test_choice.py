@@ -79,11 +79,9 @@ def test_auto_goes_with_no_other_choice() -> None:
 
 
 def test_measuring_leaves_arguments_alone_and_is_remembered(monkeypatch, tmp_path) -> None:
-    from weft.loops import tuning
-
     monkeypatch.setenv("WEFT_CHECK", "0")
     monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(tuning, "SECONDS", 0.001)
+    monkeypatch.setattr("weft.runtime.tuning.SECONDS", 0.001)
 
     @weft.jit(brush="auto", tune="measure")
     def counted(a, b):
@@ -99,7 +97,7 @@ def test_measuring_leaves_arguments_alone_and_is_remembered(monkeypatch, tmp_pat
     def never(*_):
         raise AssertionError("measured again")
 
-    monkeypatch.setattr(tuning, "_fastest", never)
+    monkeypatch.setattr("weft.loops.tuning.fastest", never)
     again = weft.jit(counted.py_func, brush="auto", tune="measure")
     again(a, b)
     assert b.max() == 4

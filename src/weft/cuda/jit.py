@@ -14,6 +14,7 @@ from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Signature
 from weft.options import CompileOptions, kernel_brush, require_lane_options
+from weft.runtime.tuning import require_tune
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 _IGNORED = frozenset({"opt", "lineinfo", "inline", "forceinline", "cache", "bind", "boundscheck", "lto"})
@@ -37,6 +38,7 @@ def jit(
     width: int | None = None,
     brush: Sequence[int] | str | None = None,
     projection: Sequence[int] | str | None = None,
+    tune: str | None = None,
     boscc: str = "auto",
     uniform_values: bool = True,
     uniform_control: bool = True,
@@ -77,6 +79,10 @@ def jit(
         Threads in a lane group along z, y and x, or y and x, as ``(4, 16)`` or ``"4x16"``; and in which order these
         dimensions fill the lanes, ``(1, 0)`` with x fastest (docs/tensors.md). ``"auto"`` leaves it to weft, as
         None does.
+    tune
+        ``"measure"``: several widths run on copies of the first launch's arguments, and the fastest is taken, in later
+        processes, too. The kernel runs some times for that, with all that it prints. It is for kernels on the CPU
+        without declared signatures.
     boscc
         Branches around code that no thread of a lane group takes: ``"off"``, ``"auto"`` where weft expects them to
         pay, ``"on"`` wherever threads diverge.
@@ -115,7 +121,7 @@ def jit(
         raise SignatureError(
             f"cuda.jit has no option {', '.join(unknown)}",
             hint="options are boscc, brush, debug, device, extensions, fastmath, launch_bounds, max_registers, "
-            f"projection, target, width, {SWITCHES}",
+            f"projection, target, tune, width, {SWITCHES}",
         )
     if target not in TARGETS:
         raise SignatureError(f"target={target!r}", hint=f"it may be {' or '.join(map(repr, TARGETS))}")
@@ -125,6 +131,14 @@ def jit(
     require_lane_options(width, boscc)
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     box = kernel_brush(brush, projection, width)
+    measured = require_tune(
+        tune,
+        width is None
+        and box is None
+        and target == "cpu"
+        and not (device or _is_declared(func_or_sig, argtypes)),
+        'it is "measure", for kernels on the CPU without signatures, width= or brush=, or None',
+    )
     asked = CompileOptions(flags, width, boscc=boscc, switches=chosen_switches, brush=box)
     terms = launch_terms(extensions, launch_bounds, shared_memory_carveout, link)
 
@@ -135,7 +149,7 @@ def jit(
             from weft.cuda.gpu.kernel import GpuKernel
 
             return GpuKernel(function, asked, signatures, max_registers, terms=terms)
-        return Kernel(function, asked, signatures, debug, terms)
+        return Kernel(function, asked, signatures, debug, terms, measured)
 
     if isinstance(func_or_sig, FunctionType):
         return make(func_or_sig, ())
@@ -150,6 +164,11 @@ def jit(
         return make(function, signatures)
 
     return decorate
+
+
+def _is_declared(func_or_sig: Any, argtypes: Any) -> bool:
+    """Whether signatures are given."""
+    return argtypes is not None or not (func_or_sig is None or isinstance(func_or_sig, FunctionType))
 
 
 def _signatures(given: Any) -> tuple[Signature, ...]:

@@ -58,6 +58,8 @@ class Kernel(Portable, Configurable):
         Run on the checking interpreter instead of machine code.
     terms
         What it asks of its launches.
+    tune
+        Whether several widths are measured on copies of the first launch's arguments.
     """
 
     def __init__(
@@ -67,12 +69,14 @@ class Kernel(Portable, Configurable):
         signatures: Sequence[Any] = (),
         debug: bool = False,
         terms: LaunchTerms | None = None,
+        tune: bool = False,
     ) -> None:
         Configurable.__init__(self)
         functools.update_wrapper(self, function)
         self.py_func = function
         remember_text(function)
         self._debug = debug
+        self._tune = tune
         self._terms = terms or LaunchTerms()
         self._extensions = list(self._terms.extensions)
         self._extendable = bool(self._extensions)
@@ -151,8 +155,15 @@ class Kernel(Portable, Configurable):
             compiled, args = self._accepting(types, args)
             self._serving(compiled, shape, args).launcher.launch(shape, args)
         else:
-            compiled = self._compile(types, ArgumentError)
+            compiled = self._tuned(types, shape, args) if self._tune else self._compile(types, ArgumentError)
             self._serving(compiled, shape, args).launcher.launch(shape, args, checked=True)
+
+    def _tuned(self, types: Types, shape: LaunchShape, args: tuple[Any, ...]) -> CompiledKernel:
+        """The kernel in the width that is fastest for such launches."""
+        from weft.cuda.tuning import tuned
+
+        self._require_as_many(types, ArgumentError)
+        return made_once(self.overloads, types, lambda: tuned(self._source, types, shape, args))
 
     def record_of(self, shape: LaunchShape, args: tuple[Any, ...]) -> Record | None:
         """What machine code makes such launches by; arrays that are small and apart."""
@@ -177,7 +188,7 @@ class Kernel(Portable, Configurable):
 
     def _specialized(self, compiled: CompiledKernel, options: CompileOptions) -> CompiledKernel:
         """The kernel for the same types under these options."""
-        return CompiledKernel(replace(self._source, options=options), compiled.types)
+        return CompiledKernel(replace(compiled.source, options=options), compiled.types)
 
     def _blamed(self, args: Sequence[Any]) -> ArgumentError:
         """The error for arguments of which one is of no type for kernels, with the name of its parameter."""
@@ -403,7 +414,8 @@ class Kernel(Portable, Configurable):
         return f"<weft kernel {self.py_func.__qualname__}>"
 
     def _options(self) -> tuple[Any, ...]:
-        return self._source.options, self.signatures if self._fixed else (), self.debug, self._terms
+        signatures = self.signatures if self._fixed else ()
+        return self._source.options, signatures, self.debug, self._terms, self._tune
 
 
 class DeviceFunction(Portable):

@@ -25,6 +25,7 @@ from weft.frontend.python.types import KernelType, Signature
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
 from weft.runtime.dispatch import calls
+from weft.runtime.tuning import require_tune
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 from weft.target.once import made_once, once
 
@@ -76,8 +77,9 @@ def jit(
         ``"auto"``, which lets the cost model choose; and in which order they fill the lanes, ``(1, 0)`` with the inner
         loop fastest (docs/tensors.md).
     tune
-        ``"measure"``, with ``brush="auto"``: the model's best few run on copies of the first call's arguments, and the
-        fastest is taken, in later processes, too. The function runs some times for that, with all that it prints.
+        ``"measure"``: several widths, or with ``brush="auto"`` the model's best few brushes, run on copies of the first
+        call's arguments, and the fastest is taken, in later processes, too. The function runs some times for that, with
+        all that it prints. It is for functions without declared signatures.
     boscc
         Branches around code that no iteration of a lane group takes: ``"off"``, ``"auto"`` (where it is expected to
         pay) or ``"on"`` (wherever they disagree).
@@ -114,8 +116,13 @@ def jit(
     if parallel not in PARALLEL:
         raise SignatureError(f"parallel={parallel!r}", hint='it is True, "if-legal" or "auto"')
     box = brush_of(brush, projection, width=width)
-    if tune is not None and (tune != "measure" or box != AUTO):
-        raise SignatureError(f"tune={tune!r}", hint='it is "measure", with brush="auto", or None')
+    measured = require_tune(
+        tune,
+        width is None
+        and box in (None, AUTO)
+        and (func_or_sig is None or isinstance(func_or_sig, FunctionType)),
+        'it is "measure", without signatures, width= or a brush that is given, or None',
+    )
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     chosen = jit_options(
         fastmath,
@@ -126,7 +133,7 @@ def jit(
         debug,
         chosen_switches,
         box,
-        tune is not None,
+        measured,
     )
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)
@@ -189,15 +196,19 @@ class JitFunction(Portable):
         return self._compile(parsed.args, parsed.result)
 
     def _compile(self, types: Types, declared: KernelType | None = None) -> CompiledFunction:
-        def make() -> CompiledFunction:
-            made = CompiledFunction(self.py_func, types, self.options, declared)
-            if made.record is not None and self._arity >= 0:
-                self._table = made.record.before(self._table)
-                self._by_record[made.record.address] = made
-                _call_by_machine_code()
-            return made
+        return made_once(
+            self.overloads,
+            types,
+            lambda: self._called(CompiledFunction(self.py_func, types, self.options, declared)),
+        )
 
-        return made_once(self.overloads, types, make)
+    def _called(self, made: CompiledFunction) -> CompiledFunction:
+        """The compiled function, which machine code calls from now on if it can."""
+        if made.record is not None and self._arity >= 0:
+            self._table = made.record.before(self._table)
+            self._by_record[made.record.address] = made
+            _call_by_machine_code()
+        return made
 
     def _accepting(self, types: Types, args: tuple[Any, ...]) -> tuple[CompiledFunction, tuple[Any, ...]]:
         """What was compiled for the declared signature that fits best, and the arguments converted to it."""
@@ -234,7 +245,10 @@ class JitFunction(Portable):
     def _tuned(self, types: Types, args: tuple[Any, ...]) -> CompiledFunction:
         from weft.loops.tuning import tuned
 
-        return tuned(self.py_func, types, None, self.options, args)
+        def compiled(options: JitOptions) -> CompiledFunction:
+            return CompiledFunction(self.py_func, types, options, None)
+
+        return self._called(tuned(self.py_func, types, self.options, args, compiled))
 
     def _bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments in the order of the parameters, defaults filled in."""

@@ -1,0 +1,131 @@
+"""``tune="measure"``: the width that is fastest on the first call's arrays."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import weft
+from weft import cuda, prange
+from weft.errors import SignatureError
+from weft.machine.targets import AVX2, AVX512, SSE2
+from weft.runtime import tuning
+
+KNOWN: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Measure for no longer than needed, with a cache of its own, and note what was measured."""
+    KNOWN.clear()
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
+    measured = tuning.fastest
+    monkeypatch.setattr(tuning, "SECONDS", 0.001)
+    for module in ("weft.loops.tuning.widths_to_try", "weft.cuda.tuning.widths_to_try"):
+        monkeypatch.setattr(module, lambda isa: [None, 1])
+
+    def noting(name, versions, args):
+        KNOWN.append(name)
+        return measured(name, versions, args)
+
+    for module in ("weft.loops.tuning.fastest", "weft.cuda.tuning.fastest"):
+        monkeypatch.setattr(module, noting)
+
+
+def scaled(x, y, a):
+    for i in prange(x.size):
+        y[i] += a * x[i]
+
+
+def scaled_by_threads(x, y, a):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] += a * x[i]
+
+
+def counted(x, n):
+    i = cuda.grid(1)
+    if i < x.size:
+        cuda.atomic.add(n, 0, 1)
+        x[i] += 1
+
+
+def arrays(size: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+    return np.arange(size, dtype=np.float32), np.ones(size, np.float32)
+
+
+def test_loops_run_once_on_the_users_arrays():
+    x, y = arrays()
+    function = weft.jit(scaled, tune="measure")
+    function(x, y, np.float32(2))
+    np.testing.assert_array_equal(y, 2 * x + 1)
+    function(x, y, np.float32(2))
+    np.testing.assert_array_equal(y, 4 * x + 1)
+    assert KNOWN == ["scaled"]
+
+
+def test_kernels_run_once_on_the_users_arrays():
+    kernel = cuda.jit(counted, tune="measure")
+    x, n = np.zeros(1000, np.int32), np.zeros(1, np.int32)
+    kernel[4, 256](x, n)
+    assert n[0] == 1000 and (x == 1).all()
+    kernel[4, 256](x, n)
+    assert n[0] == 2000 and (x == 2).all()
+    assert KNOWN == ["counted"]
+
+
+@pytest.mark.parametrize("slow", [1, None])
+def test_fastest_width_is_taken(slow, monkeypatch):
+    """The first version is what weft chooses, the second one lane."""
+    monkeypatch.setattr("weft.cuda.tuning.fastest", lambda name, versions, args: 0 if slow == 1 else 1)
+    kernel = cuda.jit(scaled_by_threads, tune="measure")
+    x, y = arrays()
+    kernel[4, 256](x, y, np.float32(2))
+    (compiled,) = kernel.overloads.values()
+    assert compiled.options.width == (None if slow == 1 else 1)
+    np.testing.assert_array_equal(y, 2 * x + 1)
+
+
+def test_next_process_does_not_measure():
+    x, y = arrays()
+    for _ in range(2):
+        cuda.jit(scaled_by_threads, tune="measure")[4, 256](x, y, np.float32(1))
+        weft.jit(scaled, tune="measure")(x, y, np.float32(1))
+    assert KNOWN == ["scaled_by_threads", "scaled"]
+    # Another launch may want another width.
+    cuda.jit(scaled_by_threads, tune="measure")[8, 128](x, y, np.float32(1))
+    x, y = arrays(999)
+    weft.jit(scaled, tune="measure")(x, y, np.float32(1))
+    assert KNOWN == ["scaled_by_threads", "scaled", "scaled_by_threads", "scaled"]
+
+
+def test_kernel_that_is_pickled_measures():
+    kernel = pickle.loads(pickle.dumps(cuda.jit(scaled_by_threads, tune="measure")))
+    x, y = arrays()
+    kernel[4, 256](x, y, np.float32(2))
+    assert KNOWN == ["scaled_by_threads"]
+
+
+def test_widths_are_one_and_those_that_fill_registers():
+    assert tuning.widths_to_try(SSE2) == [None, 1, 2, 4, 8, 16]
+    assert tuning.widths_to_try(AVX2) == [None, 1, 4, 8, 16, 32]
+    assert tuning.widths_to_try(AVX512) == [None, 1, 8, 16, 32, 64]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: cuda.jit(scaled_by_threads, tune="guess"),
+        lambda: cuda.jit(scaled_by_threads, tune="measure", width=8),
+        lambda: cuda.jit(scaled_by_threads, tune="measure", target="gpu"),
+        lambda: cuda.jit("void(float32[:], float32[:], float32)", tune="measure"),
+        lambda: weft.jit(scaled, tune="measure", width=8),
+        lambda: weft.jit("void(float32[:], float32[:], float32)", tune="measure"),
+    ],
+)
+def test_nothing_to_choose_is_refused(make):
+    with pytest.raises(SignatureError, match="tune="):
+        make()
