@@ -23,7 +23,7 @@ from weft.runtime.interrupts import interruptible
 from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL, printing
-from weft.runtime.results import handed_over, result_memory, result_reader, slots_of
+from weft.runtime.results import Description, handed_over, result_memory, result_reader, slots_of
 from weft.runtime.stored_code import Facts, StoredCode
 from weft.runtime.symbols import called_symbols
 from weft.target.jit import LoadedCode
@@ -55,9 +55,9 @@ class CompiledFunction:
     """
 
     __slots__ = (
-        "_code", "_entry", "_errors", "_format", "_heap", "_lowered", "_memory", "_packer", "_parallel", "_read",
-        "_remarks", "_results", "_slots", "_stored_remarks", "declared", "function", "options", "record", "timings",
-        "types",
+        "_called_by", "_code", "_entry", "_errors", "_format", "_heap", "_lowered", "_memory", "_packer", "_parallel",
+        "_read", "_remarks", "_results", "_slots", "_stored_remarks", "declared", "function", "options", "record",
+        "timings", "types",
     )  # fmt: skip
 
     def __init__(
@@ -76,6 +76,7 @@ class CompiledFunction:
         self._remarks: tuple[Remark, ...] = ()
         self._results: Results | None = None
         self.record: Record | None = None
+        self._called_by: tuple[str, Description] | None = None
         code = function.__code__
         self._packer = packer_for(
             function.__name__, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], types
@@ -106,8 +107,17 @@ class CompiledFunction:
 
             self._entry = CheckedEntry(self._entry, self._packer, result, self.lowered, options)
         elif self._code is not None and not (metadata["prints"] or options.debug):
-            entry = metadata["entry"]
-            self.record = function_record(types, self._code, entry, result, self._parallel, self._heap)
+            self._called_by = metadata["entry"], result
+            self.record = self.record_for(types)
+
+    def record_for(self, types: Sequence[KernelType]) -> Record | None:
+        """What machine code calls it by with arguments of these types, which make the slots of its own.
+
+        None where it cannot, as where calls are checked, or code prints.
+        """
+        if self._called_by is None or self._code is None:
+            return None
+        return function_record(types, self._code, *self._called_by, self._parallel, self._heap)
 
     def _described(self) -> Facts:
         """What calls need to know of the function, and users may ask."""

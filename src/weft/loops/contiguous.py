@@ -51,7 +51,7 @@ def contiguous(args: Sequence[Any]) -> Contiguous | None:
     return tuple(kinds), slots, shape or ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ContiguousLoop:
     """The loop for arguments of certain kinds.
 
@@ -61,10 +61,13 @@ class ContiguousLoop:
         Takes the slots of the arguments, and of the result.
     dtype
         Of the result.
+    count
+        How often it has run.
     """
 
     compiled: CompiledFunction
     dtype: np.dtype[Any]
+    count: int = 0
 
     def run(self, given: Contiguous, out: Any) -> Any:
         """Compute into `out` or, if it is None, a new array; None when a number does not fit its type."""

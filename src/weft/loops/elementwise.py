@@ -15,18 +15,36 @@ from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
 from weft.frontend.python.typeof import from_dtype
-from weft.frontend.python.types import Scalar, Signature, array_type, pycomplex, pyfloat, pyint, tuple_type
+from weft.frontend.python.types import (
+    Array,
+    KernelType,
+    Scalar,
+    Signature,
+    array_type,
+    pycomplex,
+    pyfloat,
+    pyint,
+    tuple_type,
+)
 from weft.jit_options import JitOptions, jit_options
 from weft.loops import elementwise_loops as loops
+from weft.loops.compiled import CompiledFunction
 from weft.loops.contiguous import ContiguousLoop, Kinds, contiguous
 from weft.loops.jit import JitFunction
-from weft.loops.results import result_array
+from weft.loops.results import device_class, host_array, result_array, takes_number
+from weft.loops.ufunc_methods import UfuncMethods
+from weft.runtime.dispatch import Record, calls
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 SHORT_ROW = 64
 """Rows of fewer elements are not worth a loop of their own."""
 
+OFTEN = 8
+"""Calls on arguments of the same kinds after which machine code is made to take them."""
+
 _WEAK = {int: pyint, float: pyfloat, complex: pycomplex}
+_PLAIN = frozenset({int, float, complex, bool, list, tuple, *np.sctypeDict.values()})
+_DEFAULTS = {"where": True, "casting": "same_kind", "order": "K"}
 
 
 @located
@@ -42,6 +60,7 @@ def vectorize(
     scalar_counters: bool = True,
     scalar_replacement: str = DEFAULT_REPLACEMENT,
     without: Sequence[str] = (),
+    identity: Any = None,
     **options: Any,
 ) -> Any:
     """Make an elementwise function; used as ``@weft.vectorize``, or with a list of signatures.
@@ -67,8 +86,10 @@ def vectorize(
         ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md has the default).
     without
         Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
+    identity
+        What ``function.reduce`` gives for no elements.
     **options
-        Options of numba's that have no effect here (``target``, ``cache``, ``nopython``, ``identity``).
+        Options of numba's that have no effect here (``target``, ``cache``, ``nopython``).
 
     Returns
     -------
@@ -81,7 +102,7 @@ def vectorize(
     PassError
         There is no optional pass of a name in `without`.
     """
-    unknown = sorted(set(options) - {"target", "cache", "nopython", "identity"})
+    unknown = sorted(set(options) - {"target", "cache", "nopython"})
     if unknown:
         raise SignatureError(
             f"weft.vectorize has no option {', '.join(unknown)}",
@@ -90,7 +111,7 @@ def vectorize(
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     chosen = jit_options(fastmath, width, boscc, debug=debug, switches=chosen_switches)
     if isinstance(signatures, FunctionType):
-        return VectorizedFunction(signatures, (), chosen)
+        return VectorizedFunction(signatures, (), chosen, identity)
     given = [] if signatures is None else signatures if isinstance(signatures, list) else [signatures]
 
     @located
@@ -99,12 +120,12 @@ def vectorize(
             raise SignatureError(
                 f"{function!r} is no Python function", hint="decorate a function written with def"
             )
-        return VectorizedFunction(function, tuple(map(parse_signature, given)), chosen)
+        return VectorizedFunction(function, tuple(map(parse_signature, given)), chosen, identity)
 
     return decorate
 
 
-class VectorizedFunction(Portable):
+class VectorizedFunction(UfuncMethods, Portable):
     """An elementwise function.
 
     Attributes
@@ -113,11 +134,19 @@ class VectorizedFunction(Portable):
         The function of numbers.
     nin, nout
         How many arguments and results it has, as for a ufunc.
+    identity
+        What a reduction of no elements gives, None for an error.
     """
 
     nout = 1
 
-    def __init__(self, function: FunctionType, signatures: Sequence[Signature], options: JitOptions) -> None:
+    def __init__(
+        self,
+        function: FunctionType,
+        signatures: Sequence[Signature],
+        options: JitOptions,
+        identity: Any = None,
+    ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         remember_text(function)
@@ -125,6 +154,10 @@ class VectorizedFunction(Portable):
         self.nin = function.__code__.co_argcount
         self.signatures = tuple(signatures)
         self.options = options
+        self.identity = identity
+        self._lines = {}
+        self._table = 0
+        self._by_record: dict[int, tuple[CompiledFunction, Record]] = {}
         self._loops: dict[Callable[..., FunctionType], JitFunction] = {}
         self._results: dict[tuple[Scalar, ...], np.dtype[Any]] = {}
         self._contiguous: dict[Kinds, ContiguousLoop | None] = {}
@@ -134,15 +167,15 @@ class VectorizedFunction(Portable):
                     f"{signature} has {len(signature.args)} arguments, {self.name} {self.nin}"
                 )
 
-    def __call__(
-        self, *args: Any, out: Any = None, where: Any = True, dtype: Any = None, casting: str = "same_kind"
-    ) -> Any:
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Apply the function to each element of the arguments, broadcast together.
 
         Parameters
         ----------
         *args
             Arrays and numbers. A further argument is `out`.
+        **keywords
+            What follows, by name.
         out
             The array that takes the results; it may overlap the arguments.
         where
@@ -152,6 +185,13 @@ class VectorizedFunction(Portable):
             The type that the result has.
         casting
             Which conversions to the type of `out` are allowed, as for a ufunc.
+        order
+            How a new result lies in memory: ``"K"`` (as the arguments do), ``"C"``, ``"F"`` or ``"A"``.
+        subok
+            Whether a result is of the class that an argument is of: a masked array, for one. An argument with an
+            ``__array_ufunc__`` of its own decides itself, as for a ufunc; device arrays give a device array.
+        stream
+            Orders nothing.
 
         Returns
         -------
@@ -163,6 +203,30 @@ class VectorizedFunction(Portable):
         ArgumentError
             The number of arguments, their types, or shapes do not fit.
         """
+        return self._call(*args, **keywords)
+
+    def _finish(self, record: int, words: bytes, *args: Any) -> Any:
+        """What a call by machine code gives that has left these words: an error, or operands of several shapes."""
+        try:
+            return self._by_record[record][0].finish(words, args)
+        except ValueError as error:
+            if error.args != (loops.SEVERAL_SHAPES,):
+                raise
+        return self._call(*args)
+
+    def _call(
+        self,
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        dtype: Any = None,
+        casting: str = "same_kind",
+        order: str = "K",
+        subok: bool = True,
+        stream: Any = 0,
+    ) -> Any:
+        """Do what `__call__` says, for all arguments."""
+        del stream
         if len(args) == self.nin + 1 and out is None:
             args, out = args[:-1], args[-1]
         if isinstance(out, tuple):
@@ -170,7 +234,11 @@ class VectorizedFunction(Portable):
         if out is not None and not isinstance(out, np.ndarray):
             self(*args, out=result_array(self.name, out), where=where, dtype=dtype, casting=casting)
             return out
-        if where is True and dtype is None and len(args) == self.nin:
+        foreign = next((a for a in args if type(a) is not np.ndarray and type(a) not in _PLAIN), None)
+        if foreign is not None:
+            keywords = {"out": out, "where": where, "dtype": dtype, "casting": casting, "order": order}
+            return self._of_other_kinds(args, keywords, subok)
+        if where is True and dtype is None and len(args) == self.nin and order != "F":
             given = contiguous(args)
             if given is not None:
                 try:
@@ -180,8 +248,64 @@ class VectorizedFunction(Portable):
                 if loop is not None and (out is None or loop.takes(out, given, args)):
                     done = loop.run(given, out)
                     if done is not None:
+                        loop.count += 1
+                        if loop.count == OFTEN:
+                            self._enter_record(args, loop)
                         return done
-        return self._call(args, out, where, dtype, casting)
+        return self._of_any_arrays(args, out, where, dtype, casting, order)
+
+    def _enter_record(self, args: Sequence[Any], loop: ContiguousLoop) -> None:
+        """Have machine code take calls with such arguments, if these are vectors and numbers of the loop's types."""
+        operands, types = self._converted(args)
+        shown: list[KernelType] = []
+        for value, operand, type_ in zip(args, operands, types, strict=True):
+            if value is operand and operand.ndim == 1 and operand.flags.writeable:
+                shown.append(array_type(type_, 1, "C"))
+            elif type(value) in _WEAK and _WEAK[type(value)].dtype == type_.dtype:
+                shown.append(_WEAK[type(value)])
+            else:
+                return
+        first = next((k for k, type_ in enumerate(shown) if isinstance(type_, Array)), None)
+        if first is None:
+            return
+        items = tuple(
+            type_.replace(readonly=True) if isinstance(type_, Array) else t
+            for type_, t in zip(shown, types, strict=True)
+        )
+        line = JitFunction(loops.along_new_line(self.py_func, first, loop.dtype), self.options)
+        made = line.compile((tuple_type(items),))
+        record, known = made.record_for(tuple(shown)), calls()
+        if record is not None and known is not None:
+            self._by_record[record.address] = made, record
+            self._table = record.before(self._table)
+            known.take_over_once(VectorizedFunction)
+
+    @located
+    def _of_other_kinds(self, args: Sequence[Any], keywords: dict[str, Any], subok: bool) -> Any:
+        """Apply the function to device arrays, to subclasses of arrays, and to what brings its own way of calling."""
+        for value in args:
+            own = getattr(type(value), "__array_ufunc__", np.ndarray.__array_ufunc__)
+            if own is None:
+                raise TypeError(f"operand of type {type(value).__qualname__} does not take {self.name}")
+            if own is not np.ndarray.__array_ufunc__:
+                asked = {name: v for name, v in keywords.items() if v is not _DEFAULTS.get(name)}
+                found = value.__array_ufunc__(self, "__call__", *args, **asked)
+                if found is not NotImplemented:
+                    return found
+        hosts = [host_array(value) for value in args]
+        device = device_class(args, hosts)
+        made = self._of_any_arrays(
+            [np.asarray(h) if isinstance(h, np.ndarray) else h for h in hosts], **keywords
+        )
+        if keywords["out"] is not None:
+            return made
+        if device is not None:
+            return device(np.asarray(made))
+        kinds = [a for a in args if isinstance(a, np.ndarray) and type(a) is not np.ndarray]
+        if not kinds or not subok:
+            return made
+        leader: Any = max(kinds, key=lambda a: getattr(a, "__array_priority__", 0.0))
+        return leader.__array_wrap__(np.asarray(made), (self, tuple(args), 0))
 
     @located
     def _contiguous_loop(self, args: Sequence[Any]) -> ContiguousLoop | None:
@@ -199,13 +323,15 @@ class VectorizedFunction(Portable):
         return ContiguousLoop(self._loop(loops.along_line).compile((tuple_type(items), out)), result)
 
     @located
-    def _call(self, args: Sequence[Any], out: Any, where: Any, dtype: Any, casting: str) -> Any:
-        """Do the same for arguments of any kind."""
+    def _of_any_arrays(
+        self, args: Sequence[Any], out: Any, where: Any, dtype: Any, casting: str, order: str
+    ) -> Any:
+        """Do the same for arrays and numbers of any kind."""
         if len(args) != self.nin:
             raise ArgumentError(f"{self.name} takes {self.nin} arguments, and got {len(args)}")
         operands, types = self._converted(args)
         result = self._result_dtype(types) if dtype is None else np.dtype(dtype)
-        return self._apply(operands, result, out, where, casting)
+        return self._apply(operands, result, out, where, casting, order)
 
     def _converted(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Scalar, ...]]:
         """The arguments as arrays of the types that the function is compiled for."""
@@ -272,19 +398,22 @@ class VectorizedFunction(Portable):
         out: np.ndarray[Any, Any] | None,
         where: Any,
         casting: Any,
+        order: Any,
     ) -> Any:
         inputs = operands if where is True else [*operands, np.asarray(where, dtype=bool)]
         if out is None or out.dtype == result:
-            return self._run(inputs, result, out)
+            return self._run(inputs, result, out, order)
         if not np.can_cast(result, out.dtype, casting):
             raise ArgumentError(
                 f"{self.name} gives {result}, which {casting} does not convert to {out.dtype}"
             )
         converted = out.astype(result)
-        out[...] = self._run(inputs, result, converted)
+        out[...] = self._run(inputs, result, converted, order)
         return out
 
-    def _run(self, inputs: list[Any], result: np.dtype[Any], out: np.ndarray[Any, Any] | None) -> Any:
+    def _run(
+        self, inputs: list[Any], result: np.dtype[Any], out: np.ndarray[Any, Any] | None, order: Any
+    ) -> Any:
         """Compute into `out`, or into a new array; inputs that it overlaps are copied."""
         masked = len(inputs) > self.nin
         flags = [["readonly"] for _ in inputs]
@@ -296,7 +425,7 @@ class VectorizedFunction(Portable):
                 flags=["external_loop", "zerosize_ok", "copy_if_overlap"],
                 op_flags=flags,  # type: ignore[arg-type]
                 op_dtypes=[*(a.dtype for a in inputs), result],
-                order="K",
+                order=order,
             )
         except ValueError as error:
             raise ArgumentError(f"{self.name}: {error}") from None
@@ -339,7 +468,7 @@ class VectorizedFunction(Portable):
         return known
 
     def _options(self) -> tuple[Any, ...]:
-        return self.signatures, self.options
+        return self.signatures, self.options, self.identity
 
     def __repr__(self) -> str:
         return f"<weft elementwise function {self.py_func.__qualname__}>"
@@ -355,5 +484,5 @@ def _of(dtype: np.dtype[Any]) -> Scalar:
 def _takes(wanted: Scalar, array: np.ndarray[Any, Any], weak: bool) -> bool:
     """Whether a parameter takes an argument; a Python number fits every type of its kind or a greater one."""
     if weak:
-        return "biufc".index(wanted.dtype.kind) >= "biufc".index(array.dtype.kind)
+        return takes_number(wanted.dtype, array)
     return np.can_cast(array.dtype, wanted.dtype, "safe")

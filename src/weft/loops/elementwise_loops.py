@@ -10,6 +10,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from weft.frontend.python.elements import elements_at
 from weft.frontend.python.prange import prange
 
@@ -22,6 +24,25 @@ def along_line(function: Elementwise) -> FunctionType:
     def line(operands, out):
         for i in prange(out.shape[0]):
             out[i] = function(*elements_at(operands, i))
+
+    return line
+
+
+SEVERAL_SHAPES = "the operands have several shapes"
+
+
+def along_new_line(function: Elementwise, first: int, dtype: Any) -> FunctionType:
+    """For arrays of one shape and one dimension, as is `operands[first]`; the result is a new array."""
+
+    def line(operands):
+        like = operands[first]
+        for operand in operands:
+            if isinstance(operand, np.ndarray) and operand.shape[0] != like.shape[0]:
+                raise ValueError("the operands have several shapes")
+        out = np.empty(like.shape[0], dtype)
+        for i in prange(out.shape[0]):
+            out[i] = function(*elements_at(operands, i))
+        return out
 
     return line
 

@@ -24,7 +24,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
 from weft.loops.jit import JitFunction
-from weft.loops.results import result_array
+from weft.loops.results import device_class, host_array, result_array, takes_number
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 
@@ -141,7 +141,7 @@ class GeneralizedFunction(Portable):
         self._loop = JitFunction(over_rows(function), options)
 
     @located
-    def __call__(self, *args: Any, out: Any = None) -> Any:
+    def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """Apply the function along the loop dimensions of the arguments, broadcast together.
 
         Parameters
@@ -150,17 +150,20 @@ class GeneralizedFunction(Portable):
             Arrays and numbers; further arguments are results.
         out
             The array that takes the result, or a tuple of arrays for several.
+        stream
+            Orders nothing.
 
         Returns
         -------
         numpy.ndarray, numpy scalar or tuple
-            The results.
+            The results; device arrays where an argument is one.
 
         Raises
         ------
         ArgumentError
             The number of arguments, their types, or shapes do not fit.
         """
+        del stream
         outs: list[Any] = list(args[self.nin :])
         if out is not None:
             outs = list(out) if isinstance(out, tuple) else [out]
@@ -171,8 +174,16 @@ class GeneralizedFunction(Portable):
         if any(not isinstance(each, np.ndarray) for each in outs):
             self(*args[: self.nin], out=tuple(result_array(self.name, each) for each in outs))
             return outs[0] if self.nout == 1 else tuple(outs)
-        arrays = [np.asarray(a) for a in args[: self.nin]]
-        types = self._types(arrays)
+        hosts = [host_array(a) for a in args[: self.nin]]
+        device = device_class(args, hosts)
+        if device is not None:
+            made = self(*hosts, out=tuple(outs) if outs else None)
+            if outs:
+                return made
+            return device(made) if self.nout == 1 else tuple(map(device, made))
+        arrays = [np.asarray(a) for a in hosts]
+        weak = [type(a) in (bool, int, float, complex) for a in hosts]
+        types = self._types(arrays, weak)
         sizes, loop = self._shapes(arrays)
         inputs = [self._rows(a.astype(_dtype(t), copy=False), dims, sizes, loop)
                   for a, t, dims in zip(arrays, types, self.core.inputs, strict=False)]  # fmt: skip
@@ -187,16 +198,20 @@ class GeneralizedFunction(Portable):
             self._loop(count, (*inputs, *stacks))
         return self._returned(results, made)
 
-    def _types(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[KernelType, ...]:
-        for casting in ("no", "safe"):
+    def _types(self, arrays: Sequence[np.ndarray[Any, Any]], weak: Sequence[bool]) -> tuple[KernelType, ...]:
+        """The first signature of the arguments' own types, else that takes them safely, else Python numbers as weak."""
+        for casting, as_numbers in (("no", False), ("safe", False), ("safe", True)):
             for signature in self.signatures:
-                pairs = zip(arrays, signature.args, strict=False)
-                if all(np.can_cast(a.dtype, _dtype(t), casting) for a, t in pairs):
+                given = zip(arrays, weak, map(_dtype, signature.args), strict=False)
+                if all(
+                    takes_number(dtype, a) if number and as_numbers else np.can_cast(a.dtype, dtype, casting)  # type: ignore[arg-type]
+                    for a, number, dtype in given
+                ):
                     return signature.args
-        given = ", ".join(str(a.dtype) for a in arrays)
+        found = ", ".join(str(a.dtype) for a in arrays)
         declared = "; ".join(map(str, self.signatures))
         raise ArgumentError(
-            f"{self.name} has no signature for ({given})", hint=f"it was declared for {declared}"
+            f"{self.name} has no signature for ({found})", hint=f"it was declared for {declared}"
         )
 
     def _shapes(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[dict[str, int], tuple[int, ...]]:

@@ -24,6 +24,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
+from weft.loops.results import device_class, host_array
 from weft.runtime.dispatch import calls
 from weft.runtime.tuning import require_tune
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
@@ -232,7 +233,13 @@ class JitFunction(Portable):
     def _call(self, *args: Any, **keywords: Any) -> Any:
         if keywords or len(args) != self._arity:
             args = self._bind(args, keywords)
-        types = tuple([typeof(a) for a in args])
+        try:
+            types = tuple([typeof(a) for a in args])
+        except ArgumentError:
+            hosts = tuple(map(host_array, args))
+            if device_class(args, hosts) is None:
+                raise
+            return self(*hosts)
         compiled = self.overloads.get(types)
         if compiled is None and self.signatures:
             compiled, args = self._accepting(types, args)

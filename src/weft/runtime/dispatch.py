@@ -137,12 +137,19 @@ class Calls:
         self._arenas = ArenaSet()
         self._code = own_code("dispatch", text, (_DISPATCH,), spec, imports)
         self._methods: list[_Method] = []
+        self._taken: set[type] = set()
 
     def reserve(self, threads: int, size: int) -> None:
         """Have scratch memory for so many threads, unless a launch is going on in it."""
         if not _ARENAS[3]:
             _ARENAS[0] = self._arenas.reserve(threads, size)
             _ARENAS[1], _ARENAS[2] = self._arenas.workers, self._arenas.size
+
+    def take_over_once(self, cls: type) -> None:
+        """Do so, if it has not been done."""
+        if cls not in self._taken:
+            self._taken.add(cls)
+            self.take_over(cls)
 
     def take_over(self, cls: type) -> None:
         """Give a class of objects that have `_table` and `_call` its ``__call__``."""
