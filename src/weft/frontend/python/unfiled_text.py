@@ -22,8 +22,11 @@ from typing import Any
 _MOST = 1 << 22
 """Bytes of standard input that are read, and of a string that is looked at."""
 
-_MOST_KEPT = 256
+_MOST_KEPT = 4096
 """Texts of `exec` that are kept."""
+
+_OF_DATACLASSES = "def __create_fn__"
+"""How the texts begin by which `dataclasses` make methods: there are many."""
 
 _HISTORY = 1000
 """Lines of a prompt's history that are looked at."""
@@ -51,6 +54,8 @@ def _hear(event: str, args: tuple[Any, ...]) -> None:
     if not isinstance(text, str) or not isinstance(file, (str, bytes)) or len(text) > _MOST:
         return
     if os.fsdecode(file).startswith("<") and ("def " in text or "lambda" in text):
+        if text.lstrip().startswith(_OF_DATACLASSES):
+            return
         _kept.append(text)
 
 
