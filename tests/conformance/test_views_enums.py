@@ -79,6 +79,56 @@ def fields_of_arrays_of_records(out, x, block):
         out.z.real[i] = out[i]["x"] + out.n[i, 0, 1]
 
 
+@cases.kernel(
+    lambda rng: (np.ones((2, 24), np.int32), small(rng, np.int32, (4, 6)), -1, (-1, 8)),
+    expect=lambda out, x, n, shape: np.copyto(out, [x.ravel(), x.ravel() * 2]),
+)
+def reshaped_to_what_the_caller_says(out, x, n, shape):
+    i = cuda.grid(1)
+    if i < x.size:
+        line, block = x.reshape(n), x.reshape(shape)
+        out[0, i] = line[i]
+        out[1, i] = block[i // 8, i % 8] * 2 + (block.shape[0] - 3)
+
+
+@cases.kernel(
+    lambda rng: (np.ones((2, 48), np.float32), floats(rng, np.float32, (2, 24))),
+    expect=lambda out, x: np.copyto(out, np.vstack([x.ravel(), x.ravel() + 1])),
+)
+def accesses_with_cache_hints(out, x):
+    i = cuda.grid(1)
+    if i < x.size:
+        cuda.stcg(out, (0, i), cuda.ldca(x, (i // 24, i % 24)))
+        cuda.stwt(out, (1, i), cuda.ldcs(out, (0, i)) + 1)
+
+
+@cases.kernel(
+    lambda rng: (np.ones((10, 48), np.int64), small(rng, np.int32, 48)),
+    expect=lambda out, x: np.copyto(
+        out,
+        [
+            np.abs(x - 3) + 5, x.astype(np.int64) * 70000 * 100000 >> 32, (x + 7) >> 1, np.maximum(x, 2), x == 2,
+            x % 2 == 0, np.ones_like(x), np.full_like(x, 5), np.sign(x), x * 4,
+        ],
+    ),
+)  # fmt: skip
+def libdevice_by_name(out, x):
+    i = cuda.grid(1)
+    if i < x.size:
+        v = x[i]
+        out[0, i] = cuda.libdevice.sad(v, 3, 5)
+        out[1, i] = cuda.libdevice.mulhi(v * 70000, 100000)
+        out[2, i] = cuda.libdevice.hadd(v, 7)
+        out[3, i] = cuda.libdevice.max(v, 2)
+        out[4, i] = v is x[i] and v == 2
+        out[5, i] = (v % 2 == 0) is True
+        part, power = cuda.libdevice.frexp(0.5)
+        out[6, i] = cuda.libdevice.floorf(1.75) + power * part
+        out[7, i] = cuda.libdevice.sqrt(16.0) + cuda.libdevice.copysignf(1.0, 2.0)
+        out[8, i] = cuda.libdevice.copysign(1.0, v) if v != 0 else 0
+        out[9, i] = cuda.libdevice.ldexp(1.0 * v, 2)
+
+
 class Colour(enum.Enum):
     RED = 1
     GREEN = 2

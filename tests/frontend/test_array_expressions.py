@@ -379,3 +379,35 @@ def test_sorting_and_places_of_many_kinds_of_numbers() -> None:
             sorted_in_place(mine)
             np.testing.assert_array_equal(mine, np.sort(a), err_msg=f"{name} {n}")
             assert places(a) == (a.argmin(), a.argmax()), (name, n)
+
+
+@weft.jit
+def without_nan(a):
+    return (
+        np.nansum(a), np.nanprod(a), np.nanmean(a), np.nanvar(a), np.nanstd(a), np.nanmin(a), np.nanmax(a),
+    )  # fmt: skip
+
+
+def test_reductions_without_nan() -> None:
+    for a in (np.array([1.0, np.nan, 3, -4]), np.array([[np.nan, 2], [3, np.nan]]), np.array([7, 5])):
+        wanted = [
+            getattr(np, f"nan{name}")(a) for name in ("sum", "prod", "mean", "var", "std", "min", "max")
+        ]
+        np.testing.assert_allclose(without_nan(a), wanted)
+
+
+@weft.jit
+def order_of_complex_numbers(a, b):
+    return np.less(a, b), np.less_equal(a, b), np.greater(a, b), np.greater_equal(a, b)
+
+
+def test_numpy_orders_complex_numbers() -> None:
+    values = np.array([1 + 1j, 1 + 2j, 2 + 0j, -1j, 1 + 1j])
+    for shift in range(5):
+        other = np.roll(values, shift)
+        for made, wanted in zip(
+            order_of_complex_numbers(values, other),
+            order_of_complex_numbers.py_func(values, other),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(made, wanted)

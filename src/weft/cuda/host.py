@@ -160,6 +160,11 @@ def is_float16_supported() -> bool:
     return True
 
 
+def is_bfloat16_supported() -> bool:
+    """False: kernels have no bfloat16."""
+    return False
+
+
 def detect() -> bool:
     """Print the devices; return True, as there is one."""
     print("Found 1 CUDA devices")

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from weft.diag.errors import UnsupportedError
-from weft.frontend.python import device_half
+from weft.frontend.python import device_half, device_libdevice
 from weft.frontend.python.vector_types import VECTOR_TYPES
 
 _ATOMICS = "add sub min max nanmin nanmax and_ or_ xor exch cas compare_and_swap inc dec"
@@ -17,6 +17,9 @@ _PLAIN = """
 grid gridsize threadIdx blockIdx blockDim gridDim laneid warpsize
 syncthreads syncthreads_count syncthreads_and syncthreads_or threadfence threadfence_block threadfence_system
 fma popc clz brev ffs selp cbrt
+ldca ldcg ldcs ldlu ldcv stcg stcs stwb stwt
+libdevice libdevice.fma libdevice.fmaf libdevice.popc libdevice.popcll libdevice.clz libdevice.clzll
+libdevice.brev libdevice.brevll libdevice.ffs libdevice.ffsll
 local shared const atomic random fp16 local.array shared.array const.array_like
 activemask lanemask_lt syncwarp shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync
 all_sync any_sync eq_sync ballot_sync match_any_sync match_all_sync
@@ -33,6 +36,7 @@ NAMES = frozenset(
         *_AXES,
         *_RANDOM,
         *_HALF,
+        *(f"libdevice.{name}" for name in device_libdevice.FUNCTIONS),
         *VECTOR_TYPES,
         *(f"atomic.{name}" for name in _ATOMICS.split()),
     ]
@@ -95,9 +99,10 @@ def cuda_name_of(value: Any) -> CudaName | None:
     if not isinstance(module, str) or not module.startswith("numba.cuda"):
         return None
     if isinstance(value, ModuleType):
-        return CUDA.child("random") if module.endswith(".random") else CUDA
+        return CUDA.child(module.rpartition(".")[2]) if module.endswith((".random", ".libdevice")) else CUDA
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or type(value).__name__
-    for path in (str(name), f"random.{name}", type(value).__name__):
+    below = "libdevice" if module.endswith(".libdevice") else "random"
+    for path in (f"{below}.{name}", str(name), type(value).__name__):
         if path in NAMES:
             return CudaName(path)
     return None

@@ -145,6 +145,69 @@ def _place(a: Any, wanted: Any) -> Any:
     return at
 
 
+def total_of_numbers(a: Any, zero: Any) -> Any:
+    """The sum without NaN."""
+    found = zero
+    for i in range(a.size):
+        value = a[i]
+        found += value if value == value else zero
+    return found
+
+
+def product_of_numbers(a: Any, one: Any) -> Any:
+    """The product without NaN."""
+    found = one
+    for i in range(a.size):
+        value = a[i]
+        found *= value if value == value else one
+    return found
+
+
+def count_of_numbers(a: Any) -> Any:
+    """How many elements are not NaN."""
+    count = 0
+    for i in range(a.size):
+        if a[i] == a[i]:
+            count += 1
+    return count
+
+
+def mean_of_numbers(a: Any, zero: Any) -> Any:
+    """The mean without NaN."""
+    return total_of_numbers(a, zero) / count_of_numbers(a)
+
+
+def variance_of_numbers(a: Any, ddof: Any, zero: Any) -> Any:
+    """The variance without NaN."""
+    middle = mean_of_numbers(a, zero)
+    found = zero
+    for i in range(a.size):
+        distance = a[i] - middle
+        found += distance * distance if distance == distance else zero
+    return found / max(count_of_numbers(a) - ddof, 0)
+
+
+def deviation_of_numbers(a: Any, ddof: Any, zero: Any) -> Any:
+    """The root of the variance without NaN."""
+    return np.sqrt(variance_of_numbers(a, ddof, zero))
+
+
+def least_number(a: Any) -> Any:
+    """The least element without NaN; NaN if there is nothing else."""
+    found = a[0]
+    for i in range(1, a.size):
+        found = np.fmin(found, a[i])
+    return found
+
+
+def greatest_number(a: Any) -> Any:
+    """The greatest element without NaN; NaN if there is nothing else."""
+    found = a[0]
+    for i in range(1, a.size):
+        found = np.fmax(found, a[i])
+    return found
+
+
 def some(a: Any) -> Any:
     """Whether an element is not zero."""
     found = False

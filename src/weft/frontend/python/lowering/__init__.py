@@ -16,7 +16,7 @@ from weft.frontend.python.lowering.numbers import (
     rounding,
     vectors,
 )
-from weft.frontend.python.lowering.threads import atomics, barriers, cuda_ids, cuda_memory, warp
+from weft.frontend.python.lowering.threads import atomics, barriers, cache_hints, cuda_ids, cuda_memory, warp
 
 __all__ = [
     "allocation",
@@ -26,6 +26,7 @@ __all__ = [
     "barriers",
     "bits",
     "builtin_calls",
+    "cache_hints",
     "calls",
     "choices",
     "complex_calls",

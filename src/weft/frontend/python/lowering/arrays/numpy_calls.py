@@ -69,6 +69,32 @@ def _relation(symbol: str) -> CallHandler:
     return lambda low, args: relation(low, symbol, *args.bind("x1", "x2"))
 
 
+def _numpy_relation(symbol: str) -> CallHandler:
+    """NumPy orders complex numbers by their real parts, equal ones by their imaginary parts."""
+
+    def lower(low: Lowering, args: Arguments) -> Typed:
+        a, b = args.bind("x1", "x2")
+        if symbol in ("==", "!=") or "c" not in (_kind(a), _kind(b)):
+            return relation(low, symbol, a, b)
+        return _complex_order(low, symbol, a, b)
+
+    return lower
+
+
+def _kind(value: Typed) -> str:
+    type = scalar_type(value)
+    return "" if type is None else type.kind
+
+
+def _complex_order(low: Lowering, symbol: str, a: Typed, b: Typed) -> Typed:
+    (a_real, a_imag), (b_real, b_imag) = (
+        [number_attribute(low, value, part) for part in ("real", "imag")] for value in (a, b)
+    )
+    first = relation(low, symbol[0], a_real, b_real)
+    tied = both(low, relation(low, "==", a_real, b_real), relation(low, symbol, a_imag, b_imag))
+    return either(low, first, tied)
+
+
 def _extreme(name: str, symbol: str) -> CallHandler:
     def lower(low: Lowering, args: Arguments) -> Typed:
         return extreme(low, name, symbol, *args.bind("x1", "x2"))
@@ -91,8 +117,10 @@ def extreme(low: Lowering, name: str, symbol: str, a: Typed, b: Typed) -> Typed:
 
 for _ufunc, _symbol in (_BINARY | _OPERATORS).items():
     call(_ufunc)(_operator(_symbol))
-for _ufunc, _symbol in (_RELATIONS | _COMPARISONS).items():
+for _ufunc, _symbol in _COMPARISONS.items():
     call(_ufunc)(_relation(_symbol))
+for _ufunc, _symbol in _RELATIONS.items():
+    call(_ufunc)(_numpy_relation(_symbol))
 for _ufunc, (_name, _symbol) in _EXTREMES.items():
     call(_ufunc)(_extreme(_name, _symbol))
 

@@ -73,6 +73,13 @@ _REDUCTIONS = {
     "any": _Reduction(device_arrays.some),
     "all": _Reduction(device_arrays.every),
     "count_nonzero": _Reduction(device_arrays.nonzero),
+    "nansum": _Reduction(device_arrays.total_of_numbers, 0, "sum"),
+    "nanprod": _Reduction(device_arrays.product_of_numbers, 1, "sum"),
+    "nanmean": _Reduction(device_arrays.mean_of_numbers, 0, "mean"),
+    "nanvar": _Reduction(device_arrays.variance_of_numbers, 0, "mean", ddof=True),
+    "nanstd": _Reduction(device_arrays.deviation_of_numbers, 0, "mean", ddof=True),
+    "nanmin": _Reduction(device_arrays.least_number, nonempty=True),
+    "nanmax": _Reduction(device_arrays.greatest_number, nonempty=True),
 }
 
 

@@ -73,23 +73,30 @@ def reshaped(low: Lowering, array: Typed, shape: list[Typed]) -> Typed:
     """``array.reshape(shape)``, in which one extent may be -1."""
     array = in_order(low, array)
     total = count_of(low, array)
-    open_, known = [], const_int(1)
+    open_: list[tuple[int, Value | None]] = []
+    known: Value = const_int(1)
     extents: list[Value] = []
     for position, item in enumerate(shape):
         size = to_int64(low, item, "an extent")
         extents.append(size)
         if item.int_literal == -1:
-            open_.append(position)
+            open_.append((position, None))
             continue
+        if item.least is None or item.least < 0:
+            is_open = low.builder.icmp("eq", size, const_int(-1))
+            open_.append((position, is_open))
+            size = low.builder.select(is_open, const_int(1), size)
         if item.int_literal is not None and item.int_literal < 0:
             raise TypingError(f"an array cannot have the extent {item.int_literal}")
         known = multiply(low, known, size, _NO_WRAP)
-    if len(open_) > 1:
+    if sum(condition is None for _, condition in open_) > 1:
         raise TypingError("only one extent of reshape() may be -1")
     if open_:
         rest = _quotient(low, total, known)
-        extents[open_[0]] = rest
-        known = multiply(low, known, rest, _NO_WRAP)
+        for position, is_open in open_:
+            size = rest if is_open is None else low.builder.select(is_open, rest, extents[position])
+            extents[position] = size
+        known = product_of(low, extents)
     _require_count(low, total, known)
     type = array_type_of(array)
     fixed = [e.signed for e in extents if isinstance(e, ConstInt)]

@@ -50,13 +50,13 @@ def popcount(low: Lowering, value: Typed) -> Typed:
     )
 
 
-@call(CudaName("popc"))
+@call(CudaName("popc"), CudaName("libdevice.popc"), CudaName("libdevice.popcll"))
 def _call_popc(low: Lowering, args: Arguments) -> Typed:
     type, x = _integer(low, args)
     return popcount(low, Typed(type, (x,)))
 
 
-@call(CudaName("clz"))
+@call(CudaName("clz"), CudaName("libdevice.clz"), CudaName("libdevice.clzll"))
 def _call_clz(low: Lowering, args: Arguments) -> Typed:
     """The number of zeros before the highest set bit; the width for 0."""
     type, x = _integer(low, args)
@@ -64,7 +64,7 @@ def _call_clz(low: Lowering, args: Arguments) -> Typed:
     return _count(low, type, low.builder.call(function, (x, FALSE)))
 
 
-@call(CudaName("ffs"))
+@call(CudaName("ffs"), CudaName("libdevice.ffs"), CudaName("libdevice.ffsll"))
 def _call_ffs(low: Lowering, args: Arguments) -> Typed:
     """The position of the lowest set bit, counted from 1; 0 for 0."""
     type, x = _integer(low, args)
@@ -75,7 +75,7 @@ def _call_ffs(low: Lowering, args: Arguments) -> Typed:
     return _count(low, type, low.builder.select(low.builder.icmp("eq", x, zero), zero, position))
 
 
-@call(CudaName("brev"))
+@call(CudaName("brev"), CudaName("libdevice.brev"), CudaName("libdevice.brevll"))
 def _call_brev(low: Lowering, args: Arguments) -> Typed:
     """The bits in reverse order."""
     type, x = _integer(low, args)
@@ -89,7 +89,7 @@ def _call_selp(low: Lowering, args: Arguments) -> Typed:
     return select(low, condition(low, test), then, otherwise)
 
 
-@call(CudaName("fma"))
+@call(CudaName("fma"), CudaName("libdevice.fma"), CudaName("libdevice.fmaf"))
 def _call_fma(low: Lowering, args: Arguments) -> Typed:
     return evaluate(low, "fma", args.bind("a", "b", "c"))
 

@@ -52,6 +52,11 @@ def compare(low: Lowering, op: ast.cmpop, a: Typed, b: Typed) -> Typed:
         member = same_member(low, a, b)
         if member is not None:
             return member if isinstance(op, ast.Is) else negation(low, member)
+        left, right = scalar_type(a), scalar_type(b)
+        if left is not None and right is not None and left.kind in "biu" and right.kind in "biu":
+            # Python has one object of each truth value, and as numba does, one of each integer is taken for given.
+            same = relation(low, "==", a, b) if (left is boolean) == (right is boolean) else literal(False)
+            return same if isinstance(op, ast.Is) else negation(low, same)
         return literal(_is_same(a, b) == isinstance(op, ast.Is))
     if isinstance(op, (ast.In, ast.NotIn)):
         return _contains(low, a, b, negated=isinstance(op, ast.NotIn))
