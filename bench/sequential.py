@@ -93,6 +93,27 @@ def search(x, value):
     return -1
 
 
+def compact(x, out):
+    k = 0
+    for i in range(x.size):
+        if x[i] > 0.5:
+            out[k] = x[i]
+            k += 1
+    return k
+
+
+def running(x, sums):
+    s = 0
+    for i in range(x.size):
+        s += x[i]
+        sums[i] = s
+
+
+def brightness(r, g, b, counts):
+    for i in range(r.size):
+        counts[int((0.299 * r[i] + 0.587 * g[i] + 0.114 * b[i]) * 255.99)] += 1
+
+
 def checksum(x):
     s = 0
     for i in range(x.size):
@@ -114,6 +135,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Arguments]] = {
     "clip": (clip, lambda rng: (rng.random(100_000), np.zeros(100_000), 0.2, 0.7)),
     "smallest": (smallest, lambda rng: (rng.random(100_000),)),
     "search": (search, lambda rng: (rng.integers(0, 1000, 100_000), -1)),
+    "compact": (compact, lambda rng: (rng.random(100_000), np.zeros(100_000))),
+    "running": (running, lambda rng: (rng.integers(0, 99, 100_000), np.zeros(100_000, np.int64))),
+    "brightness": (brightness, lambda rng: (*rng.random((3, 100_000)), np.zeros(256, np.int64))),
     "checksum": (checksum, lambda rng: (rng.integers(0, 1 << 40, 100_000),)),
 }
 

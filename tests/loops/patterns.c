@@ -53,3 +53,44 @@ int first_quotient(int n, const int x[static 1000], int value) {
         if (1000000 / (x[i] + 1) == value) return i;
     return -1;
 }
+
+//: moved together in lanes|has no instruction that moves together
+int keep(int n, const int *x, int *out, int value) {
+    int k = 0;
+    for (int i = 0; i < n; i++)
+        if (x[i] < value) out[k++] = x[i];
+    return k;
+}
+
+//: moved together in lanes|has no instruction that moves together
+int keep_places(int n, const int *restrict x, int *restrict out, int value) {
+    int k = 3;
+    for (int i = 0; i < n; i++) {
+        if (x[i] > 3 * value) {
+            out[k] = i;
+            ++k;
+        }
+    }
+    return k;
+}
+
+//: running sums
+int running(int n, const int *x, int *out, int value) {
+    int s = value;
+    for (int i = 0; i < n; i++) {
+        out[i] = s;
+        s += x[i] & 15;
+    }
+    return s;
+}
+
+//: one after the other
+int bins(int n, const int *x, int *out, int value) {
+    for (int i = 0; i < n; i++) {
+        float v = x[i] * 0.001f + value * 1e-4f;
+        v = (((((v * 0.1f + 0.2f) * v - 0.3f) * v + 0.4f) * v - 0.5f) * v + 0.6f) * v * v;
+        v = (((((v * 0.7f + 0.1f) * v - 0.2f) * v + 0.3f) * v - 0.4f) * v + 0.5f) * v * v;
+        out[(int)(v * 40.0f) & 31] += x[i] * 3;
+    }
+    return 0;
+}

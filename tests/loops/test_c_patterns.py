@@ -41,7 +41,7 @@ def run(code: LoadedCode, name: str, n: int, value: int) -> tuple[int, list[np.n
 
 
 def _takes_two(name: str) -> bool:
-    return re.search(rf"int {name}\(.*\*out", SOURCE.read_text()) is not None
+    return re.search(rf"int {name}\(.*out,", SOURCE.read_text()) is not None
 
 
 @pytest.mark.parametrize(("says", "name"), LOOPS, ids=[name for _, name in LOOPS])
@@ -49,7 +49,7 @@ def test_results_are_those_of_the_loop_as_written(
     says: str, name: str, text: str, original: LoadedCode
 ) -> None:
     made = vectorize_ir(only(text, name), name, loop="auto")
-    assert says in "\n".join(r.message for r in made.remarks)
+    assert re.search(says, "\n".join(r.message for r in made.remarks))
     code = load_object(made.object_code, [name])
     for n in (0, 1, 17, 256, 700, 1000):
         for value in (-1, 0, 7, 1400, 2000):

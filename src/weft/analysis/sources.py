@@ -14,7 +14,7 @@ from enum import Enum
 from weft.analysis.uniform_functions import depends_on_operands_alone
 from weft.ir import ConstInt, Function, Instruction
 from weft.ir.effects import may_write
-from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, kind_of
+from weft.ir.intrinsics import INTRINSICS, PREFIX, IntrinsicKind, kind_of
 from weft.ir.work_item_names import Meaning, meaning_of
 
 
@@ -112,7 +112,7 @@ def _source_of_intrinsic(name: str) -> Source:
     origin = _WEFT.get(name)
     if origin is not None:
         return Source(origin)
-    if name.startswith(("weft.shfl.", "weft.extract.", "weft.compact.")):
+    if name.startswith(("weft.shfl.", "weft.extract.", "weft.compact.", PREFIX)):
         return Source(Origin.SHUFFLE)
     return Source(Origin.LANES) if kind_of(name) is IntrinsicKind.HORIZONTAL else THREAD
 

@@ -11,7 +11,21 @@ from dataclasses import dataclass
 from enum import Enum
 
 from weft.ir.function import Function, Module
-from weft.ir.types import I1, I32, I64, VOID, FunctionType, Type, pointer
+from weft.ir.types import (
+    F32,
+    F64,
+    I1,
+    I8,
+    I16,
+    I32,
+    I64,
+    VOID,
+    FloatType,
+    FunctionType,
+    IntType,
+    Type,
+    pointer,
+)
 
 
 class IntrinsicKind(Enum):
@@ -108,6 +122,32 @@ INTRINSICS: dict[str, Intrinsic] = {
         ),
     )
 }  # fmt: skip
+
+PREFIX = "weft.prefix."
+"""``weft.prefix.add.i32`` and its like: the values of the active lanes up to one's own, combined in their order."""
+
+_INTEGERS, _FLOATS = (I8, I16, I32, I64), (F32, F64)
+_PREFIX_OPERATIONS: dict[str, tuple[IntType, ...] | tuple[FloatType, ...]] = {
+    **dict.fromkeys(("add", "mul", "and", "or", "xor", "smin", "smax", "umin", "umax"), _INTEGERS),
+    **dict.fromkeys(("fadd", "fmul"), _FLOATS),
+}
+
+
+def prefix_name(operation: str, type: IntType | FloatType) -> str:
+    """The name of the intrinsic that combines values of a type by an operation."""
+    return f"{PREFIX}{operation}.{'i' if isinstance(type, IntType) else 'f'}{type.bits}"
+
+
+INTRINSICS |= {
+    prefix_name(operation, type): Intrinsic(
+        prefix_name(operation, type),
+        _fn(type, type),
+        _HORIZONTAL,
+        f"{operation} of the values of the active lanes up to one's own",
+    )
+    for operation, types in _PREFIX_OPERATIONS.items()
+    for type in types
+}
 
 SHARED_ATTRIBUTE = "weft.shared"
 """Function attribute that lists a kernel's static shared objects: ``bytes:align,bytes:align,...``."""

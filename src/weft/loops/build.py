@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from weft.analysis.sequential.known_memory import ArrayParameters
+from weft.analysis.sequential.scope import ArrayParameters
 from weft.codegen.slots import SlotInterface
 from weft.diag.remarks import Remark
 from weft.frontend.python.compile import ParamSpec, compile_python

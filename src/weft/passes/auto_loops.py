@@ -9,7 +9,7 @@ reassociated, float minima and maxima unless they may mix up zeros.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from weft.analysis.loops.loop_promises import loop_promises
@@ -26,13 +26,14 @@ from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import loop_forest
-from weft.ir import BasicBlock, Function
+from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
 from weft.passes.find_loops import LegalLoop
+from weft.passes.lock_step_form import lock_step_form
 from weft.passes.loop_unit import FoundLoop, LoopUnit
-from weft.passes.pattern_forms import Form, skip_quiet, skips_quiet_iterations
+from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.promote_elements import Promotion, find_promotions, promote
@@ -93,7 +94,7 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     if any((i.callee_name or "").startswith("weft.barrier") for i in function.instructions()):
         return 0
     close_loops(function)
-    program = Program(unit.module)
+    program = Program(unit.module, arrays=unit.arrays if function is unit.function else ())
     scope = Scope(program, function)
     search = _Search(unit, Accesses(Reconstruction(program)), scope, reassociate)
     outermost = [loop for loop in scope.loops.values() if loop.parent is None]
@@ -150,10 +151,14 @@ class _Search:
         """The loop in a form that lanes can run though iterations hand something on; why it has none."""
         if verdict.dependences is None:
             return None
-        found = skips_quiet_iterations(self.accesses, loop, verdict, self.unit.arrays)
+        isa = self.unit.isa if self.unit.width is None else None
+        lanes = lock_step_form(self.accesses, loop, verdict, self._plan, isa, reassociate=self.reassociate)
+        if lanes is not None and not isinstance(lanes, str):
+            return Chosen(loop, (), lanes.tests, lanes.assumptions, form=lanes.rewrite)
+        found = skips_quiet_iterations(self.accesses, loop, verdict)
         if not isinstance(found, str):
             return Chosen(loop, (), *found, form=skip_quiet)
-        return found if verdict.verdict is Verdict.SEARCH else None
+        return found if verdict.verdict is Verdict.SEARCH else lanes
 
     def _is_promised(self, loop: LoopContext) -> bool:
         view = self.scope.view
@@ -171,7 +176,7 @@ class _Search:
         plan = self._plan(loop)
         return plan.message if isinstance(plan, Obstacle) else None
 
-    def _plan(self, loop: LoopContext) -> ParallelLoop | Obstacle:
+    def _plan(self, loop: LoopContext, handled: Collection[Instruction] = ()) -> ParallelLoop | Obstacle:
         view, layout = self.scope.view, self.unit.module.layout
         plan = parallel_loop(
             self.scope.function,
@@ -181,6 +186,7 @@ class _Search:
             promised=True,
             reassociate=self.reassociate,
             proved=True,
+            handled=handled,
         )
         for reduction in plan.reductions if isinstance(plan, ParallelLoop) else ():
             if reduction.combination in _ORDERED and not (self.reassociate or _ignores_zeros(reduction)):

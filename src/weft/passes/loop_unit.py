@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from weft.analysis.loops.reductions import Combination
-from weft.analysis.sequential.known_memory import ArrayParameters
+from weft.analysis.sequential.scope import ArrayParameters
 from weft.brush import BrushOption
 from weft.codegen.brush_choice import Weighed
 from weft.codegen.parallel_loops import StripMinedLoop

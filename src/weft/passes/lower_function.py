@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from weft.analysis.sequential.known_memory import ArrayParameters
+from weft.analysis.sequential.scope import ArrayParameters
 from weft.codegen.brush_choice import Weighed
 from weft.codegen.slots import SlotInterface
 from weft.codegen.vectorization import VectorizationSummary

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.ir import Constant, Instruction
-from weft.ir.intrinsics import IntrinsicKind, kind_of
+from weft.ir.intrinsics import PREFIX, IntrinsicKind, kind_of
 from weft.ir.types import FloatType, IntType, Type, VectorType
 from weft.machine.gpu_devices import Unit
 
@@ -114,6 +114,9 @@ def _call(call: Instruction) -> Weight:
 
 def _own(name: str, kind: IntrinsicKind) -> Weight:
     """Weft's intrinsics: ids are registers, shuffles go through the load/store unit."""
+    if name.startswith(PREFIX):
+        # As many shuffles as double their way through a warp.
+        return Weight(Unit.MEMORY, 5 * (2 if name.endswith("64") else 1))
     if name.startswith(("weft.shfl", "weft.extract", "weft.compact")):
         return Weight(Unit.MEMORY, 2 if name.endswith("i64") else 1)
     if kind is IntrinsicKind.SHARED or kind is IntrinsicKind.MASK:

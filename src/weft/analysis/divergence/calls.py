@@ -13,7 +13,7 @@ from weft.analysis.memory.stack_objects import is_block_write
 from weft.analysis.shapes import BOTTOM, Fact, Shape
 from weft.analysis.uniform_functions import depends_on_operands_alone
 from weft.ir import ConstInt, Function, Instruction, Value
-from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, kind_of
+from weft.ir.intrinsics import INTRINSICS, PREFIX, IntrinsicKind, kind_of
 from weft.ir.work_item_names import Meaning, meaning_of
 
 if TYPE_CHECKING:
@@ -116,6 +116,8 @@ def _visit_horizontal(engine: Engine, call: Instruction, name: str) -> Shape:
             return like(engine, call, value)
         one_lane = name.startswith("weft.extract.") and one_group and which.is_uniform
         return engine.uniform(call) if one_lane else engine.varying(call)
+    if name.startswith(PREFIX):
+        return engine.varying(call)
     if name == "weft.match.any.i64":
         # All lanes have the same value: each gets the set of all active lanes.
         return engine.uniform(call) if one_group and shapes[0].is_uniform else engine.varying(call)

@@ -11,6 +11,7 @@ counting is an `Obstacle` with the reason.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from weft.analysis.integers.ranges import Ranges
@@ -80,6 +81,7 @@ def parallel_loop(
     promised: bool,
     reassociate: bool,
     proved: bool = False,
+    handled: Collection[Instruction] = (),
 ) -> ParallelLoop | Obstacle:
     """What is needed to run `loop` in parallel, or why that cannot be done.
 
@@ -94,6 +96,8 @@ def parallel_loop(
         (``reassoc``, ``fast``) may anyway.
     proved
         Whether it is known that accesses do not meet, as it is of a loop that is marked so.
+    handled
+        φs of the header that somebody else will see to.
     """
     counted = counted_loop(view, loop)
     if isinstance(counted, str):
@@ -101,7 +105,7 @@ def parallel_loop(
     counters = counters_of(counted.header, counted.preheader, counted.latch)
     reductions: list[Reduction] = []
     for phi in counted.header.phis():
-        if any(counter.phi is phi for counter in counters):
+        if phi in handled or any(counter.phi is phi for counter in counters):
             continue
         found = reduction_of(counted, phi)
         if isinstance(found, str):
@@ -115,7 +119,7 @@ def parallel_loop(
                 "allow it with fastmath, or mark the operation reassoc",
             )
         reductions.append(found)
-    if (obstacle := _behind(counted, counters, reductions)) is not None:
+    if (obstacle := _behind(counted, counters, reductions, handled)) is not None:
         return obstacle
     private = private_objects(counted)
     for value in captured_by(counted):
@@ -189,9 +193,15 @@ def _may_be_reordered(loop: CountedLoop, reduction: Reduction) -> bool:
     return True
 
 
-def _behind(loop: CountedLoop, counters: list[Counter], reductions: list[Reduction]) -> Obstacle | None:
+def _behind(
+    loop: CountedLoop,
+    counters: list[Counter],
+    reductions: list[Reduction],
+    handled: Collection[Instruction],
+) -> Obstacle | None:
     known: set[Value] = {v for c in counters for v in (c.phi, c.following)}
     known |= {v for r in reductions for v in (r.phi, r.update)}
+    known |= {v for phi in handled for v in (phi, phi.incoming_value(loop.latch))}
     inside = set(loop.blocks)
     for block in loop.blocks:
         for instruction in block.instructions:

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -20,7 +20,7 @@ from weft.analysis.sequential.accesses import Access
 from weft.analysis.sequential.dependences import Dependence
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import LoopContext
-from weft.analysis.symbolic.expression import Symbol, as_expression
+from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.types import IntType, PointerType
 
@@ -183,6 +183,31 @@ def compacted(
         symbol = made.symbol(loop.scope, phi, True)
         found[symbol] = (max(steps), frozenset(_growing_blocks(made, loop, phi, shape)))
     return found
+
+
+def is_compacted(
+    dependence: Dependence, kept: Mapping[Symbol, tuple[int, frozenset[BasicBlock]]], loop: LoopContext
+) -> bool:
+    """Whether two stores are to elements that a counter gives, which has grown in between."""
+    if not (dependence.source.is_write and dependence.sink.is_write):
+        return False
+    for symbol, (step, blocks) in kept.items():
+        ends: list[tuple[int, Expression, int]] = []
+        for access in (dependence.source, dependence.sink):
+            coefficients = access.offset.coefficients(symbol)
+            scale = coefficients[1].constant if len(coefficients) == 2 else None
+            rest, size = coefficients[0], access.size.constant
+            if scale is None or size is None or access.block not in blocks:
+                break
+            if any(loop.contains(s.loop) for s in rest.symbols()):
+                break
+            ends.append((scale, rest, size))
+        if len(ends) == 2 and ends[0][0] == ends[1][0]:
+            distance = (ends[1][1] - ends[0][1]).constant
+            scale = ends[0][0] * step
+            if distance is not None and scale - abs(distance) >= max(ends[0][2], ends[1][2]):
+                return True
+    return False
 
 
 def _growing_blocks(

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from weft.analysis.memory.alias import locate
 from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.invariants import is_apart, root_of
+from weft.analysis.sequential.known_memory import size_of
 from weft.analysis.sequential.scope import Assumption, LoopContext, Obligation
 from weft.analysis.sequential.sections import Parameters, Section
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
@@ -97,7 +98,7 @@ def run_time_tests(
         stale = _stale_load(accesses, loop)
         if stale is not None:
             return stale
-        missing = _add_sections(tests, parameters)
+        missing = _add_sections(tests, accesses, loop, parameters)
         if missing is not None:
             return missing
     for expression in tests.expressions():
@@ -160,7 +161,9 @@ def _add_bound(
     return True
 
 
-def _add_sections(tests: RunTimeTests, parameters: Parameters) -> str | None:
+def _add_sections(
+    tests: RunTimeTests, accesses: Accesses, loop: LoopContext, parameters: Parameters
+) -> str | None:
     """Test that what is written is apart from the rest, where it is not known; why that cannot be done."""
     if not parameters.is_complete:
         return "it is not known what it touches"
@@ -169,10 +172,13 @@ def _add_sections(tests: RunTimeTests, parameters: Parameters) -> str | None:
         for other in sections[number + 1 :]:
             if other.base is written.base or _certainly_apart(written, other):
                 continue
-            for section in (written, other):
-                if section.low is None or section.end is None:
+            bytes = [_bytes(tests, accesses, loop, section) for section in (written, other)]
+            for section, touched in zip((written, other), bytes, strict=True):
+                if touched is None:
                     return f"it is not known which bytes of {section.base.name} it touches"
-            tests.apart[_bytes(written), _bytes(other)] = None
+            first, second = bytes
+            assert first is not None and second is not None
+            tests.apart[first, second] = None
     return None
 
 
@@ -181,10 +187,13 @@ def _certainly_apart(a: Section, b: Section) -> bool:
     return isinstance(first, Value) and isinstance(second, Value) and is_apart(first, second)
 
 
-def _bytes(section: Section) -> Bytes:
-    assert section.low is not None and section.end is not None
+def _bytes(tests: RunTimeTests, accesses: Accesses, loop: LoopContext, section: Section) -> Bytes | None:
+    """The bytes of a section; where they are not known all that there are of the array."""
     base = as_expression(section.base)
-    return Bytes(base + section.low, base + section.end)
+    if section.low is not None and section.end is not None:
+        return Bytes(base + section.low, base + section.end)
+    size = size_of(accesses.reconstruction, loop, section.base, tests.nonnegative)
+    return None if size is None else Bytes(base, base + size)
 
 
 def _stale_load(accesses: Accesses, loop: LoopContext) -> str | None:

@@ -122,12 +122,38 @@ class LoopContext:
         return f"<loop {self.header.name} at depth {self.depth}>"
 
 
+@dataclass(frozen=True, slots=True)
+class ArrayParameters:
+    """The parameters that an array is passed in, by their numbers.
+
+    Parameters
+    ----------
+    data
+        The pointer to its first element.
+    extents, strides
+        Those of each dimension, strides in bytes; no strides where elements stand one after the other.
+    itemsize
+        The bytes of an element.
+    """
+
+    data: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    itemsize: int
+
+
 class Program:
     """What the scopes of one analysis share."""
 
-    __slots__ = ("_serial", "assumed", "module", "names", "shared_loads", "values")
+    __slots__ = ("_serial", "arrays", "assumed", "module", "names", "shared_loads", "values")
 
-    def __init__(self, module: Module, values: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        module: Module,
+        values: Mapping[str, int] | None = None,
+        arrays: tuple[ArrayParameters, ...] = (),
+    ) -> None:
+        self.arrays = arrays
         self.module = module
         self.values = dict(values or {})
         """Numbers that take the place of parameters, by their names (§6.2: injected values)."""

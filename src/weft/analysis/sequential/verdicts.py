@@ -23,13 +23,14 @@ from weft.analysis.sequential.patterns import (
     carried_values,
     compacted,
     element_pattern,
+    is_compacted,
     shape_of,
     takes_nan,
     updates_element,
 )
 from weft.analysis.sequential.scope import Assumption, LoopContext, line_of
 from weft.analysis.symbolic.expression import Expression, Symbol
-from weft.ir import BasicBlock, Instruction
+from weft.ir import Instruction
 
 
 class Verdict(Enum):
@@ -241,7 +242,7 @@ class _Judgement:
                 line, "there are more accesses that may meet in different iterations than are named here"
             )
         for dependence in dependences.found:
-            if self._is_compacted(dependence, kept):
+            if is_compacted(dependence, kept, self._loop):
                 continue
             update = updates.get(dependence)
             if update is not None:
@@ -293,30 +294,6 @@ class _Judgement:
             if len(mine) == len(group) and len(kinds) == 1 and len(pairs) == 1:
                 patterns.update(mine)
         return patterns
-
-    def _is_compacted(
-        self, dependence: Dependence, kept: dict[Symbol, tuple[int, frozenset[BasicBlock]]]
-    ) -> bool:
-        """Whether two stores are to elements that a counter gives, which has grown in between."""
-        if not (dependence.source.is_write and dependence.sink.is_write):
-            return False
-        for symbol, (step, blocks) in kept.items():
-            ends = []
-            for access in (dependence.source, dependence.sink):
-                coefficients = access.offset.coefficients(symbol)
-                scale = coefficients[1].constant if len(coefficients) == 2 else None
-                rest, size = coefficients[0], access.size.constant
-                if scale is None or size is None or access.block not in blocks:
-                    break
-                if any(self._loop.contains(s.loop) for s in rest.symbols()):
-                    break
-                ends.append((scale, rest, size))
-            if len(ends) == 2 and ends[0][0] == ends[1][0]:
-                distance = (ends[1][1] - ends[0][1]).constant
-                scale = ends[0][0] * step
-                if distance is not None and scale - abs(distance) >= max(ends[0][2], ends[1][2]):
-                    return True
-        return False
 
     def _behind(self, carried: list[Carried], shape: Shape) -> None:
         """Values of an iteration that are used behind the loop."""

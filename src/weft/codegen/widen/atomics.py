@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.masked import mangled
 from weft.codegen.widen.once import build_once
+from weft.codegen.widen.prefixes import moved_up, running
 from weft.ir import ConstFloat, ConstInt, Instruction, Value
 from weft.ir.constants import Constant
 from weft.ir.intrinsics import REASSOCIATE_ATTRIBUTE
-from weft.ir.types import I64, FloatType, IntType, Type, VectorType
+from weft.ir.types import I64, FloatType, IntType, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def widen_atomic(w: Widening, atomic: Instruction) -> bool:
         if atomic.users:
             _widen_used(w, atomic)
         else:
-            _once(w, atomic, _total(w, atomic))
+            _once(w, atomic, total_of(w, atomic))
         return True
     if isinstance(value.type, FloatType) and rmw in _FLOAT and not atomic.users and _may_reassociate(w):
         _once(w, atomic, _float_total(w, atomic))
@@ -59,7 +60,7 @@ def _may_reassociate(w: Widening) -> bool:
     return w.source.attribute(REASSOCIATE_ATTRIBUTE) is not None
 
 
-def _total(w: Widening, atomic: Instruction) -> Value:
+def total_of(w: Widening, atomic: Instruction) -> Value:
     """What all active lanes bring, combined."""
     value = atomic.operands[1]
     combination = _INTEGER[atomic.attrs["rmw"]]
@@ -133,12 +134,9 @@ def _widen_used(w: Widening, atomic: Instruction) -> None:
     builder, identity = w.builder, _identity(atomic)
     combination = _INTEGER[atomic.attrs["rmw"]]
     brought = _masked(w, atomic.operands[1], identity)
-    step = 1
-    while step < w.lanes.width:
-        brought = _combined(w, combination, brought, _moved_up(w, brought, step, identity))
-        step *= 2
+    brought = running(w, brought, identity, lambda a, b: _combined(w, combination, a, b))
     total = builder.extract_element(brought, ConstInt(I64, w.lanes.width - 1))
-    before = _moved_up(w, brought, 1, identity)
+    before = moved_up(w, brought, 1, identity)
     old = _once(w, atomic, total)
 
     spread = broadcast(builder, old, w.lanes)
@@ -154,11 +152,3 @@ def _combined(w: Widening, combination: _Combination, a: Value, b: Value) -> Val
         return w.builder.binary(combination.name, a, b)
     name = f"llvm.{combination.name}.{mangled(a.type)}"
     return w.builder.call(w.intrinsic(name, a.type, (a.type, a.type)), (a, b))
-
-
-def _moved_up(w: Widening, vector: Value, by: int, fill: Constant) -> Value:
-    """Lane t gets the value of lane ``t - by``, the first lanes `fill`."""
-    assert isinstance(vector.type, VectorType)
-    width = w.lanes.width
-    lanes = [t - by if t >= by else width for t in range(width)]
-    return w.builder.shuffle(vector, w.lanes.splat(fill), lanes)

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from weft.codegen.widen.compact import widen_compact
 from weft.codegen.widen.context import Widening, any_lane, mask_bits
+from weft.codegen.widen.prefixes import widen_prefix
 from weft.codegen.widen.shuffles import widen_extract, widen_match, widen_shuffle
 from weft.diag.errors import UnsupportedError
 from weft.ir import FALSE, TRUE, ConstInt, Instruction, Value
+from weft.ir.intrinsics import INTRINSICS, PREFIX
 from weft.ir.locations import span_of
 from weft.ir.types import I64, IntType
 
@@ -123,5 +125,6 @@ _HANDLERS: dict[str, Callable[[Widening, Instruction], None]] = {
     "weft.compact.i32": widen_compact,
     "weft.compact.i64": widen_compact,
     "weft.match.any.i64": widen_match,
+    **{name: widen_prefix for name in INTRINSICS if name.startswith(PREFIX)},
     "weft.warp.sync": lambda w, call: None,
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.masked import mangled
+from weft.codegen.widen.saturating import widen_saturating
 from weft.ir import Instruction
 
 
@@ -68,6 +69,8 @@ def widen_intrinsic(w: Widening, call: Instruction) -> bool:
     base = _base_name(call.callee_name or "")
     if base in _PASSED_ON:
         w.set_vector(call, w.vector(call.args[0]))
+        return True
+    if widen_saturating(w, call):
         return True
     form = _FORMS.get(base)
     if form is None or not all(w.is_uniform(call.args[i]) for i in form.scalar):

@@ -24,6 +24,7 @@ from weft.codegen.widen.context import Widening, any_lane
 from weft.codegen.widen.elementwise import is_elementwise, widen_scalar, widen_vector
 from weft.codegen.widen.horizontal import widen_horizontal
 from weft.codegen.widen.lane_expressions import LoadedPieces
+from weft.codegen.widen.lane_updates import widen_lane_update
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.memory import widen_load, widen_store
 from weft.codegen.widen.representation import scalar_values
@@ -34,6 +35,7 @@ from weft.diag.errors import UnsupportedError
 from weft.graph.cfg import reverse_postorder
 from weft.ir import TRUE, BasicBlock, Constant, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_view import cfg_of
+from weft.ir.lane_updates import is_lane_update
 from weft.ir.types import VOID, FunctionType
 from weft.ir.values import Argument
 from weft.machine.host import chosen
@@ -179,6 +181,8 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
         if op == "load" and w.mask is None and not instruction.total:
             w.read_by_all.add(instruction)
         (widen_load if op == "load" else widen_store)(w, instruction)
+    elif is_lane_update(instruction):
+        widen_lane_update(w, instruction)
     elif op == "atomicrmw" and widen_atomic(w, instruction):
         w.remark(instruction, "combined")
     elif op == "cmpxchg":

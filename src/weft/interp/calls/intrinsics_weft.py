@@ -12,8 +12,10 @@ from weft.interp.calls.printing import decode_print
 from weft.interp.code import Compute
 from weft.interp.faults import FaultKind, span_of
 from weft.interp.lanes import POISON, Array, Flags, Lanes, LaneValue
+from weft.interp.numbers.combinations import combination_of
 from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
+from weft.ir.intrinsics import INTRINSICS, PREFIX
 
 if TYPE_CHECKING:
     from weft.interp.decode import Decoder
@@ -245,6 +247,32 @@ def _match_any(decoder: Decoder, i: Instruction) -> Compute:
     return compute
 
 
+def _prefix(decoder: Decoder, i: Instruction) -> Compute:
+    slot = decoder.slot(i.args[0])
+    assert i.callee_name is not None
+    operation = i.callee_name.removeprefix(PREFIX).partition(".")[0]
+    combine = combination_of(operation, i.type)
+
+    def compute(frame: Frame) -> LaneValue:
+        data, active, poison = _rows(frame, frame.env[slot], i)
+        result, bad = data.copy(), np.broadcast_to(poison, data.shape).copy()
+        so_far, known = data[:, 0].copy(), active[:, 0].copy()
+        any_poison = bad[:, 0].copy()
+        for lane in range(1, frame.machine.width):
+            here = active[:, lane]
+            both = here & known
+            together = combine(so_far, data[:, lane])
+            so_far = np.where(both, together, np.where(here, data[:, lane], so_far))
+            known |= here
+            any_poison |= bad[:, lane]
+            result[:, lane] = np.where(here, so_far, data[:, lane])
+            bad[:, lane] = here & any_poison
+        flags = bad.reshape(-1) * POISON if bad.any() else None
+        return Lanes(result.reshape(-1), flags)
+
+    return compute
+
+
 def _warp_sync(decoder: Decoder, i: Instruction) -> Compute:
     def compute(frame: Frame) -> None:
         for listener in frame.machine.hooks.on_barrier:
@@ -358,5 +386,6 @@ TABLE: dict[str, Decode] = {
     "weft.reached.end": _reached_end,
     "weft.in.memory": _in_memory,
     "weft.print": decode_print,
+    **{name: _prefix for name in INTRINSICS if name.startswith(PREFIX)},
 }
 """Per intrinsic the function that decodes a call of it."""

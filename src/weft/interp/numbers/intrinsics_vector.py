@@ -225,6 +225,7 @@ TABLE: dict[str, Decode] = {
     "vector.insert": _rearranged(_insert),
     "vector.extract": _rearranged(_extract),
     "vector.compress": _compress,
+    "experimental.vector.compress": _compress,
     "get.active.lane.mask": _active_lane_mask,
     "stepvector": _step_vector,
 }  # fmt: skip

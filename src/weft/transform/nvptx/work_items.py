@@ -13,7 +13,7 @@ from collections.abc import Callable
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstInt, Function, Instruction, Module, Value
 from weft.ir.builder import Builder, const_int
-from weft.ir.intrinsics import INTRINSICS
+from weft.ir.intrinsics import INTRINSICS, PREFIX
 from weft.ir.locations import span_of
 from weft.ir.types import I1, I32, I64, VOID, FunctionType, Type
 from weft.machine.gpus import WARP
@@ -201,6 +201,7 @@ _LOWER: dict[str, Lower] = {
     "weft.warp.sync": _warp_sync,
     "weft.compact.i32": _no_such,
     "weft.compact.i64": _no_such,
+    **{name: _no_such for name in INTRINSICS if name.startswith(PREFIX)},
 }
 
 

@@ -1,19 +1,15 @@
-"""Loops that carry something from iteration to iteration in a known way, rewritten so that lanes can run them.
-
-Each form changes the loop itself, behind the tests that its proof rests on, and marks what is to run in lanes. In one
-lane the program means what it meant before.
-"""
+"""Loops of which most iterations change nothing, rewritten so that lanes ask ranges of them (`skip_quiet`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from weft.analysis.loops.quiet_iterations import Question, quiet_iterations
 from weft.analysis.sequential.accesses import Accesses
-from weft.analysis.sequential.known_memory import ArrayParameters, bounds_to_test
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
 from weft.analysis.sequential.scope import Assumption, LoopContext
 from weft.analysis.sequential.sections import parameters_of
+from weft.analysis.sequential.speculative_loads import bounds_to_test
 from weft.analysis.sequential.verdicts import LoopVerdict
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import loop_forest
@@ -30,9 +26,7 @@ Form = Callable[[Function, BasicBlock], str]
 Tested = tuple[RunTimeTests, tuple[Assumption, ...]]
 
 
-def skips_quiet_iterations(
-    accesses: Accesses, loop: LoopContext, verdict: LoopVerdict, arrays: Sequence[ArrayParameters]
-) -> Tested | str:
+def skips_quiet_iterations(accesses: Accesses, loop: LoopContext, verdict: LoopVerdict) -> Tested | str:
     """Whether a search, or a minimum with its place, may ask ranges of iterations: what to test; or why not."""
     question = _question(loop.scope.function, loop.header)
     if isinstance(question, str):
@@ -41,7 +35,7 @@ def skips_quiet_iterations(
     assumptions = tuple(a for a in verdict.assumptions if a.kind not in ("nan", "reassociation"))
     if not question.unproved:
         return RunTimeTests(), ()
-    bounds = bounds_to_test(accesses, loop, question.unproved, arrays)
+    bounds = bounds_to_test(accesses, loop, question.unproved)
     if isinstance(bounds, str):
         return bounds
     tests = run_time_tests(accesses, loop, assumptions, parameters_of(accesses, loop, verdict.private))

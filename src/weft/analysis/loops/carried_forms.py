@@ -1,0 +1,220 @@
+"""Values that a loop hands on in a way that lanes can follow, group after group: scans and compactions.
+
+* *Scan*: the next value is this one combined with what does not depend on it, in every iteration. All values on the
+  way may be used: ``s += x[i]; y[i] = s``.
+* *Compaction*: a counter that grows by one number in some iterations, and is used only in those:
+  ``if (c) out[k++] = x[i]``.
+
+Precondition: a counted loop of canonical, loop-closed P-LLVM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from weft.analysis.loops.counted_loops import CountedLoop
+from weft.analysis.loops.quiet_iterations import computed_from, depending_on
+from weft.graph.dominators import DominatorTree
+from weft.ir import BasicBlock, ConstInt, Instruction, Value
+from weft.ir.cfg_view import CFGView
+from weft.ir.effects import is_speculatable, may_write
+from weft.ir.types import FloatType, IntType
+
+_OPERATIONS = {
+    **{op: op for op in ("add", "mul", "and", "or", "xor", "fadd", "fmul")},
+    "sub": "add",
+    "fsub": "fadd",
+}
+_CALLS = ("llvm.smin", "llvm.smax", "llvm.umin", "llvm.umax")
+_INTEGER_BITS = (8, 16, 32, 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A value that every iteration combines with another one.
+
+    Parameters
+    ----------
+    phi, update
+        The φ of the header, and what combines it.
+    operation
+        How, by the name that `weft.ir.intrinsics.prefix_name` takes.
+    operand
+        What it is combined with, to be negated where the update is a difference.
+    moved
+        What has to be computed earlier, before the first instruction that uses the φ: the operand.
+    """
+
+    phi: Instruction
+    update: Instruction
+    operation: str
+    operand: Value
+    moved: tuple[Instruction, ...] = ()
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether another order could give other bits."""
+        return isinstance(self.phi.type, FloatType) and not {"reassoc", "fast"} & set(self.update.flags)
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A counter of what is kept.
+
+    Parameters
+    ----------
+    phi, merge
+        The φ of the header, and that of where iterations which count and others meet.
+    growth
+        Counts.
+    step
+        By how much.
+    head
+        The block from which on an iteration is one that counts.
+    """
+
+    phi: Instruction
+    merge: Instruction
+    growth: Instruction
+    step: int
+    head: BasicBlock
+
+
+def scan_of(
+    view: CFGView,
+    dominators: DominatorTree,
+    loop: CountedLoop,
+    phi: Instruction,
+    are_apart: Callable[[Instruction, Instruction], bool],
+) -> Scan | None:
+    """The scan that a φ of the header is; two accesses may be known to be apart."""
+    inside = set(loop.blocks)
+    update = phi.incoming_value(loop.latch)
+    if not isinstance(update, Instruction) or update.block not in inside or not _has_lanes(phi):
+        return None
+    operation, others = _OPERATIONS.get(update.op), list(update.operands)
+    if update.op == "call":
+        name = (update.callee_name or "").rpartition(".")[0]
+        operation, others = (name.removeprefix("llvm.") if name in _CALLS else None), list(update.args)
+    if operation is None or others.count(phi) != 1 or (update.op in ("sub", "fsub") and others[0] is not phi):
+        return None
+    others.remove(phi)
+    assert update.block is not None
+    if others[0] in depending_on([phi], inside) or not _is_read_at_end(loop, phi, update):
+        return None
+    if not dominators.dominates(view.index[update.block], view.index[loop.latch]):
+        return None
+    used = [u for u in phi.instruction_users() if u.block in inside and u is not update]
+    early = [user for user in used if not _is_behind(user, phi, update, view, dominators)]
+    moved = _to_be_moved(update, others[0], early, inside, are_apart)
+    return None if moved is None else Scan(phi, update, operation, others[0], moved)
+
+
+def _to_be_moved(
+    update: Instruction,
+    operand: Value,
+    early: Collection[Instruction],
+    inside: Collection[BasicBlock],
+    are_apart: Callable[[Instruction, Instruction], bool],
+) -> tuple[Instruction, ...] | None:
+    """What an update needs that is computed behind the first of some users; None if that cannot be done earlier."""
+    if not early:
+        return ()
+    block = update.block
+    if block is None or any(user.block is not block or user.is_phi for user in early):
+        return None
+    body = block.instructions
+    first = min(body.index(user) for user in early)
+    needed = [i for i in computed_from(operand, (), inside) if i.block is block and body.index(i) > first]
+    for instruction in needed:
+        if instruction.op == "load" and instruction.is_plain_access:
+            passed = body[first : body.index(instruction)]
+            if any(may_write(i) and not (i.op == "store" and are_apart(i, instruction)) for i in passed):
+                return None
+        elif not is_speculatable(instruction):
+            return None
+    return tuple(sorted(needed, key=body.index))
+
+
+def _is_read_at_end(loop: CountedLoop, phi: Instruction, update: Instruction) -> bool:
+    """Whether behind the loop only the value is read that the last iteration hands on."""
+    inside, last = set(loop.blocks), phi if loop.top_tested else update
+    return all(
+        value is last and user.is_phi and user.block is loop.exit
+        for value in (phi, update)
+        for user in value.instruction_users()
+        if user.block not in inside
+    )
+
+
+def _has_lanes(phi: Instruction) -> bool:
+    type = phi.type
+    if isinstance(type, IntType):
+        return type.bits in _INTEGER_BITS
+    return isinstance(type, FloatType) and type.bits in (32, 64)
+
+
+def _is_behind(
+    user: Instruction, value: Value, update: Instruction, view: CFGView, dominators: DominatorTree
+) -> bool:
+    """Whether a use of a value comes behind an instruction."""
+    assert update.block is not None and user.block is not None
+    if user.is_phi:
+        sources = [source for v, source in user.incoming() if v is value]
+        return all(dominators.dominates(view.index[update.block], view.index[s]) for s in sources)
+    if user.block is update.block:
+        body = update.block.instructions
+        return body.index(update) < body.index(user)
+    return dominators.dominates(view.index[update.block], view.index[user.block])
+
+
+def compaction_of(
+    view: CFGView, dominators: DominatorTree, loop: CountedLoop, phi: Instruction
+) -> Compaction | None:
+    """The compaction that a φ of the header counts for."""
+    inside = set(loop.blocks)
+    merge = phi.incoming_value(loop.latch)
+    if not isinstance(phi.type, IntType) or not isinstance(merge, Instruction) or not merge.is_phi:
+        return None
+    if merge.block not in inside or merge.block is loop.header or merge.block is None:
+        return None
+    if not dominators.dominates(view.index[merge.block], view.index[loop.latch]):
+        return None
+    grown = [(value, source) for value, source in merge.incoming() if value is not phi]
+    if len(grown) != 1 or any(u is not phi for u in merge.instruction_users() if u.block in inside):
+        return None
+    growth, source = grown[0]
+    if not isinstance(growth, Instruction) or growth.op != "add" or growth.operands[0] is not phi:
+        return None
+    step = growth.operands[1]
+    if (
+        not _is_read_at_end(loop, phi, merge)
+        or not isinstance(step, ConstInt)
+        or growth.block is None
+        or growth.block not in inside
+    ):
+        return None
+    chain = list(_upwards(source, inside, loop.header))
+    if growth.block not in chain:
+        return None
+    head = chain[-1]
+    if len(head.predecessors) != 1:
+        return None
+    for value in (phi, growth):
+        for user in value.instruction_users():
+            if user.block not in inside or user is merge or user is growth:
+                continue
+            if user.is_phi or not dominators.dominates(view.index[head], view.index[user.block]):
+                return None
+    return Compaction(phi, merge, growth, step.signed, head)
+
+
+def _upwards(block: BasicBlock, inside: Collection[BasicBlock], header: BasicBlock) -> Iterator[BasicBlock]:
+    """A block, and those before it from which nothing else is reached."""
+    while block in inside and block is not header:
+        yield block
+        before = block.predecessors
+        if len(before) != 1 or len(before[0].successors) != 1:
+            return
+        block = before[0]

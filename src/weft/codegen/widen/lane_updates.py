@@ -1,0 +1,44 @@
+"""Updates that lanes make one after the other (`weft.ir.lane_updates`), from the first to the last.
+
+What they read and add is computed in vectors. Integers that go to one element are combined first, and go there once.
+"""
+
+from __future__ import annotations
+
+from weft.codegen.widen.atomics import total_of
+from weft.codegen.widen.context import Widening
+from weft.codegen.widen.lane_loop import for_each_active_lane
+from weft.codegen.widen.once import build_once
+from weft.ir import ConstInt, Instruction, Value
+from weft.ir.lane_updates import build_plain_update
+from weft.ir.types import I64, IntType
+
+
+def widen_lane_update(w: Widening, update: Instruction) -> None:
+    """Widen an update, of which nobody uses the old value."""
+    pointer, value = update.operands
+    builder = w.builder
+    if w.is_uniform(pointer) and isinstance(value.type, IntType):
+        total = total_of(w, update)
+
+        def once() -> Instruction:
+            return build_plain_update(builder, update, w.scalar(pointer), total)
+
+        build_once(w, "update", once, False)
+        return
+    if w.mask is None:
+        for lane in range(w.lanes.width):
+            here = [_in_lane(w, operand, lane) for operand in (pointer, value)]
+            build_plain_update(builder, update, *here)
+        return
+
+    def body(here: list[Value]) -> Value:
+        return build_plain_update(builder, update, *here)
+
+    for_each_active_lane(w, update.type, (pointer, value), body)
+
+
+def _in_lane(w: Widening, value: Value, lane: int) -> Value:
+    if w.is_uniform(value):
+        return w.scalar(value)
+    return w.builder.extract_element(w.vector(value), ConstInt(I64, lane))

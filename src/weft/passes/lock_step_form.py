@@ -1,0 +1,322 @@
+"""Scans, compactions and histograms, rewritten so that lanes can run them group after group, in lock step.
+
+What iterations hand on in φs is computed by all lanes of a group together (`weft.transform.loops.carry_in_lanes`);
+elements of memory that iterations combine with something are updated by one lane after the other, in the order of
+iterations (`weft.ir.lane_updates`), so sums of floats round as in the loop. Everything else runs in lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from weft.analysis.loops.carried_forms import Compaction, Scan, compaction_of, scan_of
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
+from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop
+from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.dependences import Dependence
+from weft.analysis.sequential.lock_step import LEAST_LANES, lanes_in_step
+from weft.analysis.sequential.patterns import compacted, is_compacted, shape_of, updates_element
+from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
+from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.sequential.sections import parameters_of
+from weft.analysis.sequential.verdicts import LoopVerdict
+from weft.analysis.symbolic.expression import Symbol
+from weft.graph.dominators import dominator_tree
+from weft.graph.loops import loop_forest
+from weft.ir import BasicBlock, Builder, Function, Instruction
+from weft.ir.cfg_view import cfg_of
+from weft.ir.lane_updates import RMW_OF, build_lane_update
+from weft.ir.layout import DataLayout
+from weft.ir.loop_metadata import mark_in_step
+from weft.ir.types import FloatType, IntType
+from weft.machine.targets import Isa
+from weft.transform.loops.carry_in_lanes import carry_in_lanes
+
+Plan = Callable[[LoopContext, Collection[Instruction]], ParallelLoop | Obstacle]
+
+_ORDER = "a float sum or product would be formed in another order: allow it with fastmath"
+_LEAST_WORK = 4
+"""So many operations beside its updates make a histogram worth its lanes: these run one by one anyway."""
+_LEAST_WORK_OF_FEW_LANES = 24
+_WIDE = 512
+_MOVES_TOGETHER = 256
+"""Registers of so many bits can be permuted by numbers known at run time."""
+_WORK = frozenset(
+    (
+        "fadd",
+        "fsub",
+        "fmul",
+        "fdiv",
+        "fcmp",
+        "fptosi",
+        "fptoui",
+        "sitofp",
+        "uitofp",
+        "call",
+        "mul",
+        "udiv",
+        "sdiv",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """An element that an iteration combines with something."""
+
+    load: Instruction
+    operation: Instruction
+    store: Instruction
+
+
+@dataclass(frozen=True, slots=True)
+class LockStep:
+    """A loop that lanes can run in lock step when it is rewritten.
+
+    Parameters
+    ----------
+    lanes
+        How many.
+    tests, assumptions
+        What is to be tested before it, and the same in words.
+    scans, compactions, updates
+        What it hands on; of each compaction the stores that stand side by side.
+    """
+
+    lanes: int
+    tests: RunTimeTests
+    assumptions: tuple[Assumption, ...]
+    scans: tuple[Scan, ...]
+    compactions: Mapping[Compaction, tuple[Instruction, ...]] = field(default_factory=dict)
+    updates: tuple[Update, ...] = ()
+
+    def rewrite(self, function: Function, header: BasicBlock) -> str:
+        """Rewrite the loop, and mark it; what remarks say of it."""
+        view = cfg_of(function)
+        loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is header)
+        counted = counted_loop(view, loop)
+        assert isinstance(counted, CountedLoop), counted
+        module = function.module
+        assert module is not None
+        carry_in_lanes(module, counted, self.scans, self.compactions)
+        for update in self.updates:
+            _update_in_lanes(update)
+        (latch,) = (b for b in header.predecessors if b is not counted.preheader)
+        mark_in_step(latch.terminator, self.lanes)
+        parts = ["it computes running sums, or their like, in lanes"] if self.scans else []
+        if self.compactions:
+            together = all(self.compactions.values())
+            parts.append(
+                "what it keeps is moved together in lanes and stored side by side"
+                if together
+                else "lanes count together what it keeps"
+            )
+        if self.updates:
+            parts.append("lanes update elements that may be the same one after the other")
+        return f"iterations of this loop run in lock step: {', and '.join(parts)}"
+
+
+def lock_step_form(
+    accesses: Accesses,
+    loop: LoopContext,
+    verdict: LoopVerdict,
+    plan: Plan,
+    isa: Isa | None,
+    *,
+    reassociate: bool,
+) -> LockStep | str | None:
+    """How lanes can run a loop in lock step; why they cannot; None for a loop that hands on nothing of the kind.
+
+    Without an `isa` it is as many lanes as may be.
+    """
+    counted = loop.counted
+    if isinstance(counted, str) or verdict.dependences is None:
+        return None
+    view = loop.scope.view
+    dominators = dominator_tree(view.cfg)
+    bases = {a.instruction: a.base for a in accesses.of(loop) if isinstance(a, Access)}
+
+    def apart(a: Instruction, b: Instruction) -> bool:
+        # What are different objects is tested.
+        return bases.get(a) is not None and bases.get(b) is not None and bases[a] is not bases[b]
+
+    scans: list[Scan] = []
+    compactions: dict[Compaction, tuple[Instruction, ...]] = {}
+    for phi in counted.header.phis():
+        if isinstance(plan(loop, [p for p in counted.header.phis() if p is not phi]), ParallelLoop):
+            # A counter or a reduction.
+            continue
+        scan = scan_of(view, dominators, counted, phi, apart)
+        compaction = compaction_of(view, dominators, counted, phi)
+        if scan is not None:
+            scans.append(scan)
+        elif compaction is not None:
+            compactions[compaction] = tuple(_side_by_side(accesses, loop, counted, compaction))
+    made, shape = accesses.reconstruction, shape_of(accesses.reconstruction, loop)
+    kept = {} if shape is None else compacted(made, loop, shape, [c.phi for c in compactions])
+    updates, rest = _updates(verdict.dependences.found, loop, accesses.reconstruction.program.module.layout)
+    if not scans and not compactions and not updates:
+        return None
+    if any(scan.is_rounded for scan in scans) and not reassociate:
+        return _ORDER
+    handled = [form.phi for form in (*scans, *compactions)]
+    found = plan(loop, handled)
+    if isinstance(found, Obstacle):
+        return found.message
+    if not scans and not compactions:
+        least = _LEAST_WORK if isa is None or isa.vector_bits >= _WIDE else _LEAST_WORK_OF_FEW_LANES
+        if _work_beside(counted, updates) < least:
+            return "lanes would update its elements one by one, and there is little else to do"
+    rest = [d for d in rest if not is_compacted(d, kept, loop)]
+    lanes = lanes_in_step(loop, replace(verdict.dependences, found=tuple(rest)))
+    if not lanes:
+        return None
+    if isa is not None and compactions and isa.vector_bits < _MOVES_TOGETHER:
+        return f"{isa.name} has no instruction that moves together what is kept"
+    if isa is not None:
+        lanes = min(lanes, _best_lanes(isa, scans, compactions, bool(updates)))
+    assumptions = tuple(a for a in verdict.assumptions if a.kind != "reassociation")
+    tests = run_time_tests(accesses, loop, assumptions, parameters_of(accesses, loop, verdict.private))
+    if isinstance(tests, str):
+        return tests
+    return LockStep(lanes, tests, assumptions, tuple(scans), compactions, tuple(updates))
+
+
+def _best_lanes(
+    isa: Isa,
+    scans: Iterable[Scan],
+    compactions: Mapping[Compaction, tuple[Instruction, ...]],
+    updates: bool,
+) -> int:
+    """Lanes of a register of what is kept, or of addresses; twice as many of running sums."""
+    kept = [s.accessed_type for stores in compactions.values() for s in stores]
+    best = min((isa.lanes(type.bits) for type in kept if isinstance(type, IntType | FloatType)), default=64)
+    summed = [scan.phi.type for scan in scans]
+    best = min(best, *(2 * isa.lanes(t.bits) for t in summed if isinstance(t, IntType | FloatType)), 64)
+    if updates:
+        best = min(best, isa.lanes(64))
+    return max(best, LEAST_LANES)
+
+
+def _side_by_side(
+    accesses: Accesses, loop: LoopContext, counted: CountedLoop, compaction: Compaction
+) -> Iterable[Instruction]:
+    """The stores that a compaction's counter gives the elements of, if it gives nothing else, and they touch."""
+    symbol = accesses.reconstruction.symbol(loop.scope, compaction.phi, True)
+    source = next(s for v, s in compaction.merge.incoming() if v is compaction.growth)
+    inside = set(counted.blocks)
+    stores: dict[Instruction, None] = {}
+    work = [compaction.phi]
+    while work:
+        for user in work.pop().instruction_users():
+            if user.block not in inside or user in (compaction.merge, compaction.growth, compaction.phi):
+                continue
+            if (
+                user.op == "store"
+                and user.stored_value not in (compaction.phi, *work)
+                and user.is_plain_access
+            ):
+                stores[user] = None
+            elif user.op in ("getelementptr", "sext", "zext", "add", "sub", "mul", "shl"):
+                work.append(user)
+            else:
+                return ()
+    if any(u is not compaction.merge for u in compaction.growth.instruction_users() if u.block in inside):
+        return ()
+    for store in stores:
+        mine = [a for a in accesses.of(loop) if isinstance(a, Access) and a.instruction is store]
+        if len(mine) != 1 or not _is_next_to_it(mine[0], symbol, compaction.step, loop):
+            return ()
+        if not _comes_to(store.block, source, counted) or store.accessed_type.is_pointer:
+            return ()
+        if not _is_known_where_all_meet(store.pointer, compaction.phi, inside):
+            return ()
+    return stores
+
+
+def _is_next_to_it(access: Access, symbol: Symbol, step: int, loop: LoopContext) -> bool:
+    """Whether the element of the next iteration that counts begins where this one's ends."""
+    coefficients = access.offset.coefficients(symbol)
+    if len(coefficients) != 2 or coefficients[1].constant is None or access.size.constant is None:
+        return False
+    if any(loop.contains(s.loop) for s in coefficients[0].symbols()):
+        return False
+    return coefficients[1].constant * step == access.size.constant
+
+
+def _comes_to(block: BasicBlock | None, source: BasicBlock, counted: CountedLoop) -> bool:
+    """Whether a block always comes to where all iterations meet."""
+    while block is not None and block is not source:
+        following = block.successors
+        block = following[0] if len(following) == 1 and following[0] in counted.blocks else None
+    return block is source
+
+
+def _is_known_where_all_meet(pointer: object, phi: Instruction, inside: Collection[BasicBlock]) -> bool:
+    """Whether an address is computed from the counter and what the loop does not compute."""
+    if not isinstance(pointer, Instruction) or pointer.block not in inside or pointer is phi:
+        return True
+    if pointer.op not in ("getelementptr", "sext", "zext", "add", "sub", "mul", "shl"):
+        return False
+    return all(_is_known_where_all_meet(v, phi, inside) for v in pointer.operands)
+
+
+def _updates(
+    found: Iterable[Dependence], loop: LoopContext, layout: DataLayout
+) -> tuple[list[Update], list[Dependence]]:
+    """The updates of elements that nothing else in the loop meets, and the dependences that are none of theirs."""
+    groups: dict[Symbol | None, list[Dependence]] = {}
+    for dependence in found:
+        groups.setdefault(dependence.source.base, []).append(dependence)
+    updates: list[Update] = []
+    rest: list[Dependence] = []
+    for base, group in groups.items():
+        ends = {id(e): e for d in group for e in (d.source, d.sink)}
+        update = None if base is None else _update_of(list(ends.values()), loop, layout)
+        if update is None:
+            rest += group
+        else:
+            updates.append(update)
+    return updates, rest
+
+
+def _update_of(ends: list[Access], loop: LoopContext, layout: DataLayout) -> Update | None:
+    loads = [a for a in ends if not a.is_write]
+    stores = [a for a in ends if a.is_write]
+    if len(loads) != 1 or len(stores) != 1:
+        return None
+    (read,), (written,) = loads, stores
+    operation = updates_element(read, written)
+    load, store = read.instruction, written.instruction
+    if operation is None or load.pointer is not store.pointer or load.block is not store.block:
+        return None
+    name = (operation.callee_name or "").rpartition(".")[0] if operation.op == "call" else operation.op
+    if name not in RMW_OF or read.scope is not loop.scope or read.loop is not loop:
+        return None
+    if min(load.alignment, store.alignment) < layout.store_size(load.type):
+        return None
+    body = load.block.instructions if load.block is not None else []
+    between = body[body.index(load) + 1 : body.index(store)]
+    if any(i.op == "store" or (i.op == "call" and i is not operation) for i in between):
+        return None
+    return Update(load, operation, store)
+
+
+def _update_in_lanes(update: Update) -> None:
+    """Let one instruction update the element."""
+    operation = update.operation
+    name = (operation.callee_name or "").rpartition(".")[0] if operation.op == "call" else operation.op
+    operands = list(operation.args if operation.op == "call" else operation.operands)
+    operands.remove(update.load)
+    builder = Builder(before=update.store)
+    builder.loc = update.store.loc
+    build_lane_update(builder, RMW_OF[name], update.store.pointer, operands[0], update.store.alignment)
+    for instruction in (update.store, operation, update.load):
+        instruction.erase()
+
+
+def _work_beside(loop: CountedLoop, updates: Iterable[Update]) -> int:
+    """How many operations of the loop gain by lanes."""
+    own = {update.operation for update in updates}
+    return sum(i.op in _WORK and i not in own for block in loop.blocks for i in block.instructions)

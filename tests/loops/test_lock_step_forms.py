@@ -1,0 +1,217 @@
+"""Scans, compactions and histograms: lanes run them in lock step, results stay the same to the last bit."""
+
+import numpy as np
+import pytest
+
+from loops.test_auto import agree, auto, runs_in_lanes
+from weft.diag.remarks import RemarkKind
+
+pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
+
+SIZES = (0, 1, 7, 64, 301)
+WIDTHS = (None, 4, 16)
+
+
+def says(compiled, text: str) -> bool:
+    return any(text in r.message for r in compiled.remarks)
+
+
+def keep(x, out):
+    k = 0
+    for i in range(x.size):
+        if x[i] > 0:
+            out[k] = x[i]
+            k += 1
+    return k
+
+
+def keep_places(x, values, places):
+    k = 3
+    for i in range(x.size):
+        if x[i] % 3 == 0:
+            values[k] = x[i]
+            places[k] = i
+            k += 1
+    return k
+
+
+def keep_pairs(x, out):
+    k = 0
+    for i in range(x.size):
+        if x[i] > 0:
+            out[k] = x[i]
+            out[k + 1] = i
+            k += 2
+    return k
+
+
+def keep_from(x, out, start):
+    k = start
+    for i in range(x.size):
+        if x[i] > 0:
+            # Negative indices count from the end.
+            out[k] = x[i]
+            k += 1
+    return k
+
+
+def keep_rows(x, out):
+    k = 0
+    for i in range(x.shape[0]):
+        if x[i, 0] > 0:
+            for j in range(x.shape[1]):
+                out[k, j] = x[i, j]
+            k += 1
+    return k
+
+
+def running(x, y):
+    s = 0
+    for i in range(x.size):
+        s += x[i]
+        y[i] = s
+    return s
+
+
+def running_before(x, y):
+    s = 5
+    for i in range(x.size):
+        y[i] = s
+        s -= x[i]
+    return s
+
+
+def running_maximum(x, y):
+    m = x[0]
+    for i in range(x.size):
+        m = max(m, x[i])
+        y[i] = m
+
+
+def parity(x, y):
+    p = 0
+    for i in range(x.size):
+        p ^= x[i]
+        y[i] = p
+    return p
+
+
+def where_and_how_many(x, at):
+    k = 0
+    for i in range(x.size):
+        k += x[i] > 0
+        at[i] = k
+    return k
+
+
+def brightness(r, g, b, counts):
+    for i in range(r.size):
+        v = 0.299 * r[i] + 0.587 * g[i] + 0.114 * b[i]
+        counts[int(v * 15.99)] += 1
+
+
+def weights(x, w, bins):
+    for i in range(x.size):
+        bins[int((x[i] * 0.5 + 0.25) * 16)] += w[i] * 1.5 - x[i]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int16, np.uint8])
+def test_what_is_kept_is_side_by_side(dtype, width: int | None) -> None:
+    compiled = auto(keep, width=width)
+    for n in SIZES:
+        x = np.random.default_rng(n).integers(-3, 4, n).astype(dtype)
+        agree(compiled, x, np.full(n, 77, dtype))
+        agree(compiled, np.zeros(n, dtype), np.full(n, 77, dtype))
+        agree(compiled, np.ones(n, dtype), np.full(n, 77, dtype))
+    if width is not None:
+        assert says(compiled, "moved together in lanes") and runs_in_lanes(compiled) == 1
+
+
+def test_nothing_is_stored_behind_what_is_kept() -> None:
+    x = np.zeros(64)
+    x[::9] = 1
+    out = np.full(8, -1.0)
+    compiled = auto(keep, width=8)
+    assert compiled(x, out[:8]) == 8
+    assert (out == 1).all()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_several_arrays_of_what_is_kept(width: int | None) -> None:
+    compiled = auto(keep_places, width=width)
+    for n in SIZES:
+        x = np.random.default_rng(n).integers(0, 9, n).astype(np.int32)
+        agree(compiled, x, np.zeros(n + 3, np.int32), np.zeros(n + 3, np.int64))
+    if width is not None:
+        assert says(compiled, "moved together in lanes")
+
+
+@pytest.mark.parametrize("width", [4, 16])
+def test_what_is_kept_elsewhere_is_counted_by_lanes(width: int) -> None:
+    compiled = auto(keep_pairs, width=width)
+    for n in SIZES:
+        agree(compiled, np.random.default_rng(n).integers(-3, 4, n), np.zeros(2 * n, np.int64))
+    agree(auto(keep_from, width=width), np.arange(-50, 50), np.zeros(100, np.int64), -60)
+    assert says(compiled, "lanes count together what it keeps") and runs_in_lanes(compiled) == 1
+    agree(auto(keep_rows, width=width), np.random.default_rng(1).random((40, 5)) - 0.5, np.zeros((40, 5)))
+
+
+def test_overlapping_arrays() -> None:
+    memory = np.random.default_rng(1).integers(-9, 9, 200)
+    for shift in (-33, -1, 0, 1, 33):
+        agree(auto(keep, width=8), memory[50:100], memory[50 + shift : 100 + shift])
+        agree(auto(running, width=8), memory[50:100], memory[50 + shift : 100 + shift])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("function", [running, running_before, running_maximum, parity, where_and_how_many])
+def test_scans(function, width: int | None) -> None:
+    compiled = auto(function, width=width)
+    for n in SIZES[1:]:
+        for dtype in (np.int64, np.int32):
+            x = np.random.default_rng(n).integers(0, 99, n).astype(dtype)
+            agree(compiled, x, np.zeros(n, np.int64))
+    assert says(compiled, "running sums") and runs_in_lanes(compiled) == 2
+
+
+def test_float_scans_keep_their_order_but_under_fastmath() -> None:
+    x, y = np.random.default_rng(3).random((2, 301))
+    strict, fast = auto(running), auto(running, fastmath=True)
+    agree(strict, x, y)
+    assert says(strict, "allow it with fastmath") and runs_in_lanes(strict) == 0
+    fast(x, y)
+    np.testing.assert_allclose(y, np.cumsum(x), rtol=1e-12)
+    assert runs_in_lanes(fast) == 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_histograms(width: int | None) -> None:
+    compiled = auto(brightness, width=width)
+    for n in SIZES:
+        r, g, b = np.random.default_rng(n).random((3, n))
+        agree(compiled, r, g, b, np.zeros(16, np.int32))
+    agree(compiled, np.zeros(50), np.zeros(50), np.zeros(50), np.zeros(16, np.int32))
+    if width is not None:
+        assert says(compiled, "one after the other") and runs_in_lanes(compiled) == 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_sums_of_floats_in_bins_round_as_in_the_loop(width: int | None) -> None:
+    compiled = auto(weights, width=width)
+    x, w = np.random.default_rng(4).random((2, 333))
+    agree(compiled, x, w, np.zeros(16))
+    agree(compiled, np.zeros(99), w[:99], np.zeros(16))
+    if width is not None:
+        assert says(compiled, "one after the other") and runs_in_lanes(compiled) == 1
+
+
+def test_of_a_plain_histogram_the_remark_says_why_it_is_in_order() -> None:
+    def count(at, counts):
+        for i in range(at.size):
+            counts[at[i]] += 1
+
+    compiled = auto(count)
+    agree(compiled, np.random.default_rng(4).integers(0, 9, 100), np.zeros(9, np.int64))
+    texts = [r.message for r in compiled.remarks if r.kind is RemarkKind.MISSED]
+    assert any("there is little else to do" in t for t in texts), texts
