@@ -3,13 +3,15 @@
 ``--only brushes``: each kernel by all brushes, over the innermost loop in a register (Moll, Fig. 13.11 and 13.12); a
 copy beside it says what memory allows. ``choice``: what the cost model chooses, and how near it comes to the best.
 ``layouts``: some of these on arrays in blocks (§11.7), what to convert them takes, and after how many sweeps it pays.
-``mix``: shuffles, arithmetic and memory in the machine code (Fig. 13.13). ``peers``: gcc, clang and numba.
+``mix``: shuffles, arithmetic and memory in the machine code (Fig. 13.13), with ``--plot FILE`` as its three plots.
+``peers``: gcc, clang and numba. ``rows``: further nests beside numba, SciPy and OpenBLAS.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import linecache
 import random
 import re
@@ -27,9 +29,10 @@ import numpy as np
 
 import weft
 from bench.tensors.kernels import KERNELS, STENCILS, TRANSPOSE, Task, function_of, reach, task
+from bench.tensors.rows import rows
 from weft.brush import Brush, brush_of
 
-TABLES = ("brushes", "layouts", "choice", "mix", "peers")
+TABLES = ("brushes", "layouts", "choice", "mix", "peers", "rows")
 BLOCKS = ((2, 2), (4, 4), (2, 8), (1, 8))
 IN_BLOCKS = ((2, 8), (4, 8), (8, 8), (4, 16), (8, 4))
 SIDES = (1, 2, 4, 8, 16, 32)
@@ -51,14 +54,13 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=1024, help="rows and columns")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--plot", type=Path, help="where to draw the instruction mix, as a PNG or PDF")
     parser.add_argument("--only", choices=TABLES, action="append", help="these tables only")
     options = parser.parse_args()
     weft.set_num_threads(options.threads)
     for name in options.only or TABLES:
-        print(
-            f"\n### {name}: {options.size} by {options.size} doubles, {options.threads} thread(s)\n",
-            flush=True,
-        )
+        size = "" if name == "rows" else f" {options.size} by {options.size} doubles,"
+        print(f"\n### {name}:{size} {options.threads} thread(s)\n", flush=True)
         _TABLES[name](options)
 
 
@@ -209,6 +211,7 @@ _KINDS = {
 
 
 def _show_mix(options: argparse.Namespace) -> None:
+    points: list[tuple[list[float], float]] = []
     print("| kernel | brush | shuffles % | arithmetic % | memory % | speed |\n|---|---|---:|---:|---:|---:|")
     for kernel in options.kernels:
         work = task(kernel, options.size)
@@ -220,11 +223,30 @@ def _show_mix(options: argparse.Namespace) -> None:
             text = "".join(made.inspect_asm().values())
             counts = {kind: len(pattern.findall(text)) for kind, pattern in _KINDS.items()}
             whole = max(1, sum(counts.values()))
-            cells = [f"{100 * counts[kind] / whole:.0f}" for kind in _KINDS]
-            print(
-                f"| {kernel} | {brush} | {' | '.join(cells)} | {found[INNERMOST] / found[str(brush)]:.2f} |",
-                flush=True,
+            parts, speed = (
+                [100 * counts[kind] / whole for kind in _KINDS],
+                found[INNERMOST] / found[str(brush)],
             )
+            if kernel != TRANSPOSE:
+                points.append((parts, speed))
+            cells = [f"{part:.0f}" for part in parts]
+            print(f"| {kernel} | {brush} | {' | '.join(cells)} | {speed:.2f} |", flush=True)
+    if options.plot is not None:
+        _draw_mix(options.plot, points)
+
+
+def _draw_mix(file: Path, points: Sequence[tuple[Sequence[float], float]]) -> None:
+    """Fig. 13.13: the part of each kind of instruction over the speed, a point for each stencil and brush."""
+    pyplot: Any = importlib.import_module("matplotlib.pyplot")
+    figure, axes = pyplot.subplots(1, len(_KINDS), figsize=(12, 4), sharex=True)
+    for k, (kind, axis) in enumerate(zip(_KINDS, axes, strict=True)):
+        axis.scatter([speed for _, speed in points], [parts[k] for parts, _ in points], s=12)
+        axis.axvline(1, color="black", linewidth=0.5)
+        axis.set_xlabel("speed over the innermost loop")
+        axis.set_ylabel(f"{kind}, % of vector instructions")
+    figure.tight_layout()
+    figure.savefig(file, dpi=120)
+    print(f"\n{file}")
 
 
 def _c_source(kernel: str) -> str:
@@ -280,12 +302,44 @@ def _show_peers(options: argparse.Namespace) -> None:
             print(f"| {kernel} | {' | '.join(cells)} | {best / found['weft auto']:.2f} |", flush=True)
 
 
+def _show_rows(options: argparse.Namespace) -> None:
+    print("| nest | innermost loop | weft auto | brush | numba | library | weft over the best peer |")
+    print("|---|---:|---:|---|---:|---:|---:|")
+    for name, make in rows().items():
+        row = make()
+        wanted = np.zeros_like(row.b)
+        _numba_peer(row.source)(row.a, wanted, row.w)
+        auto = compiled(row.source, f"{name} auto", brush="auto")
+        kernels = {INNERMOST: compiled(row.source, name), "auto": auto, "numba": _numba_peer(row.source)}
+        if row.library is not None:
+            kernels["library"] = row.library[1]
+        runs: dict[str, Run] = {}
+        for label, kernel in kernels.items():
+            row.b[...] = 0
+            kernel(row.a, row.b, row.w)
+            inside = tuple(slice(3, -3) for _ in row.b.shape)
+            if not np.allclose(row.b[inside], wanted[inside], rtol=1e-4, atol=1e-4):
+                raise AssertionError(f"{label} computes something else for {name}")
+            runs[label] = lambda kernel=kernel, row=row: kernel(row.a, row.b, row.w)
+        found = times(runs, options.rounds, int(row.b.size**0.5))
+        chosen = re.search(r"as a box of (\w+)", " ".join(map(str, auto.remarks)))
+        best = min(found[p] for p in ("numba", "library") if p in found)
+        library = f"{1e6 * found['library']:.0f} us ({row.library[0]})" if row.library else "-"
+        print(
+            f"| {name} | {1e6 * found[INNERMOST]:.0f} us | {1e6 * found['auto']:.0f} us "
+            f"| {chosen.group(1) if chosen else '-'} | {1e6 * found['numba']:.0f} us | {library} "
+            f"| {best / found['auto']:.2f} |",
+            flush=True,
+        )
+
+
 _TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
     "brushes": _show_brushes,
     "layouts": _show_layouts,
     "choice": _show_choice,
     "mix": _show_mix,
     "peers": _show_peers,
+    "rows": _show_rows,
 }
 
 

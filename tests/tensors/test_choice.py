@@ -31,21 +31,56 @@ def test_stencils_take_several_rows() -> None:
     assert "as a box of" in remarks and "of the inner loop alone by the cost model" in remarks
 
 
-def test_transpositions_take_squares(monkeypatch) -> None:
+@pytest.fixture
+def weighed(monkeypatch):
+    """Weighs the brushes of a nest over two arrays, for AVX-512."""
     monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
     monkeypatch.setenv("WEFT_CHECK", "0")
-    from tensors.test_chunks import transpose
     from weft.brush import AUTO
     from weft.frontend.python.typeof import typeof
     from weft.jit_options import JitOptions
     from weft.loops.build import lower
     from weft.options import Timings
 
-    a = np.zeros((8, 8))
-    lowered, _, _ = lower(transpose, (typeof(a), typeof(a)), None, JitOptions(brush=AUTO), Timings())
-    assert str(lowered.weighed[0].brush) == "8x8"
-    alone = min(w.cycles for w in lowered.weighed if is_innermost_only(w.brush))
-    assert lowered.weighed[0].cycles < alone / 2
+    def weigh(function, dtype=np.float64):
+        type = typeof(np.zeros((8, 8), dtype))
+        return lower(function, (type, type), None, JitOptions(brush=AUTO), Timings())[0].weighed
+
+    return weigh
+
+
+def test_transpositions_take_squares(weighed) -> None:
+    from tensors.test_chunks import transpose
+
+    found = weighed(transpose)
+    assert str(found[0].brush) == "8x8"
+    assert found[0].cycles < min(w.cycles for w in found if is_innermost_only(w.brush)) / 2
+
+
+def test_rows_shorter_than_a_register_are_for_gathers(weighed) -> None:
+    from tensors.test_chunks import transpose
+
+    assert min(w.brush.extents[-1] for w in weighed(transpose)) == 2
+    assert min(w.brush.extents[-1] for w in weighed(jacobi)) == 8
+
+
+@pytest.mark.parametrize(
+    ("mask", "shuffles"), [([0] * 32, 1), (list(range(32)), 0), ([*range(16, 32), *range(16)], 0)]
+)
+def test_a_number_in_all_lanes_is_one_register(mask, shuffles) -> None:
+    from weft.costs.vector_code import vector_costs
+    from weft.ir.reader import read_module
+    from weft.machine.targets import ISAS
+
+    lanes = ", ".join(f"i32 {m}" for m in mask)
+    text = f"""
+define <32 x float> @f(<32 x float> %a) {{
+  %b = shufflevector <32 x float> %a, <32 x float> poison, <32 x i32> <{lanes}>
+  ret <32 x float> %b
+}}
+"""
+    function = read_module(text).functions["f"]
+    assert vector_costs(function, next(i for i in ISAS if i.vector_bits == 512)).shuffles == shuffles
 
 
 def test_loops_that_are_no_nest_are_left_alone() -> None:

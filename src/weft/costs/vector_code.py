@@ -46,6 +46,8 @@ class VectorCosts:
         Instructions that all lanes share.
     lacking
         Registers that there are too few.
+    gathers
+        Whether there are gathers or scatters.
     """
 
     loads: float = 0.0
@@ -56,6 +58,7 @@ class VectorCosts:
     others: float = 0.0
     scalars: float = 0.0
     lacking: float = 0.0
+    gathers: bool = False
 
     def cycles(self, isa: Isa) -> float:
         """Cycles of a lane group."""
@@ -100,6 +103,7 @@ def _add_block(costs: VectorCosts, block: BasicBlock, times: float, layout: Data
                 costs.stores += times * registers
             costs.memory += times * (each + (i.op == "call") * registers)
         elif "gather" in name or "scatter" in name:
+            costs.gathers = True
             op = "load" if "gather" in name else "store"
             costs.memory += times * memory_cost(op, "gather", bits, type.count, isa).cycles
             costs.loads += times * type.count
@@ -128,8 +132,13 @@ def registers_of(type: VectorType, layout: DataLayout, isa: Isa) -> int:
 
 
 def shuffles_of(i: Instruction, type: VectorType, layout: DataLayout, isa: Isa) -> int:
-    """How many shuffles of registers it takes: none where whole registers go from one name to another."""
+    """How many shuffles of registers it takes: none where whole registers go from one name to another.
+
+    A number in all lanes is one register, however many there are.
+    """
     mask: tuple[int, ...] = tuple(i.attrs["mask"])
+    if len({m for m in mask if m >= 0}) == 1:
+        return 1
     slots = max(1, isa.vector_bits // max(8, layout.bit_size(type.element)))
     total = 0
     for first in range(0, len(mask), slots):

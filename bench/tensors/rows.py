@@ -1,0 +1,145 @@
+"""Further nests beside their peers: stencils of three dimensions, convolutions, Sobel, Life, transforms, a product.
+
+Each row is a function ``kernel(a, b, w)`` over `prange`, which reads `a` and `w` and writes `b`, and what the libraries
+have for it. Plain loops of the same text are numba's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+Library = Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A nest and its arguments.
+
+    Parameters
+    ----------
+    source
+        Its text.
+    a, b, w
+        What it reads, where it writes, and weights.
+    library
+        What computes the same in one call, by the name of its package; None where nothing does.
+    """
+
+    source: str
+    a: Any
+    b: Any
+    w: Any
+    library: tuple[str, Library] | None = None
+
+
+def rows() -> dict[str, Callable[[], Row]]:
+    """The rows by their names; each is made when it is asked for."""
+    return {
+        "7 points, 3-D": lambda: _stencil([p for p in _cube() if sum(map(abs, p)) < 2]),
+        "27 points, 3-D": lambda: _stencil(_cube()),
+        "convolution 3x3": lambda: _convolution(3),
+        "convolution 7x7": lambda: _convolution(7),
+        "Sobel": _sobel,
+        "Game of Life": _life,
+        "4x4 transforms": _transforms,
+        "matrix product": _product,
+    }
+
+
+def _nest(loops: list[tuple[str, str]], body: list[str]) -> str:
+    lines = ["def kernel(a, b, w):"]
+    for depth, (counter, extent) in enumerate(loops, 1):
+        lines.append("    " * depth + f"for {counter} in prange({extent}):")
+    lines += ["    " * (len(loops) + 1) + line for line in body]
+    return "\n".join(lines) + "\n"
+
+
+def _cube() -> list[tuple[int, ...]]:
+    return list(product((-1, 0, 1), repeat=3))
+
+
+def _stencil(points: list[tuple[int, ...]]) -> Row:
+    a = np.random.default_rng(1).random((102, 102, 102))
+    total = " + ".join(f"a[k + {k}, j + {j}, i + {i}]" for k, j, i in points)
+    loops = [(v, f"1, a.shape[{d}] - 1") for d, v in enumerate("kji")]
+    source = _nest(loops, [f"b[k, j, i] = {1 / len(points)!r} * ({total})"])
+    return Row(source, a, np.zeros_like(a), np.zeros(1))
+
+
+def _image(dtype: Any = np.float32, size: int = 1002) -> Any:
+    return np.random.default_rng(1).random((size, size)).astype(dtype)
+
+
+def _convolution(side: int) -> Row:
+    from scipy import ndimage
+
+    a, reach = _image(size=1000 + side - 1), side // 2
+    weights = np.random.default_rng(2).random((side, side)).astype(np.float32)
+    loops = [(v, f"a.shape[{d}] - {side - 1}") for d, v in enumerate("ji")]
+    body = [
+        "total = w[0, 0] * a[j, i]",
+        *(f"total += w[{y}, {x}] * a[j + {y}, i + {x}]" for y, x in product(range(side), repeat=2) if y or x),
+        f"b[j + {reach}, i + {reach}] = total",
+    ]
+    library = ("SciPy", lambda a, b, w: ndimage.correlate(a, w, output=b, mode="constant"))
+    return Row(_nest(loops, body), a, np.zeros_like(a), weights, library)
+
+
+def _sobel() -> Row:
+    body = [
+        "x = a[j, i + 2] + 2 * a[j + 1, i + 2] + a[j + 2, i + 2] - a[j, i] - 2 * a[j + 1, i] - a[j + 2, i]",
+        "y = a[j + 2, i] + 2 * a[j + 2, i + 1] + a[j + 2, i + 2] - a[j, i] - 2 * a[j, i + 1] - a[j, i + 2]",
+        "b[j + 1, i + 1] = x * x + y * y",
+    ]
+    a = _image()
+    source = _nest([(v, f"a.shape[{d}] - 2") for d, v in enumerate("ji")], body)
+    return Row(source, a, np.zeros_like(a), np.zeros(1))
+
+
+def _life() -> Row:
+    around = " + ".join(f"a[j + {y}, i + {x}]" for y, x in product(range(3), repeat=2) if (y, x) != (1, 1))
+    body = [
+        f"alive = {around}",
+        "b[j + 1, i + 1] = 1 if alive == 3 or (alive == 2 and a[j + 1, i + 1] == 1) else 0",
+    ]
+    a = (np.random.default_rng(1).random((1002, 1002)) < 0.3).astype(np.uint8)
+    source = _nest([(v, f"a.shape[{d}] - 2") for d, v in enumerate("ji")], body)
+    return Row(source, a, np.zeros_like(a), np.zeros(1))
+
+
+def _transforms() -> Row:
+    """Hadamard's transform of each block of 4 by 4."""
+    body = [f"x{y}{x} = a[4 * j + {y}, 4 * i + {x}]" for y, x in product(range(4), repeat=2)]
+    signs = [[1 - 2 * ((y & x).bit_count() & 1) for x in range(4)] for y in range(4)]
+
+    def total(names: list[str], line: list[int]) -> str:
+        return "".join(f" {'+' if sign > 0 else '-'} {name}" for sign, name in zip(line, names, strict=True))[
+            1:
+        ]
+
+    for y in range(4):
+        body += [f"y{y}{k} = 0{total([f' x{y}{x}' for x in range(4)], signs[k])}" for k in range(4)]
+    for k in range(4):
+        for m in range(4):
+            body.append(f"b[4 * j + {m}, 4 * i + {k}] = 0{total([f' y{y}{k}' for y in range(4)], signs[m])}")
+    a = _image(size=1000)
+    source = _nest([(v, f"a.shape[{d}] // 4") for d, v in enumerate("ji")], body)
+    return Row(source, a, np.zeros_like(a), np.zeros(1))
+
+
+def _product() -> Row:
+    rng = np.random.default_rng(1)
+    a, w = rng.random((512, 512)), rng.random((512, 512))
+    body = [
+        "total = 0.0",
+        "for k in range(a.shape[1]):",
+        "    total += a[j, k] * w[k, i]",
+        "b[j, i] = total",
+    ]
+    source = _nest([("j", "a.shape[0]"), ("i", "w.shape[1]")], body)
+    return Row(source, a, np.zeros_like(a), w, ("OpenBLAS", lambda a, b, w: np.matmul(a, w, out=b)))
