@@ -151,6 +151,24 @@ def test_a_store_ends_what_has_been_loaded() -> None:
     assert np.array_equal(b, (before + 1) * 2 + before)
 
 
+def test_what_lies_between_elements_is_loaded_again_where_it_has_been_written() -> None:
+    # A row of blocks of 2 by 2 has the elements of two rows in turns: one is read, then the other is written.
+    @weft.jit(brush=(2, 8))
+    def pairs(a, b, c):
+        for j in prange(0, a.shape[0] - 1, 2):
+            for i in prange(1, a.shape[1]):
+                x = a[j, i]
+                a[j + 1, i] = x + 1
+                b[j, i] = x
+                c[j, i] = a[j + 1, i]
+
+    a = np.random.default_rng(1).integers(0, 9, (8, 34)).astype(float)
+    given, b, c = weft.tiled(a, (2, 2)), np.zeros_like(a), np.zeros_like(a)
+    pairs(given, b, c)
+    assert np.array_equal(c[::2, 1:], a[::2, 1:] + 1)
+    assert np.array_equal(given.to_array()[1::2, 1:], a[::2, 1:] + 1)
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.float32, np.complex64, np.int64])
 def test_transpositions_of_other_types(dtype) -> None:
     rng = random.Random(1)

@@ -13,6 +13,7 @@ from weft.diag.errors import ArgumentError, ArrayShapeError, SignatureError, Typ
 from weft.frontend.python.encoding import encode_type
 from weft.types import float32, float64, parse_signature, tiled_type, typeof
 
+MODULE = weft.tiled(np.zeros((2, 2)), (2, 2))
 BLOCKS = [(2, 2), (4, 4), (1, 8), (8, 2)]
 
 
@@ -258,6 +259,10 @@ def turned_round(a):
     return a.T
 
 
+def of_the_module(a):
+    return MODULE[0, 0]
+
+
 def looped(a):
     total = 0.0
     for each in a:
@@ -278,6 +283,7 @@ def filled(a):
         (plus, TypingError, "tiled"),
         (too_many, TypingError, "has 2 dimensions, not 3"),
         (turned_round, UnsupportedError, "have no 'T'"),
+        (of_the_module, UnsupportedError, "from outside the kernel"),
         (looped, TypingError, "cannot be looped over"),
     ],
 )

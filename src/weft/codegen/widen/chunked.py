@@ -205,14 +205,13 @@ def _load(
         made = masked_load(w, type, _address(w, load, strip, offset), mask, load.alignment)
         made.loc = load.loc
         return made
-    pieces = w.pieces.values
-    found = pieces.get((strip, offset, type))
-    if found is None:
-        built = w.builder.load(type, _address(w, load, strip, offset), align=load.alignment, name=load.name)
-        built.loc = load.loc
-        found = pieces[strip, offset, type] = built
-        pointers = w.pieces.pointers.setdefault(strip, [])
-        pointers.append((load.pointer, w.module.layout.store_size(load.type)))
+    pieces, writes = w.pieces.values, w.pieces.writes
+    known = pieces.get((strip, offset, type))
+    if known is not None and not _is_written(w, load, writes[known[1] :]):
+        return known[0]
+    found = w.builder.load(type, _address(w, load, strip, offset), align=load.alignment, name=load.name)
+    found.loc = load.loc
+    pieces[strip, offset, type] = found, len(writes)
     return found
 
 
@@ -224,20 +223,21 @@ def _address(w: Widening, access: Instruction, strip: Strip, offset: int) -> Val
     return w.builder.gep(I8, known, (ConstInt(I64, offset),)) if offset else known
 
 
-def forget_pieces(w: Widening, instruction: Instruction) -> None:
-    """Note that an instruction may have changed what has been loaded.
+def _is_written(w: Widening, load: Instruction, writes: Sequence[tuple[Value, int]]) -> bool:
+    """Whether stores may have changed what a load reads: of one thread, which is enough (`access_groups`).
 
-    That one thread's accesses do not overlap is enough (`access_groups`).
+    A piece may have elements between those that it was loaded for, so each load asks for its own.
     """
+    size = w.module.layout.store_size(load.type)
+    return any(w.addresses.may_overlap(load.pointer, size, pointer, each) for pointer, each in writes)
+
+
+def forget_pieces(w: Widening, instruction: Instruction) -> None:
+    """Note that an instruction may have changed what has been loaded."""
     if not w.pieces.values or not may_write(instruction):
         return
-    if not instruction.is_plain_access:
+    if instruction.is_plain_access:
+        size = w.module.layout.store_size(instruction.accessed_type)
+        w.pieces.writes.append((instruction.pointer, size))
+    else:
         w.pieces.values.clear()
-        return
-    pointer, size = instruction.pointer, w.module.layout.store_size(instruction.accessed_type)
-    touched = {
-        strip
-        for strip, accesses in w.pieces.pointers.items()
-        if any(w.addresses.may_overlap(p, s, pointer, size) for p, s in accesses)
-    }
-    w.pieces.values = {piece: value for piece, value in w.pieces.values.items() if piece[0] not in touched}

@@ -72,20 +72,20 @@ Piece = tuple[Strip, int, VectorType]
 
 @dataclass(slots=True)
 class LoadedPieces:
-    """What has been loaded in a block, by where it is, how much, and through which pointers.
+    """What has been loaded in a block, by where it is and how much.
 
     Parameters
     ----------
     values
-        The pieces.
-    pointers
-        For each strip an address in it as the program has it, and the bytes of an element.
+        The pieces, and how many writes came before each.
+    writes
+        The addresses of stores as the program has them, and their bytes.
     addresses
         The address of each strip at offset 0.
     """
 
-    values: dict[Piece, Value] = field(default_factory=dict)
-    pointers: dict[Strip, list[tuple[Value, int]]] = field(default_factory=dict)
+    values: dict[Piece, tuple[Value, int]] = field(default_factory=dict)
+    writes: list[tuple[Value, int]] = field(default_factory=list)
     addresses: dict[Strip, Value] = field(default_factory=dict)
 
 

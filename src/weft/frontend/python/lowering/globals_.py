@@ -19,6 +19,7 @@ from weft.frontend.python.types import Scalar, array_type
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.builder import const_float, const_int
 from weft.ir.types import FloatType
+from weft.tiled_arrays import TiledArray
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
@@ -52,6 +53,10 @@ def value_of(low: Lowering, value: Any) -> Typed:
     if isinstance(value, tuple):
         cls = type(value) if hasattr(value, "_fields") else None
         return TupleValue(tuple(value_of(low, item) for item in value), cls)
+    if isinstance(value, TiledArray):
+        raise UnsupportedError(
+            "an array in blocks from outside the kernel cannot be used in it", hint="pass it as an argument"
+        )
     if isinstance(value, (list, dict, set)):
         raise UnsupportedError(
             f"a {type(value).__name__} from outside the kernel cannot be used in it",
