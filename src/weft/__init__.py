@@ -6,6 +6,7 @@ Importing ``weft`` itself is cheap; LLVM is loaded when the first kernel is comp
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -18,9 +19,11 @@ _MODULES = ("cuda", "errors", "loops", "opencl", "ptx", "types")
 _NAMES = {
     "guvectorize": "weft.loops.generalized",
     "jit": "weft.loops.jit",
+    "log": "weft.logs",
     "keep_exec_source": "weft.frontend.python.unfiled_text",
     "njit": "weft.loops.jit",
     "TiledArray": "weft.tiled_arrays",
+    "profile": "weft.profiling",
     "prange": "weft.frontend.python.prange",
     "tiled": "weft.tiled_arrays",
     "vectorize": "weft.loops.elementwise",
@@ -40,3 +43,7 @@ def __getattr__(name: str) -> Any:
         if name in types.__all__:
             return getattr(types, name)
     raise AttributeError(f"module 'weft' has no attribute '{name}'")
+
+
+if os.environ.get("WEFT_LOG"):
+    import_module("weft.logs").log_as_the_environment_says()

@@ -128,6 +128,9 @@ class CompiledKernelBase:
             RunUnit(**facts["run_unit"]).groups,
             facts["barrier_lines"],
             facts["prints"],
+            facts["lanes"],
+            facts["dimension"],
+            RunUnit(**facts["run_unit"]).width > 1,
         )
         if checking():
             from weft.check import CheckedLauncher
@@ -145,6 +148,8 @@ class CompiledKernelBase:
             "terms": asdict(lowered.terms),
             "barrier_lines": list(lowered.barrier_lines),
             "prints": PRINT_SYMBOL in lowered.text,
+            "lanes": 1 if lowered.summary is None else lowered.summary.width,
+            "dimension": lowered.dimension or 0,
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
             "remarks": store_remarks(self._remarks, self._files()),
         }

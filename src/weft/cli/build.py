@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from weft.aot.build import build, levels_named
+from weft.cli.progress import progress
 
 
 def add_parser(subparsers: Any) -> None:
@@ -39,11 +39,12 @@ def add_parser(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Build the library, and print what was written."""
-    made = build(
-        Path(options.file), Path(options.folder), levels=levels_named(options.cpu), names=options.function,
-        vector_math=options.vector_math, stem=options.name,
-        progress=lambda what: print(f"weft build: {what}", file=sys.stderr),
-    )  # fmt: skip
+    levels = levels_named(options.cpu)
+    with progress("weft build", len(levels) + 1) as step:
+        made = build(
+            Path(options.file), Path(options.folder), levels=levels, names=options.function,
+            vector_math=options.vector_math, stem=options.name, progress=step,
+        )  # fmt: skip
     for file in (made.library, made.header, made.stub):
         if file is not None:
             print(file)

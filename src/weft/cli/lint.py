@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import weft
+from weft.cli.progress import progress
 from weft.cli.reports import READ, UsageError, report_on_file
 from weft.diag.errors import SignatureError, WeftError
 from weft.diag.words import counted
@@ -91,8 +92,11 @@ def _lint(options: argparse.Namespace) -> int:
     if options.baseline:
         known = _baseline(Path(options.baseline))
     found: list[Violation] = []
-    for name in _files(options.paths):
-        found += _violations(name, options)
+    files = list(_files(options.paths))
+    with progress("weft lint", len(files)) as step:
+        for name in files:
+            step(name)
+            found += _violations(name, options)
     texts = _Texts()
     found, unknown = not_suppressed(found, texts.of)
     for file, line, rule in unknown:

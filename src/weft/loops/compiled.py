@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_file, restore_remarks, store_file, store_remarks
+from weft.frontend.python.components import parameter_components
 from weft.frontend.python.fingerprint import files_of
-from weft.frontend.python.types import KernelType
+from weft.frontend.python.types import Array, KernelType, Scalar, Tuple
 from weft.jit_options import JitOptions
 from weft.machine.host import demand_runnable, is_runnable
 from weft.options import Timings, checking
@@ -24,8 +27,10 @@ from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL, printing
 from weft.runtime.results import Description, handed_over, result_memory, result_reader, slots_of
+from weft.runtime.settings import get_num_threads
 from weft.runtime.stored_code import Facts, StoredCode
 from weft.runtime.symbols import called_symbols
+from weft.runtime.watching import WATCHERS, tell
 from weft.target.jit import LoadedCode
 from weft.target.machine import TargetSpec
 
@@ -174,6 +179,7 @@ class CompiledFunction:
         if self._parallel:
             prepare_pool()
         memory = self._memory()
+        start = time.perf_counter() if WATCHERS else 0.0
         try:
             self._entry(slots, memory)
         except BaseException:
@@ -181,6 +187,9 @@ class CompiledFunction:
             if self._heap:
                 free_blocks(memory[self._slots])
             raise
+        if start:
+            threads = get_num_threads() if self._parallel else 1
+            tell("call", self.function.__name__, start, threads=threads, bytes=self._bytes(slots))
         return self.finish(memory, args)
 
     def finish(self, memory: Any, args: Sequence[Any]) -> Any:
@@ -195,6 +204,19 @@ class CompiledFunction:
             return self._read(memory, args, NO_BLOCKS)
         head, error = _FRAME.unpack_from(memory, 8 * self._slots)
         return self._read(memory, args, handed_over(head, error, self._errors))
+
+    def _bytes(self, slots: bytes) -> int:
+        """The bytes of array arguments, by the extents in their slots."""
+        words, at, total = memoryview(slots).cast("q"), 0, 0
+        for type in _flat(self.types):
+            extents: list[int] = []
+            for component in parameter_components(type):
+                if component.role == "extent":
+                    extents.append(words[at])
+                at += 1
+            if extents and isinstance(type, Array) and isinstance(type.dtype, Scalar):
+                total += math.prod(extents) * type.dtype.size
+        return total
 
     def lowered(self) -> LoweredFunction:
         """The function as LLVM text before the final pipeline; compiled again when the code was cached."""
@@ -219,6 +241,15 @@ class CompiledFunction:
         from weft.loops.build import assembly
 
         return assembly(self.lowered())
+
+
+def _flat(types: Sequence[KernelType]) -> Iterator[KernelType]:
+    """The types of arguments, tuples taken apart."""
+    for type in types:
+        if isinstance(type, Tuple):
+            yield from _flat(type.items)
+        else:
+            yield type
 
 
 def _entry_of(code: LoadedCode, metadata: Mapping[str, Any]) -> Callable[[bytes, Any], None]:

@@ -6,6 +6,7 @@ Watchers are told of each pass that changed something, once it is done: they ver
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from typing import Any, Protocol, TextIO
 from weft.diag.errors import PassError
 from weft.ir.writer import write_module
 from weft.passes.declared import Pass, Unit
+
+_log = logging.getLogger("weft.passes")
 
 
 class Watcher(Protocol):
@@ -63,7 +66,11 @@ class Runner:
                 require(each, unit)
             begin = time.perf_counter()
             changed = each.run(unit)
-            self.seconds[each.name] = self.seconds.get(each.name, 0.0) + time.perf_counter() - begin
+            seconds = time.perf_counter() - begin
+            self.seconds[each.name] = self.seconds.get(each.name, 0.0) + seconds
+            if _log.isEnabledFor(logging.DEBUG):
+                what = "" if changed is not False else ", nothing to do"
+                _log.debug("%s of %s: %.2f ms%s", each.name, unit.function.name, 1e3 * seconds, what)
             if self.strict:
                 _confirm(each, unit)
             if changed is not False:

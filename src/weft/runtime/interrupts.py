@@ -228,7 +228,16 @@ _watched = 0
 """The main thread, once there is a watch over its launches."""
 
 MAIN_THREAD = ctypes.c_int64()
-"""The same, for machine code."""
+"""The same, for machine code; 0 where that is to leave all calls to Python."""
+
+_by_machine_code = True
+
+
+def calls_by_machine_code(allowed: bool) -> None:
+    """Say whether calls may be made by machine code, without Python."""
+    global _by_machine_code
+    _by_machine_code = allowed
+    MAIN_THREAD.value = _watched if allowed else 0
 
 
 def _watch() -> None:
@@ -236,7 +245,8 @@ def _watch() -> None:
     # Without a watch each launch puts the handler in.
     with contextlib.suppress(LaunchError):
         start_thread(interrupts().watch, threading.get_ident(), "weft-watch")
-    _watched = MAIN_THREAD.value = threading.get_ident()
+    _watched = threading.get_ident()
+    calls_by_machine_code(_by_machine_code)
 
 
 def _after_fork() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from weft.runtime.pool import JOB, default_pool, thread_limit
 from weft.runtime.printing import printing
 from weft.runtime.settings import get_num_threads
 from weft.runtime.shape import LaunchShape
+from weft.runtime.watching import WATCHERS, bytes_of, filled_lanes, tell
 from weft.target.jit import LoadedCode
 
 _LARGEST_ARENA = 1 << 16
@@ -56,6 +58,10 @@ class Launcher:
         The source line of each barrier, numbered from 1.
     prints
         Whether the kernel prints.
+    lanes, dimension
+        Lanes of a lane group, and the dimension that it runs along.
+    goes_on
+        Whether lane groups go on from work-group to work-group.
     """
 
     def __init__(
@@ -67,6 +73,9 @@ class Launcher:
         chunk: Callable[[tuple[int, int, int]], int] = lambda block: 1,
         barrier_lines: Sequence[int] = (),
         prints: bool = False,
+        lanes: int = 1,
+        dimension: int = 0,
+        goes_on: bool = False,
     ) -> None:
         self._code = code
         self._entry = code.address(entry)
@@ -75,6 +84,7 @@ class Launcher:
         self._chunk = chunk
         self._barrier_lines = barrier_lines
         self._prints = prints
+        self._lanes = lanes, dimension, goes_on
         self._frames: list[_Frame] = []
         # Padding packs as zeros: the error record is cleared by each launch.
         self._format = struct.Struct(JOB.format + RECORD.format[1:] + f"{8 * ERROR_WORDS}x" + packer.formats)
@@ -113,11 +123,25 @@ class Launcher:
         except (struct.error, OverflowError):
             raise self._packer.blame(args) from None
         run = self._run_printing if self._prints else self._run_quietly
-        status = run(frame, groups, threads)
+        if WATCHERS:
+            start = time.perf_counter()
+            status = run(frame, groups, threads)
+            self._tell(start, shape, args, threads)
+        else:
+            status = run(frame, groups, threads)
         give_arenas(arenas)
         if status:
             raise self._divergence(frame.error_words(), shape)
         self._frames.append(frame)
+
+    def _tell(self, start: float, shape: LaunchShape, args: Sequence[Any], threads: int) -> None:
+        """Tell who looks on of a launch that is done."""
+        lanes, dimension, goes_on = self._lanes
+        tell(
+            "launch", self._packer.kernel, start, grid=shape.grid, block=shape.block, threads=threads,
+            bytes=bytes_of(args), lanes=lanes,
+            filled=filled_lanes(shape.grid, shape.block, lanes, dimension, goes_on),
+        )  # fmt: skip
 
     def record(self, shape: LaunchShape, types: Sequence[KernelType], arrays_apart: bool) -> Record | None:
         """What machine code launches the kernel by; None where a launch takes more than that knows."""

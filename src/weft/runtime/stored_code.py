@@ -5,13 +5,18 @@ The one way in which every door builds, keeps, loads and links code.
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from weft.diag.errors import CompileError, UnresolvedError
 from weft.runtime.cache import CacheEntry, ObjectCache
 from weft.runtime.interrupts import interrupts
+from weft.runtime.watching import WATCHERS, tell
 from weft.target.jit import LoadedCode, load_object
+
+_log = logging.getLogger("weft.cache")
 
 Facts = dict[str, Any]
 """What has to be known to use code again, as JSON values; ``entry`` is the symbol that is called."""
@@ -76,14 +81,19 @@ class StoredCode:
         UnresolvedError
             It calls what nobody defines; the error says where.
         """
+        start = time.perf_counter()
         if self._entry is not None and self._entry.code:
             try:
-                return self._linked(self._entry)
+                code = self._linked(self._entry)
             except (CompileError, KeyError):
                 # What it was linked with has changed.
                 pass
+            else:
+                _told("load", self._entry, start)
+                return code
         self.from_cache = False
         entry = CacheEntry(self._emit(), self._describe())
+        _told("compile", entry, start)
         self._keep(entry)
         try:
             return self._linked(entry)
@@ -112,3 +122,13 @@ class StoredCode:
         code = load_object(entry.code, [entry.metadata["entry"]], symbols)
         interrupts().cover(code)
         return code
+
+
+def _told(kind: str, entry: CacheEntry, start: float) -> None:
+    """Tell who looks on, and the log, of code that was made or found."""
+    name = entry.metadata["entry"].partition(".")[0]
+    if WATCHERS:
+        tell(kind, name, start)
+    if _log.isEnabledFor(logging.DEBUG):
+        found = "is there, and loaded" if kind == "load" else "is not there, and made"
+        _log.debug("%s %s in %.1f ms", name, found, 1e3 * (time.perf_counter() - start))
