@@ -119,8 +119,6 @@ class TiledArray:
 
     __slots__ = ("__weakref__", "memory", "origin", "shape")
 
-    __hash__ = object.__hash__
-
     def __init__(
         self, memory: NDArray[Any], shape: Sequence[int], origin: Sequence[int] | None = None
     ) -> None:
