@@ -11,16 +11,16 @@ from weft.report import text
 
 
 @pytest.mark.parametrize("name", ["collatz", "permute", "row_sums"])
-def test_report_on_a_python_kernel(name, report_on_kernel, without_paths, golden) -> None:
-    golden(without_paths(report_on_kernel(*marked_kernels.KERNELS[name])), f"{name}.txt")
+def test_report_on_a_python_kernel(name, report_on_kernel, steady, golden) -> None:
+    golden(steady(report_on_kernel(*marked_kernels.KERNELS[name])), f"{name}.txt")
 
 
-def test_report_on_a_traversal_in_llvm_text(report_on_text, golden) -> None:
-    golden(str(report_on_text(TRAVERSAL)), "traversal.txt")
+def test_report_on_a_traversal_in_llvm_text(report_on_text, steady, golden) -> None:
+    golden(steady(report_on_text(TRAVERSAL)), "traversal.txt")
 
 
-def test_report_on_a_module_of_another_compiler(report_on_text, golden) -> None:
-    golden(str(report_on_text(FOREIGN)), "foreign.txt")
+def test_report_on_a_module_of_another_compiler(report_on_text, steady, golden) -> None:
+    golden(steady(report_on_text(FOREIGN)), "foreign.txt")
 
 
 def test_shapes_given_for_arguments_show_in_the_heading_and_count(report_on_text) -> None:

@@ -184,6 +184,7 @@ def _function(
         is_kernel(function),
         "" if function.fn_type.result.is_void else str(divergence.result),
         cycles=None if code is None else code.total,
+        blocks=facts.blocks(divergence, source),
         on_gpus=warp_findings(function, given, source) if options.gpus and is_kernel(function) else (),
     )
 

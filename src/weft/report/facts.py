@@ -12,6 +12,7 @@ from weft.report.model import (
     AccessForm,
     AccessReport,
     AllocaReport,
+    BlockReport,
     BranchReport,
     ExitReport,
     LoopReport,
@@ -48,6 +49,22 @@ def branches(divergence: Divergence, source: SourceMap) -> tuple[BranchReport, .
         BranchReport(block_name(block), block_line(source, block), divergence.is_divergent_branch(block))
         for block in divergence.function.blocks
         if has_choice(block)
+    )
+
+
+def blocks(divergence: Divergence, source: SourceMap) -> tuple[BlockReport, ...]:
+    """Every block, with where control goes on."""
+    all_blocks = divergence.function.blocks
+    position = {block: number for number, block in enumerate(all_blocks)}
+    return tuple(
+        BlockReport(
+            block_name(block),
+            block_line(source, block),
+            tuple(position[to] for to in block.successors),
+            has_choice(block) and divergence.is_divergent_branch(block),
+            divergence.has_varying_control(block),
+        )
+        for block in all_blocks
     )
 
 

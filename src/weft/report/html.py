@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from weft.report.flow_drawing import STYLE as FLOW_STYLE
+from weft.report.flow_drawing import flow_drawing
 from weft.report.html_page import STYLE, document
 from weft.report.model import BarrierReport, Excerpt, Finding, FunctionReport, LineReport, ReportSettings
-from weft.report.styled import LEGEND, about_cycles, at_line, cost_of, describe
+from weft.report.styled import LEGEND, about_cycles, at_line, cost_of, describe, is_irregular
 
 
 def fragment(functions: Iterable[FunctionReport], settings: ReportSettings) -> str:
     """The report as a ``div`` with its style, for a notebook."""
-    body = "".join(_function(function, settings) for function in functions)
-    return f'<div class="weft"><style>{STYLE}</style>{body}</div>'
+    functions = tuple(functions)
+    body = "".join(_function(number, function, settings) for number, function in enumerate(functions))
+    return f'<div class="weft"><style>{STYLE}{FLOW_STYLE}</style>{_summary(functions)}{body}</div>'
 
 
 def page(functions: Iterable[FunctionReport], settings: ReportSettings, title: str) -> str:
@@ -21,40 +24,90 @@ def page(functions: Iterable[FunctionReport], settings: ReportSettings, title: s
     return document(title, fragment(functions, settings))
 
 
-def _function(function: FunctionReport, settings: ReportSettings) -> str:
+def _summary(functions: tuple[FunctionReport, ...]) -> str:
+    """What costs most of each function, where there are several."""
+    if len(functions) < 2:
+        return ""
+    rows: list[str] = []
+    for number, function in enumerate(functions):
+        first = function.findings[0] if function.findings else None
+        cycles = "" if function.cycles is None else f"{function.cycles:,.0f}"
+        told = "" if first is None else f"{at_line(first.line)}: {first.message}"
+        rows.append(
+            f'<tr><td><a href="#weft-{number}">{escape(function.name)}</a></td>{_cell(cycles, "cost")}'
+            f"{_cell('' if first is None else f'{first.cycles:,.0f}', 'cost')}{_cell(told, '')}</tr>"
+        )
+    head = _head("function", "cycles", "dearest", "")
+    return f'<nav aria-label="functions"><h3>Functions</h3><table>{head}{"".join(rows)}</table></nav>'
+
+
+def _function(number: int, function: FunctionReport, settings: ReportSettings) -> str:
+    drawing = flow_drawing(function.blocks, function.name)
     parts = [
-        f"<h3>{escape(function.name + function.signature)}</h3>",
+        f'<h3 id="weft-{number}">{escape(function.name + function.signature)}</h3>',
         f'<p class="muted">{escape(describe(settings, function))}</p>',
         f'<p class="muted">{escape(function.compiled)}</p>' if function.compiled else "",
-        *(_excerpt(excerpt) for excerpt in function.excerpts),
+        *(_excerpt(excerpt, function) for excerpt in function.excerpts),
         _legend(),
+        f'<details><summary>Control flow</summary><div class="scroll">{drawing}</div></details>'
+        if drawing
+        else "",
         _loops(function),
         _stack_objects(function),
         _barriers(function.barriers),
         _findings(function),
     ]
-    return "<section>" + "\n".join(part for part in parts if part) + "</section>"
+    return (
+        f'<section aria-labelledby="weft-{number}">'
+        + "\n".join(part for part in parts if part)
+        + "</section>"
+    )
 
 
-def _excerpt(excerpt: Excerpt) -> str:
-    rows = "\n".join(_line(line) for line in excerpt.lines)
-    head = "<tr><th>shape</th><th>control</th><th>memory</th><th>cost</th><th>line</th><th></th></tr>"
-    return f'<p class="muted">{escape(excerpt.file)}</p><table>{head}\n{rows}</table>'
+def _head(*names: str) -> str:
+    return "<tr>" + "".join(f'<th scope="col">{name}</th>' for name in names) + "</tr>"
 
 
-def _line(line: LineReport) -> str:
+def _excerpt(excerpt: Excerpt, function: FunctionReport) -> str:
+    told: dict[int, list[Finding]] = {}
+    for finding in function.findings:
+        if finding.line is not None and finding.file in ("", excerpt.file):
+            told.setdefault(finding.line, []).append(finding)
+    rows = "\n".join(_line(line, told.get(line.number, [])) for line in excerpt.lines)
+    head = _head("shape", "control", "memory", "cost", "line", "")
+    return (
+        f'<p class="muted">{escape(excerpt.file)}</p><div class="scroll"><table>{head}\n{rows}</table></div>'
+    )
+
+
+def _line(line: LineReport, findings: list[Finding]) -> str:
     control = "diverges" if "diverges" in line.control else "uniform"
-    irregular = any(form.startswith(("gather", "scatter", "strided")) for form in line.memory)
     cells = (
         _cell(line.shape, line.shape_class),
         _cell(line.control, control),
-        _cell(", ".join(line.memory), "varying" if irregular else "uniform"),
-        _cell(cost_of(line), "cost"),
+        _cell(", ".join(line.memory), "varying" if is_irregular(line) else "uniform"),
+        f'<td class="cost" style="--share:{line.share:.1%}">{cost_of(line)}</td>',
         _cell(str(line.number), "number"),
-        _cell(line.text, "source"),
+        _source(line, findings),
     )
     mark = ' class="partly"' if control == "diverges" else ""
     return f"<tr{mark}>{''.join(cells)}</tr>"
+
+
+def _source(line: LineReport, findings: list[Finding]) -> str:
+    """The text of a line; a click on it shows what it costs, why, and what helps."""
+    if not findings:
+        return _cell(line.text, "source")
+    items = "".join(f"<li>{_told(finding)}</li>" for finding in findings)
+    return (
+        f'<td class="source"><details><summary>{escape(line.text)}</summary><ul>{items}</ul></details></td>'
+    )
+
+
+def _told(finding: Finding) -> str:
+    return (
+        f"<b>{finding.cycles:,.0f}</b> {escape(finding.message)}{_hint(finding)}{_because(finding.because)}"
+    )
 
 
 def _cell(text: str, css_class: str) -> str:

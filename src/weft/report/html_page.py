@@ -17,6 +17,11 @@ STYLE = """
 .weft .varying { color: var(--varying) } .weft .diverges, .weft .error { color: var(--bad); font-weight: bold }
 .weft .warning { color: var(--varying); font-weight: bold }
 .weft tr.partly td.source { background: var(--mark) }
+.weft td.cost { background: linear-gradient(to left, var(--area) var(--share, 0%), transparent 0) }
+.weft summary { cursor: pointer; list-style-position: outside }
+.weft td.source details > ul { white-space: normal; font-family: system-ui, sans-serif; margin: .2em 0 .6em }
+.weft td.source summary { text-decoration: underline dotted var(--muted) }
+.weft .hint::before { content: "hint: "; font-weight: bold }
 .weft ol.because { margin: .2em 0 .6em; font-size: 90%; color: var(--muted); list-style: "↳ " }
 """.strip()
 

@@ -76,6 +76,29 @@ class LoopReport:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockReport:
+    """A block of the control flow.
+
+    Parameters
+    ----------
+    name, line
+        What it is called, and where it is.
+    successors
+        Positions of the blocks that it leads to.
+    divergent
+        Whether lanes leave it different ways.
+    partly
+        Whether it runs for some lanes only.
+    """
+
+    name: str
+    line: int | None
+    successors: tuple[int, ...]
+    divergent: bool
+    partly: bool
+
+
+@dataclass(frozen=True, slots=True)
 class AllocaReport:
     """A stack object; uniform if one copy would do for all lanes."""
 
@@ -249,6 +272,8 @@ class FunctionReport:
         What the compiled code costs a lane group; None where there is none.
     on_gpus
         What costs on GPUs, where that is asked.
+    blocks
+        Its control flow, as it was written.
     """
 
     name: str
@@ -266,6 +291,7 @@ class FunctionReport:
     compiled: str = ""
     cycles: float | None = None
     on_gpus: tuple[Finding, ...] = ()
+    blocks: tuple[BlockReport, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

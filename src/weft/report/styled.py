@@ -106,6 +106,14 @@ def excerpt_lines(excerpt: Excerpt) -> Iterator[StyledLine]:
         ]
 
 
+_IRREGULAR = ("gather", "scatter", "strided", "interleaved", "rows", "pieces", "neighbours", "lane by lane")
+
+
+def is_irregular(line: LineReport) -> bool:
+    """Whether some access of a line is of lanes that are no neighbours."""
+    return any(word in form for form in line.memory for word in _IRREGULAR)
+
+
 def cost_of(line: LineReport) -> str:
     """The part of a line in all that the code costs, in percent; empty for next to nothing."""
     return f"{line.share:.0%}" if line.share >= 0.005 else ""
@@ -121,8 +129,7 @@ def _control_style(line: LineReport) -> Style:
 
 
 def _memory_style(line: LineReport) -> Style:
-    irregular = any(form.startswith(("gather", "scatter", "strided")) for form in line.memory)
-    return Style.VARYING if irregular else Style.UNIFORM
+    return Style.VARYING if is_irregular(line) else Style.UNIFORM
 
 
 def _legend() -> Iterator[StyledLine]:
