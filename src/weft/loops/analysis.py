@@ -14,6 +14,7 @@ from weft.frontend.clang import compile_c
 from weft.frontend.python.compile import compile_python
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType
+from weft.frontend.python.wording import described
 from weft.ir import Function, Module
 from weft.ir.metadata import DebugLoc
 from weft.ir.reader import read_module
@@ -59,7 +60,9 @@ def analyze(function: Any, *example_arguments: Any) -> LoopNestReport:
     """
     plain = getattr(function, "py_func", function)
     if not isinstance(plain, FunctionType):
-        raise SignatureError(f"{function!r} is no Python function", hint="pass a function written with def")
+        raise SignatureError(
+            f"{described(function)} is no Python function", hint="pass a function written with def"
+        )
     return analyze_python(plain, tuple(typeof(a) for a in example_arguments))
 
 

@@ -26,6 +26,7 @@ from weft.frontend.python.types import (
     pyint,
     tuple_type,
 )
+from weft.frontend.python.wording import described
 from weft.jit_options import JitOptions, jit_options
 from weft.loops import elementwise_loops as loops
 from weft.loops.compiled import CompiledFunction
@@ -118,7 +119,7 @@ def vectorize(
     def decorate(function: Any) -> VectorizedFunction:
         if not isinstance(function, FunctionType):
             raise SignatureError(
-                f"{function!r} is no Python function", hint="decorate a function written with def"
+                f"{described(function)} is no Python function", hint="decorate a function written with def"
             )
         return VectorizedFunction(function, tuple(map(parse_signature, given)), chosen, identity)
 

@@ -20,6 +20,7 @@ from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
 from weft.frontend.python.types import Array, KernelType, Scalar, Signature
+from weft.frontend.python.wording import described
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
@@ -96,7 +97,7 @@ def guvectorize(
     def decorate(function: Any) -> GeneralizedFunction:
         if not isinstance(function, FunctionType):
             raise SignatureError(
-                f"{function!r} is no Python function", hint="decorate a function written with def"
+                f"{described(function)} is no Python function", hint="decorate a function written with def"
             )
         return GeneralizedFunction(
             function,

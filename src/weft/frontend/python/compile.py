@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -15,6 +16,7 @@ from weft.frontend.python.lowering.unit import Options, Unit
 from weft.frontend.python.scope import scope_of
 from weft.frontend.python.source import get_source
 from weft.frontend.python.types import KernelType, none
+from weft.frontend.python.wording import described, speaking_of_functions
 from weft.ir.function import Function, GlobalVariable, Module
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE, REASSOCIATE_ATTRIBUTE, SHARED_ATTRIBUTE
 
@@ -135,7 +137,7 @@ def compile_python(
     """
     target = getattr(function, "py_func", function)
     if not isinstance(target, FunctionType):
-        raise UnsupportedError(f"{function!r} is no Python function")
+        raise UnsupportedError(f"{described(function)} is no Python function")
     source = get_source(target)
     arguments = source.node.args
     if arguments.vararg is not None or arguments.kwarg is not None:
@@ -156,7 +158,8 @@ def compile_python(
     instance = make_instance(unit, source, tuple(arg_types), name or target.__name__, is_kernel=not device)
     instance.declared = result if device else None
     unit.instances[instance_key(target, tuple(arg_types), instance.declared)] = instance
-    lower_function(unit, instance, [])
+    with speaking_of_functions() if device else nullcontext():
+        lower_function(unit, instance, [])
     kernel = instance.function
     shared = tuple(SharedObject(size, align) for _, size, align in unit.shared.values())
     if not device:

@@ -36,6 +36,7 @@ from weft.frontend.python.types import (
     pyint,
 )
 from weft.frontend.python.typing_rules import real_type
+from weft.frontend.python.wording import described
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstInt
 from weft.ir.values import Value
@@ -87,7 +88,7 @@ def static_attribute(low: Lowering, owner: Any, name: str) -> Typed:
         return named(low, child)
     if not isinstance(owner, (ModuleType, type, enum.EnumMeta, np.dtype, KernelType)):
         raise UnsupportedError(
-            f"attribute '{name}' of {owner!r:.60} is not known at compile time",
+            f"attribute '{name}' of {described(owner)} is not known at compile time",
             hint="use a module-level constant, or pass the value as an argument",
         )
     try:

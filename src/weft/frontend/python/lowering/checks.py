@@ -19,12 +19,14 @@ INDEX = 3
 EMPTY = 4
 UNASSIGNED = 5
 RAISED = 6
+ZERO_STEP = 7
 
 
 _RAISED = {
     DIVISION_BY_ZERO: ("ZeroDivisionError", "division by zero"),
     ASSERTION: ("AssertionError", ""),
     INDEX: ("IndexError", "an index is outside its dimension"),
+    ZERO_STEP: ("ValueError", "range() arg 3 must not be zero"),
     UNASSIGNED: ("UnboundLocalError", "a variable is read before it has a value"),
 }
 """What functions raise that are called from Python."""

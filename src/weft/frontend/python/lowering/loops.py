@@ -19,6 +19,7 @@ from weft.frontend.python.lowering.arrays.whole_arrays import for_each, range_le
 from weft.frontend.python.lowering.calls.enumerations import Member
 from weft.frontend.python.lowering.calls.registry import Arguments, call
 from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal, static
+from weft.frontend.python.lowering.checks import ZERO_STEP, check
 from weft.frontend.python.lowering.context import statement
 from weft.frontend.python.lowering.facts import facts_for
 from weft.frontend.python.lowering.numbers.casts import to_int64
@@ -62,23 +63,26 @@ class Zipped:
 
 @call(range)
 def _lower_range(low: Lowering, args: Arguments) -> Typed:
-    return static(_range(args))
+    return static(_range(low, args))
 
 
 @call(prange)
 def _lower_prange(low: Lowering, args: Arguments) -> Typed:
-    made = _range(args)
+    made = _range(low, args)
     made.parallel = True
     return static(made)
 
 
-def _range(args: Arguments) -> Range:
+def _range(low: Lowering, args: Arguments) -> Range:
     values = args.bind("start", "stop", "step", optional=2)
     if len(values) == 1:
         return Range(literal(0), values[0], literal(1))
     step = values[2] if len(values) == 3 else literal(1)
     if step.literal == 0:
         raise TypingError("the step of a range cannot be zero")
+    if low.unit.options.debug and step.literal is None:
+        size = to_int64(low, step, "an argument of range()")
+        check(low, ZERO_STEP, low.builder.icmp("eq", size, const_int(0)))
     return Range(values[0], values[1], step)
 
 

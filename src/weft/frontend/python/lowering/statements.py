@@ -22,7 +22,8 @@ from weft.frontend.python.lowering.numbers.arithmetic import SYMBOLS, binary
 from weft.frontend.python.lowering.numbers.comparisons import condition, negation, truth
 from weft.frontend.python.lowering.numbers.conditions import jump
 from weft.frontend.python.lowering.variables import RESULT
-from weft.frontend.python.types import Array, NoneType, Record, Tiled, Tuple
+from weft.frontend.python.types import Array, NoneType, Record, Static, Tiled, Tuple
+from weft.frontend.python.wording import described
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
@@ -259,4 +260,10 @@ def _store_result(low: Lowering, value: Typed, node: ast.AST) -> None:
                 "write the value to an array argument",
             )
         return
+    if len(low.stack) == 1 and isinstance(value.type, Static):
+        raise UnsupportedError(
+            f"a compiled function cannot return {described(value.type.value)}",
+            low.span(node),
+            "return numbers, arrays, and tuples of these",
+        )
     low.variables.store(low, RESULT, value, low.span(node))

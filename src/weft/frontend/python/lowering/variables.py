@@ -157,6 +157,13 @@ class VariableTable:
             return join_infos(old, new)
         except TypingError:
             where = f" at {variable.span}" if variable.span else ""
+            if name == RESULT and isinstance(new.type, NoneType) != isinstance(old.type, NoneType):
+                value = old if isinstance(new.type, NoneType) else new
+                raise TypingError(
+                    f"the function returns {value.type} on one way, and nothing on another",
+                    variable.span if isinstance(old.type, NoneType) else span,
+                    "return a value on every path, or on none",
+                ) from None
             raise TypingError(
                 f"{_described(name)} is {new.type} here and {old.type}{where}",
                 span,

@@ -224,30 +224,43 @@ def copied(low: Lowering, args: Arguments, array: Typed) -> Typed:
     return made
 
 
-@call(np.array)
+@call(np.array, np.asarray)
 def _array(low: Lowering, args: Arguments) -> Typed:
     """A copy of an array, or an array of the numbers in a tuple."""
     given = _named(args, "object", "dtype")
     value = given["object"]
     if isinstance(value.type, Array):
         dtype = _dtype(given, args.name, value.type.dtype)
+        if args.name == "asarray" and dtype is value.type.dtype:
+            return value
         made = allocate(low, args, _extents_like(low, args, value), dtype)
         copy(low, value, made)
         return made
-    items = items_of(value) if isinstance(value.type, Tuple) else ()
+    shape, items = _nested(value)
     types = [_STRONG.get(item.type, item.type) for item in items]
     numbers = [type for type in types if isinstance(type, Scalar)]
     if not items or len(numbers) < len(items):
         raise UnsupportedError(
-            f"{args.name}() takes an array or a tuple of numbers, not {value.type}",
+            f"{args.name}() takes an array or numbers in lists of one length, not {value.type}",
             hint="make the array with np.empty() and assign its elements",
         )
     dtype = _dtype(given, args.name, functools.reduce(promote, numbers))
-    made = allocate(low, args, [literal(len(items))], dtype)
-    for index, item in enumerate(items):
-        address = element_address(low, made, [literal(index)])
+    made = allocate(low, args, [literal(extent) for extent in shape], dtype)
+    for indices, item in zip(np.ndindex(*shape), items, strict=True):
+        address = element_address(low, made, [literal(index) for index in indices])
         store_element(low, item, address, dtype, element_align(array_type_of(made)))
     return made
+
+
+def _nested(value: Typed) -> tuple[tuple[int, ...], tuple[Typed, ...]]:
+    """The shape of tuples of tuples, and the values in them; of what has no shape, no values."""
+    if not isinstance(value.type, Tuple):
+        return (), (value,)
+    parts = [_nested(item) for item in items_of(value)]
+    shapes = {shape for shape, _ in parts}
+    if len(shapes) != 1:
+        return (0,), ()
+    return (len(parts), *shapes.pop()), tuple(item for _, items in parts for item in items)
 
 
 @call(np.arange)

@@ -53,7 +53,8 @@ def _lower_call(low: Lowering, node: ast.Call) -> Typed:
                 raise TypingError(f"only a tuple can be starred, not {value.type}").at(low.span(arg))
             values += items_of(value)
         else:
-            values.append(low.operand(arg))
+            # A list that a call gets is read only: a tuple.
+            values.append(low.operand(_as_tuple(arg)))
     if any(keyword.arg is None for keyword in node.keywords):
         raise UnsupportedError("** in a call is not supported in kernels", hint="name the arguments")
     keywords = {str(keyword.arg): low.expr(keyword.value) for keyword in node.keywords}
@@ -63,6 +64,13 @@ def _lower_call(low: Lowering, node: ast.Call) -> Typed:
         return call_on_elements(low, target, args)
     args.values = [value.settled(low) for value in values]
     return call_value(low, target, args)
+
+
+def _as_tuple(node: ast.expr) -> ast.expr:
+    """A list that is written out as a tuple, those in it included."""
+    if not isinstance(node, ast.List):
+        return node
+    return ast.copy_location(ast.Tuple([_as_tuple(item) for item in node.elts], ast.Load()), node)
 
 
 def _name(target: Any) -> str:
