@@ -175,7 +175,7 @@ def try_statement(x):
 @refused(errors.UnsupportedError, mentions="raise")
 def raise_statement(x):
     if x[0] > 0:
-        raise ValueError  # here
+        raise ValueError(x[0])  # here
 
 
 @refused(errors.UnsupportedError)
