@@ -84,7 +84,7 @@ int running(int n, const int *x, int *out, int value) {
     return s;
 }
 
-//: one after the other
+//: one after the other|there is little else to do
 int bins(int n, const int *x, int *out, int value) {
     for (int i = 0; i < n; i++) {
         float v = x[i] * 0.001f + value * 1e-4f;

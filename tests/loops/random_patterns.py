@@ -1,7 +1,7 @@
 """Random loops that hand something on, through ``--loop auto``: ``python -m loops.random_patterns FIRST LAST``.
 
-Each loop is one or more of a search, a minimum with its place, a scan, a compaction and a histogram, over arrays that
-may overlap. What it returns and what it does to memory is what the loop does as it was written.
+Each loop is one or more of a search, a minimum with its place, a scan, one in memory, a compaction and a histogram,
+over arrays that may overlap. What it returns and what it does to memory is what the loop does as it was written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Loop:
         self.dtype = np.dtype(
             {"unsigned char": "u1", "short": "i2", "long": "i8", "float": "f4"}.get(type, "i4")
         )
-        kinds = ["search", "minimum", "scan", "compaction", "histogram"]
+        kinds = ["search", "minimum", "scan", "compaction", "histogram", "recurrence"]
         chosen = list(self._draw.choice(kinds, self._one(1, 1, 2), replace=False))
         before, inside, behind = [], [], []
         for kind in chosen:
@@ -81,6 +81,14 @@ class Loop:
             update = "s = s > (int)x[i] ? s : (int)x[i];"
         lines = [update, "y[i] = (T)s;"]
         return ["int s = v;"], self._one(lines, lines[::-1]), ["r += s;"]
+
+    def _recurrence(self) -> tuple[list[str], list[str], list[str]]:
+        to, back = self._one(("i + 1", "i"), ("i", "i + 1"), ("i + 2", "i + 1"))
+        return (
+            [],
+            [f"h[{to}] = h[{back}] {self._one('+', '^', '-')} (int){self._one('x[i]', 'i', 'h[i]')};"],
+            [],
+        )
 
     def _compaction(self) -> tuple[list[str], list[str], list[str]]:
         out, step = self._one("y", "h"), self._one(1, 1, 1, 2)

@@ -104,6 +104,16 @@ def where_and_how_many(x, at):
     return k
 
 
+def in_place(x):
+    for i in range(1, x.size):
+        x[i] += x[i - 1]
+
+
+def largest_so_far(x, y):
+    for i in range(x.size - 2, -1, -1):
+        y[i] = max(y[i + 1], x[i])
+
+
 def brightness(r, g, b, counts):
     for i in range(r.size):
         v = 0.299 * r[i] + 0.587 * g[i] + 0.114 * b[i]
@@ -173,6 +183,18 @@ def test_scans(function, width: int | None) -> None:
             x = np.random.default_rng(n).integers(0, 99, n).astype(dtype)
             agree(compiled, x, np.zeros(n, np.int64))
     assert says(compiled, "running sums") and runs_in_lanes(compiled) == 2
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_scans_in_memory(width: int | None) -> None:
+    for function, arrays in ((in_place, 1), (largest_so_far, 2)):
+        compiled = auto(function, width=width)
+        for n in SIZES:
+            agree(compiled, *np.random.default_rng(n).integers(-99, 99, (arrays, n)))
+        assert says(compiled, "running sums") and runs_in_lanes(compiled) == 1
+    memory = np.random.default_rng(2).integers(-99, 99, 200)
+    for shift in (-33, -1, 0, 1, 33):
+        agree(auto(largest_so_far, width=8), memory[50:100], memory[50 + shift : 100 + shift])
 
 
 def test_float_scans_keep_their_order_but_under_fastmath() -> None:

@@ -11,21 +11,23 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from weft.analysis.loops.carried_forms import Compaction, Scan, compaction_of, scan_of
-from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, counters_of
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop
+from weft.analysis.loops.quiet_iterations import computed_from
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.dependences import Dependence
 from weft.analysis.sequential.lock_step import LEAST_LANES, lanes_in_step
 from weft.analysis.sequential.patterns import compacted, is_compacted, shape_of, updates_element
-from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
+from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests, test_that_body_runs
 from weft.analysis.sequential.scope import Assumption, LoopContext
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict
-from weft.analysis.symbolic.expression import Symbol
-from weft.graph.dominators import dominator_tree
+from weft.analysis.symbolic.expression import Expression, Symbol
+from weft.graph.dominators import DominatorTree, dominator_tree
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Builder, Function, Instruction
-from weft.ir.cfg_view import cfg_of
+from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.effects import is_speculatable
 from weft.ir.lane_updates import RMW_OF, build_lane_update
 from weft.ir.layout import DataLayout
 from weft.ir.loop_metadata import mark_in_step
@@ -155,15 +157,20 @@ def lock_step_form(
             compactions[compaction] = tuple(_side_by_side(accesses, loop, counted, compaction))
     made, shape = accesses.reconstruction, shape_of(accesses.reconstruction, loop)
     kept = {} if shape is None else compacted(made, loop, shape, [c.phi for c in compactions])
-    updates, rest = _updates(verdict.dependences.found, loop, accesses.reconstruction.program.module.layout)
+    elements, found = _elements(verdict.dependences.found, loop, dominators)
+    for load, store in elements:
+        scan = scan_of(view, dominators, counted, load, apart, store)
+        if scan is None:
+            return None
+        scans.append(scan)
+    updates, rest = _updates(found, loop, accesses.reconstruction.program.module.layout)
     if not scans and not compactions and not updates:
         return None
     if any(scan.is_rounded for scan in scans) and not reassociate:
         return _ORDER
-    handled = [form.phi for form in (*scans, *compactions)]
-    found = plan(loop, handled)
-    if isinstance(found, Obstacle):
-        return found.message
+    obstacle = plan(loop, [form.phi for form in (*scans, *compactions) if form.phi.is_phi])
+    if isinstance(obstacle, Obstacle):
+        return obstacle.message
     if not scans and not compactions:
         least = _LEAST_WORK if isa is None or isa.vector_bits >= _WIDE else _LEAST_WORK_OF_FEW_LANES
         if _work_beside(counted, updates) < least:
@@ -180,6 +187,8 @@ def lock_step_form(
     tests = run_time_tests(accesses, loop, assumptions, parameters_of(accesses, loop, verdict.private))
     if isinstance(tests, str):
         return tests
+    if elements and not test_that_body_runs(tests, accesses, loop, loop):
+        return None
     return LockStep(lanes, tests, assumptions, tuple(scans), compactions, tuple(updates))
 
 
@@ -260,6 +269,59 @@ def _is_known_where_all_meet(pointer: object, phi: Instruction, inside: Collecti
     if pointer.op not in ("getelementptr", "sext", "zext", "add", "sub", "mul", "shl"):
         return False
     return all(_is_known_where_all_meet(v, phi, inside) for v in pointer.operands)
+
+
+def _elements(
+    found: Iterable[Dependence], loop: LoopContext, dominators: DominatorTree
+) -> tuple[list[tuple[Instruction, Instruction]], list[Dependence]]:
+    """Loads of what a store of the iteration before has stored, each in every iteration; and the other dependences."""
+    view, counted = loop.scope.view, loop.counted
+    assert isinstance(counted, CountedLoop)
+    groups: dict[Symbol | None, list[Dependence]] = {}
+    for dependence in found:
+        groups.setdefault(dependence.source.base, []).append(dependence)
+    counters = {c.phi for c in counters_of(counted.header, counted.preheader, counted.latch)}
+    inside = set(counted.blocks)
+    elements: list[tuple[Instruction, Instruction]] = []
+    rest: list[Dependence] = []
+    for base, group in groups.items():
+        one = group[0]
+        store, load = one.source.instruction, one.sink.instruction
+        pair = (store, load)
+        if (
+            len(group) == 1
+            and base is not None
+            and (store.op, load.op) == ("store", "load")
+            and one.distance == 1
+            and one.source.offset - one.sink.offset == _step(one, loop)
+            and all(a.scope is loop.scope and a.loop is loop and a.is_certain for a in (one.source, one.sink))
+            and all(i.is_plain_access and i.accessed_type == load.type for i in pair)
+            and all(i.block is not None and _is_always_done(i.block, counted, view, dominators) for i in pair)
+            and all(
+                v in counters or is_speculatable(v) for v in computed_from(load.pointer, counters, inside)
+            )
+        ):
+            elements.append((load, store))
+        else:
+            rest += group
+    return elements, rest
+
+
+def _step(dependence: Dependence, loop: LoopContext) -> Expression | None:
+    """By how much both addresses move from one iteration to the next; None where that is not one number of bytes."""
+    steps: set[Expression] = set()
+    for access in (dependence.source, dependence.sink):
+        parts = access.offset.coefficients(loop.iteration)
+        if len(parts) != 2 or any(loop.contains(s.loop) for part in parts for s in part.symbols()):
+            return None
+        steps.add(parts[1])
+    return steps.pop() if len(steps) == 1 else None
+
+
+def _is_always_done(
+    block: BasicBlock, counted: CountedLoop, view: CFGView, dominators: DominatorTree
+) -> bool:
+    return dominators.dominates(view.index[block], view.index[counted.latch]) and block is not counted.header
 
 
 def _updates(

@@ -1,7 +1,7 @@
 """Values that a loop hands on in a way that lanes can follow, group after group: scans and compactions.
 
 * *Scan*: the next value is this one combined with what does not depend on it, in every iteration. All values on the
-  way may be used: ``s += x[i]; y[i] = s``.
+  way may be used: ``s += x[i]; y[i] = s``. Iterations may hand it on in memory, too: ``a[i] = a[i - 1] + x[i]``.
 * *Compaction*: a counter that grows by one number in some iterations, and is used only in those:
   ``if (c) out[k++] = x[i]``.
 
@@ -37,7 +37,7 @@ class Scan:
     Parameters
     ----------
     phi, update
-        The φ of the header, and what combines it.
+        The φ of the header, or the load of what the iteration before has stored; and what combines it.
     operation
         How, by the name that `weft.ir.intrinsics.prefix_name` takes.
     operand
@@ -87,10 +87,14 @@ def scan_of(
     loop: CountedLoop,
     phi: Instruction,
     are_apart: Callable[[Instruction, Instruction], bool],
+    store: Instruction | None = None,
 ) -> Scan | None:
-    """The scan that a φ of the header is; two accesses may be known to be apart."""
+    """The scan that a φ of the header is, or a load of what the iteration before has stored.
+
+    Two accesses may be known to be apart.
+    """
     inside = set(loop.blocks)
-    update = phi.incoming_value(loop.latch)
+    update = phi.incoming_value(loop.latch) if store is None else store.stored_value
     if not isinstance(update, Instruction) or update.block not in inside or not _has_lanes(phi):
         return None
     operation, others = _OPERATIONS.get(update.op), list(update.operands)
@@ -139,7 +143,8 @@ def _to_be_moved(
 
 def _is_read_at_end(loop: CountedLoop, phi: Instruction, update: Instruction) -> bool:
     """Whether behind the loop only the value is read that the last iteration hands on."""
-    inside, last = set(loop.blocks), phi if loop.top_tested else update
+    inside = set(loop.blocks)
+    last = None if not phi.is_phi else phi if loop.top_tested else update
     return all(
         value is last and user.is_phi and user.block is loop.exit
         for value in (phi, update)

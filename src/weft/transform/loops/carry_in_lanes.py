@@ -10,16 +10,18 @@ Where a compaction's counter gives nothing but the elements that values are stor
 kept move together instead: the first lanes store them, with one contiguous store. Cells become registers.
 
 Precondition: a counted, loop-closed loop with one exit, whose iterations lanes may run in lock step, in their order;
-a scan's order of operations may be changed. Postcondition: the φs are gone, and the loop asks what other lanes do. In
-one lane it means what it meant. Preserves the program under FR, in one lane, or in lock step.
+a scan's order of operations may be changed; a loop with a scan in memory runs its body. Postcondition: the φs are gone,
+and the loop asks what other lanes do. In one lane it means what it meant. Preserves the program under FR, in one lane,
+or in lock step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 from weft.analysis.loops.carried_forms import Compaction, Scan
-from weft.analysis.loops.counted_loops import CountedLoop
+from weft.analysis.loops.counted_loops import CountedLoop, counters_of
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstFloat, ConstInt, Instruction, Module, Poison, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import split_block
@@ -36,7 +38,8 @@ def carry_in_lanes(
 ) -> None:
     """Rewrite what a loop hands on; the stores of each compaction that can be made side by side, or none."""
     for scan in scans:
-        _rewrite_scan(module, loop, scan)
+        known = scan if scan.phi.is_phi else replace(scan, phi=_in_register(loop, scan.phi, scan.update))
+        _rewrite_scan(module, loop, known)
     for compaction, stores in compactions.items():
         if stores:
             _store_side_by_side(module, loop, compaction, stores)
@@ -94,6 +97,22 @@ def _rewrite_scan(module: Module, loop: CountedLoop, scan: Scan) -> None:
     _read_behind(loop, phi, mine, cell)
     update.erase()
     phi.erase()
+
+
+def _in_register(loop: CountedLoop, load: Instruction, update: Instruction) -> Instruction:
+    """Hand on in a φ what a load reads, which the iteration before has stored, but for the first one."""
+    builder = Builder(before=loop.preheader.terminator)
+    builder.loc = load.loc
+    counters = counters_of(loop.header, loop.preheader, loop.latch)
+    place = _address(builder, load.pointer, {c.phi: c.start for c in counters}, set(loop.blocks))
+    first = builder.load(load.type, place, align=load.alignment)
+    phi = Instruction("phi", load.type, name=load.name, loc=load.loc)
+    loop.header.insert(0, phi)
+    phi.add_incoming(first, loop.preheader)
+    phi.add_incoming(update, loop.latch)
+    load.replace_all_uses(phi)
+    load.erase()
+    return phi
 
 
 def _bits(value: Value) -> int:
