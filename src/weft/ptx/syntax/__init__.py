@@ -1,0 +1,103 @@
+"""PTX as data: a module, its variables and functions, and the statements of a body in their order.
+
+A body is one flat list. Scopes (``{`` and ``}``, with registers, variables and labels of their own) are the statements
+`ScopeBegin` and `ScopeEnd`; `weft.ptx.scopes` takes them away where names have to be unique.
+
+Operands are frozen and may be shared. Statements can be changed. Every statement has the line and column at which it
+begins (0 for one that was made, not read), which take no part in comparison, and `Module.span` makes a
+`weft.diag.source.SourceSpan` of it. Spelling is not kept: numbers are values, comments are gone.
+"""
+
+from weft.ptx.syntax.module import (
+    Alias,
+    Difference,
+    Dwarf,
+    File,
+    Function,
+    Module,
+    Section,
+    SectionData,
+    Top,
+)
+from weft.ptx.syntax.operands import (
+    Address,
+    AddressBase,
+    Element,
+    Float,
+    Group,
+    Integer,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Sink,
+    SpecialRegister,
+    Symbol,
+    Vector,
+)
+from weft.ptx.syntax.statements import (
+    BranchTargets,
+    CallPrototype,
+    CallTargets,
+    Directive,
+    Guard,
+    Initializer,
+    Instruction,
+    Label,
+    Loc,
+    Located,
+    PointerTo,
+    Pragma,
+    RegisterDeclaration,
+    RegisterNames,
+    ScopeBegin,
+    ScopeEnd,
+    Setting,
+    Statement,
+    Variable,
+)
+
+__all__ = [
+    "Address",
+    "AddressBase",
+    "Alias",
+    "BranchTargets",
+    "CallPrototype",
+    "CallTargets",
+    "Difference",
+    "Directive",
+    "Dwarf",
+    "Element",
+    "File",
+    "Float",
+    "Function",
+    "Group",
+    "Guard",
+    "Initializer",
+    "Instruction",
+    "Integer",
+    "Label",
+    "Loc",
+    "Located",
+    "Module",
+    "Negated",
+    "Operand",
+    "Pair",
+    "PointerTo",
+    "Pragma",
+    "Register",
+    "RegisterDeclaration",
+    "RegisterNames",
+    "ScopeBegin",
+    "ScopeEnd",
+    "Section",
+    "SectionData",
+    "Setting",
+    "Sink",
+    "SpecialRegister",
+    "Statement",
+    "Symbol",
+    "Top",
+    "Variable",
+    "Vector",
+]
