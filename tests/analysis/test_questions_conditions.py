@@ -3,7 +3,8 @@
 import pytest
 
 from analysis.test_questions import Asker
-from weft.analysis.questions.conditions import Conditions, any_of
+from weft.analysis.questions.assumptions import any_of
+from weft.analysis.questions.conditions import Conditions
 from weft.analysis.questions.graph import QuestionGraph
 from weft.analysis.questions.solution import EdgeRules, Solution
 from weft.analysis.questions.speculation import Speculation

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from weft.analysis.questions.assumptions import Assumed, Assumption, Expression, order_of
 from weft.analysis.questions.regions import Regions
 from weft.graph.loops import LoopForest
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
@@ -47,84 +48,6 @@ _OPPOSITE = {
         "uno": "ord",
     },
 }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Expression:
-    """What a value is computed from. `Conditions` makes one object of each: two are equal if they are one.
-
-    Parameters
-    ----------
-    leaf
-        The value, if it is not looked into.
-    op, type, attrs
-        How it is computed otherwise.
-    operands
-        From what.
-    leaves
-        The instructions among the leaves.
-    size, number
-        How many nodes it has, and when it was made.
-    """
-
-    leaf: Value | None
-    op: str
-    type: Type
-    attrs: tuple[tuple[str, object], ...]
-    operands: tuple[Expression, ...]
-    leaves: frozenset[Instruction]
-    size: int
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """That a truth value is so for the threads that ask.
-
-    Parameters
-    ----------
-    test
-        The truth value.
-    holds
-        What it is.
-    """
-
-    test: Expression
-    holds: bool
-
-    @property
-    def opposite(self) -> Assumption:
-        """That it is the other way round."""
-        return Assumption(self.test, not self.holds)
-
-
-Assumed = tuple[Assumption, ...]
-"""Assumptions in the order of their expressions' numbers."""
-
-AnyOf = tuple[Assumed, ...]
-"""Threads for which one of several is so, each as a whole; all threads where there is none."""
-
-
-def any_of(parts: Iterable[Assumed]) -> AnyOf:
-    """The threads for which one of `parts` is so; parts that differ in one assumption alone become one without it."""
-    found = dict.fromkeys(parts)
-    while (pair := _resolvable(found)) is not None:
-        both, merged = pair
-        for part in both:
-            del found[part]
-        found[merged] = None
-    least = [p for p in found if not any(q is not p and set(q) <= set(p) for q in found)]
-    return () if () in found else tuple(sorted(least, key=lambda p: tuple(map(_order, p))))
-
-
-def _resolvable(parts: Iterable[Assumed]) -> tuple[tuple[Assumed, Assumed], Assumed] | None:
-    known = {frozenset(part): part for part in parts}
-    for part in known.values():
-        for assumption in part:
-            other = known.get(frozenset(part) - {assumption} | {assumption.opposite})
-            if other is not None:
-                return (part, other), tuple(a for a in part if a is not assumption)
-    return None
 
 
 @dataclass(slots=True)
@@ -193,7 +116,7 @@ class Conditions:
         leaves = (leaf for a in rest for leaf in a.test.leaves)
         if not all(self.regions.dominates(leaf, source) for leaf in leaves):
             return None
-        return tuple(sorted(rest, key=_order))
+        return tuple(sorted(rest, key=order_of))
 
     def is_met(self, wanted: Assumed, given: Assumed, source: BasicBlock, target: BasicBlock) -> bool:
         """Whether all that is `wanted` behind an edge is so of threads that take it and are as `given` before."""
@@ -325,9 +248,9 @@ class Conditions:
         """As many as a state may have, those of `first` before others."""
         if len(found) > MAX_ASSUMED:
             preferred = set(first)
-            ranked = sorted(found, key=lambda a: (a not in preferred, _order(a)))
+            ranked = sorted(found, key=lambda a: (a not in preferred, order_of(a)))
             found = frozenset(ranked[:MAX_ASSUMED])
-        return tuple(sorted(found, key=_order))
+        return tuple(sorted(found, key=order_of))
 
     def _assumption(self, test: Expression, holds: bool) -> Assumption:
         opposite = _OPPOSITE.get(test.op, {}).get(str(dict(test.attrs).get("predicate")))
@@ -363,10 +286,6 @@ class Conditions:
             known = Expression(None, op, type, attrs, operands, leaves, size, len(self._expressions))
             self._expressions[key] = known
         return known
-
-
-def _order(assumption: Assumption) -> tuple[int, bool]:
-    return assumption.test.number, assumption.holds
 
 
 _INTO = frozenset(

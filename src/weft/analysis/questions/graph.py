@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
+from weft.analysis.questions.assumptions import Assumed
 from weft.analysis.questions.company import is_candidate
-from weft.analysis.questions.conditions import Assumed, Conditions
+from weft.analysis.questions.conditions import Conditions
 from weft.analysis.questions.kills import Kills
 from weft.analysis.questions.nearness import distances
 from weft.analysis.questions.places import Place

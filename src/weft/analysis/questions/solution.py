@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from weft.analysis.questions.conditions import AnyOf, Assumed, any_of
+from weft.analysis.questions.assumptions import AnyOf, Assumed, any_of
 from weft.analysis.questions.graph import Asked, Found, QuestionGraph, Source, State, Unreached
 from weft.analysis.questions.places import Place
 from weft.ir import BasicBlock, Instruction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.analysis.questions.conditions import AnyOf, Expression
+from weft.analysis.questions.assumptions import AnyOf, Expression
 from weft.analysis.questions.places import Place
 from weft.analysis.questions.polynomials import ADDRESS_BITS, Narrow, bits_of
 from weft.ir import Builder, ConstInt, Value

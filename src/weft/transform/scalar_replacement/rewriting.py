@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import gcd
 
-from weft.analysis.questions.conditions import AnyOf
+from weft.analysis.questions.assumptions import AnyOf
 from weft.analysis.questions.graph import Asked, Found, Source, State, Unreached
 from weft.analysis.questions.places import Place
 from weft.analysis.questions.solution import Insertion, Solution
