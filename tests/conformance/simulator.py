@@ -47,6 +47,7 @@ DIFFERENT = {
     "math.ldexp": "the exponent must be a Python int there",
     "math.cbrt_float32": "NaN for negative numbers there",
     "math.cbrt_float64": "NaN for negative numbers there",
+    "views_enums.accesses_with_cache_hints": "loads and stores with cache hints are not there",
     "shared_barriers.dynamic_shared_memory": "dynamic shared memory has no size there",
 }
 LEFT_OUT = ("random.", "warp.")

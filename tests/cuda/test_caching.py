@@ -203,13 +203,13 @@ def keyword(a, *, k={keyword}):
 @cuda.jit
 def kernel(x):
     x[0] = Cfg.N
-    x[1] = Color.RED
+    x[1] = Color.RED.value
     x[2] = package.consts.G
     x[3] = keyword(0)
 
 x = np.zeros(4)
 kernel[1, 1](x)
-y = weft.vectorize(lambda a: a + Cfg.N + Color.RED + package.consts.G + keyword(0))(np.zeros(1))
+y = weft.vectorize(lambda a: a + Cfg.N + Color.RED.value + package.consts.G + keyword(0))(np.zeros(1))
 print(*x, *y, *kernel.timings.values())
 """
 

@@ -50,7 +50,7 @@ def kernel(records, x):
 def total(records):
     s = 0
     for i in prange(records.size):
-        s += records[i].a * Color.RED + TABLE[records[i].b]
+        s += records[i].a * Color.RED.value + TABLE[records[i].b]
     return s
 
 @weft.vectorize

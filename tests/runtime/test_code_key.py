@@ -67,7 +67,7 @@ def attribute(c, other={other}):
 def enclosing(free):
     def program(x, r, out):
         out[0] = Cfg.N + Cfg.Inner.M - Cfg.apply(x[0])
-        out[1] = Color.RED
+        out[1] = Color.RED.value
         out[2] = Level.LOW + package.consts.G
         out[3] = PAIR.a - TABLE[1]
         out[4] = VALUE

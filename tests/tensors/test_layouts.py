@@ -283,7 +283,7 @@ def filled(a):
         (plus, TypingError, "tiled"),
         (too_many, TypingError, "has 2 dimensions, not 3"),
         (turned_round, UnsupportedError, "have no 'T'"),
-        (of_the_module, UnsupportedError, "from outside the kernel"),
+        (of_the_module, UnsupportedError, "from outside the function"),
         (looped, TypingError, "cannot be looped over"),
     ],
 )

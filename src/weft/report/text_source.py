@@ -63,7 +63,11 @@ class TextSource:
                 instruction.debug_records = []
         flags = module.named_metadata.get("llvm.module.flags", [])
         debug.finish(module)
-        module.named_metadata["llvm.module.flags"] += [f for f in flags if not _is_debug_version(f)]
+        kept = [flag for flag in flags if not _is_debug_version(flag)]
+        module.named_metadata["llvm.module.flags"] = [
+            *module.named_metadata.get("llvm.module.flags", []),
+            *kept,
+        ]
 
     def named_values(self, function: Function) -> Iterator[NamedValue]:
         definition = self._definitions.get(function.name)

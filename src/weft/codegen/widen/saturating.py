@@ -14,11 +14,13 @@ _NAME = "llvm.fptosi.sat."
 
 
 def widen_saturating(w: Widening, call: Instruction) -> bool:
-    """Widen a conversion to signed integers; False where the call is none."""
+    """Widen a conversion to signed integers of 64 bits; False where the call is none."""
     if not (call.callee_name or "").startswith(_NAME):
         return False
     (number,), type = call.args, call.type
-    if not isinstance(type, IntType) or not isinstance(number.type, FloatType) or number.type.bits < 32:
+    if not isinstance(type, IntType) or type.bits != 64:
+        return False
+    if not isinstance(number.type, FloatType) or number.type.bits < 32:
         return False
     builder, lanes, vector = w.builder, w.lanes, w.vector(number)
     end = float(1 << (type.bits - 1))
