@@ -61,13 +61,10 @@ class TextSource:
                 for record in instruction.debug_records:
                     record.drop()
                 instruction.debug_records = []
-        flags = module.named_metadata.get("llvm.module.flags", [])
+        flags = [f for f in module.named_metadata.pop("llvm.module.flags", []) if not _is_debug_version(f)]
         debug.finish(module)
-        kept = [flag for flag in flags if not _is_debug_version(flag)]
-        module.named_metadata["llvm.module.flags"] = [
-            *module.named_metadata.get("llvm.module.flags", []),
-            *kept,
-        ]
+        if flags:
+            module.named_metadata.setdefault("llvm.module.flags", []).extend(flags)
 
     def named_values(self, function: Function) -> Iterator[NamedValue]:
         definition = self._definitions.get(function.name)
