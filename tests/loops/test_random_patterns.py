@@ -15,4 +15,5 @@ LOOPS = 400 if os.environ.get("WEFT_FUZZ") else 12
 def test_random_loops(width: int | None) -> None:
     counts: dict[str, int] = {}
     assert not check(0, LOOPS, counts, width)
-    assert counts["in lanes"] > LOOPS // 4
+    # SSE2 leaves compactions in order.
+    assert counts["in lanes"] >= LOOPS // 6

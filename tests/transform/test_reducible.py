@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,3 +131,19 @@ def test_programs_mean_the_same(cfg: CFG, rng: random.Random) -> None:
         verify(function.module)
         assert is_loop_closed(function)
         assert result() == wanted
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_value_leaves_a_loop_over_two_edges_of_a_switch(seed: int) -> None:
+    """A φ has a value for each edge, also for two from one block."""
+    cfg = CFG([[4], [0, 5, 5], [3], [2], [1, 2, 3], []])
+    machine = TargetMachine("x86_64-unknown-linux-gnu", "x86-64", "", 1)
+    text = optimize(program(cfg, random.Random(seed)), PassList("sroa", ("sroa", "adce")), machine)
+    function = function_of(text)
+    simplify_loops(function)
+    assert function.module is not None
+    assert make_reducible(function)
+    simplify_loops(function)
+    close_loops(function)
+    verify(function.module)
+    assert is_loop_closed(function)

@@ -32,7 +32,7 @@ def skip_body(function: Function) -> tuple[Builder, BasicBlock, BasicBlock]:
     if ret.operands:
         value = ret.operands[0]
         result = Builder.after_phis(exit_block).phi(value.type, "result")
-        for source in exit_block.predecessors:
+        for source in exit_block.edge_sources:
             result.add_incoming(value, source)
         result.add_incoming(Poison(value.type), guard)
         ret.set_operand(0, result)

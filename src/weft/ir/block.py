@@ -67,6 +67,16 @@ class BasicBlock(Value):
         sources = (u.block for u in self.users if not u.is_block and u.is_terminator)  # type: ignore[union-attr]
         return list(dict.fromkeys(b for b in sources if b is not None))
 
+    @property
+    def edge_sources(self) -> list[BasicBlock]:
+        """Where the edges to this block come from: a predecessor once for each of its edges, as φs list them."""
+        return [
+            source
+            for source in self.predecessors
+            for target in source.terminator.successors
+            if target is self
+        ]
+
     def phis(self) -> Iterator[Instruction]:
         for instruction in self.instructions:
             if instruction.op != "phi":

@@ -86,13 +86,11 @@ class ReachingDefinition:
     def _fill(self, phi: Instruction) -> None:
         block = phi.block
         assert block is not None
-        for source in block.predecessors:
+        for source in block.edge_sources:
             value = self.at_end.get(source)
             if value is None:
                 value = self._find(source)
-            for target in source.terminator.successors:
-                if target is block:
-                    phi.add_incoming(value, source)
+            phi.add_incoming(value, source)
 
     def simplify(self) -> None:
         """Remove placed φs that merge a single value (or themselves), until none is left."""

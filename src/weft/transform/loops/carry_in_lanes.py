@@ -225,7 +225,7 @@ def _chosen(
 ) -> Instruction:
     """A φ where all iterations meet: a value of those that count."""
     phi = builder.phi(type, name)
-    for source in meeting.predecessors:
+    for source in meeting.edge_sources:
         phi.add_incoming(value if source in arriving else other, source)
     return phi
 

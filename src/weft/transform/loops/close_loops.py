@@ -58,7 +58,7 @@ def _close(
         if dominators.dominates(here, number):
             block = view.blocks[number]
             phi = block.insert(0, Instruction("phi", value.type, name=value.name, loc=value.loc))
-            for source in block.predecessors:
+            for source in block.edge_sources:
                 phi.add_incoming(value, source)
             reaching.at_start[block] = phi
     rewrite_uses(value, users, reaching)
