@@ -180,7 +180,7 @@ declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
 
 @pytest.mark.parametrize(
     ("isa", "rows"),
-    zip(ISAS, ["8 by 2", "16 by 2", "16 by 4"], strict=True),
+    list(zip(ISAS, ["8 by 2", "16 by 2", "16 by 4"], strict=True)),
     ids=lambda v: getattr(v, "name", v),
 )
 def test_rows_that_share_loads_fill_the_registers(isa: Isa, rows: str) -> None:

@@ -182,6 +182,7 @@ def test_reductions_are_numpys(name):
         same(made, wanted, close=True)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 31, 1000])
 def test_sums_of_any_length(n):
     a = np.arange(n, dtype=np.float64)
