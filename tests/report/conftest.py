@@ -49,7 +49,9 @@ def report_on_kernel() -> Callable[..., Report]:
         result = compile_python(function, parse_signature(types).args)
         options = ReportOptions(Scope(scope), 16, isa=AVX512)
         shapes = parse_args(args) if args else None
-        return report_on_kernels([result], options, shapes, compiled_by(lambda f: CompileOptions()))
+        return report_on_kernels(
+            [result], options, shapes, compiled_by(lambda function, types: CompileOptions())
+        )
 
     return report
 

@@ -129,3 +129,17 @@ def test_widths_are_one_and_those_that_fill_registers():
 def test_nothing_to_choose_is_refused(make):
     with pytest.raises(SignatureError, match="tune="):
         make()
+
+
+def test_reports_tell_of_the_width_that_was_taken(monkeypatch):
+    monkeypatch.setattr("weft.cuda.tuning.fastest", lambda name, versions, args: 1)
+    monkeypatch.setattr("weft.loops.tuning.fastest", lambda name, versions, args: 1)
+    x, y = arrays()
+    kernel, function = cuda.jit(scaled_by_threads, tune="measure"), weft.jit(scaled, tune="measure")
+    kernel[4, 256](x, y, np.float32(1))
+    function(x, y, np.float32(1))
+    for report in (kernel.report(), function.report()):
+        assert "threads at a time" not in str(report) and "iterations at a time" not in str(report)
+    wide = cuda.jit(scaled_by_threads)
+    wide[4, 256](x, y, np.float32(1))
+    assert "threads at a time" in str(wide.report())

@@ -126,6 +126,7 @@ def _python_report(
     kernels = kernels_of(module, names)
     if types is not None and len(kernels) > 1:
         raise UsageError(f"--types is for one kernel; choose it with --function: {', '.join(kernels)}")
-    compile = compiled_by({k.py_func: k.options for k in kernels.values()}.__getitem__)
+    options = {kernel.py_func: kernel.options for kernel in kernels.values()}
+    compile = compiled_by(lambda function, types: options[function])
     made = compile_kernels(kernels, types)
     return joined([report_on_kernels(made, settings, shapes, compile), *reports])

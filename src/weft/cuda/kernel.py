@@ -387,8 +387,13 @@ class Kernel(Portable, Configurable):
         from weft.report.kernels import report_on_function
 
         wanted = self.signatures if signature is None else [types_of(signature)]
-        compile = compiled_by(lambda function: self.options)
+        compile = compiled_by(lambda function, types: self._options_for(types))
         return report_on_function(self.py_func, wanted, args=args, width=width, scope=scope, compile=compile)
+
+    def _options_for(self, types: Types) -> CompileOptions:
+        """How it is compiled for these types, of which its width may have been measured."""
+        compiled = self.overloads.get(types)
+        return self.options if compiled is None else compiled.options
 
     @property
     def options(self) -> CompileOptions:

@@ -291,14 +291,17 @@ class JitFunction(Portable):
 
         if signature is not None:
             parsed = parse_signature(signature)
-            return report_on_function(self.py_func, [parsed.args], self.options, [parsed.result])
+            known = self.overloads.get(parsed.args)
+            options = self.options if known is None else known.options
+            return report_on_function(self.py_func, [parsed.args], [options], [parsed.result])
         if not self.overloads:
             raise SignatureError(
                 f"{self.py_func.__name__} has not been compiled for any argument types yet",
                 hint='call it first, or give a signature: function.report("float64(float64[::1])")',
             )
         declared = [compiled.declared for compiled in self.overloads.values()]
-        return report_on_function(self.py_func, list(self.overloads), self.options, declared)
+        options = [compiled.options for compiled in self.overloads.values()]
+        return report_on_function(self.py_func, list(self.overloads), options, declared)
 
     def inspect_llvm(self) -> dict[Types, str]:
         """Optimized LLVM IR of each compiled signature."""

@@ -59,8 +59,8 @@ class _Bodies:
 def report_on_function(
     function: FunctionType,
     types: Sequence[tuple[KernelType, ...]],
-    options: JitOptions,
-    declared: Sequence[KernelType | None] = (),
+    options: Sequence[JitOptions],
+    declared: Sequence[KernelType | None],
 ) -> Report:
     """Report on a function for each tuple of argument types.
 
@@ -70,15 +70,12 @@ def report_on_function(
         The Python function.
     types
         Types of its arguments.
-    options
-        How it is compiled.
-    declared
-        The types that signatures say it returns.
+    options, declared
+        How it is compiled for each, and what the signature says that it returns.
     """
     reports: list[Report] = []
-    for number, each in enumerate(types):
-        returned = declared[number] if number < len(declared) else None
-        reports += _reports(function, each, returned, options)
+    for each, asked, returned in zip(types, options, declared, strict=True):
+        reports += _reports(function, each, returned, asked)
     return joined(reports)
 
 
