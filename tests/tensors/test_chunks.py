@@ -10,6 +10,7 @@ import pytest
 import weft
 from weft import cuda, prange
 from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
+from weft.codegen.widen.covered import _Extent, _piece
 from weft.ir import Builder, Function, Module
 from weft.ir.types import I32, VOID, FunctionType, VectorType
 
@@ -202,3 +203,22 @@ def test_what_other_lanes_write_before_a_barrier_is_loaded_again(options) -> Non
     assert np.array_equal(c, a)
     assert np.array_equal(b[:, 1:], a[:, :-1] * 10)
     assert np.array_equal(b[:, 0], a[:, 0])
+
+
+@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("elements", [1, 7, 8, 23, 40])
+def test_pieces_are_registers_then_powers_of_two(elements: int, size: int) -> None:
+    extent = _Extent(100, 100 + elements * size, 1)
+    pieces = list(dict.fromkeys(_piece(extent, 100 + k * size, size, 8) for k in range(elements)))
+    rest = [b for b in (4, 2, 1) if elements % 8 & b]
+    assert [length for _, length in pieces] == [8] * (elements // 8) + rest
+    assert [begin for begin, _ in pieces] == [
+        100 + size * sum(length for _, length in pieces[:k]) for k in range(len(pieces))
+    ]
+
+
+def test_pieces_of_far_lanes_are_found_at_once() -> None:
+    """An index of 32 bits that wraps around puts a lane 12 GiB away."""
+    extent = _Extent(0, 3 * 2**32 - 30, 2)
+    assert _piece(extent, 3 * 2**32 - 39, 1, 32) == (3 * 2**32 - 64, 32)
+    assert _piece(extent, 3 * 2**32 - 31, 1, 32) == (3 * 2**32 - 32, 2)

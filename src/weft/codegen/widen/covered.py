@@ -81,7 +81,10 @@ def covering_of(
 
 def _piece(extent: _Extent, offset: int, size: int, slots: int) -> tuple[int, int]:
     """Where the piece with an element begins, and how many it has: registers, then the rest in powers of two."""
-    begin, length = extent.low, slots
+    register = slots * size
+    # Lanes may be as far apart as numbers of 32 bits that wrap around.
+    whole = min((offset - extent.low) // register, (extent.high - extent.low) // register)
+    begin, length = extent.low + whole * register, slots
     while True:
         while begin + length * size > extent.high:
             length //= 2
