@@ -163,7 +163,9 @@ class Kernel(Portable, Configurable):
         from weft.cuda.tuning import tuned
 
         self._require_as_many(types, ArgumentError)
-        return made_once(self.overloads, types, lambda: tuned(self._source, types, shape, args))
+        return made_once(
+            self.overloads, types, lambda: tuned(self._source, types, shape, args, self._serving)
+        )
 
     def record_of(self, shape: LaunchShape, args: tuple[Any, ...]) -> Record | None:
         """What machine code makes such launches by; arrays that are small and apart."""

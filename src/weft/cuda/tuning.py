@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from weft.cuda.compiled import CompiledKernel, KernelSource
 from weft.frontend.python.types import KernelType
-from weft.options import CompileOptions
-from weft.runtime.array_memory import has_large_array
 from weft.runtime.code_key import code_key
-from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape
 from weft.runtime.tuning import Winners, fastest, place_of, widths_to_try
 from weft.target.machine import TargetSpec
 
 
 def tuned(
-    source: KernelSource, types: tuple[KernelType, ...], shape: LaunchShape, args: Sequence[Any]
-) -> CompiledKernel:
-    """The kernel in lane groups of the width that is fastest for launches like this one; `args` stay as they are."""
+    source: KernelSource, types: tuple[KernelType, ...], shape: LaunchShape, args: Sequence[Any],
+    serving: Callable[[CompiledKernel, LaunchShape, tuple[Any, ...]], CompiledKernel],
+) -> CompiledKernel:  # fmt: skip
+    """The kernel in lane groups of the width that is fastest for launches like this one; `args` stay as they are.
+
+    `serving` gives the specialization of a version that serves a launch.
+    """
     spec = TargetSpec.chosen()
     key = code_key("tuned kernel", source.function, types, source.options, spec)
     winners, place = Winners(key), place_of(args, shape.grid, shape.block, shape.dynamic_bytes)
@@ -30,16 +31,10 @@ def tuned(
     widths = widths_to_try(spec.isa)
     versions = [_compiled(source, types, width) for width in widths]
 
-    def specialized(kernel: CompiledKernel, options: CompileOptions) -> CompiledKernel:
-        return CompiledKernel(replace(source, options=options), kernel.types)
-
-    specializations = Specializations(specialized)
-
-    def launches(version: CompiledKernel) -> Any:
-        # Copies do not overlap.
+    def launches(version: CompiledKernel) -> Callable[[Sequence[Any]], object]:
         def launch(copies: Sequence[Any]) -> None:
-            serving = specializations.serving(version, shape, has_large_array(copies))
-            serving.launcher.launch(shape, tuple(copies), checked=True)
+            values = tuple(copies)
+            serving(version, shape, values).launcher.launch(shape, values, checked=True)
 
         return launch
 
