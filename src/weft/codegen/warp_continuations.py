@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.continuations import AT_BARRIERS, GroupContinuations, run_continuations
+from weft.codegen.continuations import AT_BARRIERS, GroupContinuations
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.ir import ConstInt, Function, Value
@@ -50,7 +50,7 @@ class WarpContinuations(GroupProgram):
 def run_warps(
     group: GroupValues, program: WarpContinuations, arena: Value, scratch: Value, error: Value, number: Value
 ) -> None:
-    """Run the work-group by the continuations that fit its shape; parameters as for `run_continuations`."""
+    """Run the work-group by the continuations that fit its shape; parameters as for its `run_group`."""
     builder, function, size = group.builder, group.function, group.local_size
     width = ConstInt(I64, program.along_rows.width)
     whole = builder.icmp("eq", builder.binary("urem", size[0], width), ConstInt(I64, 0))
@@ -60,6 +60,6 @@ def run_warps(
     builder.cond_br(fits, along, any_shape)
     for block, continuations in ((along, program.along_rows), (any_shape, program.by_number)):
         builder.at_end(block)
-        run_continuations(group, continuations, arena, scratch, error, number)
+        continuations.run_group(group, arena, scratch, error, number)
         builder.br(done)
     builder.at_end(done)
