@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -448,7 +449,9 @@ def test_a_barrier_with_a_number_of_threads_waits_for_the_block(count: str) -> N
         _ran(votes, np.arange(96, dtype=np.uint32), 96)
     if count == "64":
         required = votes.replace(")\n{", ")\n.reqntid 96\n{", 1)
-        with pytest.raises(UnsupportedError, match=r"bar\.red\.popc\.u32 waits for some threads of the block"):
+        with pytest.raises(
+            UnsupportedError, match=r"bar\.red\.popc\.u32 waits for some threads of the block"
+        ):
             _ran(required, np.zeros(96, np.uint32), 96)
 
 
@@ -502,9 +505,8 @@ def test_a_warp_that_produces_and_one_that_consumes(debug: bool) -> None:
     assert (_ran(text, x.copy(), 64, debug=debug) == wanted).all()
 
 
-@pytest.mark.parametrize("shape", [(128, 1, 1), (16, 4, 2), (40, 3, 1)])
 @pytest.mark.parametrize("debug", [False, True])
-def test_halves_of_a_block_meet_by_themselves(shape: tuple[int, int, int], debug: bool) -> None:
+def test_halves_of_a_block_meet_by_themselves(debug: bool) -> None:
     """Each half has a barrier of its own, which it passes as often as its number says, and all meet behind."""
     body = """
     ld.param.u64 %rd1, [out];
@@ -550,16 +552,58 @@ turn:
     st.global.u32 [%rd1], %r12;
     """
     text = _kernel(body, before=".shared .align 4 .b8 room[512];")
-    threads = int(np.prod(shape))
-    held = np.arange(threads)
-    partner = np.where(held ^ 32 < threads, held ^ 32, held)
-    for half in range(2):
-        own = np.arange(64 * half, min(64 * half + 64, threads))
-        for _ in range(half + 2):
-            held[own] = held[partner[own]] + 1
-    out = np.zeros(threads, np.uint32)
-    Module(text, debug=debug).k[1, shape](out, 0)
-    assert (out == held[::-1]).all()
+    kernel = Module(text, debug=debug).k
+    for shape in ((128, 1, 1), (16, 4, 2), (40, 3, 1)):
+        threads = int(np.prod(shape))
+        held = np.arange(threads)
+        partner = np.where(held ^ 32 < threads, held ^ 32, held)
+        for half in range(2):
+            own = np.arange(64 * half, min(64 * half + 64, threads))
+            for _ in range(half + 2):
+                held[own] = held[partner[own]] + 1
+        out = np.zeros(threads, np.uint32)
+        kernel[1, shape](out, 0)
+        assert (out == held[::-1]).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_teams_of_warps_at_random(seed: int) -> None:
+    """Each team takes turns of its own number; at the same places in between all warps of the block meet."""
+    draw = random.Random(seed)
+    warps = draw.randint(3, 6)
+    teams: list[range] = []
+    while (first := teams[-1].stop if teams else 0) < warps:
+        teams.append(range(first, min(first + draw.randint(1, 3), warps)))
+    rounds = [[draw.randint(0, 3) for _ in teams] for _ in range(3)]
+    lines = [_ELEMENT, "mov.u32 %r3, room; shl.b32 %r4, %r1, 2; add.u32 %r3, %r3, %r4; shr.u32 %r5, %r1, 5;"]
+    held = np.arange(warps * 32, dtype=np.uint32)
+    for k, turns in enumerate(rounds):
+        for n, (team, count) in enumerate(zip(teams, turns, strict=True)):
+            size = 32 * len(team)
+            mine = np.arange(32 * team.start, 32 * team.stop)
+            from_whom = 32 * team.start + (mine - 32 * team.start + 32) % size
+            lines += [f"setp.lt.u32 %p1, %r5, {team.start}; setp.ge.u32 %p2, %r5, {team.stop};"]
+            lines += [f"or.pred %p1, %p1, %p2; @%p1 bra over_{k}_{n};"]
+            for _ in range(count):
+                held[mine] = held[from_whom] * 5 + np.uint32(n)
+                lines += [f"st.shared.u32 [%r3], %r2; bar.sync {n + 1}, {size};"]
+                lines += [
+                    f"sub.u32 %r6, %r1, {32 * team.start}; add.u32 %r6, %r6, 32; rem.u32 %r6, %r6, {size};"
+                ]
+                lines += [f"add.u32 %r6, %r6, {32 * team.start}; shl.b32 %r6, %r6, 2; mov.u32 %r7, room;"]
+                lines += ["add.u32 %r6, %r6, %r7; ld.shared.u32 %r7, [%r6];"]
+                lines += [f"mad.lo.u32 %r2, %r7, 5, {n}; bar.sync {n + 1}, {size};"]
+            lines += [f"over_{k}_{n}:"]
+        held = held[::-1] + np.uint32(1)
+        lines += ["bar.sync 0; st.shared.u32 [%r3], %r2; bar.sync 0;", f"mov.u32 %r7, {32 * warps - 1};"]
+        lines += ["sub.u32 %r7, %r7, %r1; shl.b32 %r7, %r7, 2; mov.u32 %r6, room; add.u32 %r6, %r6, %r7;"]
+        lines += ["ld.shared.u32 %r2, [%r6]; add.u32 %r2, %r2, 1; bar.sync 0;"]
+    text = _kernel(
+        "\n".join([*lines, "st.global.u32 [%rd1], %r2;"]), before=".shared .align 4 .b8 room[768];"
+    )
+    for debug in (True, False):
+        x = np.arange(32 * warps, dtype=np.uint32)
+        assert (_ran(text, x, 32 * warps, debug=debug) == held).all()
 
 
 def test_numbers_that_no_barrier_has() -> None:
