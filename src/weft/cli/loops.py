@@ -15,6 +15,9 @@ from weft.frontend.clang import SUFFIXES
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import KernelType, Signature
 from weft.loops.analysis import analyze_file, analyze_python
+from weft.loops.emission.source import emit_report
+from weft.loops.emission.subscripts import Shape
+from weft.loops.emitting import LANGUAGES, shapes_of
 from weft.loops.profiled_run import take_calls
 from weft.machine.gpu_devices import device
 from weft.report.loop_costs import LoopSettings
@@ -66,6 +69,12 @@ def add_parser(subparsers: Any) -> None:
         help="with --profile: put what the run tells of parameters in their place",
     )
     parser.add_argument("--gpu", metavar="NAME", default="h200", help="the GPU of estimates (default h200)")
+    parser.add_argument(
+        "--emit",
+        metavar="OUT",
+        type=Path,
+        help="write the loops that may run in parallel as kernels: a .py file in CUDA-Python, a .cl file in OpenCL C",
+    )
     parser.add_argument("--html", metavar="OUT", help="write an HTML page")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -83,11 +92,15 @@ def run(options: argparse.Namespace) -> int:
     if options.instantiate and options.profile is None:
         print("weft loops: --instantiate needs a run, --profile SCRIPT", file=sys.stderr)
         return 2
+    if options.emit is not None and options.emit.suffix not in LANGUAGES:
+        print(f"weft loops: --emit {options.emit}: it writes .py and .cl files", file=sys.stderr)
+        return 2
+    shapes: dict[str, dict[str, Shape]] = {}
     settings = LoopSettings(
         dict(options.values), {}, dict(options.rounds), options.instantiate, device(options.gpu).name
     )
     if file.suffix == ".py":
-        report = _python_report(file, options.function, options.types, settings, options.profile)
+        report = _python_report(file, options.function, options.types, settings, options.profile, shapes)
     elif file.suffix in (".ll", ".bc") or file.suffix in SUFFIXES:
         if options.types is not None:
             print("weft loops: --types is for .py files; C and LLVM IR have their types", file=sys.stderr)
@@ -101,19 +114,27 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(f"weft loops: {file}: it reads .py, .ll, .bc, C and C++ files", file=sys.stderr)
         return 2
-    if options.html:
-        try:
-            Path(options.html).write_bytes(
-                report.to_html(f"{file} - weft loops").encode(errors="backslashreplace")
-            )
-        except OSError as error:
-            print(f"weft loops: {options.html} cannot be written: {error.strerror}", file=sys.stderr)
+    if options.html and not _write(options.html, report.to_html(f"{file} - weft loops")):
+        return 2
+    if options.emit is not None:
+        text = str(emit_report(report, LANGUAGES[options.emit.suffix], shapes))
+        if not _write(options.emit, text):
             return 2
     if options.json:
         print(report.to_json())
-    elif not options.html:
+    elif not options.html and options.emit is None:
         report.write(sys.stdout)
     return 0
+
+
+def _write(path: str | Path, text: str) -> bool:
+    """Write a file; False after a message where that cannot be done."""
+    try:
+        Path(path).write_bytes(text.encode(errors="backslashreplace"))
+    except OSError as error:
+        print(f"weft loops: {path} cannot be written: {error.strerror}", file=sys.stderr)
+        return False
+    return True
 
 
 def _value(text: str) -> tuple[str, int]:
@@ -134,9 +155,20 @@ def _rounds(text: str) -> tuple[int, int]:
 
 
 def _python_report(
-    file: Path, names: list[str], types: str | None, settings: LoopSettings, script: Path | None
+    file: Path,
+    names: list[str],
+    types: str | None,
+    settings: LoopSettings,
+    script: Path | None,
+    shapes: dict[str, dict[str, Shape]],
 ) -> LoopNestReport:
-    """The loops of functions for the types that are given, or that they were declared with."""
+    """The loops of functions for the types that are given, or that they were declared with.
+
+    Parameters
+    ----------
+    shapes
+        Gets the arrays of each function.
+    """
     module = import_file(file)
     functions: dict[str, tuple[FunctionType, list[tuple[KernelType, ...]]]] = {}
     for name, value in vars(module).items():
@@ -154,7 +186,7 @@ def _python_report(
         if types is not None:
             raise SignatureError("--types and --profile both say what types arguments have")
         return _profiled_report(
-            file, module, {n: plain for n, (plain, _) in chosen.items()}, settings, script
+            file, module, {n: plain for n, (plain, _) in chosen.items()}, settings, script, shapes
         )
     if types is not None:
         parsed = parse_signature(types)
@@ -175,12 +207,19 @@ def _python_report(
             SourceSpan(code.co_filename, code.co_firstlineno),
             hint=f'give them: --function {name} --types "void(float64[::1], int64)", or declare them with @weft.jit',
         )
+    for plain, declared in typed.values():
+        shapes[plain.__name__] = shapes_of(plain, declared[0])
     reports = [analyze_python(plain, t, settings) for plain, declared in typed.values() for t in declared]
     return _joined(reports)
 
 
 def _profiled_report(
-    file: Path, module: ModuleType, functions: dict[str, FunctionType], settings: LoopSettings, script: Path
+    file: Path,
+    module: ModuleType,
+    functions: dict[str, FunctionType],
+    settings: LoopSettings,
+    script: Path,
+    shapes: dict[str, dict[str, Shape]],
 ) -> LoopNestReport:
     """The loops of functions for the types that a script calls them with."""
     calls = take_calls(script, file, module, functions)
@@ -189,6 +228,7 @@ def _profiled_report(
             f"{script} calls no function of {file}",
             hint=f"it would have to call {', '.join(functions) or 'one'}",
         )
+    shapes.update({c.function.__name__: shapes_of(c.function, c.types) for c in calls})
     return _joined([analyze_python(c.function, c.types, settings, c) for c in calls])
 
 

@@ -79,6 +79,10 @@ class SourceError(UnsupportedError):
     """The source text of a function cannot be found, or is not what the function was compiled from."""
 
 
+class EmissionError(UnsupportedError):
+    """A loop cannot be written out as the source of a kernel."""
+
+
 class TypingError(WeftError, TypeError):
     """The types in a kernel conflict, or a name in it has no value or no usable type."""
 

@@ -1,0 +1,105 @@
+"""How each loop of a nest is written: as a dimension of the grid, as a loop that counts, or as one with a condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from weft.analysis.loops.counted_loops import CountedLoop, counted_exit
+from weft.analysis.sequential.scope import LoopContext
+from weft.ir import BasicBlock, ConstInt, Instruction, Value
+
+if TYPE_CHECKING:
+    from weft.loops.emission.nests import Nest
+
+_STRICT = {"slt": 0, "ult": 0, "sgt": 0, "ugt": 0, "ne": 0, "sle": 1, "ule": 1, "sge": -1, "uge": -1}
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """``for phi in range(start, bound + beyond, step)``.
+
+    Parameters
+    ----------
+    phi, start, bound, beyond, step
+        As above.
+    is_unsigned
+        Whether the numbers are compared as unsigned ones.
+    """
+
+    phi: Instruction
+    start: Value
+    bound: Value
+    beyond: int
+    step: int
+    is_unsigned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoopKinds:
+    """The loops of a nest.
+
+    Parameters
+    ----------
+    headers
+        Each loop by the block that it begins with.
+    grid
+        Loops that are dimensions.
+    counting
+        Loops that count.
+    """
+
+    headers: dict[BasicBlock, LoopContext]
+    grid: dict[LoopContext, CountedLoop | None]
+    counting: dict[LoopContext, Counting]
+
+    def test_of(self, loop: LoopContext) -> Instruction | None:
+        """The comparison at the top of a loop that its kind makes unnecessary."""
+        if loop in self.counting or loop in self.grid:
+            terminator = loop.header.terminator
+            if len(terminator.operands) == 1 and isinstance(terminator.operands[0], Instruction):
+                return terminator
+        return None
+
+
+def loop_kinds(nest: Nest) -> LoopKinds:
+    """Decide how the loops of a nest are written."""
+    scope = nest.loop.scope
+    headers = {c.header: c for c in scope.loops.values() if nest.loop.contains(c)}
+    grid: dict[LoopContext, CountedLoop | None] = {}
+    counting: dict[LoopContext, Counting] = {}
+    for loop in headers.values():
+        counted = counted_exit(scope.view, loop.loop)
+        if isinstance(counted, str) or not counted.top_tested or counted.tests_next:
+            counted = None
+        if loop in nest.dimensions:
+            grid[loop] = counted
+            continue
+        if counted is not None:
+            found = _counting(loop, counted)
+            if found is not None:
+                counting[loop] = found
+    return LoopKinds(headers, grid, counting)
+
+
+def _counting(loop: LoopContext, counted: CountedLoop) -> Counting | None:
+    phi, inside = counted.counter.phi, set(loop.blocks)
+    if any(u.block not in inside for u in phi.instruction_users()):
+        return None
+    following = counted.counter.following
+    if any(u.block not in inside for u in following.instruction_users()):
+        return None
+    test = counted.header.terminator.operands[0]
+    # What the header computes beside the test would have to run once more than the body.
+    computed = set(counted.header.non_phis()) - {counted.header.terminator}
+    if computed - {test} or not isinstance(test, Instruction) or len(list(test.instruction_users())) != 1:
+        return None
+    beyond = _STRICT.get(counted.predicate)
+    if beyond is None:
+        return None
+    bound = counted.bound
+    if beyond and not isinstance(bound, ConstInt) and phi.type.bits > 32:  # type: ignore[attr-defined]
+        # The bound could be the greatest number that there is.
+        return None
+    step = counted.counter.step
+    return Counting(phi, counted.counter.start, bound, beyond, step, counted.predicate.startswith("u"))
