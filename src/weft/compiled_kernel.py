@@ -131,6 +131,7 @@ class CompiledKernelBase:
             facts["lanes"],
             facts["dimension"],
             RunUnit(**facts["run_unit"]).width > 1,
+            facts["arena"]["resident"],
         )
         if checking():
             from weft.check import CheckedLauncher

@@ -47,7 +47,7 @@ def with_statement(x):
 
 def raise_of(x):
     if x[0] < 0:
-        raise ValueError
+        raise ValueError(x)
 
 
 def raising(x):
@@ -166,7 +166,7 @@ def complex_in_a_real_array(x):
 
 
 def variable_as_tuple_index(x):
-    x[0] = (1, 2)[x.size]
+    x[0] = (1, x)[x.size]
 
 
 def misspelt(x):
@@ -186,7 +186,7 @@ MISTAKES = [
     Mistake(comprehension, UnsupportedError, "[2 * v for v in x]", "list comprehension", "for loop"),
     Mistake(f_string, UnsupportedError, 'f"{x[0]:.2f}"', "format in an f-string", "round it"),
     Mistake(with_statement, UnsupportedError, "with x:", "with is not supported"),
-    Mistake(raising, UnsupportedError, "raise ValueError", "cannot raise", "by which the kernel can tell"),
+    Mistake(raising, UnsupportedError, "raise ValueError(x)", "one text, a literal", "leave out what varies"),
     Mistake(trying, UnsupportedError, "try:", "try", "if"),
     Mistake(inner_function, UnsupportedError, "nonlocal x", "cannot assign to variables around", "return"),
     Mistake(importing, UnsupportedError, "import os", "import", "module level"),
@@ -219,7 +219,7 @@ MISTAKES = [
         "loop",
     ),
     Mistake(complex_in_a_real_array, TypingError, "x[0] = 1j", "complex cannot become float32", ".real"),
-    Mistake(variable_as_tuple_index, TypingError, "(1, 2)[x.size]", "constant", "for"),
+    Mistake(variable_as_tuple_index, TypingError, "(1, x)[x.size]", "constant", "for"),
     Mistake(misspelt, TypingError, "totl", "'totl' is not defined", "'total'"),
     Mistake(print_keyword, TypingError, 'print(x[0], end="")', "keyword"),
     Mistake(call_of_a_method, UnsupportedError, "x.tolist", "no 'tolist'", "loop"),

@@ -35,7 +35,7 @@ def imports(x):
 
 
 def by_a_variable(x):
-    return (1, 2.5)[x]
+    return (1, (2, 5))[x]
 
 
 def of_an_object(x):
@@ -55,7 +55,7 @@ def of_an_object(x):
         (returns_a_text, UnsupportedError, 1, "cannot return 'x'", "numbers, arrays"),
         (list_of_its_own, UnsupportedError, 1, "a list is not supported in compiled functions", "np.empty()"),
         (imports, UnsupportedError, 1, "import is not supported in compiled functions", "module level"),
-        (by_a_variable, TypingError, 1, "indexed by a constant", "into an array: np.empty()"),
+        (by_a_variable, TypingError, 1, "indexed by a constant", "with for"),
         (
             of_an_object,
             UnsupportedError,

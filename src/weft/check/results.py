@@ -65,7 +65,7 @@ def _results(
         case "tiled":
             yield _tiled(name, description, slots, offsets, place)
         case _:
-            _, kind, bits = description
+            kind, bits = description[1:] if description[0] == "scalar" else ("i", 64)
             parts = (
                 [(".real", "f", bits // 2), (".imag", "f", bits // 2)] if kind == "c" else [("", kind, bits)]
             )

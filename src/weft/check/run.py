@@ -183,16 +183,19 @@ class StageProgram(PreparedStage[KernelFacts]):
         )  # fmt: skip
 
     def _run_entry(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
-        memory, dynamic, groups = workspace.memory, shape.dynamic_bytes, shape.groups
-        arenas = _PerGroup(memory, self.facts.arena.bytes(shape.block, dynamic), groups)
+        memory, dynamic, needs = workspace.memory, shape.dynamic_bytes, self.facts.arena
+        # Groups side by side, unless they wait for each other.
+        groups = 1 if needs.resident else shape.groups
+        arenas = _PerGroup(memory, needs.bytes(shape.block, dynamic, shape.groups), groups)
         table = memory.place_bytes(arenas.addresses(np.arange(groups)).tobytes(), "arenas")
         error = memory.place_bytes(bytes(8 * ERROR_WORDS), "error record")
         arguments = memory.place_bytes(workspace.packed(), "arguments")
         record = RECORD.pack(*shape.grid, *shape.block, arguments, table, dynamic, error)
         numbers = np.arange(groups)
+        ends = np.array([shape.groups]) if needs.resident else numbers + 1
         outcome = run_function(
             self.program, self.stage.full.function,
-            [memory.place_bytes(record, "launch record"), numbers, numbers + 1, numbers], groups,
+            [memory.place_bytes(record, "launch record"), numbers, ends, numbers], groups,
             memory=memory, hooks=[Budget(MAX_ENTRY_STEPS)], geometry=Geometry((groups, 1, 1), (1, 1, 1), 0, groups, 1),
         )  # fmt: skip
         return not outcome.data.any()

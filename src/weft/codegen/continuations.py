@@ -15,12 +15,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 
 from weft.codegen.arena import ArenaNeeds
+from weft.codegen.divergence_report import report_divergence
+from weft.codegen.grid_phases import run_in_phases
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.codegen.lane_order import LaneGroupValues, all_lanes, count_lane_groups, each_lane_group
-from weft.codegen.launch_record import CLAIMED, STATE_BYTES, ErrorCode
+from weft.codegen.launch_record import STATE_BYTES, ErrorCode
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I8, I32, I64, Type, pointer
@@ -107,21 +110,19 @@ class GroupContinuations(GroupProgram):
         return AT_BARRIERS
 
     def run(self, entry: GroupEntry) -> None:
+        if self.split.of_grid:
+            run_in_phases(entry, partial(run_continuations, program=self))
+            return
         with entry.each_group() as (group, number):
-            self.run_group(group, entry.arena, entry.frames, entry.error, number)
-
-    def run_group(
-        self, group: GroupValues, arena: Value, scratch: Value, error: Value, number: Value
-    ) -> None:
-        """Build what runs a work-group; parameters as for `run_continuations`."""
-        run_continuations(group, self, arena, scratch, error, number)
+            run_continuations(group, self, entry.arena, entry.frames, entry.error, number)
 
     def arena(self, fixed: int) -> ArenaNeeds:
         """What a work-group needs beside `fixed` bytes: frames, live lanes, and what is kept once for all."""
         frame, common = self.split.frame_bytes, self.split.common_bytes
         aside = frame if self.settle is not None else 0
         state = 0 if self.in_step else 8
-        return ArenaNeeds(fixed + aside + 2 * common, frame + state, self.lanes.extents)
+        resident = bool(self.split.of_grid)
+        return ArenaNeeds(fixed + aside + 2 * common, frame + state, self.lanes.extents, resident)
 
 
 def thread_by_thread(program: BarrierProgram) -> GroupContinuations:
@@ -131,11 +132,18 @@ def thread_by_thread(program: BarrierProgram) -> GroupContinuations:
 
 
 def run_continuations(
-    group: GroupValues, program: GroupContinuations, arena: Value, scratch: Value, error: Value, number: Value
+    group: GroupValues,
+    program: GroupContinuations,
+    arena: Value,
+    scratch: Value,
+    error: Value,
+    number: Value,
+    resumed: Value | None = None,
 ) -> None:
     """Run continuation after continuation for the whole group until every thread is finished.
 
-    `arena` begins with the votes record, and frames are put at `scratch`; `number` is the group's linear index.
+    `arena` begins with the votes record, and frames are put at `scratch`; `number` is the group's linear index. With
+    `resumed`, two i32 in memory say where the group goes on, and afterwards at which barrier of the grid it waits.
     """
     builder, function = group.builder, group.function
     lane_groups = count_lane_groups(group, program.lanes, program.linear)
@@ -143,21 +151,22 @@ def run_continuations(
     frames = builder.gep(I8, common, (_i64(program.split.common_bytes),))
     live = builder.gep(I8, frames, (builder.binary("mul", lane_groups, _i64(program.split.frame_bytes)),))
     aside = builder.gep(I64, live, (lane_groups,))
-    rounds = Rounds(group, program, arena, frames, live, aside, error, number)
+    rounds = _Rounds(group, program, arena, frames, live, aside, error, number)
     voted = builder.gep(I8, arena, (_i64(VOTED),))
     builder.store(ConstInt(I32, 0), arena, align=4)
 
+    first, known_first, told_first = _start(builder, resumed, scratch, common)
     before = builder.block
     round_block = function.add_block("round")
     assert before is not None
     builder.br(round_block)
     builder.at_end(round_block)
     current = builder.phi(I32, "barrier")
-    current.add_incoming(ConstInt(I32, 0), before)
+    current.add_incoming(first, before)
     # What one round keeps for all lane groups is read by the next one, and each is still read while others write.
     known, told = builder.phi(pointer(), "common"), builder.phi(pointer(), "common.next")
-    known.add_incoming(scratch, before)
-    told.add_incoming(common, before)
+    known.add_incoming(known_first, before)
+    told.add_incoming(told_first, before)
     next_round = function.add_block("round.next")
     group_done = function.add_block("group.finished")
     seen = Builder(next_round).phi(I32, "seen")
@@ -177,12 +186,36 @@ def run_continuations(
     current.add_incoming(seen, next_round)
     known.add_incoming(told, next_round)
     told.add_incoming(known, next_round)
-    builder.cond_br(builder.icmp("eq", seen, ConstInt(I32, FINISHED)), group_done, round_block)
+    finished: Value = builder.icmp("eq", seen, ConstInt(I32, FINISHED))
+    stops = finished
+    for barrier in sorted(program.split.of_grid):
+        stops = builder.binary("or", stops, builder.icmp("eq", seen, ConstInt(I32, barrier)))
+    builder.cond_br(stops, group_done, round_block)
     builder.at_end(group_done)
+    if resumed is not None:
+        builder.store(seen, resumed, align=4)
+        swapped = builder.cast("zext", builder.icmp("ne", told, scratch), I32)
+        builder.store(swapped, builder.gep(I32, resumed, (_i64(1),)), align=4)
+
+
+def _start(
+    builder: Builder, resumed: Value | None, scratch: Value, common: Value
+) -> tuple[Value, Value, Value]:
+    """The continuation that a group begins with, and where values kept once for the group are read and written."""
+    if resumed is None:
+        return ConstInt(I32, 0), scratch, common
+    swapped = builder.icmp(
+        "ne", builder.load(I32, builder.gep(I32, resumed, (_i64(1),)), align=4), ConstInt(I32, 0)
+    )
+    return (
+        builder.load(I32, resumed, align=4),
+        builder.select(swapped, common, scratch),
+        builder.select(swapped, scratch, common),
+    )
 
 
 @dataclass(slots=True)
-class Rounds:
+class _Rounds:
     """Builds the round of each continuation."""
 
     group: GroupValues
@@ -200,7 +233,7 @@ class Rounds:
             return self._run_in_step(k, common, common_next)
         builder, function = self.group.builder, self.group.function
         finished = ConstInt(I32, FINISHED)
-        seen = self.variable()
+        seen = self._variable()
         builder.store(finished, seen, align=4)
         with self._lane_groups(k) as lanes:
             state = builder.gep(I64, self.live, (lanes.index,))
@@ -211,7 +244,11 @@ class Rounds:
                 run = function.add_block("run")
                 builder.cond_br(builder.icmp("ne", live, _i64(0)), run, skip)
                 builder.at_end(run)
-            reached, left = self.run_lane_group(k, lanes, live, common, common_next)
+            arguments = self._arguments(lanes, common, common_next)
+            reached = self._call(self.program.parts[k], arguments, live)
+            left: Value = builder.select(builder.icmp("eq", reached, finished), _i64(0), live)
+            if self.program.settle is not None:
+                reached, left = self._settle(self.program.settle, arguments, live, reached, left)
             builder.store(left, state, align=8)
             check, note = function.add_block("check"), function.add_block("note")
             builder.cond_br(builder.icmp("eq", reached, finished), skip, check)
@@ -230,23 +267,10 @@ class Rounds:
             builder.at_end(skip)
         return builder.load(I32, seen, align=4)
 
-    def run_lane_group(
-        self, k: int, lanes: LaneGroupValues, live: Value, common: Value, common_next: Value
-    ) -> tuple[Value, Value]:
-        """Run continuation `k` for the live lanes of one lane group: the barrier it has reached, and who is there."""
-        builder = self.group.builder
-        arguments = self._arguments(lanes, common, common_next)
-        reached = self._call(self.program.parts[k], arguments, live)
-        finished = builder.icmp("eq", reached, ConstInt(I32, FINISHED))
-        left = builder.select(finished, _i64(0), live)
-        if self.program.settle is None:
-            return reached, left
-        return self._settle(self.program.settle, arguments, live, reached, left)
-
     def _run_in_step(self, k: int, common: Value, common_next: Value) -> Value:
         """The same where all lane groups reach the same barrier, whichever it is."""
         builder, program = self.group.builder, self.program
-        seen = self.variable()
+        seen = self._variable()
         with self._lane_groups(k) as lanes:
             arguments = self._arguments(lanes, common, common_next)
             builder.store(self._call(program.parts[k], arguments, lanes.lanes), seen, align=4)
@@ -260,10 +284,10 @@ class Rounds:
         alike = not any(a.is_used for f in functions for a in WorkItems.of(f).tid[1:])
         return each_lane_group(self.group, program.lanes, program.linear, alike)
 
-    def variable(self, type: Type = I32) -> Value:
+    def _variable(self) -> Value:
         """A number that lives through the loops of a round."""
         one = ConstInt(I32, 1)
-        alloca = Instruction("alloca", pointer(), (one,), attrs={"allocated_type": type})
+        alloca = Instruction("alloca", pointer(), (one,), attrs={"allocated_type": I32})
         return self.group.function.entry.insert(0, alloca)
 
     def _arguments(self, lanes: LaneGroupValues, common: Value, common_next: Value) -> list[Value]:
@@ -314,24 +338,6 @@ class Rounds:
             _phi(builder, I32, {before: reached, settled: outcome}),
             _phi(builder, I64, {before: left, settled: remaining}),
         )
-
-
-def report_divergence(builder: Builder, error: Value, group: Value, a: Value, b: Value) -> None:
-    """Fill the error record with the group and two barriers, unless that of another group is there.
-
-    Where `b` is `NOBODY`, those at barrier `a` wait for threads that do not come.
-    """
-    assert builder.block is not None
-    function = builder.block.function
-    assert function is not None
-    first, told = function.add_block("first.error"), function.add_block("error.told")
-    claimed = builder.atomic_rmw("xchg", builder.gep(I8, error, (_i64(CLAIMED),)), _i64(1), "monotonic")
-    builder.cond_br(builder.icmp("eq", claimed, _i64(0)), first, told)
-    builder.at_end(first)
-    for i, value in enumerate((group, builder.cast("zext", a, I64), builder.cast("zext", b, I64))):
-        builder.store(value, builder.gep(I64, error, (_i64(i),)), align=8)
-    builder.br(told)
-    builder.at_end(told)
 
 
 def _field(builder: Builder, votes: Value, offset: int) -> Value:

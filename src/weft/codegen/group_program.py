@@ -13,10 +13,45 @@ from typing import Protocol
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.group_values import GroupValues
+from weft.codegen.launch_record import STATE_BYTES
 from weft.codegen.loops import counted_loop
 from weft.codegen.run_unit import RunUnit
-from weft.ir import Function, Value
+from weft.ir import Builder, ConstInt, Function, Value
+from weft.ir.intrinsics import SHARED_SPACE
+from weft.ir.types import I8, I64, pointer
 from weft.transform.groups.work_items import WORK_ITEM_PARAMETERS
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchLayout:
+    """What lies where in the scratch memory of a work-group: votes, shared memory, frames.
+
+    Parameters
+    ----------
+    static_bytes, dynamic_bytes
+        Shared memory.
+    needs
+        What all of it takes.
+    """
+
+    static_bytes: int
+    dynamic_bytes: Value
+    needs: ArenaNeeds
+
+    def parts(self, builder: Builder, arena: Value) -> tuple[Value, Value, Value]:
+        """Static and dynamic shared memory, and what is left behind them."""
+        shared = builder.gep(I8, arena, (ConstInt(I64, STATE_BYTES),), ("inbounds",))
+        dynamic = builder.gep(I8, shared, (ConstInt(I64, self.static_bytes),), ("inbounds",))
+        rounded = builder.binary(
+            "and", builder.binary("add", self.dynamic_bytes, ConstInt(I64, 63)), ConstInt(I64, -64)
+        )
+        frames = builder.gep(I8, dynamic, (rounded,), ("inbounds",))
+        space = pointer(SHARED_SPACE)
+        return (
+            builder.cast("addrspacecast", shared, space),
+            builder.cast("addrspacecast", dynamic, space),
+            frames,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +68,8 @@ class GroupEntry:
         Scratch memory: the votes record at its beginning, and what is left behind shared memory.
     error
         The error record.
+    layout
+        How scratch memory is divided.
     """
 
     values: GroupValues
@@ -41,6 +78,7 @@ class GroupEntry:
     arena: Value
     frames: Value
     error: Value
+    layout: ScratchLayout
 
     @contextmanager
     def each_group(self) -> Iterator[tuple[GroupValues, Value]]:

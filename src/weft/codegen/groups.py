@@ -14,7 +14,7 @@ entry point besides, which does for each thread of the groups what the kernel do
 from __future__ import annotations
 
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.group_program import GroupEntry, GroupProgram
+from weft.codegen.group_program import GroupEntry, GroupProgram, ScratchLayout
 from weft.codegen.group_values import GroupValues
 from weft.codegen.launch_record import (
     ARENAS,
@@ -28,7 +28,6 @@ from weft.codegen.launch_record import (
 )
 from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.ir import Builder, ConstInt, Function, Module, Value
-from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, pointer
 from weft.transform.groups.work_items import shared_layout
 
@@ -59,9 +58,10 @@ def build_group_entry(
     function.attributes = ENTRY_ATTRIBUTES
     builder = Builder(function.add_block("entry"))
     static_bytes = shared_layout(kernel)[1]
-    program.run(_entry(builder, function, kernel, program, static_bytes, block))
+    needs = program.arena(STATE_BYTES + static_bytes)
+    program.run(_entry(builder, function, kernel, program, static_bytes, block, needs))
     builder.ret(ConstInt(I32, ErrorCode.OK))
-    return function, program.arena(STATE_BYTES + static_bytes)
+    return function, needs
 
 
 def _entry(
@@ -71,6 +71,7 @@ def _entry(
     program: GroupProgram,
     static_bytes: int,
     block: tuple[int, int, int] | None,
+    needs: ArenaNeeds,
 ) -> GroupEntry:
     """Load what the launch record says, and find the parts of the worker's scratch memory."""
     launch, begin, end, worker = function.args
@@ -92,18 +93,11 @@ def _entry(
         align=8,
     )
     dynamic_bytes = field(DYNAMIC_BYTES, I64)
-    shared = builder.gep(I8, arena, (ConstInt(I64, STATE_BYTES),), ("inbounds",))
-    dynamic = builder.gep(I8, shared, (ConstInt(I64, static_bytes),), ("inbounds",))
-    rounded = builder.binary(
-        "and", builder.binary("add", dynamic_bytes, ConstInt(I64, 63)), ConstInt(I64, -64)
-    )
-    frames = builder.gep(I8, dynamic, (rounded,), ("inbounds",))
-    shared_space = pointer(SHARED_SPACE)
-    shared = builder.cast("addrspacecast", shared, shared_space)
-    dynamic = builder.cast("addrspacecast", dynamic, shared_space)
     error = field(ERROR, pointer())
+    layout = ScratchLayout(static_bytes, dynamic_bytes, needs)
+    shared, dynamic, frames = layout.parts(builder, arena)
     values = GroupValues(builder, function, kernel_args, [], local_size, groups, shared, dynamic)
-    return GroupEntry(values, begin, end, arena, frames, error)
+    return GroupEntry(values, begin, end, arena, frames, error, layout)
 
 
 def _load_argument(builder: Builder, args: Value, index: int, type: Type) -> Value:

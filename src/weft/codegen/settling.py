@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.codegen.continuations import DIVERGED, LEFT, LaneContinuation, report_divergence
+from weft.codegen.continuations import DIVERGED, LEFT, LaneContinuation
+from weft.codegen.divergence_report import report_divergence
 from weft.ir import Builder, ConstInt, Function, Module, Value
 from weft.ir.types import I1, I8, I32, I64, VOID, FunctionType, pointer
 from weft.transform.splitting.barriers import FINISHED

@@ -7,9 +7,11 @@ this case, which know positions to be uniform or consecutive, and others for any
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.continuations import AT_BARRIERS, GroupContinuations
+from weft.codegen.continuations import AT_BARRIERS, GroupContinuations, run_continuations
+from weft.codegen.grid_phases import run_in_phases
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.ir import ConstInt, Function, Value
@@ -38,19 +40,28 @@ class WarpContinuations(GroupProgram):
         return AT_BARRIERS
 
     def run(self, entry: GroupEntry) -> None:
+        if self.along_rows.split.of_grid:
+            run_in_phases(entry, partial(run_warps, program=self))
+            return
         with entry.each_group() as (group, number):
             run_warps(group, self, entry.arena, entry.frames, entry.error, number)
 
     def arena(self, fixed: int) -> ArenaNeeds:
         """What a work-group needs beside `fixed` bytes, for whichever continuations it runs."""
         a, b = self.along_rows.arena(fixed), self.by_number.arena(fixed)
-        return ArenaNeeds(max(a.fixed, b.fixed), max(a.per_lane_group, b.per_lane_group), a.lanes)
+        return ArenaNeeds(max(a.fixed, b.fixed), max(a.per_lane_group, b.per_lane_group), a.lanes, a.resident)
 
 
 def run_warps(
-    group: GroupValues, program: WarpContinuations, arena: Value, scratch: Value, error: Value, number: Value
+    group: GroupValues,
+    program: WarpContinuations,
+    arena: Value,
+    scratch: Value,
+    error: Value,
+    number: Value,
+    resumed: Value | None = None,
 ) -> None:
-    """Run the work-group by the continuations that fit its shape; parameters as for its `run_group`."""
+    """Run the work-group by the continuations that fit its shape; parameters as for `run_continuations`."""
     builder, function, size = group.builder, group.function, group.local_size
     width = ConstInt(I64, program.along_rows.width)
     whole = builder.icmp("eq", builder.binary("urem", size[0], width), ConstInt(I64, 0))
@@ -60,6 +71,6 @@ def run_warps(
     builder.cond_br(fits, along, any_shape)
     for block, continuations in ((along, program.along_rows), (any_shape, program.by_number)):
         builder.at_end(block)
-        continuations.run_group(group, arena, scratch, error, number)
+        run_continuations(group, continuations, arena, scratch, error, number, resumed)
         builder.br(done)
     builder.at_end(done)

@@ -25,7 +25,6 @@ from weft.cuda.allocation import (
     pinned_array_like,
     to_device,
 )
-from weft.cuda.arrays import DeviceArray
 from weft.cuda.host import (
     Context,
     Device,
@@ -51,7 +50,9 @@ from weft.cuda.host import (
 from weft.cuda.jit import jit
 from weft.cuda.kernel import DeviceFunction, Kernel
 from weft.cuda.reduction import Reduce
-from weft.cuda.streams import (
+from weft.cuda.transfers import In, InOut, Out
+from weft.device.arrays import DeviceArray
+from weft.device.streams import (
     Event,
     Stream,
     default_stream,
@@ -62,7 +63,6 @@ from weft.cuda.streams import (
     per_thread_default_stream,
     stream,
 )
-from weft.cuda.transfers import In, InOut, Out
 from weft.frontend.python.cuda_names import CUDA
 
 if TYPE_CHECKING:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.cuda.arrays import DeviceArray, HostArray
-from weft.cuda.interface import foreign_array, has_interface
+from weft.device.arrays import DeviceArray, HostArray
+from weft.device.interface import foreign_array, has_interface
 from weft.diag.call_site import call_site
 from weft.diag.errors import ArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    from weft.cuda.arrays import StreamLike
+    from weft.device.arrays import StreamLike
 
 
 def to_device(

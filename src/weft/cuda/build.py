@@ -35,6 +35,7 @@ def lower(
         _promise_small_arrays(result.kernel)
     warps = replace(options, warp=WARP_SIZE)
     lowered = lower_kernel(result.module, result.kernel.name, warps, spec or TargetSpec.chosen(), timings)
+    lowered = replace(lowered, captured=result.captured)
     return lowered, (*result.remarks, *lowered.remarks)
 
 

@@ -44,12 +44,15 @@ class CompiledKernel(CompiledKernelBase):
     ----------
     source
         What it is made of.
+    captured
+        The arrays whose memory its code has the addresses of.
     """
 
-    __slots__ = ("source",)
+    __slots__ = ("captured", "source")
 
     def __init__(self, source: KernelSource, types: tuple[KernelType, ...]) -> None:
         self.source = source
+        self.captured: tuple[Any, ...] = ()
         super().__init__(types, source.options)
 
     def ready(self) -> CompiledKernel:
@@ -70,4 +73,6 @@ class CompiledKernel(CompiledKernelBase):
         # Importing the compiler takes longer than loading a kernel from the cache, which does without.
         from weft.cuda.build import lower
 
-        return lower(self.source.function, self.types, self.source.options, self.timings)
+        lowered, remarks = lower(self.source.function, self.types, self.source.options, self.timings)
+        self.captured = lowered.captured
+        return lowered, remarks

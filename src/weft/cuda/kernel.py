@@ -14,7 +14,7 @@ from weft.cuda.transfers import extended, host_value
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, LaunchError, SignatureError
 from weft.fast_math import FastMath
-from weft.frontend.python.overloads import NoSignature, best_signature, converted
+from weft.frontend.python.overloads import NoSignature, best_or_unaligned, converted
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
@@ -88,6 +88,8 @@ class Kernel(Portable, Configurable):
         self.overloads: dict[Types, CompiledKernel] = {}
         self._specializations = Specializations(self._specialized)
         self._fixed = bool(signatures)
+        # Compiled for arrays of declared signatures that are not aligned.
+        self._unaligned: set[Types] = set()
         for signature in signatures:
             self.compile(signature)
 
@@ -174,7 +176,7 @@ class Kernel(Portable, Configurable):
             return None
         types = tuple([typeof(a) for a in args])
         compiled = self.overloads.get(types)
-        if compiled is None:
+        if compiled is None or compiled.captured:
             return None
         serving = self._specializations.serving(compiled, shape, large=False)
         record = serving.launcher.record(shape, types, serving.terms.arrays_apart)
@@ -184,8 +186,9 @@ class Kernel(Portable, Configurable):
 
     def _serving(self, compiled: CompiledKernel, shape: LaunchShape, args: tuple[Any, ...]) -> CompiledKernel:
         """The compiled kernel, or its specialization for such launches."""
+        arrays = (*args, *compiled.captured)
         return self._specializations.serving(
-            compiled, shape, has_large_array(args), lambda: have_common_bytes(args)
+            compiled, shape, has_large_array(arrays), lambda: have_common_bytes(arrays)
         )
 
     def _specialized(self, compiled: CompiledKernel, options: CompileOptions) -> CompiledKernel:
@@ -215,14 +218,16 @@ class Kernel(Portable, Configurable):
 
     def _accepting(self, types: Types, args: tuple[Any, ...]) -> tuple[CompiledKernel, tuple[Any, ...]]:
         """What was compiled for the declared signature that fits best, and the arguments converted to it."""
-        declared = [Signature(known) for known in self.overloads]
+        declared = [Signature(known) for known in self.overloads if known not in self._unaligned]
         try:
-            chosen = best_signature(self.py_func.__name__, types, declared).args
+            chosen = best_or_unaligned(self.py_func.__name__, types, declared).args
         except NoSignature as error:
             listed = "; ".join(map(str, declared))
             raise ArgumentError(str(error), hint=f"it was declared for {listed}") from None
         values = tuple([converted(*pair) for pair in zip(args, chosen, strict=True)])
-        return self.overloads[chosen], values
+        if chosen not in self.overloads:
+            self._unaligned.add(chosen)
+        return self._compile(chosen, ArgumentError), values
 
     @property
     def debug(self) -> bool:

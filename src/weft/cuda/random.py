@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.cuda.arrays import DeviceArray
 from weft.cuda.random_states import create_states
+from weft.device.arrays import DeviceArray
 from weft.frontend.python.cuda_names import CudaName
 from weft.frontend.python.device_random import xoroshiro128p_dtype
 

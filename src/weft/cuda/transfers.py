@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from weft.cuda.allocation import as_cuda_array
-from weft.cuda.arrays import DeviceArray
-from weft.cuda.interface import has_interface
+from weft.device.arrays import DeviceArray
+from weft.device.interface import has_interface
 from weft.diag.errors import ArgumentError
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import STRONG

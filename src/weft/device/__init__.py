@@ -1,4 +1,5 @@
-"""What doors for kernels in C dialects share: arguments, code from the cache, memory of a program, reports, debugging.
+"""What doors share: device arrays and streams, and what kernels in C dialects have in common.
 
-`weft.opencl` and `weft.cuda.Module` are such doors. What kernels are compiled from is an `weft.device.origin.Origin`.
+The latter is arguments, code from the cache, memory of a program, reports, debugging; `weft.opencl` and
+`weft.cuda.Module` are doors of that kind. What their kernels are compiled from is an `weft.device.origin.Origin`.
 """

@@ -8,7 +8,7 @@ exception              also a        raised when
                                      or without a value, kernel that returns one
 `SignatureError`       TypeError     a signature cannot be read, or does not fit the function
 `ArgumentError`        both          arguments of a launch do not fit: number, kind, dtype, read-only array
-`LaunchError`          ValueError    grid, block or shared memory of a launch are missing or out of range
+`LaunchError`          both          grid, block or shared memory of a launch are missing or out of range
 `ArrayShapeError`      ValueError    a compiled function makes an array of a negative extent
 `OutOfMemoryError`     MemoryError   there is no memory for an array that a compiled function makes
 `SettingError`         ValueError    a setting or an environment variable of weft has a senseless value
@@ -95,7 +95,7 @@ class ArgumentError(SignatureError, ValueError):
     """The arguments of a launch do not fit the kernel; nothing has been run or written."""
 
 
-class LaunchError(WeftError, ValueError):
+class LaunchError(WeftError, ValueError, TypeError):
     """The configuration of a launch (grid, block, shared memory) is missing or out of range."""
 
 
@@ -138,6 +138,10 @@ class SanitizerError(WeftError, RuntimeError):
     """
 
     findings: tuple[object, ...] = ()
+
+
+class OutOfRangeError(SanitizerError, IndexError):
+    """The sanitizer found an access outside of an array, or an index outside of a tuple, first."""
 
 
 class DivisionByZeroError(SanitizerError, ZeroDivisionError):

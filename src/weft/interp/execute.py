@@ -22,7 +22,7 @@ from weft.interp.program import Image, Program
 from weft.interp.threads.geometry import Dim3, Geometry
 from weft.ir.constants import ConstFloat
 from weft.ir.function import Function, Module
-from weft.ir.intrinsics import SHARED_ATTRIBUTE, SPILL_SLOTS_ATTRIBUTE, asks_for_lanes
+from weft.ir.intrinsics import GRID_BARRIER, SHARED_ATTRIBUTE, SPILL_SLOTS_ATTRIBUTE, asks_for_lanes
 from weft.ir.types import FloatType, IntType, PointerType, Type
 
 WARP_SIZE = 32
@@ -142,7 +142,8 @@ def launch(
     semantics
         ``"FR"`` or ``"OBL"``.
     at_once
-        Work-groups that run side by side at most; by default as many as there is room for.
+        Work-groups that run side by side at most; by default as many as there is room for. All do where they wait for
+        each other.
     """
     program = program if isinstance(program, Program) else Program(program)
     function = program.function(name)
@@ -152,6 +153,8 @@ def launch(
     groups, padded, width = group_layout(program, grid3, block3, width)
     image = Image(program, memory)
     batch = max(1, min(groups, MAX_LANES // padded if at_once is None else at_once))
+    if GRID_BARRIER in program.module.functions:
+        batch = groups
     hooks = tuple(hooks)
     with _numeric_environment():
         for first in range(0, groups, batch):

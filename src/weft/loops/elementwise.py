@@ -32,7 +32,7 @@ from weft.loops import elementwise_loops as loops
 from weft.loops.compiled import CompiledFunction
 from weft.loops.contiguous import ContiguousLoop, Kinds, contiguous
 from weft.loops.jit import JitFunction
-from weft.loops.results import device_class, host_array, result_array, takes_number
+from weft.loops.results import as_array, device_class, host_array, result_array, takes_number
 from weft.loops.ufunc_methods import UfuncMethods
 from weft.runtime.dispatch import Record, calls
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
@@ -234,7 +234,7 @@ class VectorizedFunction(UfuncMethods, Portable):
             (out,) = out
         if out is not None and not isinstance(out, np.ndarray):
             self(*args, out=result_array(self.name, out), where=where, dtype=dtype, casting=casting)
-            return out
+            return as_array(out)
         foreign = next((a for a in args if type(a) is not np.ndarray and type(a) not in _PLAIN), None)
         if foreign is not None:
             keywords = {"out": out, "where": where, "dtype": dtype, "casting": casting, "order": order}

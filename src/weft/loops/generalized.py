@@ -25,7 +25,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
 from weft.loops.jit import JitFunction
-from weft.loops.results import device_class, host_array, result_array, takes_number
+from weft.loops.results import as_array, device_class, host_array, result_array, takes_number
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 
@@ -167,6 +167,8 @@ class GeneralizedFunction(Portable):
         del stream
         outs: list[Any] = list(args[self.nin :])
         if out is not None:
+            if outs:
+                raise ArgumentError(f"the result of {self.name} is given by position, and as out= too")
             outs = list(out) if isinstance(out, tuple) else [out]
         if len(args) < self.nin or len(outs) not in (0, self.nout):
             raise ArgumentError(
@@ -174,7 +176,7 @@ class GeneralizedFunction(Portable):
             )
         if any(not isinstance(each, np.ndarray) for each in outs):
             self(*args[: self.nin], out=tuple(result_array(self.name, each) for each in outs))
-            return outs[0] if self.nout == 1 else tuple(outs)
+            return as_array(outs[0]) if self.nout == 1 else tuple(map(as_array, outs))
         hosts = [host_array(a) for a in args[: self.nin]]
         device = device_class(args, hosts)
         if device is not None:
@@ -186,7 +188,7 @@ class GeneralizedFunction(Portable):
         weak = [type(a) in (bool, int, float, complex) for a in hosts]
         types = self._types(arrays, weak)
         sizes, loop = self._shapes(arrays)
-        inputs = [self._rows(a.astype(_dtype(t), copy=False), dims, sizes, loop)
+        inputs = [self._rows(a.astype(_dtype(t), copy=False), dims, sizes, loop, isinstance(t, Array))
                   for a, t, dims in zip(arrays, types, self.core.inputs, strict=False)]  # fmt: skip
         results = self._results(outs, types[self.nin :], sizes, loop)
         made = [r if _is_plain(r, given, inputs) else np.empty(r.shape, r.dtype) for r, given in results]
@@ -197,7 +199,10 @@ class GeneralizedFunction(Portable):
                 for m, d in zip(made, self.core.outputs, strict=True)
             ]
             self._loop(count, (*inputs, *stacks))
-        return self._returned(results, made)
+        values = self._returned(results, made)
+        if not outs:
+            return values
+        return outs[0] if self.nout == 1 else tuple(outs)
 
     def _types(self, arrays: Sequence[np.ndarray[Any, Any]], weak: Sequence[bool]) -> tuple[KernelType, ...]:
         """The first signature of the arguments' own types, else that takes them safely, else Python numbers as weak."""
@@ -237,14 +242,20 @@ class GeneralizedFunction(Portable):
             raise ArgumentError(f"{self.name}: {error}") from None
 
     def _rows(
-        self, array: np.ndarray[Any, Any], dims: tuple[str, ...], sizes: dict[str, int], loop: tuple[int, ...]
+        self,
+        array: np.ndarray[Any, Any],
+        dims: tuple[str, ...],
+        sizes: dict[str, int],
+        loop: tuple[int, ...],
+        is_array: bool,
     ) -> Any:
-        """An operand with one loop dimension; a number where it is the same everywhere."""
-        if not dims and array.ndim == 0:
+        """An operand with one loop dimension; a number where it is the same everywhere, unless declared an array."""
+        if not dims and array.ndim == 0 and not is_array:
             return array[()]
         core = tuple(sizes[name] for name in dims)
         # Of a core without elements NumPy could not tell how many there are.
-        return np.broadcast_to(array, (*loop, *core)).reshape(math.prod(loop), *core)
+        rows = np.broadcast_to(array, (*loop, *core))
+        return rows.reshape(math.prod(loop), *(core or ((1,) if is_array else ())))
 
     def _core_shape(self, dims: tuple[str, ...], sizes: dict[str, int]) -> tuple[int, ...]:
         return tuple(sizes[name] for name in dims)
@@ -259,7 +270,7 @@ class GeneralizedFunction(Portable):
             if not outs:
                 found.append((np.empty(shape, _dtype(type)), False))
                 continue
-            given = outs[position]
+            given = _broadened(outs[position], shape)
             if given.shape != shape or not np.can_cast(_dtype(type), given.dtype, "same_kind"):
                 wanted = f"{_dtype(type)}{list(shape)}"
                 raise ArgumentError(
@@ -285,6 +296,12 @@ class GeneralizedFunction(Portable):
 
     def __repr__(self) -> str:
         return f"<weft generalized function {self.py_func.__qualname__}>"
+
+
+def _broadened(array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """An array for results, with the leading dimensions of extent 1 that `shape` has beyond its own."""
+    missing = len(shape) - array.ndim
+    return array[(None,) * missing] if missing > 0 and shape[:missing] == (1,) * missing else array
 
 
 def _is_plain(result: np.ndarray[Any, Any], given: bool, inputs: list[Any]) -> bool:

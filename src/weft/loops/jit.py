@@ -16,7 +16,7 @@ from weft.brush import AUTO, brush_of
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
 from weft.diag.remarks import Remark
-from weft.frontend.python.overloads import NoSignature, best_signature, converted
+from weft.frontend.python.overloads import NoSignature, best_or_unaligned, converted
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
@@ -215,11 +215,12 @@ class JitFunction(Portable):
     def _accepting(self, types: Types, args: tuple[Any, ...]) -> tuple[CompiledFunction, tuple[Any, ...]]:
         """What was compiled for the declared signature that fits best, and the arguments converted to it."""
         try:
-            chosen = best_signature(self.py_func.__name__, types, self.signatures).args
+            found = best_or_unaligned(self.py_func.__name__, types, self.signatures)
         except NoSignature as error:
             listed = "; ".join(map(str, self.signatures))
             raise ArgumentError(str(error), hint=f"it was declared for {listed}") from None
-        return self.overloads[chosen], tuple([converted(*pair) for pair in zip(args, chosen, strict=True)])
+        chosen = self._compile(found.args, found.result)
+        return chosen, tuple([converted(*pair) for pair in zip(args, found.args, strict=True)])
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call the function; once something is compiled, machine code does so (`weft.runtime.dispatch`)."""

@@ -64,6 +64,7 @@ class UfuncMethods:
         out: Any = None,
         keepdims: bool = False,
         initial: Any = _NO_VALUE,
+        stream: Any = 0,
     ) -> Any:
         """Combine the elements along an axis, from the first to the last.
 
@@ -81,6 +82,8 @@ class UfuncMethods:
             Whether the axis stays, with one element.
         initial
             What to begin with; the first element, unless given.
+        stream
+            Orders nothing.
 
         Raises
         ------
@@ -88,6 +91,7 @@ class UfuncMethods:
             This is no function of two numbers of one type, the axis is none, or there are no elements and neither
             `initial` nor an identity.
         """
+        del stream
         simple = dtype is None and out is None and not keepdims and initial is _NO_VALUE
         if simple and type(array) is np.ndarray and array.ndim == 1 and array.size and axis in (0, -1, None):
             line = self._line(loops.reduced_line, array.dtype)

@@ -41,7 +41,7 @@ from weft.options import CompileOptions
 from weft.runtime.shape import MAX_BLOCK
 from weft.transform.groups.merge_groups import find_merge
 from weft.transform.groups.work_items import WorkItems
-from weft.transform.splitting.barriers import barriers_of
+from weft.transform.splitting.barriers import barriers_of, has_grid_barrier
 
 Analyses = Callable[[int, int], Divergence]
 """The divergence of a kernel in lane groups of so many threads (second) along a dimension (first, 0 for x)."""
@@ -174,6 +174,11 @@ class Planner:
     most_lanes: int
     together: bool
 
+    @property
+    def _may_be_in_step(self) -> bool:
+        """Whether a work-group that is one lane group needs no barrier."""
+        return self.together and not has_grid_barrier(self.kernel)
+
     def order(self) -> LaneOrder:
         """Choose of which threads lane groups are."""
         premises, wanted = self.premises, self.options.width
@@ -186,12 +191,17 @@ class Planner:
             return LaneOrder(in_lanes=False, obstacle=obstacle)
         if self.options.brush is not None:
             box = brush_box(self.options.brush)
-            lock_step = premises.block is not None and self.together and covers(box, premises.block)
+            lock_step = premises.block is not None and self._may_be_in_step and covers(box, premises.block)
             return LaneOrder(box=box.extents, axes=box.axes, lock_step=lock_step)
         if premises.block is not None:
             return self._order_in_boxes(premises.block)
         has_barriers = bool(barriers_of(self.kernel))
-        if has_barriers and self.together and self.options.lock_step and (wanted or 0) <= self.most_lanes:
+        if (
+            has_barriers
+            and self._may_be_in_step
+            and self.options.lock_step
+            and (wanted or 0) <= self.most_lanes
+        ):
             return LaneOrder(linear=True, lock_step=True)
         if has_barriers or premises.linear:
             return LaneOrder(linear=premises.linear)
@@ -227,7 +237,7 @@ class Planner:
             lanes = choose_box(self.facts, block, self.isa, self.most_lanes, self.together)
         else:
             lanes = box_of(block, min(wanted, self.most_lanes))
-        lock_step = self.together and lanes.width > 1 and covers(lanes, block)
+        lock_step = self._may_be_in_step and lanes.width > 1 and covers(lanes, block)
         return LaneOrder(box=lanes.extents, lock_step=lock_step)
 
     def _width_of_box(self, box: tuple[int, ...]) -> WidthChoice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.run_unit import RunUnit
@@ -57,6 +58,8 @@ class LoweredKernel:
         The functions of a kernel that is not vectorized.
     dimension
         The dimension that lanes run along; None for consecutive numbers in the work-group.
+    captured
+        The arrays whose memory the code has the addresses of.
     """
 
     text: str
@@ -73,6 +76,7 @@ class LoweredKernel:
     called: list[VectorizationSummary] = field(default_factory=list)
     scalar: list[Function] = field(default_factory=list)
     dimension: int | None = 0
+    captured: tuple[Any, ...] = ()
 
     @property
     def summaries(self) -> list[VectorizationSummary]:

@@ -64,6 +64,31 @@ class ScalarParameter:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeParameter:
+    """A date or a span of time, passed as how many units it is.
+
+    Parameters
+    ----------
+    dtype
+        NumPy's type of it.
+    """
+
+    dtype: np.dtype[Any]
+
+    @property
+    def formats(self) -> str:
+        return INDEX
+
+    def mismatch(self, value: Any) -> str | None:
+        if isinstance(value, self.dtype.type) and np.can_cast(value.dtype, self.dtype, "safe"):
+            return None
+        return f"a {self.dtype} is wanted, not {_kind_of(value)}"
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        slots.append(int(value.astype(self.dtype).astype(np.int64)))
+
+
+@dataclass(frozen=True, slots=True)
 class ComplexParameter:
     """A complex number, passed as two floats.
 

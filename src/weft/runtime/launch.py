@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.codegen.launch_record import ERROR_WORDS, NOBODY, RECORD
+from weft.codegen.launch_record import ERROR_WORDS, RECORD
 from weft.diag.errors import BarrierDivergence
 from weft.frontend.python.types import KernelType
 from weft.runtime.arena import give_arenas, take_arenas
@@ -50,8 +50,8 @@ class Launcher:
     packer
         The kernel's parameters.
     arena_bytes
-        Bytes of scratch memory that a worker needs, from the extents of a group and the bytes of dynamic
-        shared memory.
+        Bytes of scratch memory that a worker needs, from the extents of a group, the bytes of dynamic
+        shared memory, and the number of groups.
     chunk
         Of how many groups those handed out are a multiple, from the block.
     barrier_lines
@@ -62,6 +62,8 @@ class Launcher:
         Lanes of a lane group, and the dimension that it runs along.
     goes_on
         Whether lane groups go on from work-group to work-group.
+    resident
+        Whether groups wait for each other: one worker runs them all.
     """
 
     def __init__(
@@ -69,13 +71,14 @@ class Launcher:
         code: LoadedCode,
         entry: str,
         packer: ArgumentPacker,
-        arena_bytes: Callable[[tuple[int, int, int], int], int] = lambda block, dynamic: 0,
+        arena_bytes: Callable[[tuple[int, int, int], int, int], int] = lambda block, dynamic, groups: 0,
         chunk: Callable[[tuple[int, int, int]], int] = lambda block: 1,
         barrier_lines: Sequence[int] = (),
         prints: bool = False,
         lanes: int = 1,
         dimension: int = 0,
         goes_on: bool = False,
+        resident: bool = False,
     ) -> None:
         self._code = code
         self._entry = code.address(entry)
@@ -84,6 +87,7 @@ class Launcher:
         self._chunk = chunk
         self._barrier_lines = barrier_lines
         self._prints = prints
+        self._resident = resident
         self._lanes = lanes, dimension, goes_on
         self._frames: list[_Frame] = []
         # Padding packs as zeros: the error record is cleared by each launch.
@@ -110,10 +114,11 @@ class Launcher:
         """
         slots = self._packer.pack(args, checked=checked)
         prepare_pool()
-        groups, chunk = shape.groups, self._chunk(shape.block)
+        groups = shape.groups
+        chunk = groups if self._resident else self._chunk(shape.block)
         threads = min(thread_limit(get_num_threads()), -(-groups // chunk))
         arenas = take_arenas()
-        table = arenas.reserve(threads, self._arena_bytes(shape.block, shape.dynamic_bytes))
+        table = arenas.reserve(threads, self._arena_bytes(shape.block, shape.dynamic_bytes, groups))
         frame = self._take_frame()
         try:
             self._format.pack_into(
@@ -145,8 +150,8 @@ class Launcher:
 
     def record(self, shape: LaunchShape, types: Sequence[KernelType], arrays_apart: bool) -> Record | None:
         """What machine code launches the kernel by; None where a launch takes more than that knows."""
-        arena = self._arena_bytes(shape.block, shape.dynamic_bytes)
-        if self._prints or self._barrier_lines or arena > _LARGEST_ARENA:
+        arena = self._arena_bytes(shape.block, shape.dynamic_bytes, shape.groups)
+        if self._prints or self._barrier_lines or self._resident or arena > _LARGEST_ARENA:
             return None
         chunk = self._chunk(shape.block)
         return launch_record(types, self._code, self._entry, shape, chunk, arena, arrays_apart)
@@ -158,12 +163,6 @@ class Launcher:
     def _divergence(self, words: tuple[int, ...], shape: LaunchShape) -> BarrierDivergence:
         """The exception for a launch that stopped, for which there is one reason."""
         group, first, second = words[:3]
-        if second == NOBODY:
-            return BarrierDivergence(
-                f"threads of block {shape.group_at(group)} of {self._packer.kernel} wait for others that do not come, "
-                f"line {self._barrier_lines[first - 1]}",
-                hint="let as many threads arrive at the barrier as it waits for",
-            )
         places = " and ".join(f"line {self._barrier_lines[number - 1]}" for number in (first, second))
         return BarrierDivergence(
             f"threads of block {shape.group_at(group)} of {self._packer.kernel} wait at different barriers, {places}",

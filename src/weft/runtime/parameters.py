@@ -7,7 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from weft.diag.errors import SignatureError
-from weft.frontend.python.types import Array, Enumeration, KernelType, NoneType, Record, Scalar, Tiled, Tuple
+from weft.frontend.python.types import (
+    Array,
+    Enumeration,
+    KernelType,
+    NoneType,
+    Record,
+    Scalar,
+    Tiled,
+    Time,
+    Tuple,
+)
 from weft.runtime.arguments import (
     ArgumentPacker,
     ArrayParameter,
@@ -17,6 +27,7 @@ from weft.runtime.arguments import (
     RecordParameter,
     ScalarParameter,
     TiledParameter,
+    TimeParameter,
     TupleParameter,
 )
 
@@ -40,6 +51,8 @@ def parameter_for(type: KernelType) -> Parameter:
     SignatureError
         The type is not one that arguments can have.
     """
+    if isinstance(type, Time):
+        return TimeParameter(type.dtype)
     if isinstance(type, Scalar):
         if type.kind == "c":
             return ComplexParameter(np.dtype(f"f{type.size // 2}"))

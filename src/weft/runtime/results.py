@@ -19,14 +19,15 @@ import numpy as np
 
 from weft.diag.errors import ArrayShapeError, OutOfMemoryError, UnsupportedError, WeftError
 from weft.diag.source import SourceSpan
-from weft.frontend.python.types import Array, KernelType, NoneType, Scalar, Tiled, Tuple
+from weft.frontend.python.types import Array, Enumeration, KernelType, NoneType, Scalar, Tiled, Time, Tuple
 from weft.runtime.array_memory import byte_bounds, data_pointer
 from weft.runtime.heap import Block, array_at, blocks_of
 from weft.tiled_arrays import TiledArray
 
 Description = list[Any]
 """A type of results as JSON: ``["none"]``, ``["scalar", kind, bits]``, ``["tuple", [...], named tuple or None]``,
-``["array", dtype, dimensions, contiguous, readonly, shape or None]`` or ``["tiled", dtype, block]``."""
+``["enum", class]``, ``["time", dtype]``, ``["array", dtype, dimensions, contiguous, readonly, shape or None]`` or
+``["tiled", dtype, block]``."""
 
 Reader = Callable[[Any, Sequence[Any], Sequence[Block]], Any]
 """From a result's memory, the arguments, and the blocks that were handed over, to its value."""
@@ -45,8 +46,12 @@ def describe_result(type: KernelType) -> Description:
     """
     if isinstance(type, NoneType):
         return ["none"]
+    if isinstance(type, Time):
+        return ["time", type.name]
     if isinstance(type, Scalar):
         return ["scalar", type.kind, type.bits]
+    if isinstance(type, Enumeration):
+        return ["enum", _placed(type.cls, "the enumeration")]
     if isinstance(type, Tuple):
         return ["tuple", [describe_result(item) for item in type.items], _named(type.cls)]
     if isinstance(type, Array) and type.space == 0 and (type.shape is None or type.readonly):
@@ -65,6 +70,8 @@ def slots_of(description: Description) -> int:
     match description[0]:
         case "none":
             return 0
+        case "enum" | "time":
+            return 1
         case "scalar":
             return 2 if description[1] == "c" else 1
         case "array":
@@ -93,6 +100,12 @@ def _reader(description: Description, offsets: Iterator[int]) -> Reader:
         items = [_reader(item, offsets) for item in description[1]]
         make = tuple if description[2] is None else _found(description[2])._make
         return lambda memory, args, blocks: make([item(memory, args, blocks) for item in items])
+    if description[0] == "enum":
+        members, place = tuple(_found(description[1])), _number("i", 64, next(offsets))
+        return lambda memory, args, blocks: members[place(memory)]
+    if description[0] == "time":
+        dtype, count = np.dtype(description[1]), _number("i", 64, next(offsets))
+        return lambda memory, args, blocks: np.int64(count(memory)).view(dtype)
     if description[0] == "array":
         return _array_reader(description, offsets)
     if description[0] == "tiled":
@@ -107,13 +120,16 @@ def _reader(description: Description, offsets: Iterator[int]) -> Reader:
 
 def _named(cls: type | None) -> list[str] | None:
     """Where the class of a named tuple is found again."""
-    if cls is None:
-        return None
+    return None if cls is None else _placed(cls, "the named tuple")
+
+
+def _placed(cls: type, what: str) -> list[str]:
+    """Where a class is found again."""
     place = [cls.__module__, cls.__qualname__]
     if _found(place) is not cls:
         raise UnsupportedError(
-            f"a compiled function cannot return the named tuple {cls.__qualname__}",
-            hint="define its class at the top of a module, or return a plain tuple",
+            f"a compiled function cannot return {what} {cls.__qualname__}",
+            hint="define its class at the top of a module, or return plain numbers",
         )
     return place
 
@@ -238,7 +254,7 @@ def handed_over(head: int, error: int, errors: Sequence[Sequence[Any]]) -> list[
     Raises
     ------
     ArrayShapeError, OutOfMemoryError, Exception
-        The function has told an error, or raised one.
+        The function has told an error, or raised one; the class is named as ``ValueError`` or ``module:Class``.
     """
     blocks = list(blocks_of(head))
     if error:
@@ -246,7 +262,8 @@ def handed_over(head: int, error: int, errors: Sequence[Sequence[Any]]) -> list[
         span = SourceSpan(*place)
         if kind in _ERRORS:
             raise _ERRORS[kind](message, span)
-        raised = getattr(builtins, kind)(*filter(None, [message]))
+        cls = _found(kind.split(":")) if ":" in kind else getattr(builtins, kind)
+        raised = cls(*filter(None, [message]))
         raised.add_note(f"raised at {span}")
         raise raised
     return blocks

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.cuda.arrays import DeviceArray
 from weft.cuda.compiled import CompiledKernel
 from weft.cuda.gpu.arguments import PackedArguments, gpu_typeof
 from weft.cuda.gpu.driver import Driver, the_driver
@@ -13,6 +12,7 @@ from weft.cuda.kernel import Kernel, Types, types_of
 from weft.cuda.terms import LaunchTerms
 from weft.cuda.to_ptx import ptx_of
 from weft.cuda.transfers import prepared
+from weft.device.arrays import DeviceArray
 from weft.diag.errors import ArgumentError, GpuError, SignatureError
 from weft.options import CompileOptions
 from weft.ptx_kernel import PtxKernel

@@ -76,6 +76,10 @@ class FrontendResult:
         frame (`weft.ir.heap`) that gets what the result leads into.
     features
         ``barrier``, ``horizontal`` (lane groups matter), ``dynamic_shared``, ``atomic``, ``print``, as used.
+    raised
+        Under `debug`, the class and the text of what a kernel raises, by file and line.
+    captured
+        The NumPy arrays whose memory the code has the addresses of.
     """
 
     module: Module
@@ -88,6 +92,8 @@ class FrontendResult:
     errors: tuple[tuple[str, str, SourceSpan], ...]
     allocates: bool
     features: frozenset[str]
+    raised: dict[tuple[str, int], tuple[type[Exception], str]]
+    captured: tuple[Any, ...]
 
     @property
     def uses_horizontal(self) -> bool:
@@ -183,6 +189,8 @@ def compile_python(
         tuple(unit.errors),
         instance.allocates,
         frozenset(unit.features),
+        unit.raised,
+        tuple(unit.captured),
     )
 
 

@@ -20,7 +20,8 @@ fma popc clz brev ffs selp cbrt
 ldca ldcg ldcs ldlu ldcv stcg stcs stwb stwt
 libdevice libdevice.fma libdevice.fmaf libdevice.popc libdevice.popcll libdevice.clz libdevice.clzll
 libdevice.brev libdevice.brevll libdevice.ffs libdevice.ffsll
-local shared const atomic random fp16 local.array shared.array const.array_like
+local shared const atomic random fp16 cg cg.this_grid cg.GridGroup cg.GridGroup.sync
+local.array shared.array const.array_like
 activemask lanemask_lt syncwarp shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync
 all_sync any_sync eq_sync ballot_sync match_any_sync match_all_sync
 """

@@ -18,6 +18,7 @@ _DOWN, _UP = 2.0**-600, 2.0**600
 _ROOT_DOWN, _ROOT_UP = 2.0**300, 2.0**-300
 _SHIFT = 600 * math.log(2.0)
 _LN2 = math.log(2.0)
+_LN2 = math.log(2.0)
 _LN10 = math.log(10.0)
 _FAR = 1e150
 """Beyond this z * z + 1 is z * z."""
@@ -152,6 +153,11 @@ def log(z: Any) -> Any:
 def log10(z: Any) -> Any:
     """The logarithm to base 10."""
     return complex(_log_abs(z.real, z.imag) / _LN10, math.atan2(z.imag, z.real) / _LN10)
+
+
+def log2(z: Any) -> Any:
+    """The logarithm to base 2, which `cmath` has not."""
+    return complex(_log_abs(z.real, z.imag) / _LN2, math.atan2(z.imag, z.real) / _LN2)
 
 
 def sqrt(z: Any) -> Any:
@@ -290,7 +296,7 @@ def power_of_integer(z: Any, n: Any) -> Any:
 
 NATIVE = {"exp": exp, "sinh": sinh, "cosh": cosh, "sin": sin, "cos": cos}
 FUNCTIONS: dict[str, Any] = {
-    **NATIVE, "log": log, "log10": log10, "sqrt": sqrt, "tanh": tanh, "tan": tan, "asinh": asinh, "asin": asin,
-    "acos": acos, "acosh": acosh, "atanh": atanh, "atan": atan,
+    **NATIVE, "log": log, "log10": log10, "log2": log2, "sqrt": sqrt, "tanh": tanh, "tan": tan,
+    "asinh": asinh, "asin": asin, "acos": acos, "acosh": acosh, "atanh": atanh, "atan": atan,
 }  # fmt: skip
-"""What the function of that name in `cmath`, and NumPy's, computes of a complex number."""
+"""What the function of that name in `cmath`, if it is there, and NumPy's, computes of a complex number."""

@@ -18,6 +18,7 @@ from weft.frontend.python.types import (
     Record,
     Scalar,
     Signature,
+    Text,
     Tiled,
     Tuple,
 )
@@ -59,6 +60,8 @@ def encode_type(type: KernelType) -> bytes:
         )
     if isinstance(type, Tuple):
         return framed(b"t", encode_named_tuple(type.cls), *map(encode_type, type.items))
+    if isinstance(type, Text):
+        return framed(b"w", type.numpy_dtype.str, type.align)
     if isinstance(type, Record):
         return framed(b"r", encode_dtype(type.numpy_dtype), type.align)
     if isinstance(type, NoneType):

@@ -11,13 +11,17 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
+
 from weft.frontend.python.types import (
     STRONG,
     Array,
     KernelType,
+    Record,
     Scalar,
     Signature,
     Tiled,
+    Time,
     Tuple,
     boolean,
     complex128,
@@ -70,6 +74,8 @@ class NoSignature(Exception):
 
 def conversion(source: KernelType, target: KernelType) -> Conversion | None:
     """How a value of one type becomes one of another, None when it does not."""
+    if isinstance(source, Time) or isinstance(target, Time):
+        return _of_time(source, target)
     if isinstance(source, Scalar) and isinstance(target, Scalar):
         return CONVERSIONS.get((strong(source), strong(target)))
     if isinstance(source, Array) and isinstance(target, Array):
@@ -87,6 +93,15 @@ def conversion(source: KernelType, target: KernelType) -> Conversion | None:
         found = [part for part in parts if part is not None]
         return max(found, default=Conversion.EXACT) if len(found) == len(parts) else None
     return Conversion.EXACT if source is target else None
+
+
+def _of_time(source: KernelType, target: KernelType) -> Conversion | None:
+    """Dates and spans take those of a unit that is no finer."""
+    if source is target:
+        return Conversion.EXACT
+    if not isinstance(source, Time) or not isinstance(target, Time) or source.kind != target.kind:
+        return None
+    return Conversion.SAFE if np.can_cast(source.dtype, target.dtype, "safe") else None
 
 
 def strong(type: Scalar) -> Scalar:
@@ -108,6 +123,38 @@ def _of_array(source: Array, target: Array) -> Conversion | None:
         target.aligned,
     )
     return Conversion.EXACT if same else Conversion.SAFE
+
+
+def _unaligned(types: Sequence[KernelType], signature: Signature) -> Signature | None:
+    """The signature with the alignment that these arrays have, where nothing else about them is unlike it.
+
+    Whoever declares ``float64[:]`` means arrays at any address; that elements are aligned is what compiled code of the
+    signature itself makes use of.
+    """
+    if len(types) != len(signature.args):
+        return None
+    params = tuple(map(_as_aligned, types, signature.args))
+    return None if params == signature.args else Signature(params, signature.result)
+
+
+def _as_aligned(given: KernelType, declared: KernelType) -> KernelType:
+    """The declared type with the alignment of an array that differs in nothing else."""
+    if not isinstance(given, Array) or not isinstance(declared, Array):
+        return declared
+    a, b = given.dtype, declared.dtype
+    if isinstance(a, Record) and isinstance(b, Record):
+        same = a is not b and _layout(a) == _layout(b)
+    else:
+        same = a is b and declared.aligned and not given.aligned
+    return declared.replace(dtype=a, aligned=given.aligned) if same else declared
+
+
+def _layout(record: Record) -> tuple[object, ...]:
+    fields = tuple(
+        (name, f.offset, f.shape, _layout(f.type) if isinstance(f.type, Record) else f.type)
+        for name, f in record.fields.items()
+    )
+    return record.size, fields
 
 
 def best_signature(
@@ -140,6 +187,17 @@ def best_signature(
     return chosen[0]
 
 
+def best_or_unaligned(name: str, types: Sequence[KernelType], signatures: Sequence[Signature]) -> Signature:
+    """As `best_signature`; where none takes the arguments as their alignment is, one that is like it but for that."""
+    try:
+        return best_signature(name, types, signatures)
+    except NoSignature:
+        others = [found for s in signatures if (found := _unaligned(types, s)) is not None]
+        if not others:
+            raise
+    return best_signature(name, types, others)
+
+
 def _cost(types: Sequence[KernelType], params: Sequence[KernelType]) -> tuple[int, int, int] | None:
     """How many unsafe, safe and promoting conversions the arguments need."""
     if len(types) != len(params):
@@ -158,13 +216,15 @@ def converted(value: Any, target: KernelType) -> Any:
     """An argument from Python as its parameter takes it: numbers as kernels convert them, all else as it is."""
     if isinstance(target, Tuple) and isinstance(value, tuple):
         return tuple(converted(item, type) for item, type in zip(value, target.items, strict=True))
-    if not isinstance(target, Scalar):
+    if not isinstance(target, Scalar) or isinstance(target, Time):
         return value
     if target is boolean:
         return bool(value)
     if not target.is_integer:
         return value
-    if isinstance(value, int) or not hasattr(value, "is_integer"):
-        return int(value)
     low, high = target.limits
+    if isinstance(value, int) or not hasattr(value, "is_integer"):
+        number = int(value)
+        # A mask is written as its bits, 0xFFFFFFFF, and passed as an int32.
+        return number - (high - low + 1) if target.kind == "i" and high < number <= high - low else number
     return 0 if value != value else int(min(max(value, low), high))

@@ -21,13 +21,16 @@ from weft.frontend.python.types import (
     KernelType,
     Record,
     Scalar,
+    Text,
     array_type,
     boolean,
     none,
     pycomplex,
     pyfloat,
     pyint,
+    text_type,
     tiled_type,
+    time_named,
     tuple_type,
 )
 from weft.tiled_arrays import TiledArray
@@ -62,7 +65,9 @@ def typeof(value: Any) -> KernelType:
 
 
 def _array_of(dtype: np.dtype[Any], ndim: int, contiguous: bool, writeable: bool, aligned: bool) -> Array:
-    element = from_dtype(dtype) if aligned or dtype.fields is None else record_type(dtype, 1)
+    element = from_dtype(dtype)
+    if not aligned and isinstance(element, Record):
+        element = text_type(dtype, 1) if isinstance(element, Text) else record_type(dtype, 1)
     return array_type(element, ndim, "C" if contiguous else "A", not writeable, aligned)
 
 
@@ -100,7 +105,7 @@ def from_dtype(dtype: Any) -> Scalar | Record:
     Raises
     ------
     ArgumentError
-        Kernels have no such type: text, dates, objects, long double, or bytes in foreign order.
+        Kernels have no such type: objects, long double, or bytes in foreign order.
     """
     if not isinstance(dtype, np.dtype):
         dtype = np.dtype(dtype)
@@ -114,10 +119,14 @@ def from_dtype(dtype: Any) -> Scalar | Record:
             f"dtype {dtype} has its bytes in foreign order",
             hint="convert the array with a.astype(a.dtype.newbyteorder('='))",
         )
+    if dtype.kind in "Mm":
+        return time_named(dtype.name)
+    if dtype.kind in "SU" and dtype.itemsize:
+        return text_type(dtype)
     raise ArgumentError(
         f"dtype {dtype} is not supported in kernels",
-        hint="supported are bool, int8 to int64, uint8 to uint64, float16 to float64, complex64, complex128 "
-        "and structures of these",
+        hint="supported are bool, int8 to int64, uint8 to uint64, float16 to float64, complex64, complex128, "
+        "datetime64, timedelta64, text of fixed length (S, U), and structures of these",
     )
 
 
@@ -132,6 +141,9 @@ def record_type(dtype: np.dtype[Any], limit: int) -> Record:
     if known is not None and known[0] is dtype and known[1] is dtype.names:
         return known[2]
     align = min(dtype.alignment, limit)
+    if dtype.type is np.record:
+        # Whose fields are attributes on the host; the same memory, and to kernels the same type.
+        return record_type(np.dtype((np.void, dtype)), limit)
     key = encode_dtype(dtype), align
     made = _records.get(key)
     if made is None:
@@ -148,7 +160,9 @@ def _record(dtype: np.dtype[Any], align: int) -> Record:
     for name in dtype.names or ():
         member, offset = fields_of[name][:2]
         base = member.base
-        type = from_dtype(base) if base.fields is None else record_type(base, lowest_bit(offset | align))
+        type, place = from_dtype(base), lowest_bit(offset | align)
+        if isinstance(type, Record):
+            type = text_type(base, place) if isinstance(type, Text) else record_type(base, place)
         fields[name] = Field(type, offset, member.shape)
     return Record(dtype, fields, align)
 

@@ -128,6 +128,19 @@ class Scalar(_Callable):
         return np.dtype(f"{self.kind}{self.size}" if self.kind != "b" else "?")
 
 
+class Time(Scalar):
+    """A date or a span of time in a unit, an int64 by itself; the least one is NaT. Made by `time_named`."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type."""
+        import numpy as np
+
+        return np.dtype(self.name)
+
+
 class Array(KernelType):
     """An array or a view of one.
 
@@ -303,6 +316,26 @@ class Record(KernelType):
         return record_type, (self.numpy_dtype, self.align)
 
 
+class Text(Record):
+    """Bytes or characters of a fixed number, padded with zeros; a value of it is a reference to them in memory."""
+
+    __slots__ = ()
+
+    def __init__(self, numpy_dtype: np.dtype[Any], align: int) -> None:
+        super().__init__(numpy_dtype, {}, align)
+
+    @property
+    def unit(self) -> int:
+        """Bytes of a character."""
+        return 1 if self.numpy_dtype.kind == "S" else 4
+
+    def __str__(self) -> str:
+        return self.numpy_dtype.str.lstrip("<|")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return text_type, (self.numpy_dtype, self.align)
+
+
 class Enumeration(KernelType):
     """A class of `enum.Enum` members that are no numbers; a value is the position of the member in the class."""
 
@@ -373,7 +406,18 @@ _BY_NAME = {type.name: type for type in (*STRONG, pyint, pyfloat, pycomplex)}
 
 def scalar_named(name: str) -> Scalar:
     """The scalar type of that name; KeyError when there is none."""
-    return _BY_NAME[name]
+    return time_named(name) if name.startswith(("datetime64", "timedelta64")) else _BY_NAME[name]
+
+
+@cache
+def time_named(name: str) -> Time:
+    """The type of dates or spans that NumPy calls so: ``datetime64[D]``."""
+    return Time(name, "M" if name.startswith("d") else "m", 64)
+
+
+def text_type(dtype: np.dtype[Any], align: int = 4) -> Text:
+    """The type of text of a NumPy type ``S12`` or ``U12`` that lies at multiples of `align`, or of its characters."""
+    return _text_type(dtype, min(align, dtype.alignment))
 
 
 _arrays: dict[tuple[Any, ...], Array] = {}
@@ -402,6 +446,7 @@ def tiled_type(
 
 
 _tiled_type = cache(Tiled)
+_text_type = cache(Text)
 
 
 def uni_tuple(item: KernelType, count: int) -> Tuple:

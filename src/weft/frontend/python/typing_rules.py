@@ -28,6 +28,7 @@ from weft.diag.errors import TypingError
 from weft.frontend.python.types import (
     STRONG,
     Scalar,
+    Time,
     boolean,
     complex64,
     complex128,
@@ -100,6 +101,8 @@ def promote(a: Scalar, b: Scalar) -> Scalar:
     """The type of an operation on two operands that are no literals."""
     if a is b and a is not boolean:
         return a
+    if isinstance(a, Time) or isinstance(b, Time):
+        raise TypingError(f"{a} and {b} have no common type")
     if not a.weak and not b.weak and not (a is boolean and b is boolean):
         return PROMOTION[a, b]
     if (a.weak or a is boolean) and (b.weak or b is boolean):

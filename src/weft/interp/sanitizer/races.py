@@ -1,7 +1,7 @@
 """Data races: two threads, the same byte, at least one writes, and nothing orders them.
 
 Threads of a work-group are ordered by its barriers, those of a lane group also by the synchronization of the
-lane group; threads of different work-groups by nothing. Two atomic accesses never race. Where both threads
+lane group; threads of different work-groups by barriers of the grid. Two atomic accesses never race. Where both threads
 executed an atomic operation in between, the later access counts as ordered: that is how programs hand on data
 ("the last block to finish reads what the others wrote"), and the check prefers to miss a wrong one of these. In
 the slots of spilled values (`weft.ir.intrinsics.SPILL_SLOTS`) the threads of a lane group count as one: all write the
@@ -22,7 +22,7 @@ from weft.interp.memory.memory import Memory, MemoryObject
 from weft.interp.sanitizer.access_history import MANY, NONE, Accesses, History, Record, Visit
 from weft.interp.threads.active import ActiveSet
 from weft.ir.instruction import Instruction
-from weft.ir.intrinsics import IntrinsicKind, kind_of
+from weft.ir.intrinsics import GRID_BARRIER, IntrinsicKind, kind_of
 
 if TYPE_CHECKING:
     from weft.interp.machine import Machine
@@ -37,8 +37,8 @@ class RaceDetector:
     """
 
     __slots__ = (
-        "_barrier_time", "_group_lanes", "_histories", "_instructions", "_is_atomic", "_last_atomic", "_sync_time",
-        "_width",
+        "_barrier_time", "_grid_time", "_group_lanes", "_histories", "_instructions", "_is_atomic", "_last_atomic",
+        "_sync_time", "_width",
     )  # fmt: skip
 
     def __init__(self, groups: int, group_lanes: int, width: int) -> None:
@@ -46,6 +46,7 @@ class RaceDetector:
         self._group_lanes = group_lanes
         self._width = width
         self._barrier_time = np.full(groups, -1, np.int64)
+        self._grid_time = -1
         self._sync_time = np.full(lanes // width, -1, np.int64)
         self._last_atomic = np.full(lanes, -1, np.int64)
         self._histories: dict[int, History] = {}
@@ -60,6 +61,8 @@ class RaceDetector:
         self._sync_time[threads // self._width] = now
         if kind_of(instruction.callee_name) is IntrinsicKind.BARRIER:
             self._barrier_time[threads // self._group_lanes] = now
+        if instruction.callee_name == GRID_BARRIER:
+            self._grid_time = now
 
     def on_access(
         self, machine: Machine, instruction: Instruction, addresses: Array, mask: Array, kind: str, size: int
@@ -130,6 +133,7 @@ class RaceDetector:
         same_warp = (warp == visit.warp) & (warp >= 0)
         since_barrier = time > self._barrier_time[np.where(same_group, group, 0)]
         since_sync = time > self._sync_time[np.where(same_warp, warp, 0)]
+        suspects &= time > self._grid_time
         racing = suspects & (~same_group | (since_barrier & (~same_warp | since_sync)))
         if racing.any():
             # Both threads executed an atomic operation since the earlier access.

@@ -11,7 +11,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from weft.diag.errors import DivisionByZeroError, FailedAssertionError, InterpError, SanitizerError
+from weft.diag.errors import (
+    DivisionByZeroError,
+    FailedAssertionError,
+    InterpError,
+    OutOfRangeError,
+    SanitizerError,
+)
 from weft.diag.source import SourceSpan
 from weft.interp.execute import Argument, group_layout, launch
 from weft.interp.faults import FaultKind, span_of
@@ -24,6 +30,7 @@ from weft.ir.function import Module
 from weft.ir.instruction import Instruction
 
 _ERRORS: dict[FaultKind, type[SanitizerError]] = {
+    FaultKind.OUT_OF_BOUNDS: OutOfRangeError,
     FaultKind.DIVISION: DivisionByZeroError,
     FaultKind.ASSERTION: FailedAssertionError,
 }

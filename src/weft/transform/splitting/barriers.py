@@ -24,7 +24,7 @@ from weft.diag.errors import UnsupportedError
 from weft.diag.source import SourceSpan
 from weft.ir import Argument, BasicBlock, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import split_block
-from weft.ir.intrinsics import IntrinsicKind, kind_of
+from weft.ir.intrinsics import GRID_BARRIER, IntrinsicKind, kind_of
 from weft.ir.locations import span_of
 from weft.ir.types import pointer
 from weft.transform.splitting.continuations import (
@@ -34,7 +34,6 @@ from weft.transform.splitting.continuations import (
     ContinuationBuilder,
 )
 from weft.transform.splitting.frame import Slot, assign_slots, value_size
-from weft.transform.splitting.numbered_barriers import is_numbered, lower_arrivals
 from weft.transform.splitting.objects_in_frame import move_objects_to_frame
 from weft.transform.splitting.rematerialize import Rematerializer
 
@@ -45,6 +44,7 @@ __all__ = [
     "KernelAtBarriers",
     "barriers_of",
     "cut_behind",
+    "has_grid_barrier",
     "split_at_barriers",
 ]
 
@@ -67,8 +67,8 @@ class BarrierProgram:
         The slots of values that are kept once for the work-group, and the bytes that they take.
     arrives_whole
         Whether all lanes of a lane group arrive at a barrier together.
-    waits_for_some
-        Whether lane groups may wait at one barrier while others wait at another, or go on.
+    of_grid
+        The numbers of the barriers at which all work-groups meet.
     """
 
     continuations: tuple[Continuation, ...]
@@ -79,7 +79,7 @@ class BarrierProgram:
     common: dict[Value, Slot]
     common_bytes: int
     arrives_whole: bool
-    waits_for_some: bool = False
+    of_grid: frozenset[int] = frozenset()
 
     @property
     def lines(self) -> tuple[int, ...]:
@@ -90,6 +90,11 @@ class BarrierProgram:
 def barriers_of(function: Function) -> list[Instruction]:
     """The barrier calls of `function`, in block order."""
     return [i for i in function.instructions() if kind_of(i.callee_name) is IntrinsicKind.BARRIER]
+
+
+def has_grid_barrier(function: Function) -> bool:
+    """Whether work-groups wait for each other."""
+    return any(i.callee_name == GRID_BARRIER for i in function.instructions())
 
 
 def split_at_barriers(module: Module, kernel: Function) -> BarrierProgram:
@@ -134,7 +139,6 @@ class KernelAtBarriers:
         for name in FRAME_PARAMETERS:
             kernel.append_parameter(pointer(), name)
         self._resumes = cut_behind(self.barriers)
-        lower_arrivals(module, kernel, self._argument("votes"), lanes)
         self._layout = module.layout
         self._object_bytes = move_objects_to_frame(
             kernel, self.barriers, self.frame, self._layout, lanes, uniform_objects
@@ -143,16 +147,7 @@ class KernelAtBarriers:
     @property
     def frame(self) -> Argument:
         """The parameter that points to the lane group's frame."""
-        return self._argument("frame")
-
-    def _argument(self, name: str) -> Argument:
-        """One of the parameters that continuations have beside those of the kernel."""
-        return self.kernel.args[FRAME_PARAMETERS.index(name) - len(FRAME_PARAMETERS)]
-
-    @property
-    def waits_for_some(self) -> bool:
-        """Whether lane groups may wait at one barrier while others wait at another, or go on."""
-        return any(map(is_numbered, self.barriers))
+        return self.kernel.args[-len(FRAME_PARAMETERS)]
 
     @property
     def arrives_whole(self) -> bool:
@@ -184,10 +179,10 @@ class KernelAtBarriers:
         common_slots, common_bytes = assign_slots(shared, sizes, strides or {}, self.lanes)
 
         numbers = {barrier: n for n, barrier in enumerate(barriers, 1)}
+        of_grid = frozenset(n for barrier, n in numbers.items() if barrier.callee_name == GRID_BARRIER)
         builder = ContinuationBuilder(
-            self.module, kernel, numbers, kept, slots, common_slots, remat, self.lanes, not self.arrives_whole,
-            self.waits_for_some,
-        )  # fmt: skip
+            self.module, kernel, numbers, kept, slots, common_slots, remat, self.lanes, not self.arrives_whole
+        )
         continuations = [builder.build(0, kernel.entry, [])]
         for number, (resume, values) in enumerate(zip(self._resumes, after, strict=True), 1):
             continuations.append(builder.build(number, resume, values))
@@ -200,7 +195,7 @@ class KernelAtBarriers:
             common_slots,
             common_bytes,
             self.arrives_whole,
-            self.waits_for_some,
+            of_grid,
         )
 
 

@@ -7,7 +7,8 @@ Hack (§2.3) have a continuation for each barrier; each one less saves the value
 
 Precondition: all threads of the work-group that have not returned reach each barrier together. Postcondition: for
 each barrier there may be an access on some way from the barriers before it, and on some way to those behind it; those
-with a result (votes) stay. Preserves the program under FR and OBL.
+with a result (votes) stay, and those of the grid, which order more than the barriers around them. Preserves the program
+under FR and OBL.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from weft.analysis.memory.stack_objects import StackObjects
 from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import cfg_of
 from weft.ir.effects import may_read, may_write
-from weft.ir.intrinsics import IntrinsicKind, kind_of
+from weft.ir.intrinsics import GRID_BARRIER, IntrinsicKind, kind_of
 
 _HARMLESS = ("llvm.lifetime.", "llvm.assume", "llvm.dbg.", "llvm.invariant.")
 
@@ -26,7 +27,7 @@ def remove_redundant_barriers(function: Function) -> list[Instruction]:
     removed: list[Instruction] = []
     for backwards in (False, True):
         for barrier in _redundant(function, backwards):
-            if barrier.type.is_void:
+            if barrier.type.is_void and barrier.callee_name != GRID_BARRIER:
                 barrier.erase()
                 removed.append(barrier)
     return removed

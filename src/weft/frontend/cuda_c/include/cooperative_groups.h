@@ -32,9 +32,12 @@ template <unsigned __N> WEFT_MEMBER inline thread_block this_thread_block(block_
   return thread_block();
 }
 
+extern "C" __device__ __attribute__((convergent)) void weft_grid_barrier(void) __asm__("weft.barrier.grid");
+
 class grid_group {
 public:
-  WEFT_MEMBER static bool is_valid() { return false; }
+  WEFT_MEMBER static bool is_valid() { return true; }
+  WEFT_MEMBER static void sync() { weft_grid_barrier(); }
   WEFT_MEMBER static unsigned long long size() {
     return (unsigned long long)gridDim.x * gridDim.y * gridDim.z * thread_block::size();
   }

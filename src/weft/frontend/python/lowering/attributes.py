@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.cuda_names import CudaName, cuda_name_of
-from weft.frontend.python.lowering.arrays.array_parts import extents_of, multiply, strides_of
+from weft.frontend.python.lowering.arrays.array_parts import data_of, extents_of, multiply, strides_of
 from weft.frontend.python.lowering.arrays.points import Points
 from weft.frontend.python.lowering.arrays.records import record_field
 from weft.frontend.python.lowering.arrays.reshaped import count_of, field_of_all, flat, part, product_of
@@ -34,11 +34,13 @@ from weft.frontend.python.types import (
     Tuple,
     boolean,
     pyint,
+    uint64,
 )
 from weft.frontend.python.typing_rules import real_type
 from weft.frontend.python.wording import described
-from weft.ir.builder import const_int
+from weft.ir.builder import address_space, const_int
 from weft.ir.constants import ConstInt
+from weft.ir.types import I64, PTR
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -53,6 +55,17 @@ class Method:
     def __init__(self, receiver: Typed, name: str) -> None:
         self.receiver = receiver
         self.name = name
+
+
+class Address:
+    """``array.ctypes``, of which ``data`` is the address of the first element."""
+
+    __slots__ = ("array",)
+
+    __name__ = "ctypes"
+
+    def __init__(self, array: Typed) -> None:
+        self.array = array
 
 
 @expression(ast.Attribute)
@@ -80,6 +93,8 @@ def _lower_attribute(low: Lowering, node: ast.Attribute) -> Typed:
 
 def static_attribute(low: Lowering, owner: Any, name: str) -> Typed:
     """An attribute of a module, class, dtype, or name of `cuda`."""
+    if isinstance(owner, Address) and name == "data":
+        return _address(low, owner.array)
     cuda_name = cuda_name_of(owner)
     if cuda_name is not None:
         child = CudaName.child(cuda_name, name)
@@ -140,10 +155,20 @@ def array_attribute(low: Lowering, value: Typed, name: str) -> Typed:
         return (
             static(Points(extents_of(low, value), value, False)) if type.layout != "C" else flat(low, value)
         )
+    if name == "ctypes":
+        return static(Address(value))
     if name in METHODS:
         return static(Method(value, name))
     hint = "write a loop over the elements" if hasattr(np.ndarray, name) else None
     raise UnsupportedError(f"arrays have no '{name}' in kernels", hint=hint)
+
+
+def _address(low: Lowering, array: Typed) -> Typed:
+    """The address of the first element as a number."""
+    pointer = data_of(array)
+    if address_space(pointer):
+        pointer = low.builder.cast("addrspacecast", pointer, PTR)
+    return Typed(uint64, (low.builder.cast("ptrtoint", pointer, I64),), low=0)
 
 
 def _tiled_attribute(low: Lowering, value: Typed, type: Tiled, name: str) -> Typed:

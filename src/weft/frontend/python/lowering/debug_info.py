@@ -16,6 +16,8 @@ from weft.ir.types import I32
 from weft.ir.values import Value
 
 _ENCODING = {
+    "M": "DW_ATE_signed",
+    "m": "DW_ATE_signed",
     "b": "DW_ATE_boolean",
     "i": "DW_ATE_signed",
     "u": "DW_ATE_unsigned",

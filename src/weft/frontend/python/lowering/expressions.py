@@ -14,6 +14,7 @@ from weft.frontend.python.lowering.arrays.records import field_name, record_fiel
 from weft.frontend.python.lowering.arrays.reductions import product
 from weft.frontend.python.lowering.arrays.tiled import load_tiled
 from weft.frontend.python.lowering.calls.enumerations import member_of
+from weft.frontend.python.lowering.calls.tuple_items import item_at
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.globals_ import MISSING, captured, value_of
@@ -31,7 +32,7 @@ def _lower_constant(low: Lowering, node: ast.Constant) -> Typed:
         return NONE
     if isinstance(value, (bool, int, float, complex)):
         return literal(value)
-    if isinstance(value, str) or value is Ellipsis:
+    if isinstance(value, (str, bytes)) or value is Ellipsis:
         return static(value)
     raise UnsupportedError(f"a {type(value).__name__} literal is not supported in kernels")
 
@@ -118,12 +119,11 @@ def _tuple_item(low: Lowering, node: ast.Subscript, value: Typed) -> Typed:
             for part in (node.slice.lower, node.slice.upper, node.slice.step)
         ]
         return TupleValue(items[slice(*bounds)])
-    index = low.expr(node.slice).int_literal
+    chosen = low.expr(node.slice)
+    low.at(node)
+    index = chosen.int_literal
     if index is None:
-        raise TypingError(
-            "a tuple is indexed by a constant",
-            hint="loop over the tuple with for, or put the values into a cuda.local.array",
-        )
+        return item_at(low, items, chosen)
     if not -len(items) <= index < len(items):
         raise TypingError(f"index {index} is out of range for a tuple of {len(items)}")
     return items[index]

@@ -14,11 +14,12 @@ from weft.frontend.python.cuda_names import cuda_name_of
 from weft.frontend.python.lowering.calls.enumerations import Member
 from weft.frontend.python.lowering.calls.registry import ATTRIBUTES
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, literal, static
+from weft.frontend.python.lowering.numbers import times
 from weft.frontend.python.typeof import from_dtype
-from weft.frontend.python.types import Scalar, array_type
+from weft.frontend.python.types import Scalar, Time, array_type
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.builder import const_float, const_int
-from weft.ir.types import FloatType
+from weft.ir.types import PTR, FloatType
 from weft.tiled_arrays import TiledArray
 
 if TYPE_CHECKING:
@@ -42,12 +43,16 @@ def value_of(low: Lowering, value: Any) -> Typed:
     """An object from outside as a value: numbers, tuples and arrays are constants, the rest is compile-time."""
     if value is None:
         return NONE
+    if isinstance(value, (np.str_, np.bytes_)):
+        return static(value.item())
     if isinstance(value, np.generic):
         return numpy_constant(low, value)
     if isinstance(value, enum.Enum):
         return Member(value)
     if isinstance(value, (bool, int, float, complex)):
         return literal(value)
+    if hasattr(type(value), "__cuda_array_interface__"):
+        return captured_array(low, value)
     if isinstance(value, np.ndarray):
         return constant_array(low, value)
     if isinstance(value, tuple):
@@ -77,6 +82,8 @@ def numpy_constant(low: Lowering, value: np.generic) -> Typed:
     type = from_dtype(value.dtype)
     if not isinstance(type, Scalar):
         raise UnsupportedError("a record from outside the kernel cannot be used in it", hint="pass it in")
+    if isinstance(type, Time):
+        return times.constant(value, type)
     if type.kind == "b":
         return literal(bool(value))
     if type.is_integer:
@@ -97,3 +104,31 @@ def constant_array(low: Lowering, array: np.ndarray[Any, Any]) -> Typed:
         raise TypingError(error.message, hint=error.hint) from None
     type = array_type(dtype, array.ndim, "C", readonly=True, shape=tuple(array.shape))
     return Typed(type, (low.unit.constant_array(array),))
+
+
+def captured_array(low: Lowering, value: Any) -> Typed:
+    """A device array from outside: its memory, with what it holds whenever the kernel runs.
+
+    Raises
+    ------
+    UnsupportedError
+        What is compiled is no kernel for this machine, or the array is another library's.
+    """
+    array = value if isinstance(value, np.ndarray) else getattr(value, "array", None)
+    if not isinstance(array, np.ndarray) or low.unit.options.gpu or not low.stack[0].is_kernel:
+        raise UnsupportedError(
+            "a device array from outside can be used in kernels for this machine only",
+            hint="pass it as an argument",
+        )
+    low.unit.captured.append(array)
+    flags = array.flags
+    type = array_type(
+        from_dtype(array.dtype),
+        array.ndim,
+        "C" if flags.c_contiguous else "A",
+        not flags.writeable,
+        flags.aligned,
+    )
+    address = low.builder.cast("inttoptr", const_int(array.ctypes.data), PTR)
+    strides = () if flags.c_contiguous else array.strides
+    return Typed(type, (address, *map(const_int, (*array.shape, *strides))))

@@ -79,7 +79,7 @@ def join_types(a: KernelType, b: KernelType) -> KernelType:
             return tuple_type(tuple(map(join_types, a.items, b.items)), a.cls)
     elif isinstance(a, Record) and isinstance(b, Record):
         if a.numpy_dtype == b.numpy_dtype:
-            return a
+            return min(a, b, key=lambda record: record.align)
     elif isinstance(a, Static) and isinstance(b, Static) and a.value is b.value:
         return a
     raise TypingError(f"{a} and {b} have no common type")

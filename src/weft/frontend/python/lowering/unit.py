@@ -72,6 +72,8 @@ class Unit:
     instances: dict[tuple[object, ...], Instance] = field(default_factory=dict)
     shared: dict[tuple[object, ...], tuple[int, int, int]] = field(default_factory=dict)
     errors: dict[tuple[str, str, SourceSpan], int] = field(default_factory=dict)
+    captured: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    raised: dict[tuple[str, int], tuple[type[Exception], str]] = field(default_factory=dict)
     features: set[str] = field(default_factory=set)
     shaped: set[PythonFunction | LocalFunction] = field(default_factory=set)
     local_functions: dict[FunctionNode, LocalFunction] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from weft.frontend.python.lowering.context import NotYetTyped
 from weft.frontend.python.lowering.joins import Info, info_of, join_infos
 from weft.frontend.python.lowering.numbers.casts import convert
 from weft.frontend.python.types import NoneType, Static
+from weft.frontend.python.webs import written_name
 from weft.ir.constants import FALSE, TRUE
 from weft.ir.types import I1
 from weft.ir.values import Value
@@ -26,6 +27,16 @@ RESULT = "return"
 """The name (no identifier) of the variable that holds a function's result."""
 
 _NAMED_ROLES = ("value", "real", "imag", "data", "record")
+
+
+class TypeConflict(TypingError):
+    """The assignments of a variable have no common type."""
+
+    def __init__(
+        self, message: str, span: SourceSpan | None = None, hint: str | None = None, name: str = ""
+    ) -> None:
+        super().__init__(message, span, hint)
+        self.name = name
 
 
 class Variable:
@@ -164,10 +175,11 @@ class VariableTable:
                     variable.span if isinstance(old.type, NoneType) else span,
                     "return a value on every path, or on none",
                 ) from None
-            raise TypingError(
+            raise TypeConflict(
                 f"{_described(name)} is {new.type} here and {old.type}{where}",
                 span,
-                "a variable has one type in the whole function: use two names",
+                "both may reach one place, where a variable has one type: use two names",
+                name,
             ) from None
 
     def _slots(self, low: Lowering, name: str, variable: Variable) -> tuple[Value, ...]:
@@ -216,6 +228,7 @@ class VariableTable:
 
 
 def _unassigned(name: str) -> tuple[str, str]:
+    name = written_name(name)
     return f"variable '{name}' is used before it has a value", f"assign '{name}' on every way to this line"
 
 
@@ -233,7 +246,7 @@ def _is_weaker(new: Info, read: Info) -> bool:
 
 
 def _described(name: str) -> str:
-    return "the result" if name == RESULT else f"variable '{name}'"
+    return "the result" if name == RESULT else f"variable '{written_name(name)}'"
 
 
 def _is_constant(value: Typed) -> bool:

@@ -8,6 +8,9 @@ the result leads into, which goes to the caller's frame.
 When there is an error (a negative extent, no memory) the function ends at once, and so do its callers. Iterations
 of a `prange` do not end it: the function ends behind the loop. Where iterations run in order, those that are left do
 nothing: variables may lack what the failed one was to set.
+
+In a kernel nothing is allocated, and an exception, which nobody could take, ends the thread: the frame of each function
+that may raise, or calls one that may, is then no more than a word that is 1 when that has happened.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from weft.ir.block import BasicBlock
 from weft.ir.builder import Builder, const_int
 from weft.ir.constants import Constant, ConstFloat, ConstInt, ConstNull
 from weft.ir.instruction import Instruction
-from weft.ir.types import PTR, FloatType, IntType, Type
+from weft.ir.types import I64, PTR, FloatType, IntType, Type
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -93,6 +96,16 @@ class Frame:
             self.failed = low.new_block("failed")
         return self.value
 
+    def of_errors(self, low: Lowering) -> Value:
+        """The frame's address, at a place that may tell an error."""
+        if not low.stack[0].is_kernel:
+            return self.use(low)
+        if self.value is None:
+            self.value = low.alloca(I64, "raised", align=8)
+            low.entry_builder.store(const_int(0), self.value)
+            self.failed = low.new_block("failed")
+        return self.value
+
     def fail_if(self, low: Lowering, condition: Value, error: int | None) -> None:
         """Leave on an error: the one told, or one that the frame has already."""
         assert self.value is not None and self.failed is not None
@@ -110,9 +123,12 @@ class Frame:
 
     def fail(self, low: Lowering, error: int) -> None:
         """Leave; control does not go on."""
-        frame = self.use(low)
+        frame = self.of_errors(low)
         assert self.failed is not None
-        low.builder.call(heap.declare(low.unit.module, "fail"), (frame, const_int(error)))
+        if low.stack[0].is_kernel:
+            low.builder.store(const_int(1), frame)
+        else:
+            low.builder.call(heap.declare(low.unit.module, "fail"), (frame, const_int(error)))
         low.branch(self.failing[-1] if self.failing else self.failed)
 
     def fail_if_called_failed(self, low: Lowering) -> None:
@@ -123,7 +139,10 @@ class Frame:
 def has_error(low: Lowering, builder: Builder, frame: Value | None) -> Value:
     """Whether an error has been told to the frame."""
     assert frame is not None
-    error = builder.call(heap.declare(low.unit.module, "error"), (frame,))
+    if low.stack[0].is_kernel:
+        error: Value = builder.load(I64, frame)
+    else:
+        error = builder.call(heap.declare(low.unit.module, "error"), (frame,))
     return builder.icmp("ne", error, const_int(0))
 
 
@@ -221,9 +240,13 @@ def keep_variables(low: Lowering) -> None:
             at.call(keep, (low.frame.value, sweep.mark, pointer))
 
 
-def leave(low: Lowering, parent: Value, result: Typed) -> None:
-    """Free everything but what the result leads into, which goes to the caller's frame."""
+def leave(low: Lowering, parent: Value, result: Typed, failed: bool = False) -> None:
+    """Free everything but what the result leads into, which goes to the caller's frame; tell the caller of errors."""
     assert low.frame.value is not None
+    if low.stack[0].is_kernel:
+        if failed:
+            low.builder.store(const_int(1), parent)
+        return
     for pointer in pointers_of(result):
         low.builder.call(heap.declare(low.unit.module, "keep"), (low.frame.value, NO_POINTER, pointer))
     low.builder.call(heap.declare(low.unit.module, "leave"), (low.frame.value, parent))

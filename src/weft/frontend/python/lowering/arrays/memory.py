@@ -10,7 +10,7 @@ from weft.frontend.python.lowering.arrays.array_parts import element_type
 from weft.frontend.python.lowering.calls.typed import Typed
 from weft.frontend.python.lowering.numbers.casts import convert
 from weft.frontend.python.typeof import lowest_bit
-from weft.frontend.python.types import Field, Record, Scalar
+from weft.frontend.python.types import Field, Record, Scalar, Text
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.builder import address_space, const_int
 from weft.ir.types import I8, I32, PTR, int_type
@@ -39,7 +39,11 @@ def load_element(low: Lowering, address: Value, type: Scalar | Record, align: in
 def store_element(low: Lowering, value: Typed, address: Value, type: Scalar | Record, align: int) -> None:
     """Convert a value to the element's type and store it."""
     builder = low.builder
-    if isinstance(type, Record):
+    if isinstance(type, Text):
+        from weft.frontend.python.lowering.arrays.texts import store_text
+
+        store_text(low, value, address, type)
+    elif isinstance(type, Record):
         _copy_record(low, value, address, type)
     elif type.kind == "c":
         parts = convert(low, value, type)

@@ -15,7 +15,7 @@ from weft.frontend.python.lowering.attributes import number_attribute
 from weft.frontend.python.lowering.calls.registry import Arguments, CallHandler, call
 from weft.frontend.python.lowering.calls.typed import Typed, literal, scalar_type
 from weft.frontend.python.lowering.choices import select
-from weft.frontend.python.lowering.numbers import complexes
+from weft.frontend.python.lowering.numbers import complexes, times
 from weft.frontend.python.lowering.numbers.arithmetic import binary, invert, negate
 from weft.frontend.python.lowering.numbers.casts import to_real
 from weft.frontend.python.lowering.numbers.comparisons import (
@@ -28,7 +28,7 @@ from weft.frontend.python.lowering.numbers.comparisons import (
 )
 from weft.frontend.python.lowering.numbers.complexes import floats_of
 from weft.frontend.python.lowering.numbers.mathematics import evaluate
-from weft.frontend.python.types import boolean, float64, pyint
+from weft.frontend.python.types import Time, boolean, float64, pyint
 from weft.ir.builder import const_int
 from weft.ir.types import int_type
 from weft.ir.values import Value
@@ -102,11 +102,33 @@ def _extreme(name: str, symbol: str) -> CallHandler:
     return lower
 
 
+def _complex_extreme(low: Lowering, name: str, symbol: str, a: Typed, b: Typed) -> Typed:
+    """The first unless the other is beyond it in NumPy's order, or NaN decides: ``fmin`` and ``fmax`` leave it out."""
+    (a_real, a_imag), (b_real, b_imag) = (
+        [number_attribute(low, value, part) for part in ("real", "imag")] for value in (a, b)
+    )
+    ahead = relation(low, symbol, a_real, b_real)
+    for part in (a_imag, b_imag):
+        ahead = both(low, ahead, relation(low, "==", part, part))
+    tied = both(low, relation(low, "==", a_real, b_real), relation(low, symbol + "=", a_imag, b_imag))
+    deciding = (b_real, b_imag) if name in ("fmin", "fmax") else (a_real, a_imag)
+    chosen = either(low, ahead, tied)
+    for part in deciding:
+        chosen = either(low, chosen, relation(low, "!=", part, part))
+    if chosen.is_literal:
+        return a if chosen.literal else b
+    return select(low, chosen.value, a, b)
+
+
 def extreme(low: Lowering, name: str, symbol: str, a: Typed, b: Typed) -> Typed:
     """The lesser or greater of two numbers; on floats by the function `name`, which decides about NaN."""
     left, right = scalar_type(a), scalar_type(b)
-    if left is None or right is None or left.kind == "c" or right.kind == "c":
-        raise TypingError(f"{name}() takes real numbers, not {a.type} and {b.type}")
+    if left is None or right is None:
+        raise TypingError(f"{name}() takes numbers, not {a.type} and {b.type}")
+    if isinstance(left, Time) or isinstance(right, Time):
+        return times.extreme(low, name, a, b)
+    if left.kind == "c" or right.kind == "c":
+        return _complex_extreme(low, name, symbol, a, b)
     if left.kind == "f" or right.kind == "f":
         return evaluate(low, name, (a, b))
     test = relation(low, symbol, b, a)

@@ -182,7 +182,7 @@ def _call_instance(
     result = result_info(instance)
     if not instance.allocates:
         return _emit_call(low, instance.function, passed, result)
-    value = _emit_call(low, instance.function, [*passed, low.frame.use(low)], result)
+    value = _emit_call(low, instance.function, [*passed, low.frame.of_errors(low)], result)
     low.frame.fail_if_called_failed(low)
     return value
 

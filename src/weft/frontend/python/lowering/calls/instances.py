@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,10 @@ from weft.frontend.python.lowering.calls.local_functions import LocalFunction
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, literal, static
 from weft.frontend.python.lowering.context import Lowering, NotYetTyped
 from weft.frontend.python.lowering.joins import Info
-from weft.frontend.python.lowering.variables import RESULT, VariableTable
+from weft.frontend.python.lowering.variables import RESULT, TypeConflict, VariableTable
 from weft.frontend.python.source import FunctionSource, get_source
 from weft.frontend.python.types import Array, KernelType, Scalar, Static, Tiled, Tuple, none
+from weft.frontend.python.webs import split_variable
 from weft.ir.builder import const_int
 from weft.ir.function import Function
 from weft.ir.instruction import Instruction
@@ -140,14 +141,30 @@ def make_instance(
 
 def lower_function(unit: Unit, instance: Instance, stack: list[Instance]) -> None:
     """Walk the function until what a walk assumes of the variables is what it finds."""
-    assumed: dict[str, Info] = {}
     stack.append(instance)
+    depth = len(stack)
+    while True:
+        try:
+            _settle(unit, instance, stack)
+            break
+        except TypeConflict as conflict:
+            # Of this function: one that it calls would have taken its own.
+            node = split_variable(instance.source.node, conflict.name) if len(stack) == depth else None
+            if node is None:
+                raise
+            instance.source = replace(instance.source, node=node)
+    instance.table = None
+    stack.pop()
+
+
+def _settle(unit: Unit, instance: Instance, stack: list[Instance]) -> None:
+    assumed: dict[str, Info] = {}
     for walk in range(_MOST_WALKS):
         instance.waits_for.clear()
         table = instance.table = VariableTable(assumed)
         low = _walk(unit, instance, table, stack)
         stable = table.finish()
-        if low.frame.value is not None and not instance.allocates:
+        if low.frame.value is not None and not instance.allocates and not instance.is_kernel:
             instance.allocates = True
             # Calls of it in this walk did not give the frame.
             stable = stable and not instance.recursive
@@ -162,8 +179,6 @@ def lower_function(unit: Unit, instance: Instance, stack: list[Instance]) -> Non
         assumed = following
     else:
         raise AssertionError(f"the types of {instance.name} do not settle")
-    instance.table = None
-    stack.pop()
 
 
 def _same(a: dict[str, Info], b: dict[str, Info]) -> bool:
@@ -190,13 +205,13 @@ def _walk(unit: Unit, instance: Instance, table: VariableTable, stack: list[Inst
     _lower_body(low)
     keep_variables(low)
     parent: Argument | None = None
-    if low.frame.value is not None:
+    if low.frame.value is not None and not instance.is_kernel:
         parent = Argument(PTR, "parent", len(function.args), ("noundef",))
         function.args.append(parent)
     low.start(low.exit)
     if not low.is_dead:
         _return(low, instance, parent)
-    if parent is not None and low.frame.failed is not None:
+    if low.frame.failed is not None:
         low.start(low.frame.failed)
         if not low.is_dead:
             _return_failed(low, parent)
@@ -312,9 +327,10 @@ def _return(low: Lowering, instance: Instance, parent: Value | None) -> None:
     low.builder.ret()
 
 
-def _return_failed(low: Lowering, parent: Value) -> None:
+def _return_failed(low: Lowering, parent: Value | None) -> None:
     """Return zeros, so that no value of another call remains where the caller looks."""
-    leave(low, parent, NONE)
+    if parent is not None:
+        leave(low, parent, NONE, failed=True)
     parts = components(low.instance.result or none)
     if len(parts) > 1:
         for component, place in zip(parts, low.function.args[-len(parts) :], strict=True):

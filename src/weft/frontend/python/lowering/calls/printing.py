@@ -9,8 +9,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError, UnsupportedError
-from weft.frontend.python.lowering.calls.registry import Arguments, call
-from weft.frontend.python.lowering.calls.typed import NONE, Typed, items_of, static
+from weft.frontend.python.cuda_names import CudaName
+from weft.frontend.python.lowering.calls.registry import ATTRIBUTES, Arguments, call
+from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, static
 from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.numbers.casts import to_real
 from weft.frontend.python.types import NoneType, Scalar, Static, Tuple, float64, pyint, uint64
@@ -77,6 +78,8 @@ def _enter(low: Lowering, value: Typed, entries: list[tuple[str, Value]]) -> Non
     type = value.type
     if isinstance(type, Static) and isinstance(type.value, str):
         entries.append(("s", low.unit.text(type.value)))
+    elif isinstance(type, Static) and (axes := _axes(low, type.value)) is not None:
+        _enter(low, axes, entries)
     elif isinstance(type, NoneType):
         entries.append(("s", low.unit.text("None")))
     elif isinstance(type, Static) and isinstance(type.value, Formatted):
@@ -92,6 +95,12 @@ def _enter(low: Lowering, value: Typed, entries: list[tuple[str, Value]]) -> Non
         entries.append((type.kind, to_real(low, value, _TARGETS[type.kind])))
     else:
         raise TypingError(f"{type} cannot be printed", hint="print its elements or parts one by one")
+
+
+def _axes(low: Lowering, value: object) -> TupleValue | None:
+    """``cuda.threadIdx`` and its like as x, y and z; None for other objects."""
+    names = [f"{value.path}.{axis}" if isinstance(value, CudaName) else "" for axis in "xyz"]
+    return TupleValue(tuple(ATTRIBUTES[name](low) for name in names)) if names[0] in ATTRIBUTES else None
 
 
 def _enter_joined(pieces: list[tuple[str, Value]], entries: list[tuple[str, Value]]) -> None:

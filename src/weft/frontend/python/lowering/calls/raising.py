@@ -1,14 +1,17 @@
-"""``raise``: of a builtin exception, with a text that is known when compiling.
+"""``raise``: of an exception, with a text that is known when compiling.
 
 A function that is called from Python ends as it does when an array cannot be made
-(`weft.frontend.python.lowering.arrays.heap`). A kernel, from which nobody could take an exception, ends for the thread,
-as with numba.cuda; with ``debug=True`` it is a finding.
+(`weft.frontend.python.lowering.arrays.heap`), and the exception is raised there: one of Python's own, or of a class
+that an import finds. A kernel, from which nobody could take an exception, ends for the thread, also where a function
+that it calls raises; with ``debug=True`` it is a finding, and an exception of that class.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import sys
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import UnsupportedError
@@ -22,22 +25,32 @@ if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
 
 
-def _end_thread(low: Lowering, node: ast.Raise) -> None:
-    if not low.instance.is_kernel:
-        raise UnsupportedError(
-            "a device function of a kernel cannot raise", hint="return a value by which the kernel can tell"
-        )
+def _end_thread(low: Lowering, node: ast.Raise, raised: type[Exception], text: str) -> None:
+    span = low.span(node)
     if low.unit.options.debug:
         check(low, RAISED, TRUE)
+        low.unit.raised[span.file, span.line] = raised, text
     else:
         low.unit.remarks.add(
             RemarkKind.ASSUMPTION,
             "this raise ends the thread as return does: kernels raise nothing",
-            low.span(node),
+            span,
             hint="compile with debug=True to have it reported, or write an error code to an array",
             pass_name="frontend",
         )
-    low.branch(low.exit)
+    if low.instance.is_kernel:
+        low.branch(low.exit)
+    else:
+        low.frame.fail(low, 1)
+
+
+def _kind(raised: type[Exception]) -> str | None:
+    """How compiled code names a class of exceptions: by its name, or by module and name where an import finds it."""
+    if getattr(builtins, raised.__name__, None) is raised:
+        return raised.__name__
+    module = sys.modules.get(raised.__module__)
+    found = reduce(lambda owner, name: getattr(owner, name, None), raised.__qualname__.split("."), module)
+    return f"{raised.__module__}:{raised.__qualname__}" if found is raised else None
 
 
 @statement(ast.Raise)
@@ -47,13 +60,10 @@ def _lower_raise(low: Lowering, node: ast.Raise) -> None:
     if isinstance(exception, ast.Call) and not exception.keywords:
         exception, texts = exception.func, exception.args
     found = low.expr(exception).static if exception is not None and node.cause is None else None
-    name = getattr(found, "__name__", "")
-    if not (
-        isinstance(found, type) and issubclass(found, Exception) and getattr(builtins, name, None) is found
-    ):
+    if not (isinstance(found, type) and issubclass(found, Exception)):
         raise UnsupportedError(
             "this raise is not supported",
-            hint='raise a builtin exception: raise ValueError("too few elements")',
+            hint='name a class of exceptions: raise ValueError("too few elements")',
         )
     values = [text.value if isinstance(text, ast.Constant) else None for text in texts]
     if len(values) > 1 or not all(isinstance(value, str) for value in values):
@@ -61,7 +71,14 @@ def _lower_raise(low: Lowering, node: ast.Raise) -> None:
             "an exception is raised with one text, a literal", hint="leave out what varies"
         )
     low.at(node)
+    text = str(values[0]) if values else ""
     if low.stack[0].is_kernel:
-        _end_thread(low, node)
+        _end_thread(low, node, found, text)
         return
-    low.frame.fail(low, error_code(low, name, str(values[0]) if values else "", low.span(node)))
+    kind = _kind(found)
+    if kind is None:
+        raise UnsupportedError(
+            f"no import finds the class {found.__qualname__}, which is raised here",
+            hint="define it at the top of a module, or raise an exception of Python's own",
+        )
+    low.frame.fail(low, error_code(low, kind, text, low.span(node)))

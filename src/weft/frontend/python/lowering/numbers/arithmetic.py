@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from weft.diag.errors import TypingError
 from weft.frontend.python.components import ir_scalar
 from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal, scalar_type
-from weft.frontend.python.lowering.numbers import complexes
+from weft.frontend.python.lowering.numbers import complexes, times
 from weft.frontend.python.lowering.numbers.casts import cast_value, convert, number, to_real
 from weft.frontend.python.lowering.numbers.division import float_divmod, int_divmod
 from weft.frontend.python.lowering.numbers.power import power
-from weft.frontend.python.types import Scalar, Tuple, boolean, float32, pyint
+from weft.frontend.python.types import Scalar, Time, Tuple, boolean, float32, pyint
 from weft.frontend.python.typing_rules import arithmetic, bitwise, true_division
 from weft.ir.builder import const_int
 from weft.ir.types import IntType
@@ -45,6 +45,8 @@ def binary(low: Lowering, symbol: str, a: Typed, b: Typed) -> Typed:
         if symbol == "+" and isinstance(a.type, Tuple) and isinstance(b.type, Tuple):
             return TupleValue((*items_of(a), *items_of(b)))
         raise _no_such_operation(symbol, a, b)
+    if isinstance(left, Time) or isinstance(right, Time):
+        return times.binary(low, symbol, a, b)
     if a.is_literal and b.is_literal:
         folded = _fold(symbol, a.literal, b.literal)
         if folded is not None:
@@ -185,6 +187,8 @@ def negate(low: Lowering, value: Typed) -> Typed:
         raise TypingError(f"there is no operation -{value.type}")
     if value.is_literal:
         return literal(-value.literal)  # type: ignore[operator]
+    if isinstance(type, Time):
+        return times.negative(low, value)
     flags = low.unit.options.fastmath
     if type.kind in "fc":
         return Typed(type, tuple(low.builder.unary("fneg", part, flags) for part in value.parts))
@@ -196,7 +200,7 @@ def negate(low: Lowering, value: Typed) -> Typed:
 def invert(low: Lowering, value: Typed) -> Typed:
     """Lower ``~value``; of a bool it is ``not``, as in NumPy."""
     type = scalar_type(value)
-    if type is None or type.kind in "fc":
+    if type is None or type.kind not in "biu":
         raise TypingError(f"there is no operation ~{value.type}")
     if value.is_literal:
         return literal(not value.literal if type is boolean else ~value.literal)  # type: ignore[operator]
@@ -211,6 +215,8 @@ def absolute(low: Lowering, value: Typed) -> Typed:
         raise TypingError(f"there is no abs() of {value.type}")
     if value.is_literal:
         return literal(abs(value.literal))  # type: ignore[arg-type]
+    if isinstance(type, Time):
+        return times.absolute(low, value)
     if type.kind == "c":
         return complexes.magnitude(low, value)
     if type.kind == "f":

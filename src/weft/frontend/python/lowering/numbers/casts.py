@@ -21,6 +21,7 @@ from weft.frontend.python.types import (
     Scalar,
     Static,
     Tiled,
+    Time,
     Tuple,
     boolean,
     pyint,
@@ -67,6 +68,10 @@ def to_real(low: Lowering, value: Typed, target: Scalar) -> Value:
     source = value.type
     if not isinstance(source, Scalar):
         raise TypingError(f"{source} cannot become {target}")
+    if isinstance(source, Time) or isinstance(target, Time):
+        from weft.frontend.python.lowering.numbers.times import in_unit
+
+        return in_unit(low, value, target)
     if source.kind == "c":
         raise TypingError(f"{source} cannot become {target}", hint="take its .real or abs()")
     if value.is_literal:
@@ -122,6 +127,10 @@ def cast(low: Lowering, value: Typed, target: Scalar) -> Typed:
         return value
     if not isinstance(value.type, Scalar):
         raise TypingError(f"{value.type} cannot become {target}")
+    if isinstance(value.type, Time) and not isinstance(target, Time):
+        from weft.frontend.python.lowering.numbers.times import count_of
+
+        return cast(low, count_of(value), target)
     if value.is_literal and target.weak and not isinstance(value.literal, complex):
         kind = {"i": int, "f": float, "c": complex}[target.kind]
         if value.literal == value.literal and abs(value.literal or 0) != float("inf"):

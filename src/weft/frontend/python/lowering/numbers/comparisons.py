@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from weft.diag.errors import TypingError
-from weft.frontend.python.lowering.calls.enumerations import same_member
+from weft.frontend.python.lowering.calls.enumerations import Member, same_member
 from weft.frontend.python.lowering.calls.typed import Typed, items_of, literal, scalar_type
-from weft.frontend.python.lowering.numbers import complexes
+from weft.frontend.python.lowering.numbers import complexes, times
 from weft.frontend.python.lowering.numbers.casts import number, to_real, truth_value
 from weft.frontend.python.types import (
     Array,
@@ -18,6 +18,8 @@ from weft.frontend.python.types import (
     NoneType,
     Scalar,
     Static,
+    Text,
+    Time,
     Tuple,
     boolean,
     int64,
@@ -52,6 +54,8 @@ def compare(low: Lowering, op: ast.cmpop, a: Typed, b: Typed) -> Typed:
         member = same_member(low, a, b)
         if member is not None:
             return member if isinstance(op, ast.Is) else negation(low, member)
+        if isinstance(a, Member) and isinstance(b, Member):
+            return literal((a.member is b.member) == isinstance(op, ast.Is))
         left, right = scalar_type(a), scalar_type(b)
         if left is not None and right is not None and left.kind in "biu" and right.kind in "biu":
             # Python has one object of each truth value, and as numba does, one of each integer is taken for given.
@@ -113,7 +117,13 @@ def relation(low: Lowering, symbol: str, a: Typed, b: Typed) -> Typed:
         return member if symbol == "==" else negation(low, member)
     if isinstance(a.type, Static) and isinstance(b.type, Static):
         return literal(bool(_FOLD[symbol](a.type.value, b.type.value)))
+    if isinstance(a.type, Text) or isinstance(b.type, Text):
+        from weft.frontend.python.lowering.arrays.texts import same_text
+
+        return same_text(low, symbol, a, b)
     left, right = scalar_type(a), scalar_type(b)
+    if isinstance(left, Time) or isinstance(right, Time):
+        return times.relation(low, symbol, a, b)
     if left is None or right is None:
         raise TypingError(f"there is no comparison {a.type} {symbol} {b.type}")
     if a.is_literal and b.is_literal:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.cuda.streams import ExternalStream
+from weft.device.streams import ExternalStream
 from weft.diag.call_site import call_site
 from weft.diag.errors import ArgumentError, UnsupportedError
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.cuda.streams import Stream
+from weft.device.streams import Stream
 from weft.diag.call_site import call_site
-from weft.diag.errors import ArgumentError
+from weft.diag.errors import ArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -150,19 +150,19 @@ class DeviceArray:
 
         Raises
         ------
-        ArgumentError
+        UnsupportedError
             There is none without a copy.
         """
         return self._sharing(self.array.reshape(*shape, order=order), "reshaped")  # type: ignore[call-overload]
 
     def ravel(self, order: str = "C", stream: StreamLike = 0) -> DeviceArray:
-        """A view of the elements in one dimension; raises `ArgumentError` as `reshape` does."""
+        """A view of the elements in one dimension; raises `UnsupportedError` as `reshape` does."""
         return self._sharing(self.array.ravel(order), "flattened")  # type: ignore[arg-type]
 
     def _sharing(self, made: NDArray[Any], what: str) -> DeviceArray:
         """`made` as a device array, unless NumPy had to copy: a kernel would write to the copy."""
         if made.size and not np.may_share_memory(made, self.array):
-            raise ArgumentError(
+            raise UnsupportedError(
                 f"a device array with strides {self.strides} cannot be {what} without a copy",
                 hint="copy_to_host() first, or make it contiguous",
             ).at(call_site())
