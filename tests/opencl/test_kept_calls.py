@@ -69,3 +69,24 @@ def test_small_programs_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(building, "keep_calls", lambda text: seen.append(text) or text)
     building.build_source(SOURCE)
     assert keep_calls(seen[0]) == seen[0]
+
+
+IMAGES = 40
+READS = "".join(f"s += read_imagef(i{k}, sampler, (int2)(g & 3, 1));" for k in range(IMAGES))
+READER = f"""
+kernel void k({", ".join(f"read_only image2d_t i{k}" for k in range(IMAGES))}, global float4 *o) {{
+  const sampler_t sampler = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+  int g = get_global_id(0);
+  float4 s = 0;
+  {READS}
+  o[g] = s;
+}}"""
+
+
+def test_functions_of_the_library_may_stay_calls() -> None:
+    program = building.build_source(READER)
+    assert program.text.count("\n") < 60 * IMAGES, "each read is more than 300 lines, and one copy is there"
+    given = [np.full((2, 4, 4), k, np.float32) for k in range(IMAGES)]
+    o = np.zeros((8, 4), np.float32)
+    opencl.Program(READER).k(8, 8, *(opencl.Image(a, "RGBA") for a in given), o)
+    assert (o == sum(range(IMAGES))).all()

@@ -149,6 +149,24 @@ def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool) -
     return units * access + members * (units - 1)
 
 
+def zip_cost(isa: Isa) -> float:
+    """Cycles of a shuffle that takes elements of two registers in turn.
+
+    Without the permutations of AVX-512 those of 256 bits stay within halves, which are exchanged by another one.
+    """
+    return 2.0 if isa.vector_bits == 256 else 1.0
+
+
+def unzip_cost(element_bits: int, isa: Isa) -> float:
+    """Cycles of a shuffle that takes the even, or the odd, elements of two registers.
+
+    Without the permutations of AVX-512 narrow ones are moved within both registers before these are joined.
+    """
+    if isa.vector_bits > 256:
+        return 1.0
+    return (4.0 if element_bits < 32 else 1.0) * zip_cost(isa)
+
+
 def _scale(cost: Cost, element_bits: int, lanes: int, isa: Isa) -> Cost:
     if cost.per_lane and lanes > 1:
         # Independent lanes overlap; taking elements out and putting them back costs two shuffles a lane.

@@ -11,9 +11,10 @@ point (rule 3: a question that comes back to itself is answered by true), isReal
 paper lets a read of ``A[i]`` answer for ``A[i + 1]``; then Fig. 4 (f) reads ``A[N]``. Here the place itself must be
 read, and by a load that *will be replaced*, to which the value is available all the way: so each inserted load is
 paid for by one that goes, on each path, and no thread ever does more loads than before. Availability and anticipation
-so depend on each other; both only ever lose answers, and are repeated until neither does. With n states that is at
-most n rounds of O(n). A state that assumes conditions is anticipated by the threads it asks for, and the loads that are
-inserted for it are done by them alone.
+so depend on each other; both only ever lose answers, and are repeated until neither does. In a round, what has lost its
+answer has those that depend on it asked again, in any order: the tests are monotone, so the fixed point is one. A
+state that assumes conditions is anticipated by the threads it asks for, and the loads that are inserted for it are done
+by them alone.
 
 Why not A.1 as printed. It keeps one answer a node, though several places are asked there: ``before ─▶ body ↺`` with a
 store to ``a[0]`` before and one to ``a[i + 2]`` in the body makes it say that ``a[i]`` is available, since the answer
@@ -118,11 +119,15 @@ class Solution:
     guarded: dict[State, BasicBlock] = field(default_factory=dict)
     _promising: set[State] = field(init=False)
     _alike: dict[tuple[object, ...], list[State]] = field(default_factory=dict)
+    _asking: dict[State, list[State]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._promising = self.graph.promising
-        for state in self.graph.sources:
+        for state, sources in self.graph.sources.items():
             self._alike.setdefault(_family(state), []).append(state)
+            for _, source in sources:
+                if isinstance(source, Asked):
+                    self._asking.setdefault(source.state, []).append(state)
         self.solve()
 
     def solve(self) -> None:
@@ -204,33 +209,27 @@ class Solution:
 
     def _find_real(self) -> None:
         """The least fixed point: available states from which an occurrence is reached through others."""
-        users: dict[State, list[State]] = {}
-        pending: list[State] = []
-        self.real = set()
-        for state, sources in self.graph.sources.items():
-            if state not in self.available:
-                continue
-            for _, source in sources:
-                if isinstance(source, Asked) and self.has(state, source):
-                    users.setdefault(source.state, []).append(state)
-            if any(isinstance(source, Found) for _, source in sources):
-                pending.append(state)
+        sources = self.graph.sources
+        pending = [
+            s for s in sources if s in self.available and any(isinstance(a, Found) for _, a in sources[s])
+        ]
+        self.real = set(pending)
         while pending:
             state = pending.pop()
-            if state not in self.real:
-                self.real.add(state)
-                pending.extend(users.get(state, ()))
+            for user in self._asking.get(state, ()):
+                if user in self.available and user not in self.real and self.has(user, Asked(state)):
+                    self.real.add(user)
+                    pending.append(user)
 
     def _lose_anticipated(self) -> bool:
-        changed = False
-        again = True
-        while again:
-            again = False
-            for state in self.graph.sources:
-                if state in self.anticipated and not self._is_anticipated(state):
-                    self.anticipated.discard(state)
-                    again = changed = True
-        return changed
+        pending = [state for state in self.graph.sources if state in self.anticipated]
+        before = len(self.anticipated)
+        while pending:
+            state = pending.pop()
+            if state in self.anticipated and not self._is_anticipated(state):
+                self.anticipated.discard(state)
+                pending.extend(a.state for _, a in self.graph.sources[state] if isinstance(a, Asked))
+        return len(self.anticipated) < before
 
     def _is_anticipated(self, state: State) -> bool:
         ahead = self.graph.ahead(state)
@@ -255,12 +254,19 @@ class Solution:
         return conditions.is_met(user.assumed, state.assumed, state.block, user.block)
 
     def _lose_available(self) -> bool:
-        before = len(self.guarded)
-        lost = [
-            state for state in self.graph.sources if state in self.available and not self._is_available(state)
-        ]
-        self.available.difference_update(lost)
-        return bool(lost) or len(self.guarded) > before
+        before = len(self.available), len(self.guarded)
+        pending = [state for state in self.graph.sources if state in self.available]
+        while pending:
+            state = pending.pop()
+            if state not in self.available:
+                continue
+            was_guarded = state in self.guarded
+            if not self._is_available(state):
+                self.available.discard(state)
+            elif was_guarded or state not in self.guarded:
+                continue
+            pending.extend(self._asking.get(state, ()))
+        return (len(self.available), len(self.guarded)) != before
 
     def _is_available(self, state: State) -> bool:
         sources = self.graph.sources[state]

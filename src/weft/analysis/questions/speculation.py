@@ -88,17 +88,15 @@ class Speculation:
             return None
         assert load.block is not None
         first = _Question(source.state, load.block)
-        reached = self._reached(first)
-        if reached is None:
+        self._ways, self._false = {}, set()
+        if not self._reach(first):
             return None
-        self._ways = reached
-        self._false = set()
         asking: dict[_Question, list[_Question]] = {}
-        for question, ways in reached.items():
+        for question, ways in self._ways.items():
             for _, _, above in ways:
                 if above is not None:
                     asking.setdefault(above, []).append(question)
-        pending = list(reached)
+        pending = [above for above in self._false for above in asking.get(above, ())]
         while pending:
             question = pending.pop()
             if question not in self._false and not self._holds(question):
@@ -127,19 +125,26 @@ class Speculation:
         """The node that the question is asked for above `source` (rules 4 and 5)."""
         return source if len(source.successors) > 1 and self.graph.regions.depends(node, source) else node
 
-    def _reached(self, first: _Question) -> dict[_Question, list[_Way]] | None:
-        """The questions that one leads to, each with its ways; None if they are too many."""
-        found: dict[_Question, list[_Way]] = {}
+    def _reach(self, first: _Question) -> bool:
+        """Find the questions that one leads to, each with its ways; False if it fails, or they are too many.
+
+        What is asked above one that fails whatever is above does not matter.
+        """
         pending = [first]
         while pending:
             question = pending.pop()
-            if question in found:
+            if question in self._ways:
                 continue
-            if len(found) >= MAX_QUESTIONS:
-                return None
-            ways = found[question] = self._ways_up(question)
-            pending += [above for _, _, above in ways if above is not None]
-        return found
+            if len(self._ways) >= MAX_QUESTIONS:
+                return False
+            ways = self._ways[question] = self._ways_up(question)
+            if self._holds(question):
+                pending += [above for _, _, above in ways if above is not None]
+            elif question is first:
+                return False
+            else:
+                self._false.add(question)
+        return True
 
     def _holds(self, question: _Question) -> bool:
         ways = self._ways[question]

@@ -53,12 +53,16 @@ class AccessGroup:
         Of how many lanes in a row that holds; how far they are from the next ones is not said.
     members
         In program order.
+    in_memory_order
+        Whether the vectors of members hold the registers that the structures fill, in their order
+        (`weft.codegen.widen.memory_order`).
     """
 
     op: str
     stride: int
     run: int
     members: list[Member] = field(default_factory=list)
+    in_memory_order: bool = False
 
     @property
     def low(self) -> int:
@@ -123,8 +127,8 @@ class _Open:
         return high - low <= abs(self.group.stride)
 
 
-def find_groups(w: Widening, block: BasicBlock) -> dict[Instruction, AccessGroup]:
-    """The groups of a block that are worth it, by each of their accesses."""
+def find_groups(w: Widening, block: BasicBlock) -> list[AccessGroup]:
+    """The groups of a block, be they worth it or not."""
     found: list[AccessGroup] = []
     loads: list[_Open] = []
     stores: list[_Open] = []
@@ -148,7 +152,7 @@ def find_groups(w: Widening, block: BasicBlock) -> dict[Instruction, AccessGroup
                 found.append(opened.group)
                 (loads if is_load else stores).append(opened)
                 del loads[:-MAX_OPEN], stores[:-MAX_OPEN]
-    return {m.access: g for g in found if _is_worth_it(w, g, block) for m in g.members}
+    return found
 
 
 def _size(w: Widening, access: Instruction) -> int:
@@ -247,8 +251,10 @@ def _fits(group: AccessGroup, access: Instruction, offset: int, size: int) -> bo
     )
 
 
-def _is_worth_it(w: Widening, group: AccessGroup, block: BasicBlock) -> bool:
+def is_worth_it(w: Widening, group: AccessGroup, block: BasicBlock) -> bool:
     """Whether wide accesses cost less than an access for each lane."""
+    if group.in_memory_order:
+        return True
     if group.units > MAX_UNITS:
         return False
     isa = w.isa

@@ -10,11 +10,14 @@ written.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.analysis.integers.bounds import trailing_zeros
 from weft.codegen.widen.access_groups import AccessGroup, Member
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.masked import masked_load, masked_store
 from weft.codegen.widen.runs import lane_value
+from weft.codegen.widen.transpose import is_power_of_two, put_together, taken_apart
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import TRUE, ConstAggregate, ConstInt, Instruction, Poison, Value
 from weft.ir.constants import FALSE, Constant
@@ -49,7 +52,7 @@ class _Layout:
         alone = len(types) == 1 and group.members[0].size == self.unit
         self.type: Type = types.pop() if alone else int_type(8 * self.unit)
         # A power of two, as are the lanes of a register.
-        self.lanes = min(group.run, w.isa.lanes(8 * self.unit))
+        self.lanes = group.run if group.in_memory_order else min(group.run, w.isa.lanes(8 * self.unit))
         location = w.addresses.location(group.leader.pointer)
         self._back = self.low - location.offset
         if group.stride < 0:
@@ -66,6 +69,16 @@ class _Layout:
     def moved(self, address: Value, by: int) -> Value:
         """An address so many bytes on."""
         return self._w.builder.gep(I8, address, (ConstInt(I64, by),)) if by else address
+
+    @property
+    def is_square(self) -> bool:
+        """Whether structures are a power of two of units and each member is one: they are transposed by steps."""
+        alone = all(m.size == self.unit for m in self.group.members)
+        return alone and is_power_of_two(self.units) and self.group.stride > 0
+
+    def unit_of(self, member: Member) -> int:
+        """The first unit of a lane's stride that a member accesses."""
+        return self.group.units_of(member)[0]
 
     @property
     def starts(self) -> range:
@@ -131,7 +144,18 @@ def widen_group_load(w: Widening, group: AccessGroup) -> None:
     layout = _Layout(w, group)
     parts: dict[Member, list[Value]] = {m: [] for m in group.members}
     for start in layout.starts:
-        whole, places = _load_part(w, layout, start)
+        registers, places = _load_part(w, layout, start)
+        if group.in_memory_order:
+            for member in group.members:
+                parts[member].append(registers[layout.unit_of(member)])
+            continue
+        if layout.is_square:
+            registers = _in_place(w, registers, places)
+            apart = taken_apart(w.builder, registers, [layout.unit_of(m) for m in group.members], w.isa)
+            for member in group.members:
+                parts[member].append(apart[layout.unit_of(member)])
+            continue
+        whole = concatenated(w.builder, registers)
         for member in group.members:
             picked = _picked(layout, member)
             parts[member].append(w.builder.shuffle(whole, Poison(whole.type), [places[p] for p in picked]))
@@ -140,8 +164,22 @@ def widen_group_load(w: Widening, group: AccessGroup) -> None:
         w.set_vector(member.access, _as_type(w, joined, w.lanes.vector(member.access.type), member.access))
 
 
-def _load_part(w: Widening, layout: _Layout, start: int) -> tuple[Value, list[int]]:
-    """The units of some lanes as one vector, and at which place of it each unit is."""
+def _in_place(w: Widening, registers: list[Value], places: list[int]) -> list[Value]:
+    """The registers with each unit at its own place; the last ones may have been loaded from further down."""
+    found: list[Value] = []
+    for i, register in enumerate(registers):
+        assert isinstance(register.type, VectorType)
+        count = register.type.count
+        moved = places[i * count] - i * count
+        if moved and not isinstance(register, Poison):
+            order = [k + moved if k + moved < count else -1 for k in range(count)]
+            register = w.builder.shuffle(register, Poison(register.type), order)
+        found.append(register)
+    return found
+
+
+def _load_part(w: Widening, layout: _Layout, start: int) -> tuple[list[Value], list[int]]:
+    """Registers with the units of some lanes, and at which place of them each unit is."""
     units, lanes = layout.units, layout.lanes
     count = units * lanes
     places = list(range(count))
@@ -164,7 +202,7 @@ def _load_part(w: Widening, layout: _Layout, start: int) -> tuple[Value, list[in
             loaded = masked_load(w, type, address, masks[i], align)
         loaded.loc = layout.group.leader.loc
         registers.append(loaded)
-    return concatenated(w.builder, registers), places
+    return registers, places
 
 
 def _picked(layout: _Layout, member: Member) -> list[int]:
@@ -177,38 +215,75 @@ def _picked(layout: _Layout, member: Member) -> list[int]:
 def widen_group_store(w: Widening, group: AccessGroup) -> None:
     """Make all stores of a group."""
     layout = _Layout(w, group)
+    by_unit = layout.is_square or group.in_memory_order
+    registers_at = _registers_of_units(w, layout) if by_unit else _picked_registers(w, layout)
+    for start in layout.starts:
+        registers = registers_at(start)
+        masks = layout.masks(start)
+        for i, register in enumerate(registers):
+            if not layout.accessed(i):
+                continue
+            address, align = layout.part_address(start, i * layout.lanes)
+            if masks is None:
+                stored = w.builder.store(register, address, align=align)
+            else:
+                stored = masked_store(w, register, address, masks[i], align)
+            stored.loc = group.leader.loc
+
+
+def _member_data(w: Widening, member: Member, type: VectorType) -> Value:
+    return _as_type(w, w.vector(member.access.stored_value), type, member.access)
+
+
+def _registers_of_units(w: Widening, layout: _Layout) -> Callable[[int], list[Value]]:
+    """What is stored for the part that begins at a lane, where each member is one unit of the structure."""
+    width, lanes = w.lanes.width, layout.lanes
+    units: list[Value] = [Poison(VectorType(layout.type, width))] * layout.units
+    for member in layout.group.members:
+        units[layout.unit_of(member)] = _member_data(w, member, VectorType(layout.type, width))
+
+    def registers_at(start: int) -> list[Value]:
+        part = list(range(start, start + lanes))
+        pieces = [_slice(w, unit, part) for unit in units]
+        return pieces if layout.group.in_memory_order else put_together(w.builder, pieces, w.isa)
+
+    return registers_at
+
+
+def _slice(w: Widening, vector: Value, part: list[int]) -> Value:
+    assert isinstance(vector.type, VectorType)
+    if isinstance(vector, Poison):
+        return Poison(VectorType(vector.type.element, len(part)))
+    return vector if vector.type.count == len(part) else w.builder.shuffle(vector, Poison(vector.type), part)
+
+
+def _picked_registers(w: Widening, layout: _Layout) -> Callable[[int], list[Value]]:
+    """What is stored for the part that begins at a lane: each register is picked out of all data."""
     width = w.lanes.width
     data: list[Value] = []
     found_at: dict[tuple[int, int], int] = {}
     """For a lane and a unit of its structure, the element of the data that belongs there."""
     filled = 0
-    for member in group.members:
+    for member in layout.group.members:
         units = layout.group.units_of(member)
-        type = VectorType(layout.type, width * len(units))
-        data.append(_as_type(w, w.vector(member.access.stored_value), type, member.access))
+        data.append(_member_data(w, member, VectorType(layout.type, width * len(units))))
         for lane in range(width):
             for k, unit in enumerate(units):
                 found_at[lane, unit] = filled + lane * len(units) + k
         filled += width * len(units)
     everything = concatenated(w.builder, data)
-    for start in layout.starts:
+
+    def registers_at(start: int) -> list[Value]:
         picked = [
             found_at.get((layout.lane_at(start + i // layout.units), i % layout.units), -1)
             for i in range(layout.lanes * layout.units)
         ]
-        masks = layout.masks(start)
-        if masks is None:
-            part = w.builder.shuffle(everything, Poison(everything.type), picked)
-            address, align = layout.part_address(start)
-            w.builder.store(part, address, align=align).loc = group.leader.loc
-            continue
-        for i, mask in enumerate(masks):
-            if layout.accessed(i):
-                first = i * layout.lanes
-                of_register = picked[first : first + layout.lanes]
-                part = w.builder.shuffle(everything, Poison(everything.type), of_register)
-                address, align = layout.part_address(start, first)
-                masked_store(w, part, address, mask, align).loc = group.leader.loc
+        return [
+            w.builder.shuffle(everything, Poison(everything.type), picked[k : k + layout.lanes])
+            for k in range(0, len(picked), layout.lanes)
+        ]
+
+    return registers_at
 
 
 def _as_type(w: Widening, value: Value, type: VectorType, access: Instruction) -> Value:

@@ -64,6 +64,12 @@ def is_hint(name: str) -> bool:
     return name.startswith(_HINTS)
 
 
+def has_form(w: Widening, call: Instruction) -> bool:
+    """Whether a call is one of an LLVM intrinsic that has a vector form, for these arguments."""
+    form = _FORMS.get(_base_name(call.callee_name or ""))
+    return form is not None and all(w.is_uniform(call.args[i]) for i in form.scalar)
+
+
 def widen_intrinsic(w: Widening, call: Instruction) -> bool:
     """Widen a call of an LLVM intrinsic that has a vector form; False when it has none, for these arguments."""
     base = _base_name(call.callee_name or "")
@@ -72,9 +78,9 @@ def widen_intrinsic(w: Widening, call: Instruction) -> bool:
         return True
     if widen_saturating(w, call):
         return True
-    form = _FORMS.get(base)
-    if form is None or not all(w.is_uniform(call.args[i]) for i in form.scalar):
+    if not has_form(w, call):
         return False
+    form = _FORMS[base]
     args = [w.scalar(a) if i in form.scalar else w.vector(a) for i, a in enumerate(call.args)]
     result = w.lanes.vector(call.type)
     types = [mangled(result if i is None else args[i].type) for i in form.overloads]

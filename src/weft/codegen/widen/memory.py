@@ -18,13 +18,14 @@ No passive lane's memory is ever touched. Volatile and atomic accesses are made 
 
 from __future__ import annotations
 
-from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_groups
+from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_groups, is_worth_it
 from weft.codegen.widen.chunked import Chunks, chunks_of, load_chunks, store_chunks
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
 from weft.codegen.widen.lane_addresses import lane_addresses
 from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, store_some
+from weft.codegen.widen.memory_order import in_memory_order
 from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
 from weft.codegen.widen.runs import load_runs, runs_of, store_runs
 from weft.codegen.widen.stack_objects import CACHE_LINE
@@ -56,7 +57,10 @@ def _group_of(w: Widening, access: Instruction) -> AccessGroup | None:
     block = access.block
     assert block is not None
     if block not in w.groups:
-        w.groups[block] = find_groups(w, block)
+        found = find_groups(w, block)
+        for group in in_memory_order(w, found):
+            group.in_memory_order = True
+        w.groups[block] = {m.access: g for g in found if is_worth_it(w, g, block) for m in g.members}
     return w.groups[block].get(access)
 
 

@@ -34,6 +34,7 @@ _DEFINED = re.compile(r"^define [^@]*@([\w.$]+)\(")
 _BODY_PREFIX = "__clang_ocl_kern_imp_"
 _BODY = re.compile(rf"^define [^@\n]*@{_BODY_PREFIX}([\w.$]+)\(", re.M)
 _DECLARED = re.compile(r"^declare .*?@([\w.$]+)\(")
+_INLINED = re.compile(r"\balwaysinline\b")
 _NEVER = re.compile(r"\b(?:noinline|optnone) ")
 _LINKAGE = re.compile(
     r"\b(?:private|internal|available_externally|linkonce_odr|linkonce|weak_odr|weak|common|external|hidden"
@@ -114,7 +115,8 @@ def _definition(line: str) -> str:
     at = _name_end(line)
     head = _LINKAGE.sub("", line[:at]).replace("define ", "define internal ", 1)
     # Of an inlined function it would say of part of a kernel what holds for one work-item, and between barriers.
-    return _with_attribute(head + line[at:].replace("noalias ", ""), "alwaysinline")
+    rest = line[at:].replace("noalias ", "")
+    return head + rest if _INLINED.search(rest) else _with_attribute(head + rest, "alwaysinline")
 
 
 def _name_end(line: str) -> int:
