@@ -10,6 +10,7 @@ from weft.ir import Function, Value
 from weft.ir.locations import span_of
 from weft.transform.groups.work_items import WorkItems
 from weft.transform.splitting.barriers import FRAME_PARAMETERS, BarrierProgram, barriers_of
+from weft.transform.splitting.numbered_barriers import drop_arrivals, is_numbered
 from weft.transform.splitting.redundant_barriers import remove_redundant_barriers
 
 
@@ -34,6 +35,13 @@ def check_barriers(kernel: Function, remarks: RemarkLog) -> bool:
 
     Returns whether all threads that have not returned reach each barrier that is left together.
     """
+    barriers = barriers_of(kernel)
+    if not barriers:
+        drop_arrivals(kernel)
+        return True
+    if any(map(is_numbered, barriers)):
+        # Some are meant to wait here while others go on.
+        return False
     group = analyze_group(kernel)
     doubtful = {item.barrier: item for item in divergent_barriers(group)}
     for barrier, item in doubtful.items():
@@ -47,7 +55,7 @@ def check_barriers(kernel: Function, remarks: RemarkLog) -> bool:
     if doubtful:
         # Those who wait at one of these may be waited for at any other.
         return False
-    spans = {b: span_of(b) for b in barriers_of(kernel)}
+    spans = {b: span_of(b) for b in barriers}
     for barrier in remove_redundant_barriers(kernel):
         message = "this barrier is not needed: no thread accesses memory between it and the one next to it"
         remarks.add(RemarkKind.TRANSFORM, message, spans[barrier], pass_name="barriers")

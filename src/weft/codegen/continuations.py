@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.divergence_report import report_divergence
@@ -111,10 +110,22 @@ class GroupContinuations(GroupProgram):
 
     def run(self, entry: GroupEntry) -> None:
         if self.split.of_grid:
-            run_in_phases(entry, partial(run_continuations, program=self))
+            run_in_phases(entry, self.run_group)
             return
         with entry.each_group() as (group, number):
-            run_continuations(group, self, entry.arena, entry.frames, entry.error, number)
+            self.run_group(group, entry.arena, entry.frames, entry.error, number)
+
+    def run_group(
+        self,
+        group: GroupValues,
+        arena: Value,
+        scratch: Value,
+        error: Value,
+        number: Value,
+        resumed: Value | None = None,
+    ) -> None:
+        """Build what runs a work-group; parameters as for `run_continuations`."""
+        run_continuations(group, self, arena, scratch, error, number, resumed)
 
     def arena(self, fixed: int) -> ArenaNeeds:
         """What a work-group needs beside `fixed` bytes: frames, live lanes, and what is kept once for all."""
@@ -151,7 +162,7 @@ def run_continuations(
     frames = builder.gep(I8, common, (_i64(program.split.common_bytes),))
     live = builder.gep(I8, frames, (builder.binary("mul", lane_groups, _i64(program.split.frame_bytes)),))
     aside = builder.gep(I64, live, (lane_groups,))
-    rounds = _Rounds(group, program, arena, frames, live, aside, error, number)
+    rounds = Rounds(group, program, arena, frames, live, aside, error, number)
     voted = builder.gep(I8, arena, (_i64(VOTED),))
     builder.store(ConstInt(I32, 0), arena, align=4)
 
@@ -215,7 +226,7 @@ def _start(
 
 
 @dataclass(slots=True)
-class _Rounds:
+class Rounds:
     """Builds the round of each continuation."""
 
     group: GroupValues
@@ -233,7 +244,7 @@ class _Rounds:
             return self._run_in_step(k, common, common_next)
         builder, function = self.group.builder, self.group.function
         finished = ConstInt(I32, FINISHED)
-        seen = self._variable()
+        seen = self.variable()
         builder.store(finished, seen, align=4)
         with self._lane_groups(k) as lanes:
             state = builder.gep(I64, self.live, (lanes.index,))
@@ -244,11 +255,7 @@ class _Rounds:
                 run = function.add_block("run")
                 builder.cond_br(builder.icmp("ne", live, _i64(0)), run, skip)
                 builder.at_end(run)
-            arguments = self._arguments(lanes, common, common_next)
-            reached = self._call(self.program.parts[k], arguments, live)
-            left: Value = builder.select(builder.icmp("eq", reached, finished), _i64(0), live)
-            if self.program.settle is not None:
-                reached, left = self._settle(self.program.settle, arguments, live, reached, left)
+            reached, left = self.run_lane_group(k, lanes, live, common, common_next)
             builder.store(left, state, align=8)
             check, note = function.add_block("check"), function.add_block("note")
             builder.cond_br(builder.icmp("eq", reached, finished), skip, check)
@@ -267,10 +274,23 @@ class _Rounds:
             builder.at_end(skip)
         return builder.load(I32, seen, align=4)
 
+    def run_lane_group(
+        self, k: int, lanes: LaneGroupValues, live: Value, common: Value, common_next: Value
+    ) -> tuple[Value, Value]:
+        """Run continuation `k` for the live lanes of one lane group: the barrier it has reached, and who is there."""
+        builder = self.group.builder
+        arguments = self._arguments(lanes, common, common_next)
+        reached = self._call(self.program.parts[k], arguments, live)
+        finished = builder.icmp("eq", reached, ConstInt(I32, FINISHED))
+        left = builder.select(finished, _i64(0), live)
+        if self.program.settle is None:
+            return reached, left
+        return self._settle(self.program.settle, arguments, live, reached, left)
+
     def _run_in_step(self, k: int, common: Value, common_next: Value) -> Value:
         """The same where all lane groups reach the same barrier, whichever it is."""
         builder, program = self.group.builder, self.program
-        seen = self._variable()
+        seen = self.variable()
         with self._lane_groups(k) as lanes:
             arguments = self._arguments(lanes, common, common_next)
             builder.store(self._call(program.parts[k], arguments, lanes.lanes), seen, align=4)
@@ -284,10 +304,10 @@ class _Rounds:
         alike = not any(a.is_used for f in functions for a in WorkItems.of(f).tid[1:])
         return each_lane_group(self.group, program.lanes, program.linear, alike)
 
-    def _variable(self) -> Value:
+    def variable(self, type: Type = I32) -> Value:
         """A number that lives through the loops of a round."""
         one = ConstInt(I32, 1)
-        alloca = Instruction("alloca", pointer(), (one,), attrs={"allocated_type": I32})
+        alloca = Instruction("alloca", pointer(), (one,), attrs={"allocated_type": type})
         return self.group.function.entry.insert(0, alloca)
 
     def _arguments(self, lanes: LaneGroupValues, common: Value, common_next: Value) -> list[Value]:

@@ -8,7 +8,10 @@ from weft.ir.types import I64
 
 
 def report_divergence(builder: Builder, error: Value, group: Value, a: Value, b: Value) -> None:
-    """Fill the error record with the group and the two barriers, unless that of another group is there."""
+    """Fill the error record with the group and two barriers, unless that of another group is there.
+
+    Where `b` is `NOBODY`, those at barrier `a` wait for threads that do not come.
+    """
     assert builder.block is not None
     function = builder.block.function
     assert function is not None

@@ -24,8 +24,11 @@ CLAIMED = 24
 SHARED_ALIGN = 128
 """What shared memory begins at a multiple of: the largest alignment of a type, that of vectors of 16 doubles."""
 
-STATE_BYTES = SHARED_ALIGN
-"""Bytes at the start of an arena for the votes of reduction barriers."""
+STATE_BYTES = 2 * SHARED_ALIGN
+"""Bytes at the start of an arena for the votes record: the votes of reduction barriers, and who arrived at others."""
+
+NOBODY = 0
+"""Instead of the second barrier in an error record: those at the first one wait for threads that do not come."""
 
 
 class ErrorCode(IntEnum):

@@ -23,6 +23,7 @@ from weft.codegen.continuations import GroupContinuations, LaneContinuation
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_passes import make_control_uniform
 from weft.codegen.lane_unit import SimdForm
+from weft.codegen.scheduled import ScheduledContinuations
 from weft.codegen.settling import build_settle
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen import widen_function
@@ -96,7 +97,7 @@ def vectorize_at_barriers(
     chain = _Widener(module, called, whole, shapes, summary, in_parts)
     common: set[Value] = set()
     in_step = False
-    if split.arrives_whole:
+    if split.arrives_whole and not split.waits_for_some:
         group = analyze_group(kernel, linear, facts)
         common = _common_values(split, group)
         in_step = passes_barriers_in_step(group)
@@ -106,7 +107,8 @@ def vectorize_at_barriers(
         settle = build_settle(module, f"{kernel.name}.settle", parts, program.frame_bytes)
     del module.functions[kernel.name]
     row_multiple = 1 if in_parts else width
-    return GroupContinuations(lanes, parts, program, settle, linear, row_multiple, in_step), summary
+    form = ScheduledContinuations if split.waits_for_some else GroupContinuations
+    return form(lanes, parts, program, settle, linear, row_multiple, in_step), summary
 
 
 def _common_values(split: KernelAtBarriers, group: Divergence) -> set[Value]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.continuations import AT_BARRIERS, GroupContinuations, run_continuations
+from weft.codegen.continuations import AT_BARRIERS, GroupContinuations
 from weft.codegen.grid_phases import run_in_phases
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
@@ -61,7 +61,7 @@ def run_warps(
     number: Value,
     resumed: Value | None = None,
 ) -> None:
-    """Run the work-group by the continuations that fit its shape; parameters as for `run_continuations`."""
+    """Run the work-group by the continuations that fit its shape; parameters as for its `run_group`."""
     builder, function, size = group.builder, group.function, group.local_size
     width = ConstInt(I64, program.along_rows.width)
     whole = builder.icmp("eq", builder.binary("urem", size[0], width), ConstInt(I64, 0))
@@ -71,6 +71,6 @@ def run_warps(
     builder.cond_br(fits, along, any_shape)
     for block, continuations in ((along, program.along_rows), (any_shape, program.by_number)):
         builder.at_end(block)
-        run_continuations(group, continuations, arena, scratch, error, number, resumed)
+        continuations.run_group(group, arena, scratch, error, number, resumed)
         builder.br(done)
     builder.at_end(done)

@@ -14,6 +14,7 @@ from weft.interp.memory.memory import MemoryObject
 from weft.interp.sanitizer.findings import ThreadId
 from weft.interp.threads.active import ActiveSet
 from weft.interp.threads.geometry import Geometry
+from weft.interp.threads.numbered import NumberedBarriers
 
 if TYPE_CHECKING:
     from weft.interp.code import Code, Environment
@@ -56,8 +57,8 @@ class Machine:
     """
 
     __slots__ = (
-        "alive", "depth", "ended", "everyone", "faults", "geometry", "hooks", "image", "lanes", "oblivious", "output",
-        "shared", "shared_sizes", "spill_slots", "step_limit", "steps",
+        "_numbered", "alive", "depth", "ended", "everyone", "faults", "geometry", "hooks", "image", "lanes",
+        "oblivious", "output", "shared", "shared_sizes", "spill_slots", "step_limit", "steps",
     )  # fmt: skip
 
     def __init__(
@@ -87,6 +88,14 @@ class Machine:
         self.shared_sizes: dict[int, tuple[int, int]] = {}
         self.spill_slots: int | None = None
         self.output: list[str] = []
+        self._numbered: NumberedBarriers | None = None
+
+    @property
+    def numbered(self) -> NumberedBarriers:
+        """The barriers with a number."""
+        if self._numbered is None:
+            self._numbered = NumberedBarriers(self)
+        return self._numbered
 
     @property
     def width(self) -> int:

@@ -77,6 +77,13 @@ SHARED_SPACE = 3
 _SHARED_PTR = pointer(SHARED_SPACE)
 _ID, _SIZE, _HORIZONTAL = IntrinsicKind.ID, IntrinsicKind.SIZE, IntrinsicKind.HORIZONTAL
 
+SOME, ARRIVE = "weft.barrier.some", "weft.barrier.arrive"
+"""Barriers with a number, which wait for so many threads, and arrivals at them. A lane group of which threads arrive
+counts as a whole, as warps do."""
+
+BARRIER_NUMBERS = 16
+"""How many such barriers a work-group has, as blocks of GPUs."""
+
 INTRINSICS: dict[str, Intrinsic] = {
     row.name: row
     for row in (
@@ -91,6 +98,14 @@ INTRINSICS: dict[str, Intrinsic] = {
         Intrinsic("weft.barrier.count", _fn(I32, I1), IntrinsicKind.BARRIER, "barrier; threads with a true value"),
         Intrinsic("weft.barrier.and", _fn(I32, I1), IntrinsicKind.BARRIER, "barrier; 1 when true for all, else 0"),
         Intrinsic("weft.barrier.or", _fn(I32, I1), IntrinsicKind.BARRIER, "barrier; 1 when true for any, else 0"),
+        Intrinsic(
+            SOME, _fn(VOID, I32, I32), IntrinsicKind.BARRIER,
+            "lane groups with b threads meet at barrier a; all unfinished threads of the group where b is 0",
+        ),
+        Intrinsic(
+            ARRIVE, _fn(VOID, I32, I32), _HORIZONTAL,
+            "the lane group counts as one of those that meet at barrier a, and goes on", orders_memory=True,
+        ),
         Intrinsic("weft.barrier.grid", _fn(VOID), IntrinsicKind.BARRIER, "all unfinished threads of the grid meet"),
         Intrinsic("weft.shared", _fn(_SHARED_PTR, I32), IntrinsicKind.SHARED, "the k-th static shared object"),
         Intrinsic("weft.shared.dynamic", _fn(_SHARED_PTR), IntrinsicKind.SHARED, "the dynamic shared memory"),
@@ -204,7 +219,7 @@ def asks_for_lanes(module: Module) -> bool:
 
 def is_lane_operation(name: str | None) -> bool:
     """Whether an intrinsic asks what the other lanes of a group do, or for its place among them."""
-    return name in ("weft.lane.id", "weft.lane.coordinate", "weft.num.lanes") or kind_of(name) in (
+    return name in ("weft.lane.id", "weft.lane.coordinate", "weft.num.lanes", SOME) or kind_of(name) in (
         IntrinsicKind.HORIZONTAL,
         IntrinsicKind.MASK,
     )

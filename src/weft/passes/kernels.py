@@ -13,7 +13,7 @@ from weft.codegen.stack import lanes_with_room, require_room
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.remarks import RemarkKind
-from weft.ir.intrinsics import asks_for_lanes
+from weft.ir.intrinsics import ARRIVE, asks_for_lanes
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.lane_plan import Premises, width_below_which_boxes_serve
@@ -40,6 +40,10 @@ from weft.transform.splitting.lock_step import run_in_lock_step
 
 def _has_barriers(unit: KernelUnit) -> bool:
     return bool(barriers_of(unit.function))
+
+
+def _meets(unit: KernelUnit) -> bool:
+    return _has_barriers(unit) or any(i.callee_name == ARRIVE for i in unit.function.instructions())
 
 
 def _runs_in_lanes(unit: KernelUnit) -> bool:
@@ -191,7 +195,7 @@ BARRIERS: Pass[KernelUnit] = Pass(
     "barriers",
     "each barrier orders something; it is known whether all threads arrive at each together",
     _check_barriers,
-    applies=_has_barriers,
+    applies=_meets,
 )
 OBSTACLES: Pass[KernelUnit] = Pass(
     "obstacles",

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.codegen.launch_record import ERROR_WORDS, RECORD
+from weft.codegen.launch_record import ERROR_WORDS, NOBODY, RECORD
 from weft.diag.errors import BarrierDivergence
 from weft.frontend.python.types import KernelType
 from weft.runtime.arena import give_arenas, take_arenas
@@ -163,6 +163,12 @@ class Launcher:
     def _divergence(self, words: tuple[int, ...], shape: LaunchShape) -> BarrierDivergence:
         """The exception for a launch that stopped, for which there is one reason."""
         group, first, second = words[:3]
+        if second == NOBODY:
+            return BarrierDivergence(
+                f"threads of block {shape.group_at(group)} of {self._packer.kernel} wait for others that do not come, "
+                f"line {self._barrier_lines[first - 1]}",
+                hint="let as many threads arrive at the barrier as it waits for",
+            )
         places = " and ".join(f"line {self._barrier_lines[number - 1]}" for number in (first, second))
         return BarrierDivergence(
             f"threads of block {shape.group_at(group)} of {self._packer.kernel} wait at different barriers, {places}",

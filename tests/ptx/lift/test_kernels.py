@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from weft import cuda
 from weft.cuda.ptx.module import Module
 from weft.errors import (
     ArgumentError,
+    BarrierDivergence,
     FailedAssertionError,
     LaunchError,
     PtxError,
@@ -347,11 +349,15 @@ def test_printf_and_traps(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_cannot_run_is_refused_at_its_line() -> None:
-    text = _kernel(_ELEMENT + "    bar.arrive 0, 64;")
-    with pytest.raises(UnsupportedError, match=r"bar\.arrive lets some threads go on") as caught:
+    text = _kernel(
+        _ELEMENT + "    bar.arrive 0, 64;\n    bar.red.popc.u32 %r3, 1, %p1;\n    st.global.u32 [%rd1], %r3;"
+    )
+    with pytest.raises(
+        UnsupportedError, match=r"bar\.red\.popc\.u32 votes in a kernel in which threads arrive"
+    ) as caught:
         _ran(text, np.zeros(32, np.uint32), 32)
     assert caught.value.span is not None
-    assert text.splitlines()[caught.value.span.line - 1].strip() == "bar.arrive 0, 64;"
+    assert text.splitlines()[caught.value.span.line - 1].strip() == "bar.red.popc.u32 %r3, 1, %p1;"
     with pytest.raises(UnsupportedError, match=r"tex.1d.v4.f32.s32 is read and printed, and cannot be run"):
         _ran(
             _kernel(_ELEMENT + "tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd1, {%r1}];"),
@@ -435,12 +441,183 @@ def test_a_barrier_with_a_number_of_threads_waits_for_the_block(count: str) -> N
     for size in (64, 40):
         x = np.arange(size, dtype=np.uint32)
         assert (_ran(text, x.copy(), size) == x ^ 1).all()
-    with pytest.raises(FailedAssertionError, match=r"bar\.sync waits for another number of threads"):
+    # Two of three warps go on, and the third waits for ever.
+    with pytest.raises(BarrierDivergence, match="wait for others that do not come"):
         _ran(text, np.arange(96, dtype=np.uint32), 96)
-    required = text.replace(")\n{", ")\n.reqntid 96\n{", 1)
+    votes = text.replace("bar.sync 3", "bar.red.popc.u32 %r7, 3, 64, %p1;\n bar.sync 3")
+    with pytest.raises(FailedAssertionError, match=r"another number of threads .* in which threads vote"):
+        _ran(votes, np.arange(96, dtype=np.uint32), 96)
     if count == "64":
-        with pytest.raises(UnsupportedError, match=r"bar\.sync waits for some threads of the block"):
+        required = votes.replace(")\n{", ")\n.reqntid 96\n{", 1)
+        with pytest.raises(
+            UnsupportedError, match=r"bar\.red\.popc\.u32 waits for some threads of the block"
+        ):
             _ran(required, np.zeros(96, np.uint32), 96)
+
+
+_STAGES = (
+    _ELEMENT
+    + """
+    mov.u32 %r3, room;
+    and.b32 %r4, %r1, 31;
+    shl.b32 %r4, %r4, 2;
+    add.u32 %r3, %r3, %r4;
+    shr.u32 %r5, %r1, 5;
+    mov.u32 %r6, 0;
+    setp.ne.u32 %p1, %r5, 0;
+    @%p1 bra consumer;
+producer:
+    mad.lo.u32 %r7, %r6, 10, %r2;
+    bar.sync 1, 64;
+    st.shared.u32 [%r3], %r7;
+    bar.arrive 2, 64;
+    add.u32 %r6, %r6, 1;
+    setp.lt.u32 %p2, %r6, 5;
+    @%p2 bra producer;
+    mov.u32 %r8, 7;
+    bra done;
+consumer:
+    mov.u32 %r8, 0;
+again:
+    bar.arrive 1, 64;
+    bar.sync 2, 64;
+    ld.shared.u32 %r7, [%r3];
+    mad.lo.u32 %r8, %r8, 3, %r7;
+    add.u32 %r6, %r6, 1;
+    setp.lt.u32 %p2, %r6, 5;
+    @%p2 bra again;
+done:
+    bar.sync 0;
+    st.global.u32 [%rd1], %r8;
+    """
+)
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_warp_that_produces_and_one_that_consumes(debug: bool) -> None:
+    """Each waits for the other alone, over and over, at barriers at which the other one only arrives."""
+    x = np.arange(64, dtype=np.uint32) * 3
+    wanted = np.full(64, 7, np.uint32)
+    wanted[32:] = 0
+    for k in range(5):
+        wanted[32:] = wanted[32:] * 3 + x[:32] + 10 * k
+    text = _kernel(_STAGES, before=".shared .align 4 .b8 room[128];")
+    assert (_ran(text, x.copy(), 64, debug=debug) == wanted).all()
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_halves_of_a_block_meet_by_themselves(debug: bool) -> None:
+    """Each half has a barrier of its own, which it passes as often as its number says, and all meet behind."""
+    body = """
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %tid.y;
+    mov.u32 %r3, %tid.z;
+    mov.u32 %r4, %ntid.x;
+    mov.u32 %r5, %ntid.y;
+    mad.lo.u32 %r2, %r3, %r5, %r2;
+    mad.lo.u32 %r1, %r2, %r4, %r1;
+    shr.u32 %r6, %r1, 6;
+    shl.b32 %r7, %r1, 2;
+    mov.u32 %r8, room;
+    add.u32 %r8, %r8, %r7;
+    st.shared.u32 [%r8], %r1;
+    mov.u32 %r14, %ntid.z;
+    mul.lo.u32 %r14, %r14, %r4;
+    mul.lo.u32 %r14, %r14, %r5;
+    shl.b32 %r14, %r14, 2;
+    xor.b32 %r9, %r7, 128;
+    setp.ge.u32 %p2, %r9, %r14;
+    @%p2 mov.u32 %r9, %r7;
+    mov.u32 %r10, room;
+    add.u32 %r9, %r9, %r10;
+    add.u32 %r11, %r6, 2;
+    add.u32 %r13, %r6, 4;
+turn:
+    barrier.sync %r13, 64;
+    ld.shared.u32 %r12, [%r9];
+    barrier.sync %r13, 64;
+    add.u32 %r12, %r12, 1;
+    st.shared.u32 [%r8], %r12;
+    sub.u32 %r11, %r11, 1;
+    setp.ne.u32 %p1, %r11, 0;
+    @%p1 bra turn;
+    bar.sync 0;
+    sub.u32 %r9, %r14, 4;
+    sub.u32 %r9, %r9, %r7;
+    add.u32 %r9, %r9, %r10;
+    ld.shared.u32 %r12, [%r9];
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd1, %rd1, %rd3;
+    st.global.u32 [%rd1], %r12;
+    """
+    text = _kernel(body, before=".shared .align 4 .b8 room[512];")
+    kernel = Module(text, debug=debug).k
+    for shape in ((128, 1, 1), (16, 4, 2), (40, 3, 1)):
+        threads = int(np.prod(shape))
+        held = np.arange(threads)
+        partner = np.where(held ^ 32 < threads, held ^ 32, held)
+        for half in range(2):
+            own = np.arange(64 * half, min(64 * half + 64, threads))
+            for _ in range(half + 2):
+                held[own] = held[partner[own]] + 1
+        out = np.zeros(threads, np.uint32)
+        kernel[1, shape](out, 0)
+        assert (out == held[::-1]).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_teams_of_warps_at_random(seed: int) -> None:
+    """Each team takes turns of its own number; at the same places in between all warps of the block meet."""
+    draw = random.Random(seed)
+    warps = draw.randint(3, 6)
+    teams: list[range] = []
+    while (first := teams[-1].stop if teams else 0) < warps:
+        teams.append(range(first, min(first + draw.randint(1, 3), warps)))
+    rounds = [[draw.randint(0, 3) for _ in teams] for _ in range(3)]
+    lines = [_ELEMENT, "mov.u32 %r3, room; shl.b32 %r4, %r1, 2; add.u32 %r3, %r3, %r4; shr.u32 %r5, %r1, 5;"]
+    held = np.arange(warps * 32, dtype=np.uint32)
+    for k, turns in enumerate(rounds):
+        for n, (team, count) in enumerate(zip(teams, turns, strict=True)):
+            size = 32 * len(team)
+            mine = np.arange(32 * team.start, 32 * team.stop)
+            from_whom = 32 * team.start + (mine - 32 * team.start + 32) % size
+            lines += [f"setp.lt.u32 %p1, %r5, {team.start}; setp.ge.u32 %p2, %r5, {team.stop};"]
+            lines += [f"or.pred %p1, %p1, %p2; @%p1 bra over_{k}_{n};"]
+            for _ in range(count):
+                held[mine] = held[from_whom] * 5 + np.uint32(n)
+                lines += [f"st.shared.u32 [%r3], %r2; bar.sync {n + 1}, {size};"]
+                lines += [
+                    f"sub.u32 %r6, %r1, {32 * team.start}; add.u32 %r6, %r6, 32; rem.u32 %r6, %r6, {size};"
+                ]
+                lines += [f"add.u32 %r6, %r6, {32 * team.start}; shl.b32 %r6, %r6, 2; mov.u32 %r7, room;"]
+                lines += ["add.u32 %r6, %r6, %r7; ld.shared.u32 %r7, [%r6];"]
+                lines += [f"mad.lo.u32 %r2, %r7, 5, {n}; bar.sync {n + 1}, {size};"]
+            lines += [f"over_{k}_{n}:"]
+        held = held[::-1] + np.uint32(1)
+        lines += ["bar.sync 0; st.shared.u32 [%r3], %r2; bar.sync 0;", f"mov.u32 %r7, {32 * warps - 1};"]
+        lines += ["sub.u32 %r7, %r7, %r1; shl.b32 %r7, %r7, 2; mov.u32 %r6, room; add.u32 %r6, %r6, %r7;"]
+        lines += ["ld.shared.u32 %r2, [%r6]; add.u32 %r2, %r2, 1; bar.sync 0;"]
+    text = _kernel(
+        "\n".join([*lines, "st.global.u32 [%rd1], %r2;"]), before=".shared .align 4 .b8 room[768];"
+    )
+    for debug in (True, False):
+        x = np.arange(32 * warps, dtype=np.uint32)
+        assert (_ran(text, x, 32 * warps, debug=debug) == held).all()
+
+
+def test_numbers_that_no_barrier_has() -> None:
+    for text, match in (
+        ("bar.sync 16, 64;", "0 to 15"),
+        ("bar.arrive 1, 40;", "whole warps"),
+        ("bar.sync 1, %r6;", "whole warps"),
+    ):
+        with pytest.raises(FailedAssertionError, match=match):
+            _ran(
+                _kernel(_ELEMENT + f"mov.u32 %r6, 0; {text} st.global.u32 [%rd1], %r6;"),
+                np.zeros(64, np.uint32),
+                64,
+            )
 
 
 def test_what_breaks_a_rule_of_ptx_is_refused() -> None:

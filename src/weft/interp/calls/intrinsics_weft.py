@@ -13,9 +13,10 @@ from weft.interp.code import Compute
 from weft.interp.faults import FaultKind, span_of
 from weft.interp.lanes import POISON, Array, Flags, Lanes, LaneValue
 from weft.interp.numbers.combinations import combination_of
+from weft.interp.threads.numbered import packed
 from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
-from weft.ir.intrinsics import INTRINSICS, PREFIX
+from weft.ir.intrinsics import ARRIVE, INTRINSICS, PREFIX, SOME
 
 if TYPE_CHECKING:
     from weft.interp.decode import Decoder
@@ -286,6 +287,36 @@ def _barrier(decoder: Decoder, i: Instruction) -> Compute:
     return lambda frame: None
 
 
+def _numbered_barrier(decoder: Decoder, i: Instruction) -> Compute:
+    """Which barrier it is and for how many it waits; `weft.interp.threads.waiting` does the rest."""
+    keys = _keys(decoder, i)
+    return lambda frame: Lanes(keys(frame))
+
+
+def _arrive(decoder: Decoder, i: Instruction) -> Compute:
+    keys = _keys(decoder, i)
+
+    def compute(frame: Frame) -> None:
+        machine = frame.machine
+        here = np.broadcast_to(frame.active.mask(machine.lanes), (machine.lanes,))
+        machine.numbered.count(machine, here, keys(frame), waits=False)
+        for listener in machine.hooks.on_barrier:
+            listener(machine, i, frame.active)
+
+    return compute
+
+
+def _keys(decoder: Decoder, i: Instruction) -> Callable[[Frame], Array]:
+    """The number of a barrier and of the threads that it waits for, of each lane."""
+    slots = [decoder.slot(a) for a in i.args]
+
+    def keys(frame: Frame) -> Array:
+        number, threads = (np.broadcast_to(frame.env[s].data, (frame.machine.lanes,)) for s in slots)
+        return packed(number, threads)
+
+    return keys
+
+
 def _reached_end(decoder: Decoder, i: Instruction) -> Compute:
     """``weft.reached.end()``: threads come to the end of a kernel, which they do not leave by ``return``."""
 
@@ -378,6 +409,8 @@ TABLE: dict[str, Decode] = {
     "weft.match.any.i64": _match_any,
     "weft.warp.sync": _warp_sync,
     "weft.barrier": _barrier,
+    SOME: _numbered_barrier,
+    ARRIVE: _arrive,
     "weft.barrier.grid": _barrier,
     "weft.barrier.count": _barrier_vote(lambda data, here: (data & here).sum(axis=1)),
     "weft.barrier.and": _barrier_vote(lambda data, here: (data | ~here).all(axis=1)),

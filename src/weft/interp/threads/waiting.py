@@ -3,25 +3,30 @@
 A lane group is at a barrier when all its threads that have not returned are there; the work-group goes on
 when all its unfinished lane groups are at the same barrier. Where a whole work-group arrives at once nothing
 waits. Otherwise those who are there stop, and everyone else runs on: who returns on the way no longer counts,
-and whoever stops elsewhere makes it a divergent barrier. At a barrier of the grid all work-groups meet in the same way.
+and whoever stops elsewhere makes it a divergent barrier; but not where barriers have a number
+(`weft.interp.threads.numbered`), at which lane groups wait for some of the others. At a barrier of the grid all
+work-groups meet.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.diag.errors import UnsupportedError
 from weft.interp.faults import FaultKind, span_of
+from weft.interp.lanes import Lanes
 from weft.interp.threads.active import ActiveSet
-from weft.ir.intrinsics import GRID_BARRIER
+from weft.ir.intrinsics import GRID_BARRIER, SOME
 
 if TYPE_CHECKING:
     from weft.interp.code import BlockCode, Step
     from weft.interp.frame import Frame
     from weft.interp.machine import Machine
+    from weft.ir.instruction import Instruction
 
 Array = np.ndarray
 
@@ -34,6 +39,8 @@ class Stopped:
     segment: int
     step: Step
     threads: Array
+    keys: Array | None = None
+    """Where barriers have a number, which one it is and for how many it waits, by lane."""
 
 
 class Waiting:
@@ -56,6 +63,9 @@ class Waiting:
     def arrive(self, frame: Frame, block: BlockCode, segment: int, step: Step) -> ActiveSet | None:
         """The active threads reach a barrier; returns those that pass it now, None when all must wait."""
         machine = frame.machine
+        if is_numbered(step.instruction):
+            self._wait_for_some(frame, block, segment, step)
+            return None
         if frame.active.count == np.count_nonzero(machine.alive):
             self._pass(frame, step, frame.active)
             return frame.active
@@ -76,6 +86,19 @@ class Waiting:
         self._pass(frame, step, passing)
         return passing
 
+    def _wait_for_some(self, frame: Frame, block: BlockCode, segment: int, step: Step) -> None:
+        if not frame.is_kernel:
+            raise UnsupportedError(
+                "a barrier for some threads inside a called function",
+                span_of(step.instruction),
+                "inline the function",
+            )
+        lanes = frame.machine.lanes
+        here = np.broadcast_to(frame.active.mask(lanes), (lanes,)).copy()
+        keys = step.compute(frame)
+        assert isinstance(keys, Lanes)
+        self._stopped.append(Stopped(block, segment, step, here, keys.data))
+
     def _stop_in_callee(self, frame: Frame, step: Step, waiting: Array, missing: Array) -> None:
         """Refuse to wait inside a called function, where the caller's other threads could not run on."""
         machine = frame.machine
@@ -95,12 +118,15 @@ class Waiting:
         """Nobody can run: let all pass, after reporting work-groups whose threads stand at several barriers."""
         machine = frame.machine
         stopped, self._stopped = self._stopped, []
-        of_groups = [entry for entry in stopped if not _is_of_grid(entry.step)]
-        if of_groups:
-            # Who waits for the whole grid goes on waiting while work-groups come on.
-            self._stopped = [entry for entry in stopped if _is_of_grid(entry.step)]
-            stopped = of_groups
-        self._check(frame, stopped)
+        if any(is_numbered(entry.step.instruction) for entry in stopped):
+            stopped = self._opened(frame, stopped)
+        else:
+            of_groups = [entry for entry in stopped if not _is_of_grid(entry.step)]
+            if of_groups:
+                # Who waits for the whole grid goes on waiting while work-groups come on.
+                self._stopped = [entry for entry in stopped if _is_of_grid(entry.step)]
+                stopped = of_groups
+            self._check(stopped, machine, (machine.width, _meeting(machine, stopped[0].step)))
         released: list[tuple[BlockCode, int, ActiveSet]] = []
         together: dict[tuple[int, int], list[Stopped]] = {}
         for entry in stopped:
@@ -111,14 +137,38 @@ class Waiting:
             released.append((entries[0].block, entries[0].segment, threads))
         return released
 
-    def _check(self, frame: Frame, stopped: list[Stopped]) -> None:
+    def _opened(self, frame: Frame, stopped: list[Stopped]) -> list[Stopped]:
+        """Those that go on where barriers have a number; the others wait on."""
         machine = frame.machine
+        barriers = machine.numbered
+        for entry in stopped:
+            entry.threads = entry.threads & machine.alive
+        self._check(stopped, machine, (machine.width,))
+        for entry in stopped:
+            new = entry.threads & (barriers.until == 0)
+            keys = np.zeros(machine.lanes, np.uint64) if entry.keys is None else entry.keys
+            barriers.count(machine, new, keys, waits=True)
+        ready = barriers.open(machine)
+        if not ready.any():
+            entry = stopped[0]
+            message = (
+                f"{np.count_nonzero(entry.threads)} threads wait at the barrier for others that do not come"
+            )
+            machine.fault(FaultKind.BARRIER, entry.step.instruction, entry.threads, message)
+            ready = machine.alive.copy()
+        barriers.until[ready] = 0
+        going = [replace(entry, threads=entry.threads & ready) for entry in stopped]
+        waiting = [replace(entry, threads=entry.threads & ~ready) for entry in stopped]
+        self._stopped = [entry for entry in waiting if entry.threads.any()]
+        return [entry for entry in going if entry.threads.any()]
+
+    def _check(self, stopped: list[Stopped], machine: Machine, widths: Sequence[int]) -> None:
+        """Report lane groups, and rows of so many lanes, whose threads stand at several barriers."""
         barriers = {id(entry.step.instruction): n for n, entry in enumerate(stopped)}
-        # In lane groups the arrivals have to be one; among lane groups, the barriers.
-        for width, number_of in (
-            (machine.width, [n for n, _ in enumerate(stopped)]),
-            (_meeting(machine, stopped[0].step), [barriers[id(e.step.instruction)] for e in stopped]),
-        ):
+        at_barrier = [barriers[id(e.step.instruction)] for e in stopped]
+        for width in widths:
+            # In lane groups the arrivals have to be one; among lane groups, the barriers.
+            number_of = [n for n, _ in enumerate(stopped)] if width == machine.width else at_barrier
             arrival = np.full(machine.lanes, -1)
             for entry, number in zip(stopped, number_of, strict=True):
                 arrival[entry.threads] = number
@@ -156,6 +206,11 @@ class Waiting:
             frame.env[step.slot] = frame.merged(step.slot, value, threads)
         for listener in frame.machine.hooks.on_barrier:
             listener(frame.machine, step.instruction, threads)
+
+
+def is_numbered(barrier: Instruction) -> bool:
+    """Whether a barrier has a number and may wait for a part of the work-group."""
+    return barrier.callee_name == SOME
 
 
 def _is_of_grid(step: Step) -> bool:

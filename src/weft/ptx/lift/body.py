@@ -71,6 +71,8 @@ class Body:
         Of arrays, bytes of an element.
     functions
         The functions of the module by name, in PTX and in P-LLVM.
+    numbered
+        Whether warps may wait at a barrier while others go on.
     """
 
     text: syntax.Module
@@ -82,6 +84,7 @@ class Body:
     variables: dict[str, Value] = field(default_factory=dict)
     element_bytes: dict[str, int] = field(default_factory=dict)
     functions: dict[str, tuple[syntax.Function, Function]] = field(default_factory=dict)
+    numbered: bool = False
     condition: Value | None = None
     """While an instruction is lifted that computes under a predicate: writes keep the old value where it is false."""
 

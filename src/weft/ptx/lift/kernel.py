@@ -26,6 +26,7 @@ from weft.ptx.lift.memory import space_in
 from weft.ptx.lift.operations import is_selected, operation_of
 from weft.ptx.lift.types import bits_of, ir_type
 from weft.ptx.lift.variables import alloca_of, declare_variable, module_variables, names_of, size_of, space_of
+from weft.ptx.lift.warps import has_numbered_barriers
 from weft.ptx.scopes import without_scopes
 
 
@@ -57,6 +58,7 @@ def lift_kernel(text: syntax.Module, name: str, lock_step: bool = False) -> Modu
     variables = module_variables(text, module)
     lines = Lines(text)
     needed = [kernel, *_called(text, kernel)]
+    numbered = has_numbered_barriers(needed)
     functions: dict[str, tuple[syntax.Function, Function]] = {}
     for source in needed:
         functions[source.name] = source, _declared(text, module, source)
@@ -66,8 +68,9 @@ def lift_kernel(text: syntax.Module, name: str, lock_step: bool = False) -> Modu
             function.attributes = ("alwaysinline",)
         builder = Builder(function.add_block("entry"))
         body = Body(
-            text, without_scopes(source), function, builder, variables=dict(variables), functions=functions
-        )
+            text, without_scopes(source), function, builder, variables=dict(variables), functions=functions,
+            numbered=numbered,
+        )  # fmt: skip
         if source.entry and (lock_step or any(map(_is_warp_synchronous, needed))):
             body.ask("weft.warp.sync")
         _lift_body(body, lines)

@@ -11,6 +11,7 @@ from math import prod
 
 from weft.ir import ConstInt, Value
 from weft.ir.constants import FALSE, TRUE, ConstNull
+from weft.ir.intrinsics import ARRIVE, BARRIER_NUMBERS, SOME
 from weft.ir.types import I32, I64, PTR
 from weft.ptx import syntax
 from weft.ptx.lift.body import Body
@@ -171,16 +172,71 @@ def _bar(body: Body, i: syntax.Instruction) -> None:
         # Every block is a cluster of its own: who arrives has nobody to wait for but its block.
         if "wait" in form.words:
             body.ask("weft.barrier")
-    elif "arrive" in form.words:
-        body.refuse(i, "lets some threads go on while others wait", "let all threads wait: bar.sync")
     elif "red" in form.words:
         _bar_red(body, i, form)
+    elif body.numbered:
+        _bar_numbered(body, i, "arrive" in form.words)
     else:
         _require_everybody(body, i, i.operands[1:])
         body.ask("weft.barrier")
 
 
+def has_numbered_barriers(functions: Sequence[syntax.Function]) -> bool:
+    """Whether warps may wait at a barrier of a kernel while others go on, as far as `.reqntid` does not say otherwise.
+
+    Where they vote, too, barriers with a number of threads have to be for all of them.
+    """
+    barriers = [i for f in functions for i in f.instructions() if i.opcode in ("bar", "barrier")]
+    if any("arrive" in i.modifiers and "cluster" not in i.modifiers for i in barriers):
+        return True
+    if any("red" in i.modifiers for i in barriers):
+        return False
+    kernel = functions[0]
+    return any(
+        "sync" in i.modifiers and _is_for_some(kernel, i) for i in barriers if "warp" not in i.modifiers
+    )
+
+
+def _is_for_some(kernel: syntax.Function, i: syntax.Instruction) -> bool:
+    """Whether a barrier may wait for a part of the block."""
+    return len(i.operands) > 1 and not _is_whole(kernel, i.operands[1])
+
+
+def _is_whole(kernel: syntax.Function, count: syntax.Operand) -> bool:
+    """Whether a number of threads is known to be that of the block, warps counted as whole."""
+    size = kernel.directive("reqntid")
+    if size is None or not isinstance(count, syntax.Integer):
+        return False
+    return count.value == -(-prod(int(extent) for extent in size.values) // WARP) * WARP
+
+
+def _bar_numbered(body: Body, i: syntax.Instruction, arrives: bool) -> None:
+    """A barrier with a number, for as many threads as it says or for all."""
+    number, *counts = (body.read(operand, "u32") for operand in i.operands)
+    _require(body, i, number, "ult", BARRIER_NUMBERS, "barriers have the numbers 0 to 15")
+    if counts:
+        warps = body.builder.binary("urem", counts[0], ConstInt(I32, WARP))
+        _require(body, i, warps, "eq", 0, "a barrier waits for whole warps, a multiple of 32 threads")
+        _require(body, i, counts[0], "ne", 0, "a barrier waits for whole warps, a multiple of 32 threads")
+    body.ask(ARRIVE if arrives else SOME, number, *(counts or [ConstInt(I32, 0)]))
+
+
+def _require(body: Body, i: syntax.Instruction, value: Value, predicate: str, other: int, text: str) -> None:
+    """Let the launch fail where a number is none that an instruction takes."""
+    builder = body.builder
+    wrong = builder.binary("xor", builder.icmp(predicate, value, ConstInt(I32, other)), TRUE)
+    going_on = body.under(wrong)
+    fail(body, constant_text(body.module, f"{i.name}: {text}"), ConstNull(PTR), ConstInt(I32, i.line))
+    end(body)
+    builder.at_end(going_on)
+
+
 def _bar_red(body: Body, i: syntax.Instruction, form: Form) -> None:
+    if body.numbered:
+        body.refuse(
+            i, "votes in a kernel in which threads arrive at barriers without waiting",
+            "let all threads wait: bar.sync",
+        )  # fmt: skip
     target, _, *counts, source = i.operands
     _require_everybody(body, i, counts)
     test = body.read(source, "pred")
@@ -196,14 +252,11 @@ def _require_everybody(body: Body, i: syntax.Instruction, counts: Sequence[synta
 
     What `.reqntid` says is compared at once, else the launch fails where the number is another one.
     """
-    if not counts:
+    if not counts or _is_whole(body.source, counts[0]):
         return
-    size = body.source.directive("reqntid")
-    if size is not None and isinstance(counts[0], syntax.Integer):
-        if counts[0].value == -(-prod(int(extent) for extent in size.values) // WARP) * WARP:
-            return
+    if body.source.directive("reqntid") is not None and isinstance(counts[0], syntax.Integer):
         body.refuse(
-            i, "waits for some threads of the block, and weft's barriers for all of them",
+            i, "waits for some threads of the block, in a kernel in which threads vote",
             "let all threads wait",
         )  # fmt: skip
     builder = body.builder
@@ -213,7 +266,9 @@ def _require_everybody(body: Body, i: syntax.Instruction, counts: Sequence[synta
     everybody = builder.binary("shl", warps, ConstInt(I32, 5))
     other = builder.icmp("ne", body.read(counts[0], "u32"), everybody)
     going_on = body.under(other)
-    text = f"{i.name} waits for another number of threads than the block has"
+    text = (
+        f"{i.name} waits for another number of threads than the block has, in a kernel in which threads vote"
+    )
     fail(body, constant_text(body.module, text), ConstNull(PTR), ConstInt(I32, i.line))
     end(body)
     builder.at_end(going_on)

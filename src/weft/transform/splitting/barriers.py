@@ -34,6 +34,7 @@ from weft.transform.splitting.continuations import (
     ContinuationBuilder,
 )
 from weft.transform.splitting.frame import Slot, assign_slots, value_size
+from weft.transform.splitting.numbered_barriers import is_numbered, lower_arrivals
 from weft.transform.splitting.objects_in_frame import move_objects_to_frame
 from weft.transform.splitting.rematerialize import Rematerializer
 
@@ -67,6 +68,8 @@ class BarrierProgram:
         The slots of values that are kept once for the work-group, and the bytes that they take.
     arrives_whole
         Whether all lanes of a lane group arrive at a barrier together.
+    waits_for_some
+        Whether lane groups may wait at one barrier while others wait at another, or go on.
     of_grid
         The numbers of the barriers at which all work-groups meet.
     """
@@ -79,6 +82,7 @@ class BarrierProgram:
     common: dict[Value, Slot]
     common_bytes: int
     arrives_whole: bool
+    waits_for_some: bool = False
     of_grid: frozenset[int] = frozenset()
 
     @property
@@ -139,6 +143,7 @@ class KernelAtBarriers:
         for name in FRAME_PARAMETERS:
             kernel.append_parameter(pointer(), name)
         self._resumes = cut_behind(self.barriers)
+        lower_arrivals(module, kernel, self._argument("votes"), lanes)
         self._layout = module.layout
         self._object_bytes = move_objects_to_frame(
             kernel, self.barriers, self.frame, self._layout, lanes, uniform_objects
@@ -147,7 +152,16 @@ class KernelAtBarriers:
     @property
     def frame(self) -> Argument:
         """The parameter that points to the lane group's frame."""
-        return self.kernel.args[-len(FRAME_PARAMETERS)]
+        return self._argument("frame")
+
+    def _argument(self, name: str) -> Argument:
+        """One of the parameters that continuations have beside those of the kernel."""
+        return self.kernel.args[FRAME_PARAMETERS.index(name) - len(FRAME_PARAMETERS)]
+
+    @property
+    def waits_for_some(self) -> bool:
+        """Whether lane groups may wait at one barrier while others wait at another, or go on."""
+        return any(map(is_numbered, self.barriers))
 
     @property
     def arrives_whole(self) -> bool:
@@ -181,8 +195,9 @@ class KernelAtBarriers:
         numbers = {barrier: n for n, barrier in enumerate(barriers, 1)}
         of_grid = frozenset(n for barrier, n in numbers.items() if barrier.callee_name == GRID_BARRIER)
         builder = ContinuationBuilder(
-            self.module, kernel, numbers, kept, slots, common_slots, remat, self.lanes, not self.arrives_whole
-        )
+            self.module, kernel, numbers, kept, slots, common_slots, remat, self.lanes, not self.arrives_whole,
+            self.waits_for_some,
+        )  # fmt: skip
         continuations = [builder.build(0, kernel.entry, [])]
         for number, (resume, values) in enumerate(zip(self._resumes, after, strict=True), 1):
             continuations.append(builder.build(number, resume, values))
@@ -195,6 +210,7 @@ class KernelAtBarriers:
             common_slots,
             common_bytes,
             self.arrives_whole,
+            self.waits_for_some,
             of_grid,
         )
 

@@ -21,6 +21,7 @@ from weft.ir.clone import clone_blocks
 from weft.ir.intrinsics import declare
 from weft.ir.types import I8, I32, I64, FunctionType
 from weft.transform.splitting.frame import Slot, restore, save
+from weft.transform.splitting.numbered_barriers import note_wait
 from weft.transform.splitting.rematerialize import Rematerializer
 from weft.transform.ssa_repair import ReachingDefinition, rewrite_uses
 
@@ -75,6 +76,8 @@ class ContinuationBuilder:
         Threads of a lane group.
     notes_arrivals
         Whether continuations write down which lanes arrive at a barrier.
+    notes_waits
+        Whether they write down at which one they wait, and for how many.
     """
 
     module: Module
@@ -86,6 +89,7 @@ class ContinuationBuilder:
     remat: Rematerializer
     lanes: int
     notes_arrivals: bool
+    notes_waits: bool = False
 
     def build(self, number: int, start: BasicBlock, live: Sequence[Value]) -> Continuation:
         """The continuation that resumes at `start` behind barrier `number`, where `live` are needed."""
@@ -194,7 +198,9 @@ class ContinuationBuilder:
         assert function is not None
         frame, votes, _, common = frame_arguments(function)
         builder = Builder(before=copy)
-        if copy.args:
+        if self.notes_waits:
+            note_wait(builder, copy, votes)
+        elif copy.args:
             self._vote(builder, copy, votes)
         if self.notes_arrivals:
             arrived = builder.call(declare(self.module, "weft.active"), ())
