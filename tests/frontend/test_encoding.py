@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.frontend.python.encoding import encode_code, encode_dtype, encode_types, framed
+from weft.frontend.python.encoding import encode_code, encode_constant, encode_dtype, encode_types, framed
 from weft.frontend.python.typeof import from_dtype, record_type, typeof
 from weft.frontend.python.types import STRONG, array_type, none, pycomplex, pyfloat, pyint, tuple_type
 
@@ -197,6 +197,13 @@ def code_of(text: str) -> Any:
 def test_code_counts_each_constant_as_what_it_is() -> None:
     values = ["0.0", "-0.0", "0", "False", "0j", "'0'", "b'0'", "(0,)", "(False,)", "(0.0,)", "1e999", "..."]
     assert len({encode_code(code_of(f"x = {value}")) for value in values}) == len(values)
+
+
+def test_slices_are_constants_since_python_3_14() -> None:
+    slices = [slice(None), slice(1), slice(1, None), slice(1, 2), slice(1, 2, 1), slice(1.0)]
+    encoded = [encode_constant(each) for each in slices]
+    assert None not in encoded and len(set(encoded)) == len(slices)
+    assert encode_constant(slice([])) is None
 
 
 def test_sets_in_code_count_in_any_order() -> None:

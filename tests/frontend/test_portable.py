@@ -108,6 +108,21 @@ def test_what_no_import_finds_is_written_out(pickler: Any) -> None:
     assert again[3].kernel.signatures == functions[3].kernel.signatures
 
 
+def test_equal_functions_in_pickles_become_one_object() -> None:
+    def made(amount: float, table: Any = None) -> Any:
+        return weft.jit(lambda a: a + amount + (0 if table is None else 1))
+
+    def carried(function: Any) -> Any:
+        return pickle.loads(pickle.dumps(function))
+
+    one = carried(made(1.0))
+    assert carried(made(1.0)) is one and one(2.0) == 3.0
+    assert carried(made(2.0)) is not one
+    assert carried(weft.jit(fastmath=True)(one.py_func)) is not one
+    # A list may have been changed in the meantime.
+    assert carried(made(1.0, [])) is not carried(made(1.0, []))
+
+
 def test_another_process_compiles_what_was_written_out() -> None:
     functions = nested(5.0)
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:

@@ -429,6 +429,10 @@ class Kernel(Portable, Configurable):
         signatures = self.signatures if self._fixed else ()
         return self._source.options, signatures, self.debug, self._terms, self._tune
 
+    def _identity(self) -> tuple[str, ...] | None:
+        # Nobody can tell what an extension does.
+        return None if self._extensions else super()._identity()
+
 
 class DeviceFunction(Portable):
     """A function for kernels to call; the host cannot call it."""

@@ -18,6 +18,11 @@ class CoreSignature:
     inputs: tuple[tuple[str, ...], ...]
     outputs: tuple[tuple[str, ...], ...]
 
+    def __str__(self) -> str:
+        return "->".join(
+            ",".join(f"({','.join(dims)})" for dims in side) for side in (self.inputs, self.outputs)
+        )
+
 
 def parse_core_signature(text: str) -> CoreSignature:
     """Read a core signature.

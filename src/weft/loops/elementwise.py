@@ -365,6 +365,10 @@ class VectorizedFunction(UfuncMethods, Portable):
             f"{self.name} has no signature for ({given})", hint=f"it was declared for {declared}"
         )
 
+    def result_dtype(self, args: Sequence[Any]) -> np.dtype[Any]:
+        """The type of the result's elements for such arrays and numbers, whatever the arrays' extents."""
+        return self._result_dtype(self._converted(args)[1])
+
     def result_type(self, types: tuple[Scalar, ...]) -> Scalar:
         """The type of the result for arguments of these types.
 

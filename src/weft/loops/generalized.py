@@ -204,6 +204,11 @@ class GeneralizedFunction(Portable):
             return values
         return outs[0] if self.nout == 1 else tuple(outs)
 
+    def result_dtypes(self, args: Sequence[Any]) -> list[np.dtype[Any]]:
+        """The types of the results' elements for such arrays and numbers, whatever the arrays' extents."""
+        weak = [type(a) in (bool, int, float, complex) for a in args]
+        return [_dtype(t) for t in self._types([np.asarray(a) for a in args], weak)[self.nin :]]
+
     def _types(self, arrays: Sequence[np.ndarray[Any, Any]], weak: Sequence[bool]) -> tuple[KernelType, ...]:
         """The first signature of the arguments' own types, else that takes them safely, else Python numbers as weak."""
         for casting, as_numbers in (("no", False), ("safe", False), ("safe", True)):

@@ -214,13 +214,16 @@ class JitFunction(Portable):
 
     def _accepting(self, types: Types, args: tuple[Any, ...]) -> tuple[CompiledFunction, tuple[Any, ...]]:
         """What was compiled for the declared signature that fits best, and the arguments converted to it."""
+        found = self._best(types)
+        chosen = self._compile(found.args, found.result)
+        return chosen, tuple([converted(*pair) for pair in zip(args, found.args, strict=True)])
+
+    def _best(self, types: Types) -> Signature:
         try:
-            found = best_or_unaligned(self.py_func.__name__, types, self.signatures)
+            return best_or_unaligned(self.py_func.__name__, types, self.signatures)
         except NoSignature as error:
             listed = "; ".join(map(str, self.signatures))
             raise ArgumentError(str(error), hint=f"it was declared for {listed}") from None
-        chosen = self._compile(found.args, found.result)
-        return chosen, tuple([converted(*pair) for pair in zip(args, found.args, strict=True)])
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call the function; once something is compiled, machine code does so (`weft.runtime.dispatch`)."""
@@ -250,6 +253,18 @@ class JitFunction(Portable):
         elif compiled is None:
             compiled = self._compile(types)
         return compiled.call(args)
+
+    def result_type(self, *args: Any) -> KernelType:
+        """The type of what it returns for such arguments, without running it, or making code."""
+        from weft.frontend.python.compile import compile_python
+
+        types, declared = tuple([typeof(a) for a in args]), None
+        if self.signatures:
+            chosen = self._best(types)
+            types, declared = chosen.args, chosen.result
+        if declared is not None:
+            return declared
+        return compile_python(self.py_func, types, debug=self.options.debug, device=True).result
 
     def _tuned(self, types: Types, args: tuple[Any, ...]) -> CompiledFunction:
         from weft.loops.tuning import tuned

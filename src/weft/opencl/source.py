@@ -125,17 +125,19 @@ def build_source(
     file = file or f"<opencl {hashlib.sha256(source.encode()).hexdigest()[:8]}>"
     note_source(file, source)
     cache = default_cache()
-    key = ""
-    if cache is not None:
-        known = source if "#" not in source else preprocessed(source, parsed, file, headers)
-        key = cache_key("opencl-source", known, repr(parsed), file, source if "__LINE__" in source else "")
-        entry = cache.get(key)
-        if entry is not None:
-            return _restored(entry, file, parsed)
-    built = _built(source, parsed, file, headers)
-    if cache is not None:
-        cache.put(key, CacheEntry(built.text.encode(), _facts(built)))
-    return built
+    if cache is None:
+        return _built(source, parsed, file, headers)
+    known = source if "#" not in source else preprocessed(source, parsed, file, headers)
+    key = cache_key("opencl-source", known, repr(parsed), file, source if "__LINE__" in source else "")
+    built: ProgramSource | None = None
+
+    def make() -> CacheEntry:
+        nonlocal built
+        built = _built(source, parsed, file, headers)
+        return CacheEntry(built.text.encode(), _facts(built))
+
+    entry = cache.get_or_make(key, make)
+    return built or _restored(entry, file, parsed)
 
 
 def _built(source: str, options: BuildOptions, file: str, headers: Mapping[str, str] | None) -> ProgramSource:

@@ -2,8 +2,9 @@
 
 An entry is one file, named by the SHA-256 of all that its code depends on. It begins with a checksum of the
 rest, so an entry that was cut short or damaged is a miss, never code that runs. Files are written under
-another name and renamed into place: readers see a whole entry or none, and two processes that compile the
-same kernel write the same bytes. The least recently used entries go when the directory outgrows its limit.
+another name and renamed into place: readers see a whole entry or none. Of processes that want the same entry at
+the same time one makes it (`weft.runtime.one_maker`). The least recently used entries go when the directory outgrows
+its limit.
 
 What is in an entry runs. A directory or entry that belongs to another user, or that the group or others may write to,
 is not used: with a warning, everything is compiled again.
@@ -23,13 +24,15 @@ import stat
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import weft
 from weft.diag.errors import SettingError
+from weft.runtime.one_maker import only_maker
 from weft.runtime.settings import cache_directory
 
 _MAGIC = b"weft-object-1\n"
@@ -119,11 +122,9 @@ class ObjectCache:
         if len(data) > self.limit_bytes:
             return
         try:
-            # Made one by one: parents would get the mode that the user's mask leaves.
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._make_folders(path)
             if not self._is_trusted():
                 return
-            path.parent.mkdir(mode=0o700, exist_ok=True)
             descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
             try:
                 with open(descriptor, "wb") as file:
@@ -138,6 +139,37 @@ class ObjectCache:
         self._until_sweep -= len(data)
         if self._until_sweep < 0:
             self._sweep()
+
+    def get_or_make(self, key: str, make: Callable[[], CacheEntry]) -> CacheEntry:
+        """Return the entry of a key, made and stored if there is none."""
+        entry = self.get(key)
+        if entry is None:
+            with self.making(key):
+                entry = self.get(key)
+                if entry is None:
+                    entry = make()
+                    self.put(key, entry)
+        return entry
+
+    def making(self, key: str) -> AbstractContextManager[None]:
+        """Wait while another process makes the entry of a key, and keep others waiting from then on.
+
+        Who holds it looks for the entry once more.
+        """
+        path = self._path(key)
+        try:
+            self._make_folders(path)
+        except OSError:
+            return contextlib.nullcontext()
+        # Named as what is written before it is renamed: what a killed process leaves behind goes the same way.
+        lock = path.with_name(f"{_TEMPORARY}{path.stem}.lock")
+        return only_maker(lock) if self._is_trusted() else contextlib.nullcontext()
+
+    def _make_folders(self, path: Path) -> None:
+        # One by one: parents would get the mode that the user's mask leaves.
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._is_trusted():
+            path.parent.mkdir(mode=0o700, exist_ok=True)
 
     def clear(self) -> None:
         """Remove all entries."""

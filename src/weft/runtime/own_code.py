@@ -17,12 +17,11 @@ def own_code(
     `imports` are the addresses of those that it takes from other code of ours.
     """
     cache = default_cache()
-    key = cache_key("own", name, text, *spec.key)
-    entry = cache.get(key) if cache else None
-    if entry is None:
-        entry = CacheEntry(emit_object(text, spec))
-        if cache:
-            cache.put(key, entry)
+
+    def make() -> CacheEntry:
+        return CacheEntry(emit_object(text, spec))
+
+    entry = cache.get_or_make(cache_key("own", name, text, *spec.key), make) if cache else make()
     code = load_object(entry.code, symbols, imports)
     code.keep_forever()
     return code

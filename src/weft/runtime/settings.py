@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from pathlib import Path
 
 from weft.diag.errors import SettingError
@@ -28,6 +29,7 @@ def set_num_threads(count: int) -> None:
 def get_num_threads() -> int:
     """Return how many threads a launch uses: what was set, else ``WEFT_NUM_THREADS``, else one a core.
 
+    In a worker of Dask's it is one, if nothing else was set: that runs as many tasks at a time as it has cores.
     The environment is read once: every launch asks.
     """
     global _chosen_threads
@@ -39,10 +41,17 @@ def get_num_threads() -> int:
 def _default_threads() -> int:
     text = os.environ.get("WEFT_NUM_THREADS")
     if not text:
-        return core_count()
+        return 1 if _runs_tasks_of_dask() else core_count()
     if not text.isdecimal() or int(text) < 1:
         raise SettingError(f"WEFT_NUM_THREADS is a positive integer, not {text!r}")
     return int(text)
+
+
+def _runs_tasks_of_dask() -> bool:
+    """Whether there is a worker of Dask's in this process."""
+    distributed = sys.modules.get("distributed.worker")
+    # `get_worker` knows it in tasks only, and the first launch may be elsewhere.
+    return distributed is not None and len(distributed.Worker._instances) > 0
 
 
 def cache_directory() -> Path:

@@ -5,9 +5,10 @@ The one way in which every door builds, keeps, loads and links code.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from weft.diag.errors import CompileError, UnresolvedError
@@ -69,7 +70,9 @@ class StoredCode:
     def facts(self) -> Mapping[str, Any]:
         """What is known of the code; without making it, as it may not be wanted."""
         if self._entry is None:
-            self._keep(CacheEntry(b"", self._describe()))
+            with self._only_maker():
+                if self._entry is None:
+                    self._keep(CacheEntry(b"", self._describe()))
         assert self._entry is not None
         return self._entry.metadata
 
@@ -82,19 +85,17 @@ class StoredCode:
             It calls what nobody defines; the error says where.
         """
         start = time.perf_counter()
-        if self._entry is not None and self._entry.code:
-            try:
-                code = self._linked(self._entry)
-            except (CompileError, KeyError):
-                # What it was linked with has changed.
-                pass
-            else:
-                _told("load", self._entry, start)
+        code = self._loaded(start)
+        if code is not None:
+            return code
+        with self._only_maker():
+            code = self._loaded(start)
+            if code is not None:
                 return code
-        self.from_cache = False
-        entry = CacheEntry(self._emit(), self._describe())
-        _told("compile", entry, start)
-        self._keep(entry)
+            self.from_cache = False
+            entry = CacheEntry(self._emit(), self._describe())
+            _told("compile", entry, start)
+            self._keep(entry)
         try:
             return self._linked(entry)
         except UnresolvedError as error:
@@ -102,11 +103,37 @@ class StoredCode:
 
             raise error.at(place_of(self._text(), error.symbols)) from None
 
+    def _loaded(self, start: float) -> LoadedCode | None:
+        """The code that is kept; None where there is none that can be linked here."""
+        if self._entry is None or not self._entry.code:
+            return None
+        try:
+            code = self._linked(self._entry)
+        except (CompileError, KeyError):
+            # What it was linked with has changed.
+            return None
+        _told("load", self._entry, start)
+        return code
+
+    @contextlib.contextmanager
+    def _only_maker(self) -> Iterator[None]:
+        """Keep other processes from making the code, once none of them does; one of them may have, by then."""
+        if self._cache is None:
+            yield
+            return
+        with self._cache.making(self._key):
+            known = self._cache.get(self._key)
+            if known is not None and (known.code or self._entry is None):
+                self._entry, self.from_cache = known, bool(known.code)
+            yield
+
     def object_code(self) -> bytes:
         """The code itself, made where it is not kept; not linked, so it may call what nobody defines."""
         if self._entry is None or not self._entry.code:
-            self.from_cache = False
-            self._keep(CacheEntry(self._emit(), self._describe()))
+            with self._only_maker():
+                if self._entry is None or not self._entry.code:
+                    self.from_cache = False
+                    self._keep(CacheEntry(self._emit(), self._describe()))
         assert self._entry is not None
         return self._entry.code
 

@@ -139,17 +139,19 @@ def build_source(
     file = file or f"<cuda {hashlib.sha256(source.encode()).hexdigest()[:8]}>"
     note_source(file, source)
     cache = default_cache()
-    key = ""
-    if cache is not None:
-        known = known_by(source, options, file, headers)
-        key = cache_key("cuda-source", known, repr(options), file, repr(tuple(names)), repr(tuple(first)))
-        entry = cache.get(key)
-        if entry is not None:
-            return _restored(entry, file, options)
-    built = _built(source, options, file, names, headers, first)
-    if cache is not None:
-        cache.put(key, CacheEntry(built.text.encode(), _facts(built)))
-    return built
+    if cache is None:
+        return _built(source, options, file, names, headers, first)
+    known = known_by(source, options, file, headers)
+    key = cache_key("cuda-source", known, repr(options), file, repr(tuple(names)), repr(tuple(first)))
+    built: CudaSource | None = None
+
+    def make() -> CacheEntry:
+        nonlocal built
+        built = _built(source, options, file, names, headers, first)
+        return CacheEntry(built.text.encode(), _facts(built))
+
+    entry = cache.get_or_make(key, make)
+    return built or _restored(entry, file, options)
 
 
 def _built(

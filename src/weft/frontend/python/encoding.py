@@ -148,6 +148,10 @@ def encode_constant(value: Any, columns: bool = True) -> bytes | None:
         return framed(b"Y", value)
     if value is None or value is Ellipsis:
         return framed(b"L", repr(value))
+    if kind is slice:
+        # A constant since Python 3.14.
+        bounds = encode_constant((value.start, value.stop, value.step), columns)
+        return None if bounds is None else framed(b"R", bounds)
     if kind is tuple or kind is frozenset:
         items = [encode_constant(item, columns) for item in value]
         known = [item for item in items if item is not None]

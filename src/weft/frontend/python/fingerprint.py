@@ -63,6 +63,15 @@ def fingerprint(function: Callable[..., Any]) -> str | None:
     return None if walk is None else walk.digest.hexdigest()
 
 
+def full_fingerprint(function: Callable[..., Any]) -> str | None:
+    """The same, but None also where `function` reaches what compiled code does not read and Python would: a list, say.
+
+    So functions with equal ones are equal to Python, too.
+    """
+    walk = _walk_from(function)
+    return None if walk is None or walk.opaque else walk.digest.hexdigest()
+
+
 def files_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """The files of the functions whose code is in the digest, that of `function` first.
 
@@ -97,15 +106,21 @@ class _Walk:
     ----------
     names
         Attributes that count.
+
+    Attributes
+    ----------
+    opaque
+        Whether it has come by a value that no compiled code reads.
     """
 
-    __slots__ = ("digest", "files", "kept", "names", "seen", "written")
+    __slots__ = ("digest", "files", "kept", "names", "opaque", "seen", "written")
 
     def __init__(self, names: frozenset[str]) -> None:
         self.names = sorted(names)
         self.written: set[str] = set()
         self.digest = hashlib.sha256()
         self.files: list[str] = []
+        self.opaque = False
         self.seen: dict[int, int] = {}
         # What is seen stays alive, so that its id stays its own.
         self.kept: list[Any] = []
@@ -143,6 +158,7 @@ class _Walk:
         elif (place := _versioned_place(value)) is not None:
             self._put(b"v", *place)
         elif isinstance(value, _OPAQUE):
+            self.opaque = True
             if self._is_new(value):
                 self._put(b"x")
         elif isinstance(value, types.FunctionType):

@@ -4,6 +4,9 @@ A name in ``__main__`` leads to something else in most processes, so such a func
 its name only where that is the same function. Written out is the code with the globals and the closure that it uses,
 the same of every function it reaches that no import finds, and the text of their files: they are compiled where the
 pickle goes. As the code is marshalled, that needs the same version of Python.
+
+Pickles of equal functions become one object in a process, as long as that is one of the last `_LATEST` or in use: who
+sends a function with each of many tasks has it compiled, or loaded from the compile cache, once.
 """
 
 from __future__ import annotations
@@ -13,12 +16,21 @@ import dis
 import importlib
 import marshal
 import sys
+import uuid
+import weakref
+from collections import deque
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from weft.frontend.python.encoding import encode_code
+from weft.frontend.python.fingerprint import full_fingerprint
 from weft.frontend.python.source_text import carry_text, text_of_file
+
+_LATEST = 256
+
+_restored_before: weakref.WeakValueDictionary[tuple[str, ...], Portable] = weakref.WeakValueDictionary()
+_latest: deque[Portable] = deque(maxlen=_LATEST)
 
 _READS_A_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
 
@@ -38,14 +50,32 @@ class Portable:
         if module != "__main__" and _found(module, name) is self:
             return name
         # The object comes first and what is in it afterwards: functions may name each other in turn.
-        made = type(self), module, name, encode_code(function.__code__)
-        return _unfinished, made, (_written_out(function), self._options())
+        identity = self._identity()
+        made = type(self), module, name, encode_code(function.__code__), identity
+        return _unfinished, made, (_written_out(function), self._options(), identity)
 
-    def __setstate__(self, state: tuple[WrittenOut, tuple[Any, ...]]) -> None:
-        if "py_func" not in self.__dict__:
-            functions, options = state
-            cls: Any = type(self)
-            cls.__init__(self, functions.restored(), *options)
+    def _identity(self) -> tuple[str, ...] | None:
+        """What equal functions have in common, in all processes; None where that cannot be told."""
+        digest, function = full_fingerprint(self.py_func), self.py_func
+        if digest is None:
+            return None
+        code = function.__code__
+        place = function.__module__, function.__qualname__, code.co_filename, str(code.co_firstlineno)
+        return type(self).__qualname__, *place, digest, repr(self._options())
+
+    def __dask_tokenize__(self) -> Any:
+        """What names tasks of Dask's: of what cannot be told apart each one is another."""
+        return self._identity() or uuid.uuid4().hex
+
+    def __setstate__(self, state: tuple[WrittenOut, tuple[Any, ...], tuple[str, ...] | None]) -> None:
+        if "py_func" in self.__dict__:
+            return
+        functions, options, identity = state
+        cls: Any = type(self)
+        cls.__init__(self, functions.restored(), *options)
+        if identity is not None:
+            _restored_before[identity] = self
+            _latest.append(self)
 
     def __copy__(self) -> Any:
         """Return itself, as of a function."""
@@ -55,12 +85,15 @@ class Portable:
         return self
 
 
-def _unfinished(cls: type[Portable], module: str, name: str, code: bytes) -> Portable:
-    """What the name leads to, if that is the same; else an object that gets its function later."""
+def _unfinished(
+    cls: type[Portable], module: str, name: str, code: bytes | None, identity: tuple[str, ...] | None
+) -> Portable:
+    """What the name leads to, or what came before, if that is the same; else an object that gets its function later."""
     found = _found(module, name)
-    if type(found) is cls and encode_code(found.py_func.__code__) == code:
+    if type(found) is cls and code is not None and encode_code(found.py_func.__code__) == code:
         return found
-    return cls.__new__(cls)
+    known = None if identity is None else _restored_before.get(identity)
+    return cls.__new__(cls) if known is None else known
 
 
 def _found(module: str, name: str) -> Any:

@@ -64,12 +64,15 @@ def get_source(function: FunctionType) -> FunctionSource:
     """
     code = function.__code__
     # Code objects are equal to Python wherever they are from, and whatever columns they stand in.
-    key = code.co_filename, encode_code(code)
+    encoded = encode_code(code)
+    key = code.co_filename, encoded
     parsed = _parsed.get(key)
     if parsed is None:
         if len(_parsed) >= 1024:
             _parsed.clear()
-        parsed = _parsed[key] = _parse(code, source_lines(code, function.__globals__))
+        parsed = _parse(code, source_lines(code, function.__globals__))
+        if encoded is not None:
+            _parsed[key] = parsed
     return FunctionSource(function, parsed[0], code.co_filename, parsed[1])
 
 

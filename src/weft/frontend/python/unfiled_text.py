@@ -66,7 +66,8 @@ def texts_of(code: CodeType) -> Iterator[str]:
     if code.co_filename == "<string>":
         yield from _of_command_line()
         yield from _of_frames(code)
-    elif code.co_filename == "<stdin>":
+    elif code.co_filename.startswith("<stdin"):
+        # A prompt numbers what it is given since Python 3.14: ``<stdin-3>``.
         yield from _of_standard_input()
         yield from _of_history(code)
     elif code.co_filename.startswith("<"):
