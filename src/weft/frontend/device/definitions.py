@@ -2,24 +2,87 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstAggregate, ConstExpr, ConstSplat, Function, GlobalVariable, Module, Value
 from weft.ir.locations import span_of
 
-_DEFINITION = re.compile(r'^define [^@\n]*@(?P<name>[-\w.$]+|"[^"\n]*")\(.*?^}\n', re.M | re.S)
+_NAME = r'@(?P<name>[-\w.$]+|"[^"\n]*")'
+_DEFINITION = re.compile(rf"^define [^@\n]*{_NAME}\(.*?^}}\n", re.M | re.S)
+_MENTIONED = re.compile(_NAME)
+_NODE = re.compile(r"^(!\d+) = .*\n?", re.M)
+_NUMBER = re.compile(r"!\d+")
 
 
 def alone(text: str, name: str, kernels: Collection[str]) -> str:
-    """A program without the bodies of the other kernels, each of which would take as long to read as that one."""
+    """A program without what one kernel does not need: bodies of functions, and metadata.
 
-    def kept(definition: re.Match[str]) -> str:
-        own = definition["name"].strip('"')
-        return "" if own in kernels and own != name else definition[0]
+    All of it would take as long to read as the kernel, for each kernel again.
 
-    return _DEFINITION.sub(kept, text)
+    Parameters
+    ----------
+    text
+        The program.
+    name
+        The kernel.
+    kernels
+        All kernels.
+    """
+    parts = _parts(text)
+    pending, needed = [name, *(parts.mentioned - set(kernels))], set[str]()
+    while pending:
+        if (mentioned := pending.pop()) in parts.definitions and mentioned not in needed:
+            needed.add(mentioned)
+            pending += parts.definitions[mentioned].mentioned
+    texts = [definition.text for own, definition in parts.definitions.items() if own in needed]
+    return "".join((parts.rest, *texts, *_nodes_of(parts, texts)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    text: str
+    mentioned: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The functions of a program, the numbered nodes of its metadata, and everything else with the names in it."""
+
+    definitions: dict[str, _Definition]
+    nodes: dict[str, str]
+    rest: str
+    mentioned: frozenset[str]
+
+
+@functools.lru_cache(maxsize=4)
+def _parts(text: str) -> _Parts:
+    definitions = {
+        found["name"].strip('"'): _Definition(found[0], _names(found[0]))
+        for found in _DEFINITION.finditer(text)
+    }
+    rest = _DEFINITION.sub("", text)
+    nodes = {found[1]: found[0] for found in _NODE.finditer(rest)}
+    names = _names(rest)
+    return _Parts(definitions, nodes, _NODE.sub("", rest).rstrip("\n") + "\n", names)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name.strip('"') for name in _MENTIONED.findall(text))
+
+
+def _nodes_of(parts: _Parts, texts: Iterable[str]) -> list[str]:
+    """The metadata that functions and the rest of a program lead to."""
+    pending = [number for part in (parts.rest, *texts) for number in _NUMBER.findall(part)]
+    needed = set[str]()
+    while pending:
+        if (number := pending.pop()) in parts.nodes and number not in needed:
+            needed.add(number)
+            pending += _NUMBER.findall(parts.nodes[number])
+    return [node for number, node in parts.nodes.items() if number in needed]
 
 
 def check_inlined(kernel: Function) -> None:
