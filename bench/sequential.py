@@ -39,6 +39,13 @@ def product_by_rows(a, b, c):
                 c[i, j] += a[i, k] * b[k, j]
 
 
+def product_sum_outside(a, b, c):
+    for k in range(a.shape[1]):
+        for i in range(c.shape[0]):
+            for j in range(c.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
 def relax(a, b):
     for i in range(1, a.shape[0] - 1):
         for j in range(1, a.shape[1] - 1):
@@ -128,6 +135,7 @@ def matrices(rng: np.random.Generator) -> tuple[Any, ...]:
 PROGRAMS: dict[str, tuple[Callable[..., Any], Arguments]] = {
     "product": (product, matrices),
     "product by rows": (product_by_rows, matrices),
+    "product, sum outside": (product_sum_outside, matrices),
     "relax": (relax, lambda rng: (rng.random((600, 600)), np.zeros((600, 600)))),
     "covariance": (covariance, lambda rng: (rng.random((300, 300)), np.zeros((300, 300)))),
     "steps": (steps, lambda rng: (rng.integers(1, 1 << 20, 20_000), np.zeros(20_000, np.int64))),

@@ -10,7 +10,7 @@ reassociated, float minima and maxima unless they may mix up zeros.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
@@ -19,19 +19,20 @@ from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.lock_step import lanes_in_step
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests, test_that_body_runs
-from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Scope
+from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Scope, line_of
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
 from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import loop_forest
-from weft.ir import BasicBlock, Function, Instruction
+from weft.ir import TRUE, BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
 from weft.passes.find_loops import LegalLoop
 from weft.passes.lock_step_form import lock_step_form
+from weft.passes.loop_order import Change, order_loops, undo
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
 from weft.transform.loops.build_tests import build_tests
@@ -94,13 +95,28 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     if any((i.callee_name or "").startswith("weft.barrier") for i in function.instructions()):
         return 0
     close_loops(function)
-    program = Program(unit.module, arrays=unit.arrays if function is unit.function else ())
-    scope = Scope(program, function)
-    search = _Search(unit, Accesses(Reconstruction(program)), scope, reassociate)
-    outermost = [loop for loop in scope.loops.values() if loop.parent is None]
-    found = [chosen for loop in outermost for chosen in search.in_nest(loop)]
+    arrays = unit.arrays if function is unit.function else ()
+    left: set[BasicBlock] = set()
+    while True:
+        changes = order_loops(unit.module, function, arrays, left)
+        program = Program(unit.module, arrays=arrays)
+        scope = Scope(program, function)
+        search = _Search(unit, Accesses(Reconstruction(program)), scope, reassociate)
+        outermost = [loop for loop in scope.loops.values() if loop.parent is None]
+        found = [chosen for loop in outermost for chosen in search.in_nest(loop)]
+        inside = {b: chosen for chosen in found for b in chosen.loop.blocks}
+        lost = {c.top for c in changes if c.outer not in inside or inside[c.outer].form is not None}
+        if not lost:
+            break
+        # The tests of a change stand before the loop that runs in parallel.
+        for change in reversed(changes):
+            undo(function, change.outer, change.inner)
+        left |= lost
+    for loop, message in search.missed:
+        unit.remarks.add(RemarkKind.MISSED, message, span_of(loop.header.terminator), pass_name=PASS)
     for chosen in found:
-        _apply(unit, function, scope, search.accesses, chosen)
+        mine = [c for c in changes if inside[c.outer] is chosen]
+        _apply(unit, function, scope, search.accesses, chosen, mine)
     return len(found)
 
 
@@ -110,6 +126,7 @@ class _Search:
     accesses: Accesses
     scope: Scope
     reassociate: bool
+    missed: list[tuple[LoopContext, str]] = field(default_factory=list)
 
     def in_nest(self, loop: LoopContext) -> Iterator[Chosen]:
         """The outermost loops of a nest that can run in parallel."""
@@ -131,8 +148,7 @@ class _Search:
                 return
             if lanes is not None:
                 reason = f"{reason}; {lanes}"
-        before = span_of(loop.header.terminator)
-        self.unit.remarks.add(RemarkKind.MISSED, f"this loop runs in order: {reason}", before, pass_name=PASS)
+        self.missed.append((loop, f"this loop runs in order: {reason}"))
         for other in inside:
             yield from self.in_nest(other)
 
@@ -228,18 +244,42 @@ def _ignores_zeros(reduction: Reduction) -> bool:
     return all({"nsz", "fast"} & set(i.flags) for i in marked if i.op != "fcmp")
 
 
-def _apply(unit: LoopUnit, function: Function, scope: Scope, accesses: Accesses, chosen: Chosen) -> None:
+def _apply(
+    unit: LoopUnit,
+    function: Function,
+    scope: Scope,
+    accesses: Accesses,
+    chosen: Chosen,
+    changes: Sequence[Change],
+) -> None:
     view, loop = scope.view, chosen.loop
-    if not chosen.tests.is_empty:
-        version_loop(
-            function, view, loop.loop,
-            lambda builder: build_tests(builder, accesses.reconstruction, chosen.tests, loop),
-        )  # fmt: skip
+    asked = [(accesses, chosen.tests, loop), *((c.accesses, c.tests, c.loop) for c in changes)]
+    asked = [each for each in asked if not each[1].is_empty]
+    if asked:
+
+        def build(builder: Builder) -> Value:
+            whole: Value = TRUE
+            for known, tests, before in asked:
+                one = build_tests(builder, known.reconstruction, tests, before)
+                whole = one if whole is TRUE else builder.binary("and", whole, one)
+            return whole
+
+        copies = version_loop(function, view, loop.loop, build)
+        for change in reversed(changes):
+            undo(function, copies[change.outer], copies[change.inner])
+    for change in changes:
+        unit.remarks.add(
+            RemarkKind.TRANSFORM,
+            f"this loop and that of line {line_of(change.outer.terminator)} have changed places",
+            span_of(change.inner.terminator),
+            pass_name=PASS,
+        )
     for promotion in chosen.promotions:
         promote(promotion)
     close_loops(function)
-    texts = dict.fromkeys(a.text for a in chosen.assumptions if a.kind != "reassociation")
-    under = f" if {', and '.join(texts)}" if texts and not chosen.tests.is_empty else ""
+    assumed = [*chosen.assumptions, *(a for c in changes for a in c.assumptions)]
+    texts = dict.fromkeys(a.text for a in assumed if a.kind != "reassociation")
+    under = f" if {', and '.join(texts)}" if texts and asked else ""
     if chosen.form is not None:
         span = span_of(loop.header.terminator)
         what = chosen.form(function, loop.header)

@@ -93,13 +93,25 @@ class Dependences:
 
 
 class DependenceTest:
-    """Dependences of one loop."""
+    """Dependences of one loop.
 
-    __slots__ = ("_accesses", "_distance", "_known", "_loop", "_primed")
+    Parameters
+    ----------
+    accesses, loop
+        The program, and the loop.
+    direction
+        A loop inside, and 1 or -1: only pairs count of which the later one is in a later iteration of that loop, or in
+        an earlier one.
+    """
 
-    def __init__(self, accesses: Accesses, loop: LoopContext) -> None:
+    __slots__ = ("_accesses", "_direction", "_distance", "_known", "_loop", "_primed")
+
+    def __init__(
+        self, accesses: Accesses, loop: LoopContext, direction: tuple[LoopContext, int] | None = None
+    ) -> None:
         self._accesses = accesses
         self._loop = loop
+        self._direction = direction
         self._distance = Symbol("d", loop.iteration.rank, loop, low=1)
         self._primed: dict[Symbol, Symbol] = {}
         self._known: dict[object, tuple[bool, int | None]] = {}
@@ -254,6 +266,10 @@ class DependenceTest:
         known = self._known.get(key)
         if known is None:
             assumed = [as_expression(symbol) - 1 for symbol in positive]
+            if self._direction is not None:
+                inner, way = self._direction
+                moved = self._later(as_expression(inner.iteration)) - as_expression(inner.iteration)
+                assumed.append(moved * way - 1)
             if row is not None:
                 assumed += self._within_row(first, row)
                 assumed += [self._later(e) for e in self._within_row(second, row)]

@@ -23,8 +23,8 @@ from weft.ir.clone import ValueMap, clone_blocks
 
 def version_loop(
     function: Function, view: CFGView, loop: Loop, build_test: Callable[[Builder], Value]
-) -> list[BasicBlock]:
-    """Run `loop` where a test holds that is built before it, and a copy of it elsewhere; the blocks of the copy."""
+) -> dict[BasicBlock, BasicBlock]:
+    """Run `loop` where a test holds that is built before it, and a copy of it elsewhere; the copy of each block."""
     header = view.blocks[loop.header]
     (before,) = (view.blocks[p] for p in view.cfg.preds[loop.header] if p not in loop.blocks)
     blocks = [view.blocks[b] for b in sorted(loop.blocks)]
@@ -50,7 +50,7 @@ def version_loop(
     other_header.replace_phi_source(before, other)
     for exit in exits:
         _share(function, exit, blocks, copies)
-    return [b for b in copies.values() if isinstance(b, BasicBlock)]
+    return {b: c for b, c in copies.items() if isinstance(b, BasicBlock) and isinstance(c, BasicBlock)}
 
 
 def _share(function: Function, exit: BasicBlock, blocks: list[BasicBlock], copies: ValueMap) -> None:

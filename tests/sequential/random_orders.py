@@ -1,0 +1,130 @@
+"""Random nests of three loops through ``--loop auto``: ``python -m sequential.random_orders FIRST LAST``.
+
+From the folder of tests. Loops may change places there; what the function does to memory is what it does in the order
+in which it is written: statements like ``c[x] = c[x] * 3 + ...`` show any other order. Loops count up and down, some by
+two, bounds are 0 and less at times, and arrays overlap in some calls.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from weft.frontend.clang import compile_c
+from weft.loops.llvm_ir import vectorize_ir
+from weft.target.jit import load_object
+from weft.target.machine import TargetSpec, emit_object
+
+CALLS = 6
+LENGTH = 2000
+START = 600
+"""Where an array begins; indices may be negative."""
+
+OVERLAPS = ((0, LENGTH, 2 * LENGTH), (0, 0, LENGTH), (0, LENGTH, 1), (5, LENGTH, LENGTH + 3))
+"""Where a, b and c are in one piece of memory."""
+
+
+class OrderNest:
+    """A function of three loops, drawn by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = random.Random(seed)
+        self.name = "nest"
+
+    def text(self) -> str:
+        """The function in C."""
+        draw = self._draw
+        counters = draw.sample("ijk", 3)
+        body = "".join(f"      {self._statement()}\n" for _ in range(draw.choice((1, 1, 1, 2))))
+        lines = [self._loop(c, bound) for c, bound in zip(counters, draw.sample("nmp", 3), strict=True)]
+        head = "".join(f"{'  ' * (k + 1)}{line}\n" for k, line in enumerate(lines))
+        parameters = "int n, int m, int p, int q, int *a, int *b, int *c"
+        return f"void {self.name}({parameters}) {{\n{head}      {{\n{body}      }}\n}}\n"
+
+    def _loop(self, counter: str, bound: str) -> str:
+        return self._draw.choice(
+            (
+                f"for (int {counter} = 0; {counter} < {bound}; {counter}++)",
+                f"for (int {counter} = 0; {counter} < {bound}; {counter}++)",
+                f"for (int {counter} = {bound} - 1; {counter} >= 0; {counter}--)",
+                f"for (int {counter} = 1; {counter} < {bound}; {counter} += 2)",
+            )
+        )
+
+    def _index(self, counters: str) -> str:
+        draw = self._draw
+        row, column = draw.sample(counters, 2) if len(counters) > 1 else (counters, counters)
+        moved = [f"({c}{draw.choice(('', '', '', '', '', ' + 1', ' - 1'))})" for c in (row, column)]
+        pitch = draw.choice(("q", "32", "32"))
+        if len(counters) == 1:
+            return f"{moved[0]}"
+        return f"{moved[0]} * {pitch} + {moved[1]}"
+
+    def _statement(self) -> str:
+        draw = self._draw
+        target = self._index("".join(draw.sample("ijk", draw.choice((1, 2, 2, 2)))))
+        first, second = (self._index("".join(draw.sample("ijk", 2))) for _ in "ab")
+        sources = draw.choice(("a b", "a b", "a c", "c b")).split()
+        value = f"{sources[0]}[{first}] + {sources[1]}[{second}]"
+        if draw.random() < 0.7:
+            return f"c[{target}] = c[{target}] * 3 + {value};"
+        return f"c[{target}] = {value};"
+
+
+def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
+    """Compare the nests of some seeds; what is wrong, with the source."""
+    found: list[str] = []
+    spec = TargetSpec.chosen()
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int] * 4, *[ctypes.c_void_p] * 3)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "nest.c"
+        for seed in range(first, last):
+            nest = OrderNest(seed)
+            source = nest.text()
+            file.write_text(source)
+            original = compile_c(file, spec.triple, ["-w"])
+            made = vectorize_ir(original, nest.name, loop="auto")
+            counts["nests"] = counts.get("nests", 0) + 1
+            if not made.loops:
+                continue
+            counts["in lanes"] = counts.get("in lanes", 0) + 1
+            changed = any("have changed places" in r.message for r in made.remarks)
+            counts["changed"] = counts.get("changed", 0) + changed
+            codes = [load_object(c, [nest.name]) for c in (emit_object(original, spec), made.object_code)]
+            draw = np.random.default_rng(seed)
+            for call in range(CALLS):
+                sizes = [int(s) for s in draw.integers(-1, 12, 3)]
+                sizes.append(int(draw.choice((32, 32, 40, 3, 0))))
+                memory = draw.integers(-50, 50, 5 * LENGTH).astype(np.int32)
+                results: list[np.ndarray] = []
+                for code in codes:
+                    mine = memory.copy()
+                    starts = OVERLAPS[call % len(OVERLAPS)]
+                    pointers = [mine.ctypes.data + 4 * (START + s) for s in starts]
+                    kind(code.address(nest.name))(*sizes, *pointers)
+                    results.append(mine)
+                if not np.array_equal(results[0], results[1]):
+                    found.append(f"seed {seed}, call {call}, {sizes}\n{source}")
+                    break
+    return found
+
+
+def main() -> None:
+    """Go through the seeds from the first argument up to the second."""
+    first, last = (int(a) for a in sys.argv[1:3])
+    counts: dict[str, int] = {}
+    begin = time.monotonic()
+    for seed in range(first, last, 50):
+        for text in check(seed, min(seed + 50, last), counts):
+            print(text, flush=True)
+        print(seed + 50, counts, f"{time.monotonic() - begin:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

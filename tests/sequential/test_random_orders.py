@@ -1,0 +1,19 @@
+"""Random nests of three loops, whose loops may change places."""
+
+import os
+
+import pytest
+
+pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
+
+from sequential.random_orders import check
+
+SEEDS = range(100) if os.environ.get("WEFT_FUZZ") else (0, 1, 5, 11, 17, 18, 23)
+
+
+def test_loops_do_what_they_do_in_the_order_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Machine code is compared here.
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    counts: dict[str, int] = {}
+    assert not [text for seed in SEEDS for text in check(seed, seed + 1, counts)]
+    assert counts["changed"] >= 3
