@@ -1,4 +1,4 @@
-# Each target makes the environment it needs in .venv: a fresh machine needs Python 3.11 to 3.13 and this file.
+# Each target makes the environment it needs in .venv: a fresh machine needs Python 3.11 to 3.14 and this file.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,10 +11,10 @@ TESTS ?= tests
 WORKERS ?= auto
 FUZZ ?= 5000
 
-EXAMPLES := mandelbrot bilateral
+EXAMPLES := mandelbrot bilateral reaction
 BENCHES := latency analysis precision speed elementwise groups ablation
 
-.PHONY: run test fuzz search bench lint format clean
+.PHONY: run test fuzz search bench lint format docs notebooks package clean
 
 run: $(VENV)/.examples
 	@for example in $(EXAMPLES); do $(BIN)/python examples/$$example.py || exit 1; done
@@ -41,6 +41,17 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
+
+# Pages and pictures go to out/site/; a link that leads nowhere, or a docstring that cannot be read, is an error.
+docs: $(VENV)/.docs
+	@for example in $(EXAMPLES); do $(BIN)/python examples/$$example.py || exit 1; done
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict
+
+notebooks: $(VENV)/.docs
+	@$(BIN)/python -m pytest -q --nbmake docs/notebooks
+
+package: $(VENV)/.package
+	@$(BIN)/python -m pytest -q packaging
 
 clean:
 	rm -rf out .pytest_cache .ruff_cache .import_linter_cache .hypothesis

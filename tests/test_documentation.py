@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
+import weft
 from weft.ir.intrinsics import INTRINSICS
 
 ROOT = Path(__file__).parent.parent
@@ -118,3 +120,9 @@ def test_the_first_kernel_of_the_readme_runs(tmp_path):
     names = {"__name__": "saxpy", "__file__": str(file)}
     exec(compile(code, file, "exec"), names)
     np.testing.assert_array_equal(names["y"], 2)
+
+
+def test_the_citation_is_of_this_version():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert cited["version"] == weft.__version__ and cited["license"] == "Apache-2.0"
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)

@@ -7,15 +7,20 @@ Importing ``weft`` itself is cheap; LLVM is loaded when the first kernel is comp
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
 from typing import Any
 
-from weft.runtime.settings import get_num_threads, set_num_threads
+from weft.machine.platforms import require_platform
+
+require_platform(sys.platform)
+
+from weft.runtime.settings import get_num_threads, set_num_threads  # noqa: E402
 
 __all__ = ["get_num_threads", "set_num_threads"]
 __version__ = "0.1.0"
 
-_MODULES = ("cuda", "errors", "loops", "opencl", "ptx", "types")
+_MODULES = ("cuda", "dask", "errors", "loops", "opencl", "ptx", "types")
 _NAMES = {
     "guvectorize": "weft.loops.generalized",
     "jit": "weft.loops.jit",

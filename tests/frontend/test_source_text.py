@@ -150,6 +150,18 @@ def test_cells_of_a_notebook_are_known_to_linecache_alone() -> None:
         get_source(types.FunctionType(cell.replace(co_code=cell.co_code[:-2]), {}))
 
 
+def test_statements_of_a_cell_may_be_compiled_one_by_one() -> None:
+    text, name = "import weft\n\ndef cell(n):\n    return weft.prange(n)\n", "<cell 2>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    _, definition = ast.parse(text).body
+    (cell,) = (
+        c
+        for c in compile(ast.Module([definition], []), name, "exec").co_consts
+        if isinstance(c, types.CodeType)
+    )
+    assert get_source(types.FunctionType(cell, {})).node.lineno + 2 == 3
+
+
 def annotations_flag() -> int:
     import __future__
 

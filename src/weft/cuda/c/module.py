@@ -25,12 +25,6 @@ from weft.target.once import made_once
 class Module:
     """A program in CUDA C++; its kernels, and its variables as arrays, are its attributes.
 
-    >>> module = Module("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-    >>> x = np.ones(8, np.float32)
-    >>> module.twice[1, 8](x)
-    >>> float(x.sum())
-    16.0
-
     Parameters
     ----------
     source
@@ -60,6 +54,14 @@ class Module:
         An option is unknown.
     SignatureError, PassError
         An option of weft's has a value that it cannot have.
+
+    Examples
+    --------
+    >>> module = Module("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> x = np.ones(8, np.float32)
+    >>> module.twice[1, 8](x)
+    >>> float(x.sum())
+    16.0
     """
 
     @located

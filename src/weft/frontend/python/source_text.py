@@ -117,19 +117,27 @@ def _holds(lines: list[str], code: CodeType) -> bool:
     wanted = encode_code(code, columns)
     if wanted is None or len(lines) < code.co_firstlineno:
         return False
-    return wanted in _codes_in("".join(lines), code.co_filename, code.co_flags & _FUTURE, columns)
+    flags, text = code.co_flags & _FUTURE, "".join(lines)
+    return any(wanted in _codes_in(text, code.co_filename, flags, columns, apart) for apart in (False, True))
 
 
 @lru_cache(maxsize=32)
-def _codes_in(text: str, file: str, flags: int, columns: bool) -> frozenset[bytes]:
-    """All code objects of a text; without columns, as where byte code was made by ``python -X no_debug_ranges``."""
+def _codes_in(text: str, file: str, flags: int, columns: bool, apart: bool) -> frozenset[bytes]:
+    """All code objects of a text; without columns, as where byte code was made by ``python -X no_debug_ranges``.
+
+    `apart`: of each statement by itself, as IPython compiles a cell's. Python 3.11 calls ``module.function()`` in
+    another way where it has seen the import of the module.
+    """
+    # Cells of a notebook may await.
+    flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     with warnings.catch_warnings():
         # What there is to warn of was said when the module was imported.
         warnings.simplefilter("ignore")
         try:
-            # Cells of a notebook may await.
-            flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-            pending = [compile(text, file, "exec", flags, dont_inherit=True)]
+            parts: list[Any] = [text]
+            if apart:
+                parts = [ast.Module([statement], []) for statement in ast.parse(text, file).body]
+            pending = [compile(part, file, "exec", flags, dont_inherit=True) for part in parts]
         except (SyntaxError, ValueError):
             return frozenset()
     found: set[bytes] = set()
