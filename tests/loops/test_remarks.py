@@ -10,6 +10,7 @@ import pytest
 
 import weft
 from weft import cuda, prange
+from weft.diag.errors import SignatureError
 from weft.diag.remarks import Remark, RemarkKind
 
 X, Y = np.linspace(0.0, 50.0, 24), np.zeros(24)
@@ -191,3 +192,22 @@ def test_a_loop_that_stays_scalar_says_why(width, reason):
     made(X, Y)
     (remark,) = made.remarks
     assert remark.message == f"this loop runs iteration after iteration on all cores{reason}"
+
+
+def test_elementwise_functions_report_on_the_loop_over_contiguous_arrays():
+    def steps(x, y):
+        n = 0
+        while x < y:
+            x, n = x * 2, n + 1
+        return n
+
+    made = weft.vectorize(steps)
+    with pytest.raises(SignatureError, match="has not been compiled"):
+        made.report()
+    with pytest.raises(SignatureError, match="2 numbers"):
+        made.report("float64(float64)")
+    asked = str(made.report("int64(float64, float64)"))
+    assert asked.startswith("steps\n") and "loop diverges" in asked and "contiguous" in asked
+    made(np.ones(3), np.full(3, 9.0))
+    assert str(made.report()) == asked
+    assert [remark.kind.value for remark in made.remarks][:1] == ["vectorized"]

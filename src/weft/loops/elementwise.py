@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence, Set
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
+from weft.diag.remarks import Remark
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
@@ -36,6 +37,9 @@ from weft.loops.results import as_array, device_class, host_array, result_array,
 from weft.loops.ufunc_methods import UfuncMethods
 from weft.runtime.dispatch import Record, calls
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
+
+if TYPE_CHECKING:
+    from weft.report.report import Report
 
 SHORT_ROW = 64
 """Rows of fewer elements are not worth a loop of their own."""
@@ -364,6 +368,53 @@ class VectorizedFunction(UfuncMethods, Portable):
         raise ArgumentError(
             f"{self.name} has no signature for ({given})", hint=f"it was declared for {declared}"
         )
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What was decided about the loops that apply it, as far as they are compiled."""
+        return [remark for loop in self._loops.values() for remark in loop.remarks]
+
+    @located
+    def report(self, signature: Any = None) -> Report:
+        """What it becomes in lanes: divergent branches, costs and why, in source lines.
+
+        It is that of the loop over contiguous arrays, which most calls take.
+
+        Parameters
+        ----------
+        signature
+            Types of its arguments, as for `vectorize`; by default all that it was declared for or called with.
+
+        Raises
+        ------
+        SignatureError
+            It has not been called yet, and no types are given; or they are not one number for each argument.
+        """
+        from weft.loops.report import report_on_function
+
+        wanted = [parse_signature(signature)] if signature is not None else self.signatures
+        types = [each.args for each in wanted] or list(self._results)
+        if not types:
+            raise SignatureError(
+                f"{self.name} has not been compiled for any argument types yet",
+                hint='call it first, or give a signature: function.report("float64(float64)")',
+            )
+        loop = loops.along_line(self.py_func)
+        return report_on_function(
+            loop,
+            [self._line_types(t) for t in types],
+            [self.options] * len(types),
+            [None] * len(types),
+            self.name,
+        )
+
+    def _line_types(self, types: Sequence[KernelType]) -> tuple[KernelType, ...]:
+        """The types that the loop over contiguous arrays has for numbers of these types."""
+        numbers = tuple(t for t in types if isinstance(t, Scalar))
+        if len(numbers) != self.nin or len(types) != self.nin:
+            raise SignatureError(f"{self.name} takes {self.nin} numbers, not ({', '.join(map(str, types))})")
+        items = tuple(array_type(t, 1, "C", readonly=True) for t in numbers)
+        return tuple_type(items), array_type(_of(self._result_dtype(numbers)), 1, "C")
 
     def result_dtype(self, args: Sequence[Any]) -> np.dtype[Any]:
         """The type of the result's elements for such arrays and numbers, whatever the arrays' extents."""

@@ -61,6 +61,7 @@ def report_on_function(
     types: Sequence[tuple[KernelType, ...]],
     options: Sequence[JitOptions],
     declared: Sequence[KernelType | None],
+    title: str = "",
 ) -> Report:
     """Report on a function for each tuple of argument types.
 
@@ -72,15 +73,21 @@ def report_on_function(
         Types of its arguments.
     options, declared
         How it is compiled for each, and what the signature says that it returns.
+    title
+        What the report calls it; its name and the lines of its loops by default.
     """
     reports: list[Report] = []
     for each, asked, returned in zip(types, options, declared, strict=True):
-        reports += _reports(function, each, returned, asked)
+        reports += _reports(function, each, returned, asked, title)
     return joined(reports)
 
 
 def _reports(
-    function: FunctionType, types: tuple[KernelType, ...], declared: KernelType | None, options: JitOptions
+    function: FunctionType,
+    types: tuple[KernelType, ...],
+    declared: KernelType | None,
+    options: JitOptions,
+    title: str,
 ) -> list[Report]:
     bodies = _Bodies()
     runner = Runner((bodies,), frozenset(options.switches.without))
@@ -90,7 +97,8 @@ def _reports(
     for name, width, line in bodies.found or [(bodies.main, 1, 0)]:
         module = read_module(bodies.text)
         body = module.functions[name]
-        body.name = f"{function.__name__}, the loop of line {line}" if line else function.__name__
+        by_line = f"{function.__name__}, the loop of line {line}" if line else function.__name__
+        body.name = title or by_line
         shapes = Signature(tuple(ArgumentShape() for _ in body.args))
         summaries = made.summaries if width > 1 else []
         scalar = [f for f in made.scalar if f.name == name] if width == 1 else []
