@@ -1,8 +1,8 @@
 """Random nests of three loops through ``--loop auto``: ``python -m sequential.random_orders FIRST LAST``.
 
-From the folder of tests. Loops may change places there; what the function does to memory is what it does in the order
-in which it is written: statements like ``c[x] = c[x] * 3 + ...`` show any other order. Loops count up and down, some by
-two, bounds are 0 and less at times, and arrays overlap in some calls.
+From the folder of tests. Loops may change places or be taken apart there; what the function does to memory is what it
+does in the order in which it is written: statements like ``c[x] = c[x] * 3 + ...`` show any other order. Loops count up
+and down, some by two, bounds are 0 and less at times, and arrays overlap in some calls.
 """
 
 from __future__ import annotations
@@ -35,17 +35,36 @@ class OrderNest:
 
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)
+        self._beside = random.Random(f"beside {seed}")
         self.name = "nest"
 
     def text(self) -> str:
         """The function in C."""
         draw = self._draw
         counters = draw.sample("ijk", 3)
-        body = "".join(f"      {self._statement()}\n" for _ in range(draw.choice((1, 1, 1, 2))))
+        is_product = self._beside.random() < 0.3
+        target = f"{counters[0]} * 32 + {counters[2]}" if is_product else None
+        count = 1 if is_product else draw.choice((1, 1, 1, 2))
+        body = "".join(f"      {self._statement(target)}\n" for _ in range(count))
         lines = [self._loop(c, bound) for c, bound in zip(counters, draw.sample("nmp", 3), strict=True)]
-        head = "".join(f"{'  ' * (k + 1)}{line}\n" for k, line in enumerate(lines))
+        before, behind = (self._loop_beside(counters[0]) for _ in range(2))
         parameters = "int n, int m, int p, int q, int *a, int *b, int *c"
-        return f"void {self.name}({parameters}) {{\n{head}      {{\n{body}      }}\n}}\n"
+        return (
+            f"void {self.name}({parameters}) {{\n  {lines[0]} {{\n{before}"
+            f"    {lines[1]}\n    {lines[2]} {{\n{body}    }}\n{behind}  }}\n}}\n"
+        )
+
+    def _loop_beside(self, outer: str) -> str:
+        """Mostly nothing, or a loop that stands beside the two inner ones."""
+        draw = self._beside
+        if draw.random() < 0.7:
+            return ""
+        row = draw.choice(("c", "c", "a"))
+        value = f"{draw.choice('abc')}[{outer} * 32 + l{draw.choice(('', '', ' + 1'))}]"
+        target = f"{row}[{outer} * 32 + l]"
+        return (
+            f"    for (int l = 0; l < {draw.choice('nmp')}; l++)\n      {target} = {target} * 3 + {value};\n"
+        )
 
     def _loop(self, counter: str, bound: str) -> str:
         return self._draw.choice(
@@ -66,11 +85,11 @@ class OrderNest:
             return f"{moved[0]}"
         return f"{moved[0]} * {pitch} + {moved[1]}"
 
-    def _statement(self) -> str:
+    def _statement(self, target: str | None) -> str:
         draw = self._draw
-        target = self._index("".join(draw.sample("ijk", draw.choice((1, 2, 2, 2)))))
+        target = target or self._index("".join(draw.sample("ijk", draw.choice((1, 2, 2, 2)))))
         first, second = (self._index("".join(draw.sample("ijk", 2))) for _ in "ab")
-        sources = draw.choice(("a b", "a b", "a c", "c b")).split()
+        sources = draw.choice(("a b", "a b", "a b", "a c", "c b")).split()
         value = f"{sources[0]}[{first}] + {sources[1]}[{second}]"
         if draw.random() < 0.7:
             return f"c[{target}] = c[{target}] * 3 + {value};"
@@ -95,6 +114,8 @@ def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
                 continue
             counts["in lanes"] = counts.get("in lanes", 0) + 1
             changed = any("have changed places" in r.message for r in made.remarks)
+            apart = any("a loop of its own" in r.message for r in made.remarks)
+            counts["taken apart"] = counts.get("taken apart", 0) + apart
             counts["changed"] = counts.get("changed", 0) + changed
             codes = [load_object(c, [nest.name]) for c in (emit_object(original, spec), made.object_code)]
             draw = np.random.default_rng(seed)

@@ -33,6 +33,7 @@ from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
 from weft.passes.find_loops import LegalLoop
 from weft.passes.lock_step_form import lock_step_form
 from weft.passes.loop_order import Change, order_loops, undo
+from weft.passes.loop_splits import split_loops
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
 from weft.transform.loops.build_tests import build_tests
@@ -96,13 +97,14 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         return 0
     close_loops(function)
     arrays = unit.arrays if function is unit.function else ()
-    left: set[BasicBlock] = set()
+    taken_apart, spare = split_loops(unit.module, function, arrays)
+    left = set(spare)
     while True:
         changes = order_loops(unit.module, function, arrays, left)
         program = Program(unit.module, arrays=arrays)
         scope = Scope(program, function)
         search = _Search(unit, Accesses(Reconstruction(program)), scope, reassociate)
-        outermost = [loop for loop in scope.loops.values() if loop.parent is None]
+        outermost = [c for c in scope.loops.values() if c.parent is None and c.header not in spare]
         found = [chosen for loop in outermost for chosen in search.in_nest(loop)]
         inside = {b: chosen for chosen in found for b in chosen.loop.blocks}
         lost = {c.top for c in changes if c.outer not in inside or inside[c.outer].form is not None}
@@ -112,6 +114,9 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         for change in reversed(changes):
             undo(function, change.outer, change.inner)
         left |= lost
+    for header in taken_apart:
+        what = "each of the loops in this loop has got a loop of its own"
+        unit.remarks.add(RemarkKind.TRANSFORM, what, span_of(header.terminator), pass_name=PASS)
     for loop, message in search.missed:
         unit.remarks.add(RemarkKind.MISSED, message, span_of(loop.header.terminator), pass_name=PASS)
     for chosen in found:

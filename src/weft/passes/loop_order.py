@@ -112,7 +112,7 @@ def _changes(accesses: Accesses, scope: Scope, left: Collection[BasicBlock]) -> 
         if top.header in left:
             continue
         pair = interchangeable(scope.view, outer.loop, inner.loop)
-        if pair is None or not (_adds_up(accesses, outer, inner) or _is_across(accesses, outer, inner)):
+        if pair is None or not (adds_up(accesses, outer, inner) or _is_across(accesses, outer, inner)):
             continue
         assumptions = _legal(accesses, outer, inner)
         if assumptions is None:
@@ -130,7 +130,7 @@ def _top(loop: LoopContext) -> LoopContext:
     return loop
 
 
-def _adds_up(accesses: Accesses, outer: LoopContext, inner: LoopContext) -> bool:
+def adds_up(accesses: Accesses, outer: LoopContext, inner: LoopContext) -> bool:
     """Whether the outer loop updates elements that the inner one and another loop of the nest choose."""
     for access in accesses.of(inner):
         if not isinstance(access, Access) or not access.is_write:
