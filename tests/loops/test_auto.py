@@ -2,11 +2,13 @@
 
 import math
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import weft
+from weft.analysis.symbolic import integer_sets
 from weft.diag.errors import UnsupportedError
 from weft.diag.remarks import RemarkKind
 
@@ -268,22 +270,48 @@ def test_remarks_say_what_is_tested_and_what_is_in_the_way() -> None:
     assert any(t.startswith("this loop runs in order: line") for t in texts)
 
 
-def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from weft.analysis.symbolic import integer_sets
-
+@pytest.fixture
+def no_islpy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As if islpy were not installed."""
     monkeypatch.setitem(sys.modules, "islpy", None)
-    integer_sets.isl.cache_clear()
-    integer_sets._context.cache_clear()
+    known = (integer_sets.isl, integer_sets.has_isl, integer_sets._context)
+    for function in known:
+        function.cache_clear()
+    yield
+    for function in known:
+        function.cache_clear()
 
-    def other(x):
+
+@pytest.mark.usefixtures("no_islpy")
+def test_without_the_library_simpler_tests_decide() -> None:
+    def smoothed(x, y):
+        for i in range(1, x.size - 1):
+            y[i] = x[i - 1] + x[i + 1]
+
+    def product(a, b, c):
+        for k in range(a.shape[1]):
+            for i in range(c.shape[0]):
+                for j in range(c.shape[1]):
+                    c[i, j] += a[i, k] * b[k, j]
+
+    def recurrence(x):
         for i in range(1, x.size):
             x[i] = x[i - 1] * 2
 
-    try:
-        with pytest.raises(
-            UnsupportedError, match=r"islpy is not installed(.|\n)*pip install 'weft\[loops\]'"
-        ):
-            auto(other)(np.ones(3))
-    finally:
-        integer_sets.isl.cache_clear()
-        integer_sets._context.cache_clear()
+    draw = np.random.default_rng(1)
+    compiled = auto(smoothed)
+    agree(compiled, draw.random(50), np.zeros(50))
+    assert runs_in_lanes(compiled)
+    assert any("islpy is not installed" in r.message for r in compiled.remarks)
+    compiled = auto(product)
+    agree(compiled, draw.random((7, 8)), draw.random((8, 9)), draw.random((7, 9)))
+    assert runs_in_lanes(compiled)
+    compiled = auto(recurrence)
+    agree(compiled, draw.random(9))
+    assert not runs_in_lanes(compiled)
+
+
+@pytest.mark.usefixtures("no_islpy")
+def test_reports_need_the_library() -> None:
+    with pytest.raises(UnsupportedError, match=r"islpy is not installed(.|\n)*pip install 'weft\[loops\]'"):
+        weft.loops.analyze(axpy, 2.0, np.ones(3), np.ones(3))

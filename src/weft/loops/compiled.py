@@ -42,6 +42,15 @@ NO_BLOCKS: Sequence[Block] = ()
 _FRAME = struct.Struct("@2Q")
 
 
+def _has_all_tests(options: JitOptions) -> bool:
+    """Whether all that finds parallel loops is installed, if they are looked for."""
+    if not options.auto:
+        return True
+    from weft.analysis.symbolic.integer_sets import has_isl
+
+    return has_isl()
+
+
 class CompiledFunction:
     """Machine code for one tuple of argument types.
 
@@ -90,7 +99,8 @@ class CompiledFunction:
         cache = default_cache()
         # The function tells how many of these are its arguments.
         typed = types if declared is None else (*types, declared)
-        key = None if cache is None else code_key("jit", function, typed, options, TargetSpec.chosen())
+        door = "jit" if _has_all_tests(options) else "jit without integer sets"
+        key = None if cache is None else code_key(door, function, typed, options, TargetSpec.chosen())
         stored = StoredCode(cache, key, self._described, self._emitted, _symbols, lambda: self.lowered().text)
         # Code for a better machine than this one is only looked at.
         self._code = stored.load() if is_runnable() else None

@@ -66,7 +66,8 @@ def jit(
         The function, or a signature to compile for at once, as for `weft.cuda.jit`.
     parallel
         ``"auto"`` runs plain loops over `range` in parallel, too, where they are found to be; results stay what they
-        are, but for the order of float sums that `fastmath` allows. It needs islpy (``pip install 'weft[loops]'``).
+        are, but for the order of float sums that `fastmath` allows. With islpy (``pip install 'weft[loops]'``) more
+        loops are found.
         ``"if-legal"`` runs a loop over `weft.prange` in order, with a remark, where its iterations are not found
         independent; by default the user's promise is relied on, and a loop that certainly breaks it is refused.
     fastmath

@@ -22,6 +22,7 @@ from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
 from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Scope, line_of
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
+from weft.analysis.symbolic.integer_sets import has_isl
 from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
@@ -45,6 +46,8 @@ PASS = "parallel loops"
 
 MOST_REASONS = 3
 """So many are told of a loop that runs in order."""
+
+_NO_SETS = "dependences are not tested by integer sets, as islpy is not installed: fewer loops are found to be parallel"
 
 _ORDERED = {
     Combination.FMIN, Combination.FMAX, Combination.FMINNUM, Combination.FMAXNUM,
@@ -86,13 +89,7 @@ class Chosen:
 
 
 def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) -> int:
-    """Mark the loops of a function that are found to be parallel, behind tests; how many nests.
-
-    Raises
-    ------
-    UnsupportedError
-        islpy is not installed.
-    """
+    """Mark the loops of a function that are found to be parallel, behind tests; how many nests."""
     if any((i.callee_name or "").startswith("weft.barrier") for i in function.instructions()):
         return 0
     close_loops(function)
@@ -114,6 +111,8 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         for change in reversed(changes):
             undo(function, change.outer, change.inner)
         left |= lost
+    if not has_isl() and scope.loops:
+        unit.remarks.add(RemarkKind.MISSED, _NO_SETS, hint="pip install 'weft[loops]'", pass_name=PASS)
     for header in taken_apart:
         what = "each of the loops in this loop has got a loop of its own"
         unit.remarks.add(RemarkKind.TRANSFORM, what, span_of(header.terminator), pass_name=PASS)

@@ -12,6 +12,7 @@ from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import Parameters, Section, parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Reason, Verdict, loop_verdict
+from weft.analysis.symbolic.integer_sets import isl
 from weft.ir import Function, Module
 from weft.report.loop_costs import AccessCost, CostReporter, LoopSettings, MappingReport
 from weft.report.loop_counters import counter_name, in_program_names, line_of_loop, loops_around
@@ -202,6 +203,7 @@ def report_on_loops(
     UnsupportedError
         islpy is not installed.
     """
+    isl()
     settings = settings or LoopSettings()
     found: list[LoopReport] = []
     for function in functions:

@@ -9,7 +9,7 @@ between the two iterations has two symbols. Four tests decide, each of which pro
    by the signs of its coefficients and the bounds of what is in it. Symbolic coefficients are no obstacle.
 3. The test of rows: where D is ``S·Q + R`` with a symbolic S that R cannot reach, the accesses meet in one row only.
 4. By integer sets: no integers fulfil the facts of both accesses, and D in between. Exact where all is affine; it
-   contains Banerjee's test.
+   contains Banerjee's test. Without islpy there is none, and the others decide.
 
 If no test proves it, the dependence is *certain* if the addresses agree in every iteration, else it is possible. The
 distance is that d which integer sets leave. Where rows have a size, a symbol or a number (``a[i][j]`` of ``double
@@ -30,7 +30,7 @@ from weft.analysis.sequential.scope import Assumption, LoopContext
 from weft.analysis.symbolic.expression import Atom, Expression, Symbol, as_expression
 from weft.analysis.symbolic.extent import bound_of
 from weft.analysis.symbolic.facts import Facts
-from weft.analysis.symbolic.integer_sets import solutions
+from weft.analysis.symbolic.integer_sets import has_isl, solutions
 from weft.ir import Instruction, Value
 
 MAX_ROWS = 3
@@ -303,8 +303,10 @@ class DependenceTest:
     ) -> tuple[bool, int | None]:
         """Whether the distance may lie between ``-later_size`` and `size`; the number of iterations if it is one."""
         system = [*facts.inequalities, size - 1 - distance, distance + later_size - 1]
-        may_meet, least, most = solutions(self._concerned(system, distance), self._distance)
-        if may_meet and not _is_affine(distance):
+        may_meet, least, most = True, None, None
+        if has_isl():
+            may_meet, least, most = solutions(self._concerned(system, distance), self._distance)
+        if may_meet and not (has_isl() and _is_affine(distance)):
             # Integer sets know nothing of products.
             known = facts.is_nonnegative(distance - size) or facts.is_nonnegative(-distance - later_size)
             may_meet = not known

@@ -91,13 +91,7 @@ _ORDER = (Pattern.COMPACTION, Pattern.SCAN, Pattern.HISTOGRAM, Pattern.REDUCTION
 
 
 def loop_verdict(accesses: Accesses, loop: LoopContext) -> LoopVerdict:
-    """Decide how the iterations of a loop may run.
-
-    Raises
-    ------
-    UnsupportedError
-        islpy is not installed.
-    """
+    """Decide how the iterations of a loop may run."""
     return _Judgement(accesses, loop).verdict()
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from weft.analysis.symbolic.expression import Atom, Expression, Floor, Maximum, Minimum, Symbol
@@ -46,6 +47,12 @@ def isl() -> Any:
             "dependences are tested with integer sets, and islpy is not installed",
             hint="pip install 'weft[loops]'",
         ) from None
+
+
+@cache
+def has_isl() -> bool:
+    """Whether islpy is installed."""
+    return find_spec("islpy") is not None
 
 
 def solutions(
