@@ -293,3 +293,22 @@ def test_files_by_their_suffixes(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["loops", str(python), *options, "--emit", str(out)]) == 0
     assert main(["loops", str(python), *options, "--emit", str(tmp_path / "k.py")]) == 0
     assert "b[i, j] = a[i, j] * 2.0" in (tmp_path / "k.py").read_text()
+
+
+def test_in_products_the_sum_is_in_each_thread() -> None:
+    def product(a, b, c):
+        for k in range(a.shape[1]):
+            for i in range(c.shape[0]):
+                for j in range(c.shape[1]):
+                    c[i, j] += a[i, k] * b[k, j]
+
+    draw = np.random.default_rng(4)
+    a, b, c = draw.random((7, 9)), draw.random((9, 5)), draw.random((7, 5))
+    emitted = weft.loops.emit(product, a, b, c)
+    assert "    j, i = cuda.grid(2)\n" in emitted.text
+    assert "        for k in range(a.shape[1]):\n            c[i, j] += a[i, k] * b[k, j]\n" in emitted.text
+    assert "It is assumed that a and c do not overlap." in emitted.text
+    wanted = c.copy()
+    product(a, b, wanted)
+    run_cuda(emitted, {"a": a, "b": b, "c": c})
+    np.testing.assert_array_equal(c, wanted)

@@ -92,6 +92,9 @@ def run(options: argparse.Namespace) -> int:
     if options.instantiate and options.profile is None:
         print("weft loops: --instantiate needs a run, --profile SCRIPT", file=sys.stderr)
         return 2
+    if options.emit is not None and (options.json or options.html):
+        print("weft loops: --emit writes kernels and no report; leave out --json and --html", file=sys.stderr)
+        return 2
     if options.emit is not None and options.emit.suffix not in LANGUAGES:
         print(f"weft loops: --emit {options.emit}: it writes .py and .cl files", file=sys.stderr)
         return 2
@@ -100,7 +103,9 @@ def run(options: argparse.Namespace) -> int:
         dict(options.values), {}, dict(options.rounds), options.instantiate, device(options.gpu).name
     )
     if file.suffix == ".py":
-        report = _python_report(file, options.function, options.types, settings, options.profile, shapes)
+        report = _python_report(
+            file, options.function, options.types, settings, options.profile, shapes, options.emit is not None
+        )
     elif file.suffix in (".ll", ".bc") or file.suffix in SUFFIXES:
         if options.types is not None:
             print("weft loops: --types is for .py files; C and LLVM IR have their types", file=sys.stderr)
@@ -110,7 +115,9 @@ def run(options: argparse.Namespace) -> int:
                 f"weft loops: {options.profile}: a C, C++ or LLVM file with main is needed", file=sys.stderr
             )
             return 2
-        report = analyze_file(file, options.function, options.clang, settings, options.profile)
+        report = analyze_file(
+            file, options.function, options.clang, settings, options.profile, order=options.emit is not None
+        )
     else:
         print(f"weft loops: {file}: it reads .py, .ll, .bc, C and C++ files", file=sys.stderr)
         return 2
@@ -161,6 +168,7 @@ def _python_report(
     settings: LoopSettings,
     script: Path | None,
     shapes: dict[str, dict[str, Shape]],
+    order: bool,
 ) -> LoopNestReport:
     """The loops of functions for the types that are given, or that they were declared with.
 
@@ -168,6 +176,8 @@ def _python_report(
     ----------
     shapes
         Gets the arrays of each function.
+    order
+        Whether loops change places first.
     """
     module = import_file(file)
     functions: dict[str, tuple[FunctionType, list[tuple[KernelType, ...]]]] = {}
@@ -209,7 +219,11 @@ def _python_report(
         )
     for plain, declared in typed.values():
         shapes[plain.__name__] = shapes_of(plain, declared[0])
-    reports = [analyze_python(plain, t, settings) for plain, declared in typed.values() for t in declared]
+    reports = [
+        analyze_python(plain, t, settings, order=order)
+        for plain, declared in typed.values()
+        for t in declared
+    ]
     return _joined(reports)
 
 

@@ -22,8 +22,10 @@ from weft.ir.writer import write_module
 from weft.loops.observations import Observations
 from weft.loops.observer import LoopObserver
 from weft.loops.profiled_run import Calls, run_c_program, run_calls
+from weft.passes.loop_order import Change, order_loops
 from weft.report.llvm_programs import chosen_functions
 from weft.report.loop_costs import LoopSettings
+from weft.report.loop_counters import loops_around
 from weft.report.loop_nests import FoundValue, LoopNestReport, LoopReport, report_on_loops
 from weft.report.text_source import TextSource
 from weft.target.linking import LinkError, link_texts
@@ -71,8 +73,13 @@ def analyze_python(
     types: tuple[KernelType, ...],
     settings: LoopSettings | None = None,
     calls: Calls | None = None,
+    *,
+    order: bool = False,
 ) -> LoopNestReport:
-    """Analyse a Python function for types of its arguments, and run `calls` of it on the interpreter."""
+    """Analyse a Python function for types of its arguments, and run `calls` of it on the interpreter.
+
+    With `order` loops change places first where that pays (`weft.passes.loop_order`).
+    """
     code = function.__code__
     if len(types) != code.co_argcount:
         raise ArgumentError(
@@ -84,7 +91,7 @@ def analyze_python(
     module = read_module(text)
     kernel = module.functions[made.kernel.name]
     observer, numbers = (None, {}) if calls is None else run_calls(module, kernel.name, made, calls)
-    return _report(module, [kernel], code.co_filename, settings, observer, numbers)
+    return _report(module, [kernel], code.co_filename, settings, observer, numbers, order)
 
 
 def analyze_file(
@@ -93,6 +100,8 @@ def analyze_file(
     clang_options: Sequence[str] = (),
     settings: LoopSettings | None = None,
     profile: Path | None = None,
+    *,
+    order: bool = False,
 ) -> LoopNestReport:
     """Analyse the loops of a C, C++ or LLVM file.
 
@@ -109,6 +118,8 @@ def analyze_file(
     profile
         A C, C++ or LLVM file with ``main``, or the file itself: it is run on the interpreter, and the report has what
         was seen, too.
+    order
+        Whether loops change places first where that pays.
 
     Raises
     ------
@@ -129,7 +140,7 @@ def analyze_file(
     else:
         functions = chosen_functions(module, names, str(file))
     observer = None if profile is None else run_c_program(module, str(profile))
-    return _report(module, functions, str(file), settings, observer, {})
+    return _report(module, functions, str(file), settings, observer, {}, order)
 
 
 def _report(
@@ -139,6 +150,7 @@ def _report(
     settings: LoopSettings | None,
     observer: LoopObserver | None,
     numbers: Mapping[str, int],
+    order: bool,
 ) -> LoopNestReport:
     """The report, and once more with the values of parameters that follow from numbers of iterations.
 
@@ -148,18 +160,31 @@ def _report(
         Parameters of the function that a run knows.
     """
     settings = settings or LoopSettings()
+    changes = [c for f in functions for c in order_loops(module, f, (), (), hoist=False)] if order else []
     observe = None if observer is None else Observations(observer).of
     report = report_on_loops(module, functions, file, settings, observe)
     _check_values(report, settings)
     if not settings.rounds and not settings.instantiate:
-        return report
+        return _resting_on(report, changes)
     found = list(_found_values(report, settings, numbers))
     known: dict[str, dict[str, int]] = {}
     for value in found:
         if len(value.values) == 1:
             known.setdefault(value.function, {})[value.name] = value.values[0]
     again = report_on_loops(module, functions, file, replace(settings, functions=known), observe)
-    return replace(again, instantiated=tuple(found))
+    return replace(_resting_on(again, changes), instantiated=tuple(found))
+
+
+def _resting_on(report: LoopNestReport, changes: Sequence[Change]) -> LoopNestReport:
+    """A report whose loops also rest on what allowed loops in them, or around them, to change places."""
+    loops: list[LoopReport] = []
+    for loop in report.loops:
+        tops = {around.header for around in loops_around(loop.loop)}
+        assumed = dict.fromkeys(
+            (*loop.assumptions, *(a for c in changes if c.top in tops for a in c.assumptions))
+        )
+        loops.append(replace(loop, assumptions=tuple(assumed)))
+    return replace(report, loops=tuple(loops))
 
 
 def _check_values(report: LoopNestReport, settings: LoopSettings) -> None:

@@ -52,7 +52,7 @@ def emit(function: Any, *example_arguments: Any, language: str = "cuda") -> Emit
             f"{described(function)} is no Python function", hint="pass a function written with def"
         )
     types = tuple(typeof(a) for a in example_arguments)
-    report = analyze_python(plain, types)
+    report = analyze_python(plain, types, order=True)
     return emit_report(report, language, {plain.__name__: shapes_of(plain, types)})
 
 

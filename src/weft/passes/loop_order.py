@@ -65,6 +65,8 @@ def order_loops(
     function: Function,
     arrays: tuple[ArrayParameters, ...],
     left: Collection[BasicBlock],
+    *,
+    hoist: bool = True,
 ) -> list[Change]:
     """Let loops of a function change places where that pays; the changes in their order.
 
@@ -74,6 +76,8 @@ def order_loops(
         What is known of the function's arrays.
     left
         Headers of outermost loops whose nests stay as they are.
+    hoist
+        Whether addresses that the innermost loop does not change any more leave it.
     """
     made: list[Change] = []
     while len(made) < MOST_CHANGES:
@@ -86,8 +90,8 @@ def order_loops(
             break
         change, pair = found
         interchange(pair)
-        # Addresses that the loop does not change any more.
-        hoist_invariants(function)
+        if hoist:
+            hoist_invariants(function)
         made.append(change)
     return made
 

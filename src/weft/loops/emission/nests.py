@@ -93,16 +93,19 @@ def nests_of(report: LoopNestReport) -> Iterator[Nest | Refusal]:
     """The loops of a report that become kernels; why the innermost of others do not."""
     taken: set[LoopContext] = set()
     accesses: dict[int, Accesses] = {}
-    for loop in report.loops:
+    made: list[tuple[int, Nest | Refusal]] = []
+    # A loop around another one need not stand before it, if they have changed places.
+    for loop in sorted(report.loops, key=lambda r: r.depth):
         if any(around in taken for around in loops_around(loop.loop)):
             continue
         shared = accesses.setdefault(id(loop.reconstruction), Accesses(loop.reconstruction))
         found = _nest(loop, shared, {other.loop: other for other in report.loops})
         if isinstance(found, Nest):
             taken.add(loop.loop)
-            yield found
+            made.append((loop.line, found))
         elif not any(other.loop.parent is loop.loop for other in report.loops):
-            yield Refusal(loop.line, found)
+            made.append((loop.line, Refusal(loop.line, found)))
+    yield from (found for _, found in sorted(made, key=lambda m: m[0]))
 
 
 def _nest(report: LoopReport, accesses: Accesses, reports: Mapping[LoopContext, LoopReport]) -> Nest | str:
