@@ -227,7 +227,7 @@ def test_an_index_outside_a_tuple_is_an_index_error_in_debug_mode() -> None:
     out = np.zeros(1, int)
     beyond[1, 1](out, -1)
     assert out[0] == 3
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="tuple index out of range"):
         beyond[1, 1](out, 3)
 
 

@@ -55,3 +55,33 @@ def test_functions_and_gpus_take_them_as_arguments() -> None:
         first(1)
     with pytest.raises(weft.errors.UnsupportedError, match="pass it as an argument"):
         totals.inspect_ptx("void(float32[::1], float32[::1])")
+
+
+WEIGHTS = np.array([1, 2, 3])[::-1]
+
+
+@cuda.jit
+def changes_a_copy(out):
+    mine = WEIGHTS.copy()
+    mine[0] += cuda.grid(1)
+    for i in range(3):
+        out[cuda.grid(1), i] = mine[i]
+
+
+def test_a_copy_of_a_constant_is_the_threads_own() -> None:
+    out = np.zeros((4, 3))
+    changes_a_copy[2, 2](out)
+    assert out.tolist() == [[3 + i, 2, 1] for i in range(4)]
+
+
+def test_a_record_is_copied_to_a_scalar() -> None:
+    kind = np.dtype([("a", np.int32), ("b", np.float64)])
+    device, host = cuda.device_array((), kind), np.zeros(1, kind)[0]
+    device.copy_to_device(np.array([(1, 2.5)], kind)[0])
+    device.copy_to_host(host)
+    assert host == np.array((1, 2.5), kind)
+
+
+def test_a_device_function_is_not_launched() -> None:
+    with pytest.raises(weft.errors.LaunchError, match="cannot be launched"):
+        cuda.jit(device=True)(changes_a_copy.py_func)[1, 1]

@@ -132,3 +132,8 @@ def test_reductions_take_a_stream() -> None:
 def test_extents_of_launches_are_integers() -> None:
     with pytest.raises(TypeError, match="not an integer"):
         counts[2.0, 3]
+
+
+def test_a_generalized_function_is_not_declared_to_return_something() -> None:
+    with pytest.raises(weft.errors.SignatureError, match="returns int32, and it returns nothing"):
+        weft.guvectorize(["int32(int32[:], int32[:])"], "(m)->(m)")(lambda x, y: None)

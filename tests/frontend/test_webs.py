@@ -88,3 +88,14 @@ def test_assignments_that_meet_are_refused_with_both_lines() -> None:
     with pytest.raises(TypingError, match="variable 'x' is int here and float64") as caught:
         meets(np.ones(2), True)
     assert "two names" in caught.value.hint
+
+
+def first_of(b):
+    if isinstance(b, tuple):
+        b = b[0]
+    return b
+
+
+def test_an_arm_that_is_never_taken_keeps_assignments_apart() -> None:
+    function = weft.jit(first_of)
+    assert function(3) == 3 and function((4, 5)) == 4

@@ -447,6 +447,13 @@ class DeviceFunction(Portable):
         return (self.signatures,)
 
     @located
+    def __getitem__(self, configuration: Any) -> Any:
+        raise LaunchError(
+            f"{self.py_func.__name__} is a device function and cannot be launched",
+            hint="write a kernel, @cuda.jit without device=True, that calls it",
+        )
+
+    @located
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise LaunchError(
             f"{self.py_func.__name__} is a device function and can be called from kernels only",

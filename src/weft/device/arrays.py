@@ -230,7 +230,12 @@ def copied_to(source: NDArray[Any], target: NDArray[Any] | None) -> NDArray[Any]
     if target is None:
         return source.copy("K")
     _require_alike(target, source)
-    np.copyto(target, source)
+    if isinstance(target, np.void):
+        # A record by itself is no array that could be copied to.
+        for name in target.dtype.names or ():
+            target[name] = source[name]
+    else:
+        np.copyto(target, source)
     return target
 
 

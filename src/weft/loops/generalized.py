@@ -19,7 +19,7 @@ from weft.diag.errors import ArgumentError, SignatureError
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
-from weft.frontend.python.types import Array, KernelType, Scalar, Signature
+from weft.frontend.python.types import Array, KernelType, Scalar, Signature, none
 from weft.frontend.python.wording import described
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
@@ -138,6 +138,11 @@ class GeneralizedFunction(Portable):
             if len(signature.args) != self.nin + self.nout:
                 raise SignatureError(
                     f"{signature} has {len(signature.args)} arguments, the core {self.nin + self.nout}"
+                )
+            if signature.result not in (None, none):
+                raise SignatureError(
+                    f"{signature} says that the function returns {signature.result}, and it returns nothing",
+                    hint="results are its last arguments: write void(...)",
                 )
         self._loop = JitFunction(over_rows(function), options)
 

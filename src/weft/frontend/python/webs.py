@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 
 from weft.frontend.python.source import FunctionNode
 
 _ENTRY = -1
 """The definition that stands for the parameter, or for no value at all."""
+
+Ways = Mapping[tuple[int, int], Set[bool]]
+_NO_WAYS: Ways = {}
 
 State = frozenset[int] | None
 """Which assignments may have given the variable its value; None where control cannot come."""
@@ -27,8 +30,9 @@ State = frozenset[int] | None
 class _Webs:
     """Reaching definitions of one name, and which of them are one web."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, ways: Ways) -> None:
         self._name = name
+        self._ways = ways
         self._parents: dict[int, int] = {_ENTRY: _ENTRY}
         self._nodes: dict[int, ast.Name] = {}
         self._breaks: list[set[int]] = []
@@ -112,7 +116,9 @@ class _Webs:
                 return self.expression(node.target, state)
             case ast.If():
                 state = self.expression(node.test, state)
-                return _join(self.block(node.body, state), self.block(node.orelse, state))
+                ways = self._ways.get((node.lineno, node.col_offset)) or {True, False}
+                then = self.block(node.body, state if True in ways else None)
+                return _join(then, self.block(node.orelse, state if False in ways else None))
             case ast.For():
                 return self._loop(node, self.expression(node.iter, state))
             case ast.While():
@@ -167,15 +173,18 @@ def _join(a: State, b: State) -> State:
     return a | b
 
 
-def split_variable(node: FunctionNode, name: str) -> FunctionNode | None:
-    """The function with the webs of a variable apart; None where they are one, or a function inside reads it."""
+def split_variable(node: FunctionNode, name: str, ways: Ways = _NO_WAYS) -> FunctionNode | None:
+    """The function with the webs of a variable apart; None where they are one, or a function inside reads it.
+
+    `ways` says of an ``if``, by its line and column, which of its arms are ever taken.
+    """
     if not isinstance(node, ast.FunctionDef):
         return None
     inner = [n for n in ast.walk(node) if n is not node and isinstance(n, (ast.FunctionDef, ast.Lambda))]
     if any(isinstance(n, ast.Name) and n.id == name for function in inner for n in ast.walk(function)):
         return None
     made = copy.deepcopy(node)
-    webs = _Webs(name)
+    webs = _Webs(name, ways)
     webs.block(made.body, frozenset({_ENTRY}))
     called = webs.names()
     if not called:

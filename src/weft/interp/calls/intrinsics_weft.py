@@ -360,6 +360,7 @@ CHECK_KINDS = {
     4: (FaultKind.OUT_OF_BOUNDS, "an array without elements has no minimum or maximum"),
     6: (FaultKind.RAISED, "an exception is raised"),
     7: (FaultKind.RAISED, "the step of a range is zero"),
+    8: (FaultKind.OUT_OF_BOUNDS, "tuple index out of range"),
     5: (FaultKind.UNINITIALIZED, "a variable is read before it has a value"),
 }
 """What ``weft.check`` reports, by its first argument."""

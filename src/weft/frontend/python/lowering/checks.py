@@ -20,12 +20,14 @@ EMPTY = 4
 UNASSIGNED = 5
 RAISED = 6
 ZERO_STEP = 7
+TUPLE_INDEX = 8
 
 
 _RAISED = {
     DIVISION_BY_ZERO: ("ZeroDivisionError", "division by zero"),
     ASSERTION: ("AssertionError", ""),
     INDEX: ("IndexError", "an index is outside its dimension"),
+    TUPLE_INDEX: ("IndexError", "tuple index out of range"),
     ZERO_STEP: ("ValueError", "range() arg 3 must not be zero"),
     UNASSIGNED: ("UnboundLocalError", "a variable is read before it has a value"),
 }

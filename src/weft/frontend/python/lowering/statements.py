@@ -199,6 +199,10 @@ def _change_elements(low: Lowering, node: ast.AugAssign, symbol: str, array: Typ
 def _lower_if(low: Lowering, node: ast.If) -> None:
     then, otherwise, end = low.new_block("if.then"), low.new_block("if.else"), low.new_block("if.end")
     jump(low, node.test, then, otherwise if node.orelse else end)
+    ways = low.instance.ways.setdefault((node.lineno, node.col_offset), set())
+    ways |= {
+        holds for holds, block in ((True, then), (False, otherwise if node.orelse else end)) if block.users
+    }
     low.start(then)
     if not low.is_dead:
         with low.knowing(facts_for(low, node.test, True, node.body)):

@@ -12,6 +12,7 @@ from weft.diag.errors import TypingError, UnsupportedError
 from weft.diag.source import SourceSpan
 from weft.frontend.python.lowering.arrays.array_parts import (
     array_type_of,
+    element_type,
     extents_of,
     make_array,
 )
@@ -23,7 +24,7 @@ from weft.frontend.python.lowering.attributes import size
 from weft.frontend.python.lowering.calls.registry import Arguments, call
 from weft.frontend.python.lowering.calls.typed import Typed, items_of, literal
 from weft.frontend.python.lowering.numbers.casts import to_int64
-from weft.frontend.python.lowering.threads.cuda_memory import dtype_of
+from weft.frontend.python.lowering.threads.cuda_memory import MAX_LOCAL_BYTES, dtype_of
 from weft.frontend.python.types import (
     Array,
     NoneType,
@@ -42,6 +43,7 @@ from weft.frontend.python.typing_rules import promote
 from weft.ir import heap
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstInt
+from weft.ir.types import ArrayType
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -218,7 +220,14 @@ def _copy(low: Lowering, args: Arguments) -> Typed:
 
 
 def copied(low: Lowering, args: Arguments, array: Typed) -> Typed:
-    """A new array with the elements of another one."""
+    """A new array with the elements of another one; in a kernel of known extents, in the memory of the thread."""
+    type = array_type_of(array)
+    count = math.prod(type.shape) if type.shape is not None and -1 not in type.shape else None
+    if low.stack[0].is_kernel and count is not None and count * type.dtype.size <= MAX_LOCAL_BYTES:
+        slot = low.alloca(ArrayType(element_type(type.dtype), max(1, count)), "copy", align=16)
+        made = Typed(array_type(type.dtype, type.ndim, "C", shape=type.shape), (slot,))
+        copy(low, array, made)
+        return made
     made = allocate(low, args, _extents_like(low, args, array), array_type_of(array).dtype)
     copy(low, array, made)
     return made

@@ -60,6 +60,9 @@ class Instance:
         Whether it has a parameter more, the frame of its caller (`weft.frontend.python.lowering.arrays.heap`).
     declared
         The type that its signature says it returns.
+    ways
+        Of each ``if``, by line and column, whether it may be true and whether it may be false, as far as that is known
+        when compiling.
     """
 
     source: FunctionSource
@@ -73,6 +76,7 @@ class Instance:
     recursive: bool = False
     allocates: bool = False
     declared: KernelType | None = None
+    ways: dict[tuple[int, int], set[bool]] = field(default_factory=dict)
 
 
 def type_key(type: KernelType) -> object:
@@ -149,7 +153,8 @@ def lower_function(unit: Unit, instance: Instance, stack: list[Instance]) -> Non
             break
         except TypeConflict as conflict:
             # Of this function: one that it calls would have taken its own.
-            node = split_variable(instance.source.node, conflict.name) if len(stack) == depth else None
+            own = len(stack) == depth
+            node = split_variable(instance.source.node, conflict.name, instance.ways) if own else None
             if node is None:
                 raise
             instance.source = replace(instance.source, node=node)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from weft.diag.errors import TypingError
 from weft.frontend.python.components import components
 from weft.frontend.python.lowering.calls.typed import Typed
-from weft.frontend.python.lowering.checks import INDEX, check
+from weft.frontend.python.lowering.checks import TUPLE_INDEX, check
 from weft.frontend.python.lowering.choices import select
 from weft.frontend.python.lowering.numbers.casts import to_int64
 from weft.ir.builder import const_int
@@ -38,7 +38,7 @@ def item_at(low: Lowering, items: tuple[Typed, ...], index: Typed) -> Typed:
         negative = low.builder.icmp("slt", place, const_int(0))
         from_end = low.builder.binary("add", place, const_int(len(items)))
         place = low.builder.select(negative, from_end, place)
-    check(low, INDEX, low.builder.icmp("uge", place, const_int(len(items))), "tuple index out of range")
+    check(low, TUPLE_INDEX, low.builder.icmp("uge", place, const_int(len(items))))
     result = items[-1]
     for position in range(len(items) - 2, -1, -1):
         here = low.builder.icmp("eq", place, const_int(position))
