@@ -135,6 +135,16 @@ def test_html_goes_to_a_file(write, tmp_path, capsys) -> None:
     assert capsys.readouterr().out == ""
 
 
+def test_an_earlier_version_stands_beside_it(write, tmp_path) -> None:
+    out = tmp_path / "report.html"
+    before, after = (tmp_path / name for name in ("before.ll", "after.ll"))
+    before.write_text(FOREIGN)
+    after.write_text(FOREIGN)
+    assert run(str(after), "--html", str(out), "--before", str(before)) == 0
+    page = out.read_text()
+    assert page.count('role="region"') == 2 and "cycles before" in page
+
+
 ODD_BYTES = [
     ("c", b'// caf\xe9\nconst char *s = "\xe9\x80";\nfloat f(float x) { return x * 2; }\n'),
     ("ll", b'; caf\xe9\ndefine void @"f\xe9"(ptr %p) {\n  store i32 1, ptr %p ; \xe9\n  ret void\n}\n'),

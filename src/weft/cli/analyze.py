@@ -75,20 +75,28 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--html", metavar="OUT", help="write an HTML page")
+    parser.add_argument(
+        "--before",
+        metavar="FILE",
+        help="with --html: an earlier version of the program, which stands beside it",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Analyse the file and print what was found; 1 if a barrier is certainly divergent, 2 for wrong usage."""
     try:
-        report = _report(options)
+        report = _report(options, options.file)
+        before = None if options.before is None or not options.html else _report(options, options.before)
     except UsageError as error:
         print(f"{_ANALYZE}: {error}", file=sys.stderr)
         return 2
     if options.html:
         try:
             # Names in LLVM IR, and of files, may have bytes that are no UTF-8.
-            page = report.to_html(f"{options.file} - weft").encode("utf-8", errors="backslashreplace")
+            page = report.to_html(f"{options.file} - weft", before=before).encode(
+                "utf-8", errors="backslashreplace"
+            )
             Path(options.html).write_bytes(page)
         except OSError as error:
             print(f"{_ANALYZE}: {options.html} cannot be written: {error.strerror}", file=sys.stderr)
@@ -100,10 +108,10 @@ def run(options: argparse.Namespace) -> int:
     return 1 if report.has_errors else 0
 
 
-def _report(options: argparse.Namespace) -> Report:
+def _report(options: argparse.Namespace, file: str) -> Report:
     settings = ReportOptions(Scope(options.scope), options.width, options.lattice)
     return report_on_file(
-        options.file, settings, options.function, options.args, options.types, options.uniform, options.clang
+        file, settings, options.function, options.args, options.types, options.uniform, options.clang
     )
 
 

@@ -26,8 +26,8 @@ STYLE = """
 """.strip()
 
 
-def flow_drawing(blocks: Sequence[BlockReport], title: str) -> str:
-    """The drawing; empty for a function of one block, and of very many."""
+def flow_drawing(blocks: Sequence[BlockReport], title: str, name: str = "weft") -> str:
+    """The drawing, whose ids begin with `name`; empty for a function of one block, and of very many."""
     if not 1 < len(blocks) <= _MOST:
         return ""
     layers = _layers(blocks)
@@ -35,7 +35,7 @@ def flow_drawing(blocks: Sequence[BlockReport], title: str) -> str:
     width = max(x for x, _ in places.values()) + _WIDE + 2 * _GAP_X
     height = max(y for _, y in places.values()) + _HIGH + _GAP_Y
     edges = [
-        _edge(places[k], places[to], layers[to] <= layers[k], block.divergent, width)
+        _edge(places[k], places[to], layers[to] <= layers[k], block.divergent, width, name)
         for k, block in enumerate(blocks)
         for to in dict.fromkeys(block.successors)
         if k in places
@@ -45,7 +45,7 @@ def flow_drawing(blocks: Sequence[BlockReport], title: str) -> str:
     return (
         f'<svg class="flow" role="img" aria-label="{label}" viewBox="0 0 {width:.0f} {height:.0f}"'
         f' width="{width:.0f}" height="{height:.0f}">'
-        '<defs><marker id="weft-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
+        f'<defs><marker id="{name}-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
         ' orient="auto"><path d="M0,0L8,4L0,8" style="stroke:context-stroke"/></marker></defs>'
         + "".join((*edges, *drawn))
         + "</svg>"
@@ -104,7 +104,7 @@ def _mean(numbers: list[float], otherwise: float) -> float:
 
 
 def _edge(
-    start: tuple[float, float], end: tuple[float, float], back: bool, divergent: bool, width: float
+    start: tuple[float, float], end: tuple[float, float], back: bool, divergent: bool, width: float, name: str
 ) -> str:
     x, y = start[0] + _WIDE / 2, start[1] + _HIGH
     to_x, to_y = end[0] + _WIDE / 2, end[1]
@@ -116,7 +116,7 @@ def _edge(
         half = (to_y - y) / 2
         path = f"M{x:.0f},{y:.0f}C{x:.0f},{y + half:.0f} {to_x:.0f},{to_y - half:.0f} {to_x:.0f},{to_y:.0f}"
     style = ' class="diverges"' if divergent else ""
-    return f'<path{style} d="{path}" marker-end="url(#weft-tip)"/>'
+    return f'<path{style} d="{path}" marker-end="url(#{name}-tip)"/>'
 
 
 def _block(block: BlockReport, x: float, y: float) -> str:

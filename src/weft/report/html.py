@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import PurePath
 
 from weft.report.flow_drawing import STYLE as FLOW_STYLE
 from weft.report.flow_drawing import flow_drawing
 from weft.report.html_page import STYLE, document
+from weft.report.machine_code import Lines
 from weft.report.model import BarrierReport, Excerpt, Finding, FunctionReport, LineReport, ReportSettings
 from weft.report.styled import LEGEND, about_cycles, at_line, cost_of, describe, is_irregular
 
+_NO_CODE: Lines = {}
+_LINE = re.compile(r"\bline (\d+)")
 
-def fragment(functions: Iterable[FunctionReport], settings: ReportSettings) -> str:
-    """The report as a ``div`` with its style, for a notebook."""
+
+def fragment(functions: Iterable[FunctionReport], settings: ReportSettings, code: Lines = _NO_CODE) -> str:
+    """The report as a ``div`` with its style, for a notebook; with `code`, the machine code of lines."""
     functions = tuple(functions)
-    body = "".join(_function(number, function, settings) for number, function in enumerate(functions))
+    body = sections(functions, settings, code)
     return f'<div class="weft"><style>{STYLE}{FLOW_STYLE}</style>{_summary(functions)}{body}</div>'
 
 
-def page(functions: Iterable[FunctionReport], settings: ReportSettings, title: str) -> str:
+def page(
+    functions: Iterable[FunctionReport], settings: ReportSettings, title: str, code: Lines = _NO_CODE
+) -> str:
     """The report as a document."""
-    return document(title, fragment(functions, settings))
+    return document(title, fragment(functions, settings, code))
+
+
+def sections(
+    functions: Iterable[FunctionReport],
+    settings: ReportSettings,
+    code: Lines = _NO_CODE,
+    prefix: str = "weft",
+) -> str:
+    """A section for each function; `prefix` begins the names by which they are linked to."""
+    return "".join(
+        _function(f"{prefix}-{number}", function, settings, code) for number, function in enumerate(functions)
+    )
 
 
 def _summary(functions: tuple[FunctionReport, ...]) -> str:
@@ -41,13 +61,13 @@ def _summary(functions: tuple[FunctionReport, ...]) -> str:
     return f'<nav aria-label="functions"><h3>Functions</h3><table>{head}{"".join(rows)}</table></nav>'
 
 
-def _function(number: int, function: FunctionReport, settings: ReportSettings) -> str:
-    drawing = flow_drawing(function.blocks, function.name)
+def _function(name: str, function: FunctionReport, settings: ReportSettings, code: Lines) -> str:
+    drawing = flow_drawing(function.blocks, function.name, name)
     parts = [
-        f'<h3 id="weft-{number}">{escape(function.name + function.signature)}</h3>',
+        f'<h3 id="{name}">{escape(function.name + function.signature)}</h3>',
         f'<p class="muted">{escape(describe(settings, function))}</p>',
         f'<p class="muted">{escape(function.compiled)}</p>' if function.compiled else "",
-        *(_excerpt(excerpt, function) for excerpt in function.excerpts),
+        *(_excerpt(excerpt, function, code) for excerpt in function.excerpts),
         _legend(),
         f'<details><summary>Control flow</summary><div class="scroll">{drawing}</div></details>'
         if drawing
@@ -57,30 +77,49 @@ def _function(number: int, function: FunctionReport, settings: ReportSettings) -
         _barriers(function.barriers),
         _findings(function),
     ]
-    return (
-        f'<section aria-labelledby="weft-{number}">'
-        + "\n".join(part for part in parts if part)
-        + "</section>"
-    )
+    return f'<section aria-labelledby="{name}">' + "\n".join(part for part in parts if part) + "</section>"
 
 
 def _head(*names: str) -> str:
     return "<tr>" + "".join(f'<th scope="col">{name}</th>' for name in names) + "</tr>"
 
 
-def _excerpt(excerpt: Excerpt, function: FunctionReport) -> str:
+def _excerpt(excerpt: Excerpt, function: FunctionReport, code: Lines) -> str:
     told: dict[int, list[Finding]] = {}
     for finding in function.findings:
         if finding.line is not None and finding.file in ("", excerpt.file):
             told.setdefault(finding.line, []).append(finding)
-    rows = "\n".join(_line(line, told.get(line.number, [])) for line in excerpt.lines)
-    head = _head("shape", "control", "memory", "cost", "line", "")
+    file = PurePath(excerpt.file).name
+    caused = _caused(function, excerpt)
+    rows = "\n".join(
+        _line(
+            line,
+            told.get(line.number, []),
+            caused.get(line.number, []),
+            code.get((file, line.number), ()) if code else None,
+        )
+        for line in excerpt.lines
+    )
+    head = _head("shape", "control", "memory", "cost", "line", "source", *(("machine code",) if code else ()))
     return (
         f'<p class="muted">{escape(excerpt.file)}</p><div class="scroll"><table>{head}\n{rows}</table></div>'
     )
 
 
-def _line(line: LineReport, findings: list[Finding]) -> str:
+def _caused(function: FunctionReport, excerpt: Excerpt) -> dict[int, list[Finding]]:
+    """What findings each line is among the causes of: the chains read from their other end."""
+    found: dict[int, list[Finding]] = {}
+    for finding in function.findings:
+        if finding.file in ("", excerpt.file):
+            lines = {int(number) for step in finding.because for number in _LINE.findall(step)}
+            for line in sorted(lines - {finding.line}):
+                found.setdefault(line, []).append(finding)
+    return found
+
+
+def _line(
+    line: LineReport, findings: list[Finding], caused: list[Finding], code: Sequence[str] | None
+) -> str:
     control = "diverges" if "diverges" in line.control else "uniform"
     cells = (
         _cell(line.shape, line.shape_class),
@@ -88,19 +127,37 @@ def _line(line: LineReport, findings: list[Finding]) -> str:
         _cell(", ".join(line.memory), "varying" if is_irregular(line) else "uniform"),
         f'<td class="cost" style="--share:{line.share:.1%}">{cost_of(line)}</td>',
         _cell(str(line.number), "number"),
-        _source(line, findings),
+        _source(line, findings, caused),
+        "" if code is None else _code(line, code),
     )
     mark = ' class="partly"' if control == "diverges" else ""
     return f"<tr{mark}>{''.join(cells)}</tr>"
 
 
-def _source(line: LineReport, findings: list[Finding]) -> str:
-    """The text of a line; a click on it shows what it costs, why, and what helps."""
-    if not findings:
+def _source(line: LineReport, findings: list[Finding], caused: list[Finding]) -> str:
+    """The text of a line; a click on it shows what it costs, why, what helps, and what comes of it elsewhere."""
+    if not findings and not caused:
         return _cell(line.text, "source")
     items = "".join(f"<li>{_told(finding)}</li>" for finding in findings)
+    items += "".join(
+        f'<li class="muted">leads to <b>{f.cycles:,.0f}</b> {at_line(f.line)}: {escape(f.message)}</li>'
+        for f in caused
+    )
+    text = line.text.lstrip()
+    indent = line.text[: len(line.text) - len(text)]
+    summary = f'<summary>{indent}<span class="opens">{escape(text)}</span></summary>'
+    return f'<td class="source"><details>{summary}<ul>{items}</ul></details></td>'
+
+
+def _code(line: LineReport, code: Sequence[str]) -> str:
+    """How many instructions a line has become; a click shows them."""
+    if not code:
+        return "<td></td>"
+    label = f"machine code of line {line.number}: {len(code)} instructions"
+    body = escape("\n".join(code))
     return (
-        f'<td class="source"><details><summary>{escape(line.text)}</summary><ul>{items}</ul></details></td>'
+        f'<td class="code"><details><summary aria-label="{label}">{len(code)}</summary>'
+        f'<pre tabindex="0">{body}</pre></details></td>'
     )
 
 

@@ -17,10 +17,22 @@ STYLE = """
 .weft .varying { color: var(--varying) } .weft .diverges, .weft .error { color: var(--bad); font-weight: bold }
 .weft .warning { color: var(--varying); font-weight: bold }
 .weft tr.partly td.source { background: var(--mark) }
-.weft td.cost { background: linear-gradient(to left, var(--area) var(--share, 0%), transparent 0) }
+.weft td.cost { background: linear-gradient(to left, var(--area) var(--share, 0%), transparent 0);
+  background-size: 100% 1.4em; background-repeat: no-repeat }
 .weft summary { cursor: pointer; list-style-position: outside }
 .weft td.source details > ul { white-space: normal; font-family: system-ui, sans-serif; margin: .2em 0 .6em }
-.weft td.source summary { text-decoration: underline dotted var(--muted) }
+.weft td.source { padding-left: 1.4em }
+.weft td.source summary, .weft td.code summary { list-style: none }
+.weft td.source summary::-webkit-details-marker, .weft td.code summary::-webkit-details-marker { display: none }
+.weft td.source summary::before { content: "▸"; position: absolute; margin-left: -1em; color: var(--muted) }
+.weft td.source details[open] > summary::before { content: "▾" }
+.weft td.source .opens, .weft td.code summary { text-decoration: underline dotted var(--muted) }
+.weft td.code { text-align: right } .weft td.code pre { text-align: left; margin: .2em 0 .6em; font-size: 90%;
+  max-height: 24em; overflow-y: auto }
+.weft .sides table { font-size: 80% } .weft .sides td:nth-child(3) { white-space: normal; min-width: 8em }
+.weft section > details { margin: .6em 0 } .weft section > details > summary { list-style-position: inside }
+.weft .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(26em, 1fr)); gap: 1.5em }
+.weft .sides > div { min-width: 0 } .weft .better { color: var(--good) } .weft .worse { color: var(--bad) }
 .weft .hint::before { content: "hint: "; font-weight: bold }
 .weft ol.because { margin: .2em 0 .6em; font-size: 90%; color: var(--muted); list-style: "↳ " }
 """.strip()
@@ -40,7 +52,7 @@ body { margin: 0 auto; max-width: 80em }
   .weft { --text: #000; --back: #fff; --muted: #444; --line: #999; --area: #dbe9ff; --thread: #1c5cb8; --next: #b34700 }
   body { background: #fff; max-width: none }
   .weft nav { display: none }
-  .weft .scroll { overflow: visible }
+  .weft .scroll { overflow: visible } .weft td.code pre { max-height: none }
   .weft td, .weft th { white-space: pre-wrap }
   .weft figure, .weft tr { break-inside: avoid }
 }

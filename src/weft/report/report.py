@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from weft.report import as_json, html, text
+from weft.report.beside import Side, beside
+from weft.report.machine_code import Lines
 from weft.report.model import FunctionReport, ReportSettings
 from weft.report.styled import report_lines
 
@@ -21,10 +23,13 @@ class Report:
         What was found, a function each.
     settings
         The assumptions under which it was found.
+    code
+        Makes the machine code, by lines; None where there is none to show.
     """
 
     functions: tuple[FunctionReport, ...]
     settings: ReportSettings
+    code: Callable[[], Lines] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return text.plain(report_lines(self.functions, self.settings))
@@ -41,9 +46,26 @@ class Report:
         """What the JSON says, as dictionaries and lists."""
         return as_json.as_data(self.functions)
 
-    def to_html(self, title: str = "weft") -> str:
-        """The report as an HTML document."""
-        return html.page(self.functions, self.settings, title)
+    def to_html(
+        self, title: str = "weft", *, machine_code: bool = False, before: Report | None = None
+    ) -> str:
+        """The report as an HTML document, which needs nothing from elsewhere.
+
+        Parameters
+        ----------
+        title
+            Of the page.
+        machine_code
+            Whether each line opens to the instructions that it has become, on this machine.
+        before
+            The report on an earlier version: both stand side by side, under a table of what has changed.
+        """
+        code = self.code() if machine_code and self.code is not None else {}
+        if before is None:
+            return html.page(self.functions, self.settings, title, code)
+        old = before.code() if machine_code and before.code is not None else {}
+        sides = Side(before.functions, before.settings, old), Side(self.functions, self.settings, code)
+        return beside(*sides, title)
 
     def _repr_html_(self) -> str:
         return html.fragment(self.functions, self.settings)
