@@ -10,7 +10,7 @@ changed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.memory.alias import Alias, Location, alias, are_apart, is_same_object
@@ -68,6 +68,7 @@ class Kills:
     objects: StackObjects
     range_of: RangeOf = lambda value: None
     promise: Promise | None = None
+    _apart: dict[tuple[Value, Value], bool] = field(default_factory=dict)
 
     def changes(self, instruction: Instruction, place: Place) -> bool:
         """Whether the instruction may change what is at the place, or let the thread see that others did."""
@@ -127,12 +128,20 @@ class Kills:
     def overlaps(self, access: Instruction, place: Place) -> bool:
         """Whether an access may touch the bytes of the place."""
         other = self.places.of_access(access)
+        if other.base is not place.base and self._are_known_apart(other.base, place.base):
+            return False
         layout = self.places.layout
         size, other_size = layout.store_size(place.type), layout.store_size(other.type)
-        found = alias(_location(place), size, _location(other), other_size)
-        if found is Alias.NO or (other.base is not place.base and self.are_apart(other.base, place.base)):
+        if alias(_location(place), size, _location(other), other_size) is Alias.NO:
             return False
         return not (other.base is place.base and self._distant(place, size, other, other_size))
+
+    def _are_known_apart(self, a: Value, b: Value) -> bool:
+        """`are_apart`, kept: functions have many accesses and few bases."""
+        known = self._apart.get((a, b))
+        if known is None:
+            known = self._apart[a, b] = self.are_apart(a, b)
+        return known
 
     def _distant(self, a: Place, size: int, b: Place, other_size: int) -> bool:
         """Whether the ranges of what two addresses differ in keep the accesses apart."""

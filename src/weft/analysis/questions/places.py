@@ -82,14 +82,18 @@ class Places:
     layout: DataLayout
     _numbers: Expander = field(default_factory=Expander)
     _pointers: dict[Value, tuple[Value, Polynomial]] = field(default_factory=dict)
+    _of: dict[tuple[Value, Type], Place] = field(default_factory=dict)
     _places: dict[tuple[Value, Type, int, tuple[tuple[Monomial, int], ...]], Place] = field(
         default_factory=dict
     )
 
     def of(self, pointer: Value, type: Type) -> Place:
         """The place that a pointer leads to."""
-        base, polynomial = self._address(pointer)
-        return self._place(base, type, polynomial)
+        known = self._of.get((pointer, type))
+        if known is None:
+            base, polynomial = self._address(pointer)
+            known = self._of[pointer, type] = self._place(base, type, polynomial)
+        return known
 
     def of_access(self, access: Instruction) -> Place:
         """The place of a load, store or atomic operation."""
