@@ -192,7 +192,8 @@ double PURE rootn(double x, int n) {
   const double rest = __builtin_fma(-d, y, 1.0) / d;
   const double power = C_NAME(pow)(a, y);
   const double root = power + power * (rest * C_NAME(log)(a));
-  const double size = (a == 0) | (a - a != 0) | (n == 1) ? power : root;
+  const bool is_limit = (a == 0) | (a - a != 0) | (power - power != 0);
+  const double size = is_limit | (n == 1) ? power : root;
   const double with_sign = __builtin_copysign(size, x), signed_size = (n & 1) ? with_sign : size;
   return (n == 0) | ((x < 0) & !(n & 1)) ? __builtin_nan("") : signed_size;
 }
