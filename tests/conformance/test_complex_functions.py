@@ -9,6 +9,7 @@ import contextlib
 import functools
 import math
 import os
+import sys
 
 import mpmath
 import numpy as np
@@ -202,6 +203,9 @@ def test_other_functions(options):
         for number, real, got in zip(z, r, out[row], strict=True):
             try:
                 wanted = complex(compute(complex(number), float(real)))
+                if row == 4 and sys.version_info >= (3, 14) and not cmath.isfinite(number):
+                    # Python's quotients of infinities keep them from there on.
+                    continue
             except (ValueError, OverflowError):
                 continue
             for mine, theirs, other in (

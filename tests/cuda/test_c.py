@@ -291,3 +291,18 @@ def test_wrong_programs_and_launches(module):
     ):
         with pytest.raises(ArgumentError, match=message):
             module.saxpy[1, 4](*args)
+
+
+def test_an_installed_toolkit_has_no_say(tmp_path, monkeypatch):
+    # A toolkit of long ago, where clang looks for one.
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "include").mkdir()
+    (tmp_path / "nvvm" / "libdevice").mkdir(parents=True)
+    (tmp_path / "include" / "cuda.h").write_text("#define CUDA_VERSION 7000\n")
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path))
+    monkeypatch.setenv("WEFT_CACHE", "0")
+    for arch in ("sm_70", "sm_90", "sm_100"):
+        module = cuda.Module("__global__ void one(int *x) { x[threadIdx.x] = 1; }", f"-arch={arch}")
+        x = np.zeros(4, np.int32)
+        module.one[1, 4](x)
+        assert x.tolist() == [1] * 4

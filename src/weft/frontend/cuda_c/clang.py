@@ -27,6 +27,8 @@ _OUTPUT = (
 )
 _LANGUAGE = (
     *("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version"),
+    # No CUDA that is installed has a say: of its version clang takes that of PTX, and without one too old a version.
+    f"--cuda-path={INCLUDE}",
     # The runtime prints from a call with its arguments, not from a packed record. Lanes do not unwind.
     *("-fno-builtin-printf", "-fno-exceptions", "-fms-extensions", "-Wno-unused-value", "-Wno-register"),
 )
@@ -99,6 +101,7 @@ def _command(source: str, options: CudaOptions, file: str) -> list[str]:
         *find_clang(_HOST, "c++"),
         *_LANGUAGE,
         f"--cuda-gpu-arch={options.architecture}",
+        f"--cuda-feature=+{_ptx_version(options.architecture)}",
         f"-std={options.standard}",
         f"-ffp-contract={'on' if options.contract else 'off'}",
         *("-isystem", str(INCLUDE), "-include", "weft/cuda.h"),
@@ -134,3 +137,9 @@ def _headers_digest() -> str:
         if path.is_file():
             digest.update(str(path.relative_to(INCLUDE)).encode() + path.read_bytes())
     return digest.hexdigest()
+
+
+def _ptx_version(architecture: str) -> str:
+    """The version of PTX, as clang spells it, that has what an architecture has."""
+    number = int(re.sub(r"\D", "", architecture))
+    return "ptx78" if number < 90 else "ptx80" if number < 100 else "ptx87"
