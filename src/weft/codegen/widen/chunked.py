@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weft.codegen.widen.access_groups import constant_stride
 from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.covered import Covering, covering_of, pick
@@ -54,20 +55,9 @@ class Chunks:
 
 def chunks_of(w: Widening, access: Instruction) -> Chunks | Covering | None:
     """The pieces that a plain access of a box of lanes is made of; None where there are none to use."""
-    pointer, type = access.pointer, access.accessed_type
-    size = w.module.layout.store_size(type)
-    if sum(e > 1 for e in w.lanes.extents) < 2 or w.module.layout.bit_size(type) != 8 * size:
-        return None
-    if w.divergence.engine.leads_to_stack(pointer) or w.divergence.element_bytes(pointer) is not None:
-        return None
-    found: list[tuple[Strip, int]] = []
-    expressions = w.expressions(everywhere=w.mask is not None)
-    for lane in range(w.lanes.width):
-        at = expressions.at(pointer, lane)
-        if at is None or not is_address(at):
-            return None
-        found.append((at.terms, at.constant))
-    if len(set(found)) < len(found):
+    size = w.module.layout.store_size(access.accessed_type)
+    found = elements_of(w, access)
+    if found is None:
         return None
     slots = min(w.lanes.width, w.isa.lanes(8 * size))
     direct = _length(found, size, slots)
@@ -79,6 +69,28 @@ def chunks_of(w: Widening, access: Instruction) -> Chunks | Covering | None:
         if covering is not None and covering.cost < cost:
             return covering
     return chunks
+
+
+def elements_of(w: Widening, access: Instruction) -> list[tuple[Strip, int]] | None:
+    """The strip and the offset that each lane accesses, no two the same; None where that is not known.
+
+    Lanes along one dimension that are a constant stride apart are left to others.
+    """
+    pointer, type = access.pointer, access.accessed_type
+    if w.module.layout.bit_size(type) != 8 * w.module.layout.store_size(type):
+        return None
+    if sum(e > 1 for e in w.lanes.extents) < 2 and constant_stride(w, pointer) is not None:
+        return None
+    if w.divergence.engine.leads_to_stack(pointer) or w.divergence.element_bytes(pointer) is not None:
+        return None
+    found: list[tuple[Strip, int]] = []
+    expressions = w.expressions(everywhere=w.mask is not None)
+    for lane in range(w.lanes.width):
+        at = expressions.at(pointer, lane)
+        if at is None or not is_address(at):
+            return None
+        found.append((at.terms, at.constant))
+    return found if len(set(found)) == len(found) else None
 
 
 def _cheapest(

@@ -27,6 +27,7 @@ from weft.machine.targets import Isa
 if TYPE_CHECKING:
     from weft.codegen.widen.access_groups import AccessGroup
     from weft.codegen.widen.gather_pairs import GatherPair
+    from weft.codegen.widen.joint_stores import JointStores
     from weft.codegen.widen.simd_calls import FindSimd
 
 
@@ -62,7 +63,7 @@ class Widening:
         The instruction set that the code is for: it decides between forms, all of which every machine can run.
     addresses
         Which accesses of one thread overlap.
-    groups, pairs
+    groups, pairs, joint_stores
         Accesses that are made together, for each block whose accesses have been looked at.
     pieces
         What has been loaded in this block in contiguous pieces.
@@ -93,6 +94,7 @@ class Widening:
         self.addresses = LinearAliasAnalysis(divergence.engine.objects, layout)
         self.groups: dict[BasicBlock, dict[Instruction, AccessGroup]] = {}
         self.pairs: dict[BasicBlock, dict[Instruction, GatherPair]] = {}
+        self.joint_stores: dict[BasicBlock, dict[Instruction, JointStores]] = {}
         self.pieces = LoadedPieces()
         self.read_by_all: set[Instruction] = set()
         self._expressions: dict[bool, LaneExpressions] = {}

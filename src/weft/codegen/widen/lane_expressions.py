@@ -7,7 +7,9 @@ that is computed by sums, products and shifts. Remainders and quotients by power
 the low bits of what they are of are known; so blocked layouts (§11.7) are expressions like any others.
 
 Sums of fewer than 64 bits are taken apart where they do not wrap, which is certain in lanes that use them as addresses
-(`nsw`): callers ask under masks for those that hold in passive lanes, too.
+(`nsw`): callers ask under masks for those that hold in passive lanes, too. A sum that may wrap is one modulo 2^32. What
+lanes share of it being a multiple of 2^k, and what each lane adds less than 2^k, nothing carries, and the sum without a
+sign is what they share, without a sign, and what each adds.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from weft.analysis.integers.bounds import to_signed, trailing_zeros
 from weft.analysis.memory.addresses import decompose
 from weft.analysis.shapes.shape import ACTIVE
 from weft.ir import ConstInt, Instruction, Value
-from weft.ir.types import I8, I64, IntType, PointerType, VectorType
+from weft.ir.builder import const_int
+from weft.ir.types import I8, I64, IntType, PointerType, VectorType, int_type
 
 if TYPE_CHECKING:
     from weft.codegen.widen.context import Widening
@@ -37,20 +40,34 @@ Product = tuple["Symbol", ...]
 
 
 @dataclass(frozen=True, slots=True)
+class WrappedSum:
+    """A sum modulo 2^bits as a number without a sign: products with their coefficients, all a multiple of 2^known."""
+
+    terms: tuple[tuple[Product, int], ...]
+    bits: int
+    known: int
+    residue: int
+
+    @property
+    def type(self) -> IntType:
+        return I64
+
+
+@dataclass(frozen=True, slots=True)
 class Symbol:
     """A number that all lanes share.
 
     Parameters
     ----------
     value
-        The value that it is lane 0's of.
+        The value that it is lane 0's of, or a sum of such.
     shift
         It is that shifted right by so many bits, its low bits being known.
     order
         Where it comes in products and sums: what is computed first comes first.
     """
 
-    value: Value
+    value: Value | WrappedSum
     shift: int
     order: int
 
@@ -98,13 +115,17 @@ class LaneExpressions:
         The widening.
     everywhere
         Whether an expression has to hold in lanes that are not active.
+    bits
+        Expressions are those of sums modulo 2 to the power of it.
     """
 
-    def __init__(self, w: Widening, everywhere: bool) -> None:
+    def __init__(self, w: Widening, everywhere: bool, bits: int = BITS) -> None:
         self._w = w
         self._everywhere = everywhere
+        self._bits = bits
+        self._narrow: dict[int, LaneExpressions] = {}
         self._known: dict[tuple[Value, tuple[int, ...]], Expression | None] = {}
-        self._symbols: dict[tuple[Value, int], Symbol] = {}
+        self._symbols: dict[tuple[Value | WrappedSum, int], Symbol] = {}
 
     def at(self, value: Value, lane: int, depth: int = DEPTH) -> Expression | None:
         """The expression of a value in a lane; None where it is none."""
@@ -130,14 +151,14 @@ class LaneExpressions:
         strides = [s for s in shape.strides if isinstance(s, int)]
         if len(strides) < len(w.lanes.extents):
             return None
-        narrow = isinstance(value.type, IntType) and value.type.bits < BITS
+        narrow = isinstance(value.type, IntType) and value.type.bits < self._bits
         if narrow and any(strides) and (self._everywhere or shape.nsw < ACTIVE):
             return None
         if isinstance(value.type, IntType) and shape.known_bits >= value.type.bits:
             return Expression(to_signed(shape.residue, value.type.bits) + w.lanes.offsets(strides)[lane])
         return Expression(w.lanes.offsets(strides)[lane], (((self._symbol(value),), 1),))
 
-    def _symbol(self, value: Value, shift: int = 0) -> Symbol:
+    def _symbol(self, value: Value | WrappedSum, shift: int = 0) -> Symbol:
         if (value, shift) not in self._symbols:
             self._symbols[value, shift] = Symbol(value, shift, len(self._symbols))
         return self._symbols[value, shift]
@@ -145,12 +166,12 @@ class LaneExpressions:
     def _taken_apart(self, value: Value, lane: int, depth: int) -> Expression | None:
         if not isinstance(value, Instruction):
             return None
-        op, exact = value.op, isinstance(value.type, IntType) and value.type.bits == BITS
+        op, exact = value.op, isinstance(value.type, IntType) and value.type.bits == self._bits
         if op == "getelementptr":
             return self._address(value, lane, depth)
         if op in ("sext", "zext") and value.type == I64:
             if self._everywhere or (op == "zext" and "nneg" not in value.flags):
-                return None
+                return self._wrapped(value.operands[0], lane, depth - 1) if op == "zext" else None
             return self.at(value.operands[0], lane, depth - 1)
         if op not in ("add", "sub", "mul", "shl", "and", "or", "ashr", "lshr"):
             return None
@@ -165,6 +186,8 @@ class LaneExpressions:
         a, b = (self.at(operand, lane, depth - 1) for operand in value.operands)
         if a is None or b is None:
             return None
+        if op == "and" and not a.terms:
+            a, b = b, a
         match op:
             case "add" | "or":
                 return added(a, b)
@@ -182,6 +205,31 @@ class LaneExpressions:
                 return self._shifted(a, b.constant)
             case _:
                 return None
+
+    def _wrapped(self, value: Value, lane: int, depth: int) -> Expression | None:
+        """The expression of a narrower number without its sign."""
+        assert isinstance(value.type, IntType)
+        bits = value.type.bits
+        if bits not in self._narrow:
+            self._narrow[bits] = LaneExpressions(self._w, self._everywhere, bits)
+        a = self._narrow[bits].at(value, lane, depth)
+        if a is None:
+            return None
+        if not a.terms:
+            return Expression(a.constant % (1 << bits))
+        known = min(bits, *(self._known_bits(product, factor) for product, factor in a.terms))
+        residue = self._known_part(Expression(0, a.terms), known) if known > 0 else None
+        if residue is None or not 0 <= residue + a.constant < 1 << known:
+            return None
+        shared = WrappedSum(a.terms, bits, known, residue)
+        return Expression(residue + a.constant, (((self._symbol(shared),), 1),))
+
+    def _known_bits(self, product: Product, factor: int) -> int:
+        """How many of the lowest bits of a product are known."""
+        zeros = trailing_zeros(factor)
+        if len(product) != 1 or product[0].shift or isinstance(product[0].value, WrappedSum):
+            return zeros
+        return zeros + self._w.divergence.shape(product[0].value).known_bits
 
     def _is_exact(self, value: Value) -> bool:
         """Whether a sum is that of integers: it does not wrap where it is used."""
@@ -273,7 +321,9 @@ class LaneExpressions:
             total += factor * known
         return total % (1 << bits)
 
-    def _bits_of(self, value: Value, bits: int) -> int | None:
+    def _bits_of(self, value: Value | WrappedSum, bits: int) -> int | None:
+        if isinstance(value, WrappedSum):
+            return 0 if value.known >= bits else None
         shape = self._w.divergence.shape(value)
         return shape.residue % (1 << bits) if shape.known_bits >= bits else None
 
@@ -284,25 +334,38 @@ class LaneExpressions:
             p for p, f in terms if len(p) == 1 and f == 1 and isinstance(p[0].value.type, PointerType)
         ]
         assert len(pointers) == 1
-        address = w.scalar(pointers[0][0].value)
+        base = pointers[0][0].value
+        assert isinstance(base, Value)
+        address = w.scalar(base)
         for product, factor in terms:
-            if product is pointers[0]:
-                continue
-            number: Value | None = None
-            for symbol in product:
-                each = self._scalar(symbol)
-                number = each if number is None else builder.binary("mul", number, each)
-            assert number is not None
-            if factor != 1:
-                number = builder.binary("mul", number, ConstInt(I64, factor))
-            address = builder.gep(I8, address, (number,))
+            if product is not pointers[0]:
+                address = builder.gep(I8, address, (self._product(product, factor, I64),))
         return address
 
-    def _scalar(self, symbol: Symbol) -> Value:
-        scalar = self._w.scalar(symbol.value)
-        if scalar.type != I64:
-            scalar = self._w.builder.cast("sext", scalar, I64)
-        return self._w.builder.binary("ashr", scalar, ConstInt(I64, symbol.shift)) if symbol.shift else scalar
+    def _product(self, product: Product, factor: int, type: IntType) -> Value:
+        builder = self._w.builder
+        number: Value | None = None
+        for symbol in product:
+            each = self._scalar(symbol, type)
+            number = each if number is None else builder.binary("mul", number, each)
+        assert number is not None
+        return number if factor == 1 else builder.binary("mul", number, const_int(factor, type))
+
+    def _scalar(self, symbol: Symbol, type: IntType) -> Value:
+        builder = self._w.builder
+        value = symbol.value
+        scalar = self._sum(value) if isinstance(value, WrappedSum) else self._w.scalar(value)
+        if scalar.type != type:
+            scalar = builder.cast("sext", scalar, type)
+        return builder.binary("ashr", scalar, const_int(symbol.shift, type)) if symbol.shift else scalar
+
+    def _sum(self, wrapped: WrappedSum) -> Value:
+        """What lanes share of a sum that may wrap, as a number of 64 bits; what is known of it is left out."""
+        builder, type = self._w.builder, int_type(wrapped.bits)
+        total: Value = const_int(-wrapped.residue, type)
+        for product, factor in wrapped.terms:
+            total = builder.binary("add", total, self._product(product, factor, type))
+        return builder.cast("zext", total, I64)
 
 
 def is_address(a: Expression) -> bool:

@@ -24,14 +24,22 @@ def masked_store(w: Widening, data: Value, address: Value, mask: Value, align: i
 
 
 def store_some(
-    w: Widening, store: Instruction, data: Value, address: Value, mask: Value | None, align: int
+    w: Widening,
+    store: Instruction,
+    data: Value,
+    address: Value,
+    mask: Value | None,
+    align: int,
+    may_write_back: bool | None = None,
 ) -> Instruction:
     """Store the elements of a vector that lie side by side, those for which `mask` is true if there is one.
 
     Where masked stores are slow, or branches for each lane, all are stored if passive lanes may write back what they
-    find.
+    find: those of `store`, unless it is said.
     """
-    if mask is not None and not w.isa.mask_registers and w.may_write_back(store):
+    if may_write_back is None:
+        may_write_back = w.may_write_back(store)
+    if mask is not None and not w.isa.mask_registers and may_write_back:
         found = w.builder.load(data.type, address, align=align)
         found.loc = store.loc
         # LLVM takes a choice between a value and what is there for a masked store, unless it is frozen.

@@ -23,6 +23,7 @@ from weft.codegen.widen.chunked import Chunks, chunks_of, load_chunks, store_chu
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
+from weft.codegen.widen.joint_stores import joint_stores_of, store_jointly
 from weft.codegen.widen.lane_addresses import lane_addresses
 from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, store_some
 from weft.codegen.widen.memory_order import in_memory_order
@@ -127,6 +128,12 @@ def widen_store(w: Widening, store: Instruction) -> None:
     value, pointer = store.operands
     if form == "uniform":
         _store_one(w, store, value, pointer)
+        return
+    joint = joint_stores_of(w, store) if form == "gather" else None
+    if joint is not None:
+        w.remark(store, "chunks")
+        if store is joint.stores[-1]:
+            store_jointly(w, joint)
         return
     chunks = chunks_of(w, store) if form == "gather" else None
     if isinstance(chunks, Chunks):

@@ -14,6 +14,9 @@ and x0 % m are multiples of S. As x0 is x less a number that is the lane's own, 
 so is all that is asked. In the copy x and m are written so that what was asked can be seen, ``(x0 & -S) + σ``.
 Only what is computed at the function's beginning, before its first branch, is asked about.
 
+Where they do not meet whole stretches, but x0 is a multiple of S, small butterflies have a version for each distance
+(`weft.transform.numbers.small_numbers`), in which the masks, and with them the places of all lanes, are constants.
+
 Precondition: P-LLVM without predicates, shadows and guards, one return. Postcondition: the same, and nothing was copied
 unless some access has lanes a known distance apart in the copy that had not. Preserves the program under FR.
 """
@@ -33,6 +36,7 @@ from weft.ir.intrinsics import declare
 from weft.ir.types import I32, IntType
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.meetings import KEEPING, Meeting, behind_operands, find_meetings
+from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers
 from weft.transform.unify_returns import unify_returns
 
 _SHIFTS = {"lshr", "ashr"}
@@ -129,15 +133,64 @@ def _build(function: Function, meetings: list[Meeting]) -> None:
     question = _Question(b, meetings)
     _compute_anew(b, before, question.values)
     copied = [block for block in function.blocks if block is not head]
+    small = find_small_numbers(function, meetings, sum(len(block.instructions) for block in copied))
     clone_blocks(copied, function, question.values)
     for meeting in meetings:
         question.replace(meeting)
     aligned = question.values[rest]
     assert isinstance(aligned, BasicBlock) and question.holds is not None
     aligned.name = "aligned"
-    b.cond_br(question.holds, aligned, rest).attrs["chance"] = MEETS
+    other = rest if small is None else _build_small(function, small, question, before, copied)
+    b.cond_br(question.holds, aligned, other).attrs["chance"] = MEETS
     unify_returns(function)
     replace_known_numbers(function, comparisons=True)
+
+
+def _build_small(
+    function: Function,
+    small: SmallNumbers,
+    question: _Question,
+    before: list[Instruction],
+    copied: list[BasicBlock],
+) -> BasicBlock:
+    """Copy what follows for each value of a number, where x0 is a multiple; return where it is asked for."""
+    rest = copied[0]
+    asked, chosen = function.add_block("near"), function.add_block("near.chosen")
+    assert question.begins is not None
+    Builder(asked).cond_br(question.begins, chosen, rest)
+    versions: list[tuple[int, BasicBlock]] = []
+    for value, others in zip(small.values, small.others, strict=True):
+        start = function.add_block(f"near.{value}")
+        values: ValueMap = {m.number: question.values[m.number] for m in question.meetings}
+        values[small.number] = const_int(value, small.number.type)
+        for meeting, other in zip(question.meetings, others, strict=True):
+            values[meeting.other] = const_int(other, meeting.type)
+        _compute_anew(Builder(start), before, values)
+        clone_blocks(copied, function, values)
+        first = values[rest]
+        assert isinstance(first, BasicBlock)
+        Builder(start).br(first)
+        for meeting, other in zip(question.meetings, others, strict=True):
+            _divide_by_power(meeting, other, values)
+        versions.append((value, start))
+    Builder(chosen).switch(small.number, rest, versions)
+    return asked
+
+
+def _divide_by_power(meeting: Meeting, other: int, values: ValueMap) -> None:
+    """Write a remainder or quotient by a power of two as a mask or a shift; the number is not negative."""
+    twin, op = values[meeting.instruction], meeting.instruction.op
+    if op not in ("urem", "srem", "udiv", "sdiv"):
+        return
+    assert isinstance(twin, Instruction)
+    b = Builder(before=twin)
+    b.loc = twin.loc
+    number = twin.operands[0]
+    if op in KEEPING:
+        replace_and_erase(twin, b.binary("and", number, const_int(other - 1, meeting.type)))
+    else:
+        shift = const_int(trailing_zeros(other), meeting.type)
+        replace_and_erase(twin, b.binary("lshr", number, shift))
 
 
 def _compute_anew(builder: Builder, instructions: list[Instruction], values: ValueMap) -> None:
@@ -172,12 +225,17 @@ class _Question:
         self._steps: dict[Value, Value] = {}
         self._bases: dict[Value, Value] = {}
         self._others: dict[Meeting, Value] = {}
+        self.meetings = meetings
         self.values: ValueMap = {}
         self.holds: Value | None = None
+        self.begins: Value | None = None
         signed = {m.number for m in meetings if m.instruction.op in _UNSIGNED}
         for meeting in meetings:
             if meeting.number not in self._bases:
                 self._ask_number(meeting, meeting.number in signed)
+        # Whether the lane group's numbers begin at multiples, whatever is masked or divided by.
+        self.begins = self.holds
+        for meeting in meetings:
             self._ask_other(meeting)
 
     def _ask_number(self, meeting: Meeting, signed: bool) -> None:

@@ -1,0 +1,177 @@
+"""Which small numbers a butterfly is worth versions for (`weft.transform.numbers.aligned_versions`).
+
+The elements ``2*t - (t & (distance - 1))`` of a lane group of W threads and those `distance` further on fill a window
+of 2W, whatever power of two below W the distance is, in one of log2 W patterns. Which one it is follows from a number
+that all threads share: the distance, its logarithm, or what else is masked or divided by. For each value of this number
+for which all that is masked and divided by is a power of two below W, one less, or its logarithm, the pattern is known.
+
+Only accesses whose place depends on the masked number in two ways are thought of, by the mask and without it. Places
+that depend on quotients and remainders alone, as rows and columns of a matrix do, are worth no further version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.analysis.integers.bounds import to_signed
+from weft.analysis.memory.computed_indices import MAX_STEPS
+from weft.ir import ConstInt, Function, Instruction, Value
+from weft.ir.types import IntType
+from weft.transform.numbers.meetings import Meeting
+
+MOST_COPIED = 80
+"""Instructions of what is copied for each number."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallNumbers:
+    """A number that all threads share, and the values for which there are versions.
+
+    Parameters
+    ----------
+    number
+        What is asked for its value.
+    values
+        The values.
+    others
+        For each of them, what each meeting masks or divides by.
+    """
+
+    number: Value
+    values: tuple[int, ...]
+    others: tuple[tuple[int, ...], ...]
+
+
+def find_small_numbers(function: Function, meetings: Sequence[Meeting], copied: int) -> SmallNumbers | None:
+    """The number to ask for; None where there is none, or too many instructions would be copied."""
+    if copied > MOST_COPIED or not _has_butterfly(function, meetings):
+        return None
+    roots = {_root(meeting.other) for meeting in meetings}
+    root = next(iter(roots))
+    if len(roots) > 1 or root is None:
+        return None
+    most = max(meeting.block for meeting in meetings)
+    found: list[tuple[int, tuple[int, ...]]] = []
+    for value in range(most):
+        others = [_evaluated(meeting.other, root, value) for meeting in meetings]
+        if all(o is not None and _is_small(m, o) for m, o in zip(meetings, others, strict=True)):
+            found.append((value, tuple(o for o in others if o is not None)))
+    if not found:
+        return None
+    return SmallNumbers(root, tuple(v for v, _ in found), tuple(others for _, others in found))
+
+
+def _has_butterfly(function: Function, meetings: Sequence[Meeting]) -> bool:
+    """Whether a place depends on a masked number by the mask and without it."""
+    masks: dict[Value, Meeting] = {meeting.instruction: meeting for meeting in meetings}
+    for access in function.instructions():
+        if access.op in ("load", "store"):
+            pending, seen = [access.pointer], set[Value]()
+            met: list[Meeting] = []
+            while pending and len(seen) < MAX_STEPS:
+                value = pending.pop()
+                if value in seen:
+                    continue
+                seen.add(value)
+                if value in masks:
+                    met.append(masks[value])
+                elif isinstance(value, Instruction) and value.op not in ("load", "call", "phi"):
+                    pending += value.operands
+            if any(meeting.number in seen for meeting in met):
+                return True
+    return False
+
+
+def _is_small(meeting: Meeting, other: int) -> bool:
+    """Whether what is masked or divided by gives a pattern within a lane group that is no whole stretch."""
+    op = meeting.instruction.op
+    if op in ("lshr", "ashr"):
+        return (1 << other) < meeting.block if other < meeting.type.bits else False
+    size = other + 1 if op == "and" else other
+    return 0 < size < meeting.block and size & (size - 1) == 0
+
+
+def _root(value: Value) -> Value | None:
+    """The one value, no constant, of which an early one is computed."""
+    found: dict[Value, None] = {}
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, ConstInt):
+            continue
+        if isinstance(value, Instruction) and _is_known_operation(value):
+            pending += value.operands
+        else:
+            found[value] = None
+    root = next(iter(found), None)
+    return root if len(found) == 1 and root is not None and isinstance(root.type, IntType) else None
+
+
+_SUMS = ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr")
+_CASTS = ("zext", "sext", "trunc", "freeze")
+_COMPARISONS = ("eq", "ne", "ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge")
+
+
+def _is_known_operation(instruction: Instruction) -> bool:
+    if instruction.op == "icmp":
+        return instruction.predicate in _COMPARISONS and isinstance(instruction.operands[0].type, IntType)
+    return instruction.op in (*_SUMS, *_CASTS, "select") and isinstance(instruction.type, IntType)
+
+
+def _evaluated(value: Value, root: Value, number: int) -> int | None:
+    """What a value is where the root is a number, without its sign; None where it is nothing."""
+    if value is root:
+        assert isinstance(value.type, IntType)
+        return number if number < 1 << value.type.bits else None
+    if isinstance(value, ConstInt):
+        return value.value % (1 << value.type.bits)
+    assert isinstance(value, Instruction)
+    operands = [_evaluated(operand, root, number) for operand in value.operands]
+    a, b = operands[0], operands[1] if len(operands) > 1 else 0
+    if value.op == "select":
+        return None if a is None else operands[1 if a else 2]
+    if a is None or b is None:
+        return None
+    assert isinstance(value.type, IntType)
+    bits = value.type.bits
+    modulus = 1 << bits
+    match value.op:
+        case "zext" | "trunc" | "freeze":
+            return a % modulus
+        case "sext":
+            return _signed(a, value.operands[0]) % modulus
+        case "icmp":
+            return _compared(value, a, b)
+        case "add":
+            return (a + b) % modulus
+        case "sub":
+            return (a - b) % modulus
+        case "mul":
+            return a * b % modulus
+        case "and":
+            return a & b
+        case "or":
+            return a | b
+        case "xor":
+            return a ^ b
+        case "shl" if b < bits:
+            return (a << b) % modulus
+        case "lshr" if b < bits:
+            return a >> b
+        case _:
+            return None
+
+
+def _compared(instruction: Instruction, a: int, b: int) -> int:
+    predicate = instruction.predicate
+    assert predicate is not None
+    if predicate.startswith("s"):
+        a, b = _signed(a, instruction.operands[0]), _signed(b, instruction.operands[0])
+    order = predicate if predicate in ("eq", "ne") else predicate[1:]
+    return int({"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[order])
+
+
+def _signed(number: int, of: Value) -> int:
+    assert isinstance(of.type, IntType)
+    return to_signed(number, of.type.bits)
