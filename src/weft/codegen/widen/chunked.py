@@ -71,15 +71,16 @@ def chunks_of(w: Widening, access: Instruction) -> Chunks | Covering | None:
     return chunks
 
 
-def elements_of(w: Widening, access: Instruction) -> list[tuple[Strip, int]] | None:
+def elements_of(w: Widening, access: Instruction, *, strided: bool = False) -> list[tuple[Strip, int]] | None:
     """The strip and the offset that each lane accesses, no two the same; None where that is not known.
 
-    Lanes along one dimension that are a constant stride apart are left to others.
+    Lanes along one dimension that are a constant stride apart are left to others, unless they may be `strided`.
     """
     pointer, type = access.pointer, access.accessed_type
     if w.module.layout.bit_size(type) != 8 * w.module.layout.store_size(type):
         return None
-    if sum(e > 1 for e in w.lanes.extents) < 2 and constant_stride(w, pointer) is not None:
+    one_dimension = sum(e > 1 for e in w.lanes.extents) < 2
+    if one_dimension and not strided and constant_stride(w, pointer) is not None:
         return None
     if w.divergence.engine.leads_to_stack(pointer) or w.divergence.element_bytes(pointer) is not None:
         return None

@@ -72,7 +72,7 @@ def _together(w: Widening, stores: Sequence[Instruction]) -> JointStores | None:
     where: dict[int, tuple[int, int]] = {}
     strips: set[Strip] = set()
     for number, store in enumerate(stores):
-        elements = elements_of(w, store)
+        elements = elements_of(w, store, strided=True)
         if elements is None:
             return None
         for lane, (strip, offset) in enumerate(elements):

@@ -118,22 +118,24 @@ def widen_load(w: Widening, load: Instruction) -> None:
 
 def widen_store(w: Widening, store: Instruction) -> None:
     """Widen a plain store."""
+    form = address_form(w, store)
     group = _group_of(w, store)
+    # Interleaved stores do as well, unless they need masks.
+    is_masked = group is None or group.has_gaps or w.mask is not None
+    joint = joint_stores_of(w, store) if form == "gather" and is_masked else None
+    if joint is not None:
+        w.remark(store, "chunks")
+        if store is joint.stores[-1]:
+            store_jointly(w, joint)
+        return
     if group is not None:
         w.remark(store, "interleaved")
         if store is group.leader:
             widen_group_store(w, group)
         return
-    form = address_form(w, store)
     value, pointer = store.operands
     if form == "uniform":
         _store_one(w, store, value, pointer)
-        return
-    joint = joint_stores_of(w, store) if form == "gather" else None
-    if joint is not None:
-        w.remark(store, "chunks")
-        if store is joint.stores[-1]:
-            store_jointly(w, joint)
         return
     chunks = chunks_of(w, store) if form == "gather" else None
     if isinstance(chunks, Chunks):

@@ -52,14 +52,13 @@ def find_small_numbers(function: Function, meetings: Sequence[Meeting], copied: 
     if len(roots) > 1 or root is None:
         return None
     most = max(meeting.block for meeting in meetings)
-    found: list[tuple[int, tuple[int, ...]]] = []
+    # Of two numbers for which the same is divided by, the smaller one is 0, and nobody's distance.
+    found: dict[tuple[int, ...], int] = {}
     for value in range(most):
         others = [_evaluated(meeting.other, root, value) for meeting in meetings]
         if all(o is not None and _is_small(m, o) for m, o in zip(meetings, others, strict=True)):
-            found.append((value, tuple(o for o in others if o is not None)))
-    if not found:
-        return None
-    return SmallNumbers(root, tuple(v for v, _ in found), tuple(others for _, others in found))
+            found[tuple(o for o in others if o is not None)] = value
+    return SmallNumbers(root, tuple(found.values()), tuple(found)) if found else None
 
 
 def _has_butterfly(function: Function, meetings: Sequence[Meeting]) -> bool:
@@ -101,7 +100,7 @@ def _root(value: Value) -> Value | None:
         if isinstance(value, ConstInt):
             continue
         if isinstance(value, Instruction) and _is_known_operation(value):
-            pending += value.operands
+            pending += value.args if value.op == "call" else value.operands
         else:
             found[value] = None
     root = next(iter(found), None)
@@ -110,31 +109,33 @@ def _root(value: Value) -> Value | None:
 
 _SUMS = ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr")
 _CASTS = ("zext", "sext", "trunc", "freeze")
+_CHOICES = {"llvm.umax.": "ugt", "llvm.umin.": "ult", "llvm.smax.": "sgt", "llvm.smin.": "slt"}
 _COMPARISONS = ("eq", "ne", "ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge")
 
 
 def _is_known_operation(instruction: Instruction) -> bool:
     if instruction.op == "icmp":
         return instruction.predicate in _COMPARISONS and isinstance(instruction.operands[0].type, IntType)
+    if instruction.op == "call":
+        return (instruction.callee_name or "")[:10] in _CHOICES
     return instruction.op in (*_SUMS, *_CASTS, "select") and isinstance(instruction.type, IntType)
 
 
 def _evaluated(value: Value, root: Value, number: int) -> int | None:
     """What a value is where the root is a number, without its sign; None where it is nothing."""
     if value is root:
-        assert isinstance(value.type, IntType)
-        return number if number < 1 << value.type.bits else None
+        return number if number < 1 << _bits(value) else None
     if isinstance(value, ConstInt):
-        return value.value % (1 << value.type.bits)
+        return value.value % (1 << _bits(value))
     assert isinstance(value, Instruction)
-    operands = [_evaluated(operand, root, number) for operand in value.operands]
+    given = value.args if value.op == "call" else value.operands
+    operands = [_evaluated(operand, root, number) for operand in given]
     a, b = operands[0], operands[1] if len(operands) > 1 else 0
     if value.op == "select":
         return None if a is None else operands[1 if a else 2]
     if a is None or b is None:
         return None
-    assert isinstance(value.type, IntType)
-    bits = value.type.bits
+    bits = _bits(value)
     modulus = 1 << bits
     match value.op:
         case "zext" | "trunc" | "freeze":
@@ -142,7 +143,9 @@ def _evaluated(value: Value, root: Value, number: int) -> int | None:
         case "sext":
             return _signed(a, value.operands[0]) % modulus
         case "icmp":
-            return _compared(value, a, b)
+            return int(_holds(value.predicate or "", a, b, value.operands[0]))
+        case "call":
+            return a if _holds(_CHOICES[(value.callee_name or "")[:10]], a, b, value) else b
         case "add":
             return (a + b) % modulus
         case "sub":
@@ -163,15 +166,18 @@ def _evaluated(value: Value, root: Value, number: int) -> int | None:
             return None
 
 
-def _compared(instruction: Instruction, a: int, b: int) -> int:
-    predicate = instruction.predicate
-    assert predicate is not None
+def _holds(predicate: str, a: int, b: int, of: Value) -> bool:
+    """Whether a comparison of numbers of a value's type holds."""
     if predicate.startswith("s"):
-        a, b = _signed(a, instruction.operands[0]), _signed(b, instruction.operands[0])
+        a, b = _signed(a, of), _signed(b, of)
     order = predicate if predicate in ("eq", "ne") else predicate[1:]
-    return int({"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[order])
+    return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[order]
 
 
 def _signed(number: int, of: Value) -> int:
-    assert isinstance(of.type, IntType)
-    return to_signed(number, of.type.bits)
+    return to_signed(number, _bits(of))
+
+
+def _bits(value: Value) -> int:
+    assert isinstance(value.type, IntType)
+    return value.type.bits

@@ -1,0 +1,173 @@
+"""Butterflies at distances below the lanes: a version for each, in which places are known and stores fill stretches."""
+
+import random
+import re
+
+import numpy as np
+import pytest
+
+import weft
+from codegen.kernels import Launch, agree, kernel_text, widened
+from codegen.machine_code import ISAS
+from codegen.test_forms import lines
+from weft import cuda
+
+LOWER = {
+    "mask": "%m = sub i32 %u, 1\n  %k = and i32 %t32, %m\n  %two = shl i32 %t32, 1\n  %low = sub i32 %two, %k",
+    "remainder": "%k = urem i32 %t32, %u\n  %two = shl i32 %t32, 1\n  %low = sub i32 %two, %k",
+    "signed": "%k = srem i32 %t32, %u\n  %two = shl nsw i32 %t32, 1\n  %low = sub nsw i32 %two, %k",
+    "quotient": "%q = udiv i32 %t32, %u\n  %r = mul i32 %q, %u\n  %low = add i32 %t32, %r",
+    "harmless": (
+        "%none = icmp eq i32 %u, 0\n  %d = select i1 %none, i32 1, i32 %u\n  %k = urem i32 %t32, %d\n"
+        "  %two = shl i32 %t32, 1\n  %low = sub i32 %two, %k"
+    ),
+}
+STAGE = """
+  %high = add i32 %low, %u
+  %wide = zext i32 %low to i64
+  %wider = zext i32 %high to i64
+  %p = getelementptr i32, ptr %in, i64 %wide
+  %p2 = getelementptr i32, ptr %in, i64 %wider
+  %x = load i32, ptr %p
+  %y = load i32, ptr %p2
+  %q1 = getelementptr i32, ptr %out, i64 %wide
+  %q2 = getelementptr i32, ptr %out, i64 %wider
+"""
+ALWAYS = """
+  %sum = add i32 %x, %y
+  %difference = sub i32 %x, %y
+  store i32 %sum, ptr %q1
+  store i32 %difference, ptr %q2
+"""
+SWAPPED = """
+  %more = icmp ugt i32 %x, %y
+  br i1 %more, label %then, label %behind
+then:
+  store i32 %y, ptr %q1
+  store i32 %x, ptr %q2
+  br label %behind
+behind:
+"""
+DISTANCES = [Launch(u=1 << k) for k in range(6)]
+
+
+def stage(lower: str, stores: str) -> str:
+    return kernel_text(f"  {LOWER[lower]}{STAGE}{stores}")
+
+
+@pytest.mark.parametrize("stores", [ALWAYS, SWAPPED], ids=["always", "swapped"])
+@pytest.mark.parametrize("lower", LOWER)
+def test_kernels_agree_with_the_interpreter(lower: str, stores: str) -> None:
+    choice = list(LOWER).index(lower) + (stores is SWAPPED)
+    width, isa = (8, 16, 4)[choice % 3], ISAS[choice % len(ISAS)]
+    agree(stage(lower, stores), width, isa, [*DISTANCES, Launch(45, u=2), Launch(45, u=8)])
+
+
+@pytest.mark.parametrize("stores", [ALWAYS, SWAPPED], ids=["always", "swapped"])
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_no_lane_is_accessed_by_itself(isa, stores: str) -> None:
+    text = widened(stage("mask", stores), 8, isa)
+    for distance in (1, 2):
+        version = text.split(f"\nnear.{distance}:")[1].split("\nnear.")[0]
+        assert lines(version, r"= load <") and not lines(version, "gather|scatter| = load i32|store i32")
+
+
+def test_the_version_is_for_what_is_asked() -> None:
+    """By its logarithm the distance is a number of bits, of which 0 is one; by itself it is not."""
+    text = """
+  %low.bits = lshr i32 %t32, %u
+  %d = shl i32 1, %u
+  %m = sub i32 %d, 1
+  %k = and i32 %t32, %m
+  %two = shl i32 %t32, 1
+  %low = sub i32 %two, %k
+  %wide = zext i32 %low to i64
+  %p = getelementptr i32, ptr %in, i64 %wide
+  %x = load i32, ptr %p
+  %q = getelementptr i32, ptr %out, i64 %wide
+  store i32 %x, ptr %q
+"""
+    found = [int(n) for n in re.findall(r"^near\.(\d+):", widened(kernel_text(text), 8), re.M)]
+    assert found == [0, 1, 2]
+    found = re.findall(r"^near\.(\d+):", widened(stage("harmless", ALWAYS), 8), re.M)
+    assert found == ["1", "2", "4"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "  %q = udiv i32 %t32, %u\n  %k = urem i32 %t32, %u\n  %r = mul i32 %q, 100\n  %low = add i32 %r, %k",
+        "  %k = urem i32 %t32, %u\n  %low = add i32 %k, 3",
+    ],
+    ids=["rows and columns", "columns"],
+)
+def test_matrices_have_none(other: str) -> None:
+    text = f"{other}\n  %p = getelementptr i32, ptr %in, i32 %low\n  %x = load i32, ptr %p\n"
+    text += "  %q1 = getelementptr i32, ptr %out, i64 %tid\n  store i32 %x, ptr %q1\n"
+    assert not lines(widened(kernel_text(text)), r"^near\.")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_places_agree_with_the_interpreter(seed: int) -> None:
+    """Sums of the masked number and others, which may wrap around, or leave the stretch in which nothing carries."""
+    rng = random.Random(f"butterflies {seed}")
+    few, factor = rng.choice((0, 1, 2, 3, 4, 8, 32, -1)), rng.choice((1, 2, 2, 3))
+    body = f"""
+  %m = sub i32 %u, 1
+  %k = and i32 %t32, %m
+  %s = mul i32 %t32, {factor}
+  %a = {rng.choice(("add", "sub"))} i32 %s, %k
+  %b = add i32 %a, {few}
+  %c = and i32 %b, 255
+  %wide = {rng.choice(("zext", "sext"))} i32 {rng.choice(("%b", "%c", "%c"))} to i64
+  %p = getelementptr i32, ptr %in, i64 %wide
+  %x = load i32, ptr %p
+  %q = getelementptr i32, ptr %out, i64 %tid
+  store i32 %x, ptr %q
+"""
+    if few < 0:
+        body = body.replace(
+            "%p = getelementptr i32, ptr %in",
+            "%e = getelementptr i32, ptr %in, i64 1\n  %p = getelementptr i32, ptr %e",
+        )
+        body = body.replace("zext i32 %b", "sext i32 %b")
+    width, isa = rng.choice((4, 8, 16)), rng.choice(ISAS)
+    agree(kernel_text(body), width, isa, [Launch(u=1 << k) for k in range(6)])
+
+
+def sort_stage(values, distance, length):
+    t = cuda.grid(1)
+    low = 2 * t - t % distance
+    high = low + distance
+    if high < values.size:
+        a, b = values[low], values[high]
+        if (a > b) == ((low & length) == 0):
+            values[low], values[high] = b, a
+
+
+def walsh(values, steps):
+    for k in range(steps):
+        distance = 1 << k
+        for t in weft.prange(values.size // 2):
+            low = 2 * t - (t & (distance - 1))
+            a, b = values[low], values[low + distance]
+            values[low] = a + b
+            values[low + distance] = a - b
+
+
+def test_programs_in_python_are_right() -> None:
+    values = np.random.default_rng(1).permutation(256).astype(np.int32)
+    kernel = cuda.jit(sort_stage)
+    length = 2
+    while length <= 256:
+        distance = length // 2
+        while distance:
+            kernel[2, 64](values, distance, length)
+            distance //= 2
+        length *= 2
+    assert (values == np.arange(256)).all()
+    start = np.arange(64, dtype=np.float64) ** 2
+    got = start.copy()
+    weft.jit(parallel=True)(walsh)(got, 6)
+    signs = np.array([[(-1) ** (i & j).bit_count() for j in range(64)] for i in range(64)])
+    np.testing.assert_array_equal(got, signs @ start)
