@@ -7,10 +7,11 @@ from weft.analysis.divergence import Divergence, FunctionFacts, Scope, analyze_d
 from weft.analysis.shapes import Shape, domain_named
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Value
+from weft.ir.intrinsics import is_numbered_barrier
 from weft.ir.locations import span_of
 from weft.transform.groups.work_items import WorkItems
 from weft.transform.splitting.barriers import FRAME_PARAMETERS, BarrierProgram, barriers_of
-from weft.transform.splitting.numbered_barriers import drop_arrivals, is_numbered
+from weft.transform.splitting.numbered_barriers import drop_arrivals
 from weft.transform.splitting.redundant_barriers import remove_redundant_barriers
 
 
@@ -39,7 +40,7 @@ def check_barriers(kernel: Function, remarks: RemarkLog) -> bool:
     if not barriers:
         drop_arrivals(kernel)
         return True
-    if any(map(is_numbered, barriers)):
+    if any(is_numbered_barrier(b.callee_name) for b in barriers):
         # Some are meant to wait here while others go on.
         return False
     group = analyze_group(kernel)

@@ -225,6 +225,11 @@ def is_lane_operation(name: str | None) -> bool:
     )
 
 
+def is_numbered_barrier(callee_name: str | None) -> bool:
+    """Whether a barrier has a number and may wait for a part of the work-group."""
+    return callee_name == SOME
+
+
 def kind_of(callee_name: str | None) -> IntrinsicKind | None:
     """The kind of the intrinsic called, or None when the name is none of weft's intrinsics."""
     row = INTRINSICS.get(callee_name or "")

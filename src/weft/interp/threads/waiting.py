@@ -20,13 +20,12 @@ from weft.diag.errors import UnsupportedError
 from weft.interp.faults import FaultKind, span_of
 from weft.interp.lanes import Lanes
 from weft.interp.threads.active import ActiveSet
-from weft.ir.intrinsics import GRID_BARRIER, SOME
+from weft.ir.intrinsics import GRID_BARRIER, is_numbered_barrier
 
 if TYPE_CHECKING:
     from weft.interp.code import BlockCode, Step
     from weft.interp.frame import Frame
     from weft.interp.machine import Machine
-    from weft.ir.instruction import Instruction
 
 Array = np.ndarray
 
@@ -63,7 +62,7 @@ class Waiting:
     def arrive(self, frame: Frame, block: BlockCode, segment: int, step: Step) -> ActiveSet | None:
         """The active threads reach a barrier; returns those that pass it now, None when all must wait."""
         machine = frame.machine
-        if is_numbered(step.instruction):
+        if is_numbered_barrier(step.instruction.callee_name):
             self._wait_for_some(frame, block, segment, step)
             return None
         if frame.active.count == np.count_nonzero(machine.alive):
@@ -118,7 +117,7 @@ class Waiting:
         """Nobody can run: let all pass, after reporting work-groups whose threads stand at several barriers."""
         machine = frame.machine
         stopped, self._stopped = self._stopped, []
-        if any(is_numbered(entry.step.instruction) for entry in stopped):
+        if any(is_numbered_barrier(entry.step.instruction.callee_name) for entry in stopped):
             stopped = self._opened(frame, stopped)
         else:
             of_groups = [entry for entry in stopped if not _is_of_grid(entry.step)]
@@ -206,11 +205,6 @@ class Waiting:
             frame.env[step.slot] = frame.merged(step.slot, value, threads)
         for listener in frame.machine.hooks.on_barrier:
             listener(frame.machine, step.instruction, threads)
-
-
-def is_numbered(barrier: Instruction) -> bool:
-    """Whether a barrier has a number and may wait for a part of the work-group."""
-    return barrier.callee_name == SOME
 
 
 def _is_of_grid(step: Step) -> bool:

@@ -78,7 +78,7 @@ def add_aligned_version(
     assert module is not None
     values: ValueMap = {}
     trial = clone_function(function, f"{function.name}.aligned", values)
-    _build(trial, [_copied(meeting, values) for meeting in meetings])
+    _build(trial, [_copied(meeting, values) for meeting in meetings], is_trial=True)
     added = _strided(trial.instructions(), analyze_copy(trial)) - _strided(
         function.instructions(), divergence
     )
@@ -119,8 +119,8 @@ def _behind(function: Function, at: Instruction) -> Iterator[Instruction]:
             yield from other
 
 
-def _build(function: Function, meetings: list[Meeting]) -> None:
-    """Let all that follows the operands be there twice."""
+def _build(function: Function, meetings: list[Meeting], is_trial: bool = False) -> None:
+    """Let all that follows the operands be there twice, and for small numbers once more each, but not to try it."""
     for value in (v for m in meetings for v in (m.number, m.other)):
         _hoist(value, function)
     at = behind_operands(function, meetings)
@@ -133,7 +133,8 @@ def _build(function: Function, meetings: list[Meeting]) -> None:
     question = _Question(b, meetings)
     _compute_anew(b, before, question.values)
     copied = [block for block in function.blocks if block is not head]
-    small = find_small_numbers(function, meetings, sum(len(block.instructions) for block in copied))
+    size = sum(len(block.instructions) for block in copied)
+    small = None if is_trial else find_small_numbers(function, meetings, size)
     clone_blocks(copied, function, question.values)
     for meeting in meetings:
         question.replace(meeting)

@@ -24,7 +24,7 @@ from weft.diag.errors import UnsupportedError
 from weft.diag.source import SourceSpan
 from weft.ir import Argument, BasicBlock, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import split_block
-from weft.ir.intrinsics import GRID_BARRIER, IntrinsicKind, kind_of
+from weft.ir.intrinsics import GRID_BARRIER, IntrinsicKind, is_numbered_barrier, kind_of
 from weft.ir.locations import span_of
 from weft.ir.types import pointer
 from weft.transform.splitting.continuations import (
@@ -34,7 +34,7 @@ from weft.transform.splitting.continuations import (
     ContinuationBuilder,
 )
 from weft.transform.splitting.frame import Slot, assign_slots, value_size
-from weft.transform.splitting.numbered_barriers import is_numbered, lower_arrivals
+from weft.transform.splitting.numbered_barriers import lower_arrivals
 from weft.transform.splitting.objects_in_frame import move_objects_to_frame
 from weft.transform.splitting.rematerialize import Rematerializer
 
@@ -161,7 +161,7 @@ class KernelAtBarriers:
     @property
     def waits_for_some(self) -> bool:
         """Whether lane groups may wait at one barrier while others wait at another, or go on."""
-        return any(map(is_numbered, self.barriers))
+        return any(is_numbered_barrier(b.callee_name) for b in self.barriers)
 
     @property
     def arrives_whole(self) -> bool:

@@ -10,7 +10,7 @@ Precondition: control-uniform P-LLVM of one kernel. Postcondition of `lower_arri
 from __future__ import annotations
 
 from weft.ir import TRUE, Builder, ConstInt, Function, Instruction, Module, Value
-from weft.ir.intrinsics import ARRIVE, BARRIER_NUMBERS, SOME, declare
+from weft.ir.intrinsics import ARRIVE, BARRIER_NUMBERS, declare, is_numbered_barrier
 from weft.ir.types import I8, I32, I64, FunctionType
 
 WAITS = 24
@@ -22,11 +22,6 @@ ARRIVED_AT = 128
 
 STATE_END = ARRIVED_AT + 8 * BARRIER_NUMBERS
 """Where the votes record ends."""
-
-
-def is_numbered(barrier: Instruction) -> bool:
-    """Whether a barrier has a number and may wait for a part of the work-group."""
-    return barrier.callee_name == SOME
 
 
 def drop_arrivals(function: Function) -> None:
@@ -54,7 +49,7 @@ def lower_arrivals(module: Module, kernel: Function, votes: Value, lanes: int) -
 def note_wait(builder: Builder, barrier: Instruction, votes: Value) -> None:
     """Write down at which barrier the lane group waits, and for how many threads; others wait for all at barrier 0."""
     where: Value = ConstInt(I64, 0)
-    if is_numbered(barrier):
+    if is_numbered_barrier(barrier.callee_name):
         number, threads = (builder.cast("zext", a, I64) for a in barrier.args)
         where = builder.binary("or", builder.binary("shl", number, ConstInt(I64, 32)), threads)
     at = builder.gep(I8, votes, (ConstInt(I64, WAITS),), ("inbounds", "nuw"))
