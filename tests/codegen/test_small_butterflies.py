@@ -171,3 +171,25 @@ def test_programs_in_python_are_right() -> None:
     weft.jit(parallel=True)(walsh)(got, 6)
     signs = np.array([[(-1) ** (i & j).bit_count() for j in range(64)] for i in range(64)])
     np.testing.assert_array_equal(got, signs @ start)
+
+
+def test_stores_of_structures_stay_together() -> None:
+    """Of three members, two do not fill a stretch without the third."""
+    three = """
+  %c = icmp ult i64 %tid, 20
+  br i1 %c, label %then, label %behind
+then:
+  %i = mul i64 %tid, 4
+  %p = getelementptr i32, ptr %out, i64 %i
+  %p1 = getelementptr i32, ptr %p, i64 1
+  %p2 = getelementptr i32, ptr %p, i64 2
+  %e = getelementptr i32, ptr %in, i64 %i
+  %x = load i32, ptr %e
+  store i32 1, ptr %p
+  store i32 %x, ptr %p1
+  store i32 3, ptr %p2
+  br label %behind
+behind:
+"""
+    for isa in ISAS:
+        agree(kernel_text(three), 8, isa, [Launch(), Launch(45)])

@@ -18,6 +18,8 @@ No passive lane's memory is ever touched. Volatile and atomic accesses are made 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_groups, is_worth_it
 from weft.codegen.widen.chunked import Chunks, chunks_of, load_chunks, store_chunks
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
@@ -123,7 +125,7 @@ def widen_store(w: Widening, store: Instruction) -> None:
     # Interleaved stores do as well, unless they need masks.
     is_masked = group is None or group.has_gaps or w.mask is not None
     joint = joint_stores_of(w, store) if form == "gather" and is_masked else None
-    if joint is not None:
+    if joint is not None and all(_may_leave_group(w, s, joint.stores) for s in joint.stores):
         w.remark(store, "chunks")
         if store is joint.stores[-1]:
             store_jointly(w, joint)
@@ -156,6 +158,14 @@ def widen_store(w: Widening, store: Instruction) -> None:
         _vector_store(w, store, _reverse(w, data), _first_of_reversed(w, store), mask, form)
     else:
         _vector_store(w, store, data, w.scalar(pointer), w.mask, form)
+
+
+def _may_leave_group(w: Widening, store: Instruction, others: Sequence[Instruction]) -> bool:
+    """Whether a store need not be made with its group, if it is made with others."""
+    group = _group_of(w, store)
+    return group is None or (
+        not group.in_memory_order and all(member.access in others for member in group.members)
+    )
 
 
 def _gather(w: Widening, load: Instruction) -> Instruction:
