@@ -6,11 +6,14 @@ import shutil
 import subprocess
 from html import unescape
 
+import numpy as np
 import pytest
 
+import weft
 from report import marked_kernels
 from report.test_html import parse
-from weft import cuda
+from weft import cuda, opencl, ptx
+from weft.cli import main
 from weft.report.machine_code import described, lines_of
 
 SIGNATURE = "void(float32[:], int32[:], float32[:])"
@@ -74,6 +77,70 @@ def test_a_line_opens_to_its_machine_code(report) -> None:
     assert "vdivps" in division or "divps" in division
     assert f"machine code of line {LINE + 7}: " in division
     assert "machine code" not in report.to_html()
+
+
+@weft.jit(parallel=True)
+def scaled(a, b):
+    for i in weft.prange(a.size):
+        a[i] = b[i] * 2 + 1
+
+
+@weft.vectorize("float32(float32, float32)")
+def weighed(x, y):
+    return x * y + 1
+
+
+OPENCL = "kernel void k(global float *a) {\n  int i = get_global_id(0);\n  a[i] = a[i] * 2;\n}\n"
+CUDA = "__global__ void k(float *a) {\n  int i = threadIdx.x;\n  a[i] = a[i] * 2;\n}\n"
+PTX = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a)
+{
+  .reg .b32 %r<2>; .reg .b64 %rd<3>; .reg .f32 %f<3>;
+  ld.param.u64 %rd0, [a];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %rd1, %r0, 4;
+  add.s64 %rd0, %rd0, %rd1;
+  ld.global.f32 %f0, [%rd0];
+  add.f32 %f1, %f0, %f0;
+  st.global.f32 [%rd0], %f1;
+  ret;
+}
+"""
+
+
+def _report_of(door: str):
+    if door == "loop":
+        scaled(np.zeros(8), np.ones(8))
+        return scaled.report(), scaled.py_func.__code__.co_firstlineno + 3
+    if door == "elementwise":
+        return weighed.report(), weighed.py_func.__code__.co_firstlineno + 2
+    if door == "OpenCL C":
+        return opencl.Program(OPENCL).kernel("k").report(), 3
+    if door == "CUDA C++":
+        return cuda.Module(CUDA).k.report(), 3
+    return ptx.Module(PTX).k.report(), 12
+
+
+@pytest.mark.parametrize("door", ["loop", "elementwise", "OpenCL C", "CUDA C++", "PTX"])
+def test_lines_of_every_door_open_to_their_machine_code(door: str) -> None:
+    made, line = _report_of(door)
+    assert made.functions[0].compiled and "as it was written" not in made.functions[0].compiled
+    page = made.to_html(machine_code=True)
+    parse(page)
+    assert f"machine code of line {line}: " in page and "machine code of" not in made.to_html()
+    code = next(instructions for (_, number), instructions in made.code().items() if number == line)
+    assert any("p" in instruction.split()[0] for instruction in code)
+
+
+def test_the_command_shows_machine_code(tmp_path) -> None:
+    source, page = tmp_path / "k.c", tmp_path / "k.html"
+    source.write_text(
+        "void k(int n, float *x) {\n  for (int i = 0; i < n; ++i)\n    x[i] = x[i] / 3.0f;\n}\n"
+    )
+    assert main(["analyze", str(source), "--html", str(page), "--machine-code"]) == 0
+    assert "machine code of line 3: " in page.read_text()
 
 
 def test_a_line_shows_what_comes_of_it(report) -> None:

@@ -80,6 +80,11 @@ def add_parser(subparsers: Any) -> None:
         metavar="FILE",
         help="with --html: an earlier version of the program, which stands beside it",
     )
+    parser.add_argument(
+        "--machine-code",
+        action="store_true",
+        help="with --html: each line opens to the instructions that it has become",
+    )
     parser.set_defaults(run=run)
 
 
@@ -94,10 +99,9 @@ def run(options: argparse.Namespace) -> int:
     if options.html:
         try:
             # Names in LLVM IR, and of files, may have bytes that are no UTF-8.
-            page = report.to_html(f"{options.file} - weft", before=before).encode(
-                "utf-8", errors="backslashreplace"
-            )
-            Path(options.html).write_bytes(page)
+            title, code = f"{options.file} - weft", options.machine_code
+            page = report.to_html(title, before=before, machine_code=code)
+            Path(options.html).write_bytes(page.encode("utf-8", errors="backslashreplace"))
         except OSError as error:
             print(f"{_ANALYZE}: {options.html} cannot be written: {error.strerror}", file=sys.stderr)
             return 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from weft.cuda.build import lower
@@ -13,6 +14,8 @@ from weft.options import CompileOptions, Timings
 from weft.report.build import ReportOptions
 from weft.report.compiled import CompiledCode
 from weft.report.kernels import CompileKernel
+from weft.report.machine_code import machine_lines
+from weft.target.passes import FINAL
 
 
 def compiled_by(options_of: Callable[[Any, tuple[KernelType, ...]], CompileOptions]) -> CompileKernel:
@@ -24,6 +27,7 @@ def compiled_by(options_of: Callable[[Any, tuple[KernelType, ...]], CompileOptio
         options = options_of(function, types)
         options = replace(options, width=wanted.width or options.width)
         made, remarks = lower(function, types, options, Timings(), wanted.spec)
-        return CompiledCode.of(made.summaries, made.scalar, remarks, wanted.machine, made.dimension)
+        lines = partial(machine_lines, made.text, FINAL, wanted.spec)
+        return CompiledCode.of(made.summaries, made.scalar, remarks, wanted.machine, made.dimension, lines)
 
     return compile

@@ -29,7 +29,6 @@ from weft.target.once import made_once
 
 if TYPE_CHECKING:
     from weft.diag.remarks import Remark
-    from weft.report.machine_code import Lines
     from weft.report.report import Report
     from weft.simt.result import Simulation
 
@@ -396,19 +395,7 @@ class Kernel(Portable, Configurable):
 
         wanted = self.signatures if signature is None else [types_of(signature)]
         compile = compiled_by(lambda function, types: self._options_for(types))
-        made = report_on_function(self.py_func, wanted, args=args, width=width, scope=scope, compile=compile)
-        return replace(made, code=lambda: self._machine_lines(wanted))
-
-    def _machine_lines(self, signatures: Sequence[Types]) -> Lines:
-        """The machine code by lines, one signature after the other."""
-        from weft.report.machine_code import machine_lines
-        from weft.target.machine import TargetSpec
-
-        found: dict[tuple[str, int], tuple[str, ...]] = {}
-        for types in signatures:
-            for place, code in machine_lines(self._compile(types).llvm(), TargetSpec.chosen()).items():
-                found[place] = (*found.get(place, ()), *code)
-        return found
+        return report_on_function(self.py_func, wanted, args=args, width=width, scope=scope, compile=compile)
 
     def _options_for(self, types: Types) -> CompileOptions:
         """How it is compiled for these types, of which its width may have been measured."""

@@ -23,9 +23,10 @@ from weft.passes.lower_kernel import lower_kernel
 from weft.report.build import Program, ReportOptions, build_report
 from weft.report.compiled import CompiledCode
 from weft.report.debug_source import DebugSource
+from weft.report.machine_code import machine_lines
 from weft.report.report import Report, joined
 from weft.target.machine import TargetSpec
-from weft.target.passes import SROA_ONLY, optimize
+from weft.target.passes import FINAL, SROA_ONLY, optimize
 
 
 class Reported(Protocol):
@@ -86,7 +87,8 @@ def _compile(kernel: Reported, wanted: ReportOptions) -> CompiledCode:
     options = replace(kernel.options, width=wanted.width or kernel.options.width)
     module = kernel.origin.module(options.small_arrays)
     made = lower_kernel(module, kernel.origin.symbol, options, wanted.spec)
-    return CompiledCode.of(made.summaries, made.scalar, made.remarks, wanted.machine, made.dimension)
+    lines = partial(machine_lines, made.text, FINAL, wanted.spec)
+    return CompiledCode.of(made.summaries, made.scalar, made.remarks, wanted.machine, made.dimension, lines)
 
 
 def _slots(info: KernelInfo) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from weft.analysis.divergence import is_kernel
 from weft.analysis.shapes import ArgumentShape, Signature
@@ -10,6 +11,7 @@ from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.width import one_register
 from weft.diag.remarks import Remark
 from weft.ir import Function, Module
+from weft.ir.writer import write_module
 from weft.options import CompileOptions
 from weft.passes.adopt import adopt
 from weft.passes.foreign import FOREIGN_FUNCTIONS
@@ -19,7 +21,10 @@ from weft.passes.runner import Runner
 from weft.report.build import ReportOptions
 from weft.report.compiled import CompiledCode
 from weft.report.llvm_programs import CompileText
+from weft.report.machine_code import Lines, MakeLines, joined_lines, machine_lines
 from weft.report.text_source import TextSource
+from weft.target.machine import TargetSpec
+from weft.target.passes import FINAL, WHOLE
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
 
@@ -44,6 +49,7 @@ def code_of_text(file: str, lines_of_text: bool) -> CompileText:
         summaries: list[VectorizationSummary] = []
         scalar: list[Function] = []
         remarks: list[Remark] = []
+        lines: list[MakeLines] = []
         for function in functions:
             module = adopt(text, file, uniform=uniform)
             if lines_of_text:
@@ -53,13 +59,19 @@ def code_of_text(file: str, lines_of_text: bool) -> CompileText:
                 summaries += made.summaries
                 scalar += made.scalar
                 remarks += made.remarks
+                lines.append(partial(machine_lines, made.text, FINAL, wanted.spec))
             else:
                 unit = _whole_function(module, function, shapes, wanted)
                 summaries += unit.called.values()
                 remarks += unit.remarks
-        return CompiledCode.of(summaries, scalar, remarks, wanted.machine)
+                lines.append(partial(_function_lines, module, wanted.spec))
+        return CompiledCode.of(summaries, scalar, remarks, wanted.machine, lines=joined_lines(lines))
 
     return compile
+
+
+def _function_lines(module: Module, spec: TargetSpec) -> Lines:
+    return machine_lines(write_module(module, plain=True), WHOLE, spec)
 
 
 def _whole_function(

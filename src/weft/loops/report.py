@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -22,7 +23,10 @@ from weft.passes.runner import Runner
 from weft.report.build import Program, ReportOptions, build_report
 from weft.report.compiled import CompiledCode
 from weft.report.debug_source import DebugSource
+from weft.report.machine_code import MakeLines, machine_lines
 from weft.report.report import Report, joined
+from weft.target.machine import TargetSpec
+from weft.target.passes import WHOLE
 
 _BEFORE = LOOPS.passes[: LOOPS.passes.index(PARALLEL_LOOPS) + 1]
 
@@ -93,6 +97,7 @@ def _reports(
     runner = Runner((bodies,), frozenset(options.switches.without))
     made, _, remarks = lower(function, types, declared, options, Timings(), runner)
     isa = chosen().isa
+    lines: MakeLines | None = partial(machine_lines, made.text, WHOLE, TargetSpec.chosen())
     reports: list[Report] = []
     for name, width, line in bodies.found or [(bodies.main, 1, 0)]:
         module = read_module(bodies.text)
@@ -102,10 +107,12 @@ def _reports(
         shapes = Signature(tuple(ArgumentShape() for _ in body.args))
         summaries = made.summaries if width > 1 else []
         scalar = [f for f in made.scalar if f.name == name] if width == 1 else []
-        own = replace(CompiledCode.of(summaries, scalar, remarks, isa), width=width)
+        own = replace(CompiledCode.of(summaries, scalar, remarks, isa, lines=lines), width=width)
         program = Program(
             module, (body,), DebugSource({body.name: ""}), {body: shapes},
             compile=lambda wanted, own=own: own, assumed="the same in all iterations",
         )  # fmt: skip
         reports.append(build_report(program, ReportOptions(width=width)))
+        # It is that of the whole function, which is shown once.
+        lines = None
     return reports

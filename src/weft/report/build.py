@@ -132,7 +132,7 @@ def build_report(program: Program, options: ReportOptions | None = None) -> Repo
         replace(_function(program, function, options, summaries, code), compiled=how)
         for function in program.functions
     )
-    return Report(reports, settings)
+    return Report(reports, settings, None if code is None else code.lines)
 
 
 def _code(program: Program, options: ReportOptions) -> tuple[CompiledCode | None, str]:

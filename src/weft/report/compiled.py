@@ -19,6 +19,7 @@ from weft.ir import Function, Instruction
 from weft.ir.locations import span_of_block
 from weft.ir.types import F32, F64, VectorType
 from weft.machine.targets import Isa
+from weft.report.machine_code import MakeLines
 
 DIVISIONS = ("udiv", "sdiv", "urem", "srem", "frem")
 _OWN_FORMS = {
@@ -113,6 +114,8 @@ class CompiledCode:
         Names of what runs once for each active lane, by place.
     looped
         Places in loops.
+    lines
+        Makes the machine code, by lines of the source; None where none is made.
     """
 
     width: int
@@ -129,6 +132,7 @@ class CompiledCode:
     skipped: set[tuple[str, int]] = field(default_factory=set)
     lane_by_lane: dict[Spot, str] = field(default_factory=dict)
     looped: set[Spot] = field(default_factory=set)
+    lines: MakeLines | None = None
 
     @classmethod
     def of(
@@ -138,6 +142,7 @@ class CompiledCode:
         remarks: Iterable[Remark],
         isa: Isa,
         dimension: int | None = 0,
+        lines: MakeLines | None = None,
     ) -> CompiledCode:
         """Read it off what vectorization has made.
 
@@ -153,9 +158,11 @@ class CompiledCode:
             Whose costs count.
         dimension
             The dimension that lanes run along.
+        lines
+            Makes the machine code.
         """
         summaries = tuple(summaries)
-        code = cls(max((s.width for s in summaries), default=1), dimension)
+        code = cls(max((s.width for s in summaries), default=1), dimension, lines=lines)
         for summary in summaries:
             for function in summary.functions:
                 code._add_function(function, isa)

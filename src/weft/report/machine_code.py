@@ -8,33 +8,54 @@ assembly has a ``.loc`` in front of each run of instructions from one place.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 
 from weft.target.machine import TargetSpec, emit_assembly
+from weft.target.passes import PassList, Pipeline, optimize
 
 Lines = Mapping[tuple[str, int], tuple[str, ...]]
 """By the name of a file, without its directory, and a line: the instructions that come of it."""
 
+MakeLines = Callable[[], Lines]
+"""Makes machine code by lines: LLVM runs for it, so only who asks has it made."""
+
 _DESCRIPTION = re.compile(r"^(!\d+) = distinct !DISubprogram\((.*)\)$", re.MULTILINE)
+_VARIABLES = re.compile(r", retainedNodes: !\d+")
 _UNDESCRIBED = re.compile(r"^(define (?!.*!dbg ).*) \{$", re.MULTILINE)
 _FILE = re.compile(r'^\s*\.file\s+(\d+)(?:\s+"[^"]*")?\s+"([^"]*)"')
 _PLACE = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
 
 
-def machine_lines(optimized: str, spec: TargetSpec) -> Lines:
-    """Return the instructions of each line, given the optimized LLVM IR of a program.
+def machine_lines(text: str, passes: PassList | Pipeline, spec: TargetSpec) -> Lines:
+    """Return the instructions of each line, given LLVM IR and the passes that run on it.
 
     Instructions from no line of the source, such as those of loops over work-groups, are left out.
     """
-    return lines_of(emit_assembly(described(optimized), spec))
+    return lines_of(emit_assembly(described(optimize(text, passes, spec.machine)), spec))
+
+
+def joined_lines(makers: Iterable[MakeLines | None]) -> MakeLines | None:
+    """Makes what all of them make, one after the other; None where there are none."""
+    present = [make for make in makers if make is not None]
+    if not present:
+        return None
+
+    def make_all() -> Lines:
+        found: dict[tuple[str, int], tuple[str, ...]] = {}
+        for make in present:
+            for place, code in make().items():
+                found[place] = (*found.get(place, ()), *code)
+        return found
+
+    return make_all
 
 
 def described(text: str) -> str:
     """The module with descriptions that are alike made one, which the functions without any have."""
     first: dict[str, str] = {}
     for name, about in _DESCRIPTION.findall(text):
-        kept = first.setdefault(about, name)
+        kept = first.setdefault(_VARIABLES.sub("", about), name)
         if kept != name:
             text = re.sub(rf"(scope: |!dbg ){name}\b", rf"\g<1>{kept}", text)
     taken = set(re.findall(r"^define .*!dbg (!\d+)", text, re.MULTILINE))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from weft.report import as_json, html, text
 from weft.report.beside import Side, beside
-from weft.report.machine_code import Lines
+from weft.report.machine_code import MakeLines, joined_lines
 from weft.report.model import FunctionReport, ReportSettings
 from weft.report.styled import report_lines
 
@@ -29,7 +29,7 @@ class Report:
 
     functions: tuple[FunctionReport, ...]
     settings: ReportSettings
-    code: Callable[[], Lines] | None = field(default=None, compare=False, repr=False)
+    code: MakeLines | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return text.plain(report_lines(self.functions, self.settings))
@@ -78,4 +78,5 @@ class Report:
 
 def joined(reports: Sequence[Report]) -> Report:
     """Several reports as one, under the settings of the first."""
-    return Report(tuple(f for report in reports for f in report.functions), reports[0].settings)
+    functions = tuple(f for report in reports for f in report.functions)
+    return Report(functions, reports[0].settings, joined_lines(report.code for report in reports))
