@@ -60,3 +60,10 @@ def test_values_without_a_name_keep_their_numbers(compiled: Callable[[str], dict
     shown = {f"%{i.name} = {i.op}" for i in function.instructions() if i.name}
     assert shown
     assert all(s in body for s in shown)
+
+
+def test_a_comment_may_be_the_last_thing() -> None:
+    text = "define void @f() {\n  ret void\n}\n"
+    assert write_module(read_module(f"{text}; the end")) == write_module(
+        read_module(f"; the start\n{text};;\n")
+    )

@@ -89,3 +89,10 @@ def test_constant_expressions_have_the_values_of_c():
     assert constant("(.s64)0xFFFFFFFFFFFFFFFF >> 60") == Integer(-1)
     assert constant("~0") == Integer(-1)
     assert constant("-1 < 1U") == Integer(0)
+
+
+def test_a_comment_may_be_the_last_thing() -> None:
+    head = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    assert read_module(f"{head}// the end", "k.ptx") == read_module(
+        f"/* a ** b / */{head}/***/ /* the end */", "k.ptx"
+    )

@@ -28,17 +28,22 @@ from weft.diag.source import SourceSpan
 END = "\0"
 """The token after the last one."""
 
-# The alternatives stand in the order of how often they match, and give nothing back (possessive quantifiers).
+# The alternatives stand in the order of how often they match, and give nothing back. Groups are atomic ones: possessive
+# ones are wrong in Python 3.11.0 to 3.11.4 where their last round fails. Behind the last token there is an empty one,
+# so that no search for another one begins within a comment.
 _TOKEN = re.compile(
     r"""
-    \s*+ (?: ;.*+ \s*+ )*+                       # blanks and comments between tokens
+    \s*+ (?> (?: ;.*+ \s*+ )* )                   # blanks and comments between tokens
     (
-        [%@#]?(?: [-\w.\\]|\$(?!") )[-\w$.\\]*+ (?: \+\d+ )?+ :?+   # words, names, numbers, with 1.0e+00's +
+        # words, names, numbers, with 1.0e+00's +
+        [%@#]?(?: [-\w.\\]|\$(?!") )[-\w$.\\]*+ (?> (?: \+\d++ )? ) :?+
       | [(),=\[\]{}<>]
-      | !\d++[ \t]*+=.*+ (?: \n(?![ \t]*!\d+[ \t]*=)[ \t)}] .*+ )*+   # a numbered node with its indented lines
+        # a numbered node with its indented lines
+      | !\d++[ \t]*+=.*+ (?> (?: \n(?![ \t]*+!\d++[ \t]*+=)[ \t)}] .*+ )* )
       | ![-\w$.\\]++
       | [%@!$]?"[^"]*+":?+
       | \S
+      | \Z
     )
     """,
     re.VERBOSE | re.ASCII,
@@ -49,6 +54,8 @@ _ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2}|\\)")
 def tokenize(text: str) -> list[str]:
     """Cut `text` into tokens; the list ends with `END`."""
     tokens = _TOKEN.findall(text)
+    while tokens and not tokens[-1]:
+        tokens.pop()
     tokens.append(END)
     return tokens
 

@@ -25,21 +25,24 @@ from weft.ptx.source import Source
 END = ""
 """The token after the last one."""
 
-# The alternatives stand in the order of how often they match; blanks give nothing back (possessive quantifiers).
+# The alternatives stand in the order of how often they match; blanks give nothing back. Groups are atomic ones:
+# possessive ones are wrong in Python 3.11.0 to 3.11.4 where their last round fails. Behind the last token there is an
+# empty one, so that no search for another one begins within a comment.
 _TOKEN = re.compile(
     r"""
-    \s*+ (?: (?: //.*+ | /\*(?s:.)*?\*/ | (?<![^\n])\#.*+ ) \s*+ )*+
+    \s*+ (?> (?: (?: //.*+ | /\*[^*]*+(?> (?:\*(?!/)[^*]*+)* )\*/ | (?<![^\n])\#.*+ ) \s*+ )* )
     (
-        [A-Za-z_$%][\w$]*+ (?: \.\w++ (?: ::\w++ (?: :\d++ )?+ )*+ )*+
+        [A-Za-z_$%][\w$]*+ (?> (?: \.\w++ (?> (?: ::\w++ (?> (?: :\d++ )? ) )* ) )* )
       | [,;\[\]{}()]
       | 0[fF][0-9A-Fa-f]{8} | 0[dD][0-9A-Fa-f]{16}
       | 0[xX][0-9A-Fa-f]++U? | 0[bB][01]++U?
-      | \d++ (?: \.\d*+ (?: [eE][-+]?\d++ )?+ | [eE][-+]?\d++ | U )?+
-      | \.[A-Za-z_]\w*+ (?: ::\w++ (?: :\d++ )?+ )*+ | \.\d[\w]*+
+      | \d++ (?> (?: \.\d*+ (?> (?: [eE][-+]?\d++ )? ) | [eE][-+]?\d++ | U )? )
+      | \.[A-Za-z_]\w*+ (?> (?: ::\w++ (?> (?: :\d++ )? ) )* ) | \.\d[\w]*+
       | "[^"\n]*+"
       | @@DWARF.*+
       | << | >> | <= | >= | == | != | && | \|\|
       | \S
+      | \Z
     )
     """,
     re.VERBOSE | re.ASCII,
@@ -62,9 +65,9 @@ def tokenize(source: Source) -> tuple[list[str], list[int]]:
     """
     tokens: list[str] = []
     starts: list[int] = []
-    for match in _TOKEN.finditer(source.text):
-        tokens.append(match[1])
-        starts.append(match.start(1))
+    for token, start in tokens_from(source, 0):
+        tokens.append(token)
+        starts.append(start)
     doubtful = {token for token in set(tokens) if len(token) == 1 and not (token.isalnum() or token in _LONE)}
     for number, token in enumerate(tokens) if doubtful else ():
         if token in doubtful and (token != "/" or source.text.startswith("/*", starts[number])):
@@ -77,7 +80,8 @@ def tokenize(source: Source) -> tuple[list[str], list[int]]:
 def tokens_from(source: Source, offset: int) -> Iterator[tuple[str, int]]:
     """The tokens, each with its offset, from an offset on at which one begins."""
     for match in _TOKEN.finditer(source.text, offset):
-        yield match[1], match.start(1)
+        if match[1]:
+            yield match[1], match.start(1)
 
 
 def _stray(source: Source, token: str, start: int) -> PtxError:
