@@ -6,7 +6,7 @@ import pytest
 
 from weft.ir import Instruction, Module
 from weft.ir.effects import is_convergent, is_removable, is_speculatable, may_read, may_trap, may_write
-from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, declare, kind_of
+from weft.ir.intrinsics import ARRIVE, INTRINSICS, IntrinsicKind, declare, kind_of
 from weft.ir.reader import read_module
 
 TEXT = """\
@@ -84,8 +84,8 @@ def test_intrinsics_declare_what_their_kind_requires(name: str) -> None:
     harmless = INTRINSICS[name].kind in (IntrinsicKind.ID, IntrinsicKind.SIZE, IntrinsicKind.SHARED)
     assert function.has_attribute("convergent") is not harmless
     assert function.has_attribute("speculatable") is harmless
-    # Also orders memory among the threads of a warp.
-    barrier = INTRINSICS[name].kind is IntrinsicKind.BARRIER or name == "weft.warp.sync"
+    # Others order memory, too: among the threads of a warp, and where one arrives without waiting.
+    barrier = INTRINSICS[name].kind is IntrinsicKind.BARRIER or name in ("weft.warp.sync", ARRIVE)
     assert function.has_attribute("memory") is not barrier
 
 
