@@ -6,7 +6,7 @@ import pytest
 
 from group_kernels import REPORT, SAXPY, SCRATCH, loaded
 from weft.codegen.launch_record import RECORD
-from weft.diag.errors import ArgumentError, BarrierDivergence, WeftError
+from weft.diag.errors import ArgumentError, BarrierDivergence
 from weft.frontend.python import types
 from weft.runtime import launch as launch_module
 from weft.runtime import settings
@@ -85,15 +85,15 @@ def test_no_two_workers_and_no_two_launches_share_an_arena(monkeypatch):
     monkeypatch.setattr(settings, "_chosen_threads", 3)
     code = loaded(SCRATCH, "scratch.groups")
     launcher = Launcher(
-        code, "scratch.groups", packer_for("scratch", (), ()), lambda threads, dynamic: dynamic
+        code, "scratch.groups", packer_for("scratch", (), ()), lambda threads, dynamic, groups: dynamic
     )
-    failures: list[WeftError] = []
+    failures: list[Exception] = []
 
     def run() -> None:
         try:
             for k in range(30):
                 launcher.launch(launch_shape(40, 1, 100 + 977 * (k % 9)), ())
-        except WeftError as error:
+        except Exception as error:
             failures.append(error)
 
     callers = [threading.Thread(target=run) for _ in range(4)]

@@ -152,13 +152,19 @@ assert tried(scale, 3, 32, function=together) == "cudaErrorCooperativeLaunchTooL
 assert tried(binary, 1, 64) == "cudaErrorNotSupported"
 [wrong] = register(SCALE.replace("mul.f32", "mull.f32"), ["scale"])
 assert tried(wrong, 1, 64) == "cudaErrorInvalidPtx"
-[refused] = register(SCALE.replace("mul.f32 %f1, %f1, %f2;", "bar.arrive 1, 64;"), ["scale"])
+texture = "tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f2}, [%rd1, {%r1}];"
+[refused] = register(SCALE.replace("mul.f32 %f1, %f1, %f2;", texture), ["scale"])
 assert tried(refused, 1, 64) == "cudaErrorNotSupported"
 assert name(library.cudaCreateTextureObject(None, None, None, None)) == "cudaErrorNotSupported"
 """,
         WEFT_NUM_THREADS="2",
     )
-    for part in ("the program has no PTX", "mull", "bar.arrive", "cudaCreateTextureObject is not there"):
+    for part in (
+        "the program has no PTX",
+        "mull",
+        "tex.1d.v4.f32.s32",
+        "cudaCreateTextureObject is not there",
+    ):
         assert part in said
 
 
