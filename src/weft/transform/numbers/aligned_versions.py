@@ -174,7 +174,9 @@ def _build_small(
         for meeting, other in zip(question.meetings, others, strict=True):
             _divide_by_power(meeting, other, values)
         versions.append((value, start))
-    Builder(chosen).switch(small.number, rest, versions)
+    b = Builder(chosen)
+    # It may be poison where nothing that follows is reached.
+    b.switch(b.unary("freeze", small.number), rest, versions)
     return asked
 
 
