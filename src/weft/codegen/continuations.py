@@ -23,6 +23,7 @@ from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.codegen.lane_order import LaneGroupValues, all_lanes, count_lane_groups, each_lane_group
 from weft.codegen.launch_record import STATE_BYTES, ErrorCode
+from weft.codegen.loops import variable
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I8, I32, I64, Type, pointer
@@ -244,7 +245,7 @@ class Rounds:
             return self._run_in_step(k, common, common_next)
         builder, function = self.group.builder, self.group.function
         finished = ConstInt(I32, FINISHED)
-        seen = self.variable()
+        seen = variable(self.group.function, I32)
         builder.store(finished, seen, align=4)
         with self._lane_groups(k) as lanes:
             state = builder.gep(I64, self.live, (lanes.index,))
@@ -290,7 +291,7 @@ class Rounds:
     def _run_in_step(self, k: int, common: Value, common_next: Value) -> Value:
         """The same where all lane groups reach the same barrier, whichever it is."""
         builder, program = self.group.builder, self.program
-        seen = self.variable()
+        seen = variable(self.group.function, I32)
         with self._lane_groups(k) as lanes:
             arguments = self._arguments(lanes, common, common_next)
             builder.store(self._call(program.parts[k], arguments, lanes.lanes), seen, align=4)
@@ -303,12 +304,6 @@ class Rounds:
         functions = [f for f in (part.full, part.masked, program.settle) if f is not None]
         alike = not any(a.is_used for f in functions for a in WorkItems.of(f).tid[1:])
         return each_lane_group(self.group, program.lanes, program.linear, alike)
-
-    def variable(self, type: Type = I32) -> Value:
-        """A number that lives through the loops of a round."""
-        one = ConstInt(I32, 1)
-        alloca = Instruction("alloca", pointer(), (one,), attrs={"allocated_type": type})
-        return self.group.function.entry.insert(0, alloca)
 
     def _arguments(self, lanes: LaneGroupValues, common: Value, common_next: Value) -> list[Value]:
         """What a continuation is called with."""

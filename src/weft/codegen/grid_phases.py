@@ -17,8 +17,9 @@ from weft.codegen.arena import RESUMED_BYTES
 from weft.codegen.divergence_report import report_divergence
 from weft.codegen.group_program import GroupEntry
 from weft.codegen.launch_record import ErrorCode
-from weft.ir import Builder, ConstInt, Instruction, Value
-from weft.ir.types import I8, I32, I64, pointer
+from weft.codegen.loops import variable
+from weft.ir import Builder, ConstInt, Value
+from weft.ir.types import I8, I32, I64
 from weft.transform.splitting.barriers import FINISHED
 
 _ENDED = ConstInt(I32, -1)
@@ -28,7 +29,7 @@ def run_in_phases(entry: GroupEntry, run: Callable[..., None]) -> None:
     """Build the phases; `run` runs a group on, given its values, scratch memory, and where it says how it went on."""
     builder, function = entry.values.builder, entry.values.function
     size = entry.layout.needs.emit_bytes(builder, entry.values.local_size, entry.layout.dynamic_bytes)
-    seen = _variable(entry)
+    seen = variable(function, I32)
 
     def place(builder: Builder, number: Value) -> tuple[Value, Value]:
         arena = builder.gep(I8, entry.arena, (builder.binary("mul", number, size),))
@@ -75,11 +76,6 @@ def run_in_phases(entry: GroupEntry, run: Callable[..., None]) -> None:
     waiting = builder.icmp("ne", builder.load(I32, seen, align=4), finished)
     builder.cond_br(waiting, phase, done)
     builder.at_end(done)
-
-
-def _variable(entry: GroupEntry) -> Value:
-    alloca = Instruction("alloca", pointer(), (ConstInt(I32, 1),), attrs={"allocated_type": I32})
-    return entry.values.function.entry.insert(0, alloca)
 
 
 def _i64(value: int) -> ConstInt:

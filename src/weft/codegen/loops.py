@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
-from weft.ir.types import I64
+from weft.ir.types import I32, I64, Type, pointer
+
+
+def variable(function: Function, type: Type) -> Instruction:
+    """A place on the stack for a number that lives through loops."""
+    one = ConstInt(I32, 1)
+    alloca = Instruction("alloca", pointer(), (one,), attrs={"allocated_type": type})
+    return function.entry.insert(0, alloca)
 
 
 @contextmanager

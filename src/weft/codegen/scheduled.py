@@ -20,6 +20,7 @@ from weft.codegen.divergence_report import report_divergence
 from weft.codegen.group_values import GroupValues
 from weft.codegen.lane_order import LaneGroupValues, all_lanes, count_lane_groups, each_lane_group
 from weft.codegen.launch_record import NOBODY, STATE_BYTES, ErrorCode
+from weft.codegen.loops import variable
 from weft.diag.errors import UnsupportedError
 from weft.ir import BasicBlock, Builder, ConstInt, Value
 from weft.ir.intrinsics import BARRIER_NUMBERS
@@ -53,7 +54,11 @@ class ScheduledContinuations(GroupContinuations):
         resumed: Value | None = None,
     ) -> None:
         if resumed is not None:
-            raise UnsupportedError("barriers for some warps of a block beside barriers of the grid")
+            raise UnsupportedError(
+                "the kernel has barriers for some warps of a block beside barriers of the grid",
+                self.split.spans[0],
+                "let all threads of a block wait: bar.sync without a number of threads",
+            )
         _Schedule.of(group, self, arena, scratch, error, number).build()
 
     def arena(self, fixed: int) -> ArenaNeeds:
@@ -97,11 +102,11 @@ class _Schedule:
         names = ("round", "left", "stuck", "all.wait", "deadlock", "group.finished")
         round_block, left, stuck, all_wait, deadlock, done = (function.add_block(n) for n in names)
         self._begin()
-        seen = _Seen(*(self.rounds.variable(I64) for _ in range(4)))
+        seen = _Seen(*(variable(function, I64) for _ in range(4)))
         builder.br(round_block)
         builder.at_end(round_block)
-        for variable, value in ((seen.unfinished, 0), (seen.ran, 0), (seen.meeting, NOT_YET)):
-            builder.store(_i64(value), variable, align=8)
+        for place, value in ((seen.unfinished, 0), (seen.ran, 0), (seen.meeting, NOT_YET)):
+            builder.store(_i64(value), place, align=8)
         with self._lane_groups() as lanes:
             self._turn(lanes, seen)
         builder.cond_br(self._is(seen.unfinished, 0), done, left)
