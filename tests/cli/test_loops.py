@@ -71,3 +71,13 @@ def test_wrong_usage(tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[s
     other = tmp_path / "a.txt"
     other.write_text("")
     assert main(["loops", str(other)]) == 2
+
+
+def test_kernels_and_reports_at_once(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernels, page = tmp_path / "kernels.cl", tmp_path / "page.html"
+    assert main(["loops", str(file), "--emit", str(kernels), "--json", "--html", str(page)]) == 0
+    assert json.loads(capsys.readouterr().out)["loops"][0]["verdict"] == "parallel"
+    assert "kernel void scale_kernel" in kernels.read_text()
+    assert "scale" in page.read_text()
+    assert main(["loops", str(file), "--emit", str(kernels)]) == 0
+    assert capsys.readouterr().out == ""

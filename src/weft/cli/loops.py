@@ -92,9 +92,6 @@ def run(options: argparse.Namespace) -> int:
     if options.instantiate and options.profile is None:
         print("weft loops: --instantiate needs a run, --profile SCRIPT", file=sys.stderr)
         return 2
-    if options.emit is not None and (options.json or options.html):
-        print("weft loops: --emit writes kernels and no report; leave out --json and --html", file=sys.stderr)
-        return 2
     if options.emit is not None and options.emit.suffix not in LANGUAGES:
         print(f"weft loops: --emit {options.emit}: it writes .py and .cl files", file=sys.stderr)
         return 2
@@ -103,9 +100,12 @@ def run(options: argparse.Namespace) -> int:
         dict(options.values), {}, dict(options.rounds), options.instantiate, device(options.gpu).name
     )
     if file.suffix == ".py":
-        report = _python_report(
-            file, options.function, options.types, settings, options.profile, shapes, options.emit is not None
-        )
+
+        def analyse(order: bool) -> LoopNestReport:
+            return _python_report(
+                file, options.function, options.types, settings, options.profile, shapes, order
+            )
+
     elif file.suffix in (".ll", ".bc") or file.suffix in SUFFIXES:
         if options.types is not None:
             print("weft loops: --types is for .py files; C and LLVM IR have their types", file=sys.stderr)
@@ -115,21 +115,29 @@ def run(options: argparse.Namespace) -> int:
                 f"weft loops: {options.profile}: a C, C++ or LLVM file with main is needed", file=sys.stderr
             )
             return 2
-        report = analyze_file(
-            file, options.function, options.clang, settings, options.profile, order=options.emit is not None
-        )
+
+        def analyse(order: bool) -> LoopNestReport:
+            return analyze_file(file, options.function, options.clang, settings, options.profile, order=order)
+
     else:
         print(f"weft loops: {file}: it reads .py, .ll, .bc, C and C++ files", file=sys.stderr)
         return 2
-    if options.html and not _write(options.html, report.to_html(f"{file} - weft loops")):
+    is_read = options.json or options.html or options.emit is None
+    # Kernels are of loops in the best order, the report is of the loops as they are written.
+    report = analyse(False) if is_read else None
+    if (
+        report is not None
+        and options.html
+        and not _write(options.html, report.to_html(f"{file} - weft loops"))
+    ):
         return 2
     if options.emit is not None:
-        text = str(emit_report(report, LANGUAGES[options.emit.suffix], shapes))
+        text = str(emit_report(analyse(True), LANGUAGES[options.emit.suffix], shapes))
         if not _write(options.emit, text):
             return 2
-    if options.json:
+    if report is not None and options.json:
         print(report.to_json())
-    elif not options.html and options.emit is None:
+    elif report is not None and not options.html:
         report.write(sys.stdout)
     return 0
 

@@ -13,7 +13,9 @@ between the two iterations has two symbols. Four tests decide, each of which pro
 
 If no test proves it, the dependence is *certain* if the addresses agree in every iteration, else it is possible. The
 distance is that d which integer sets leave. Where rows have a size, a symbol or a number (``a[i][j]`` of ``double
-a[][1100]``, with j below n), that an index stays in its row is assumed if that is all that is missing.
+a[][1100]``, with j below n), that an index stays in its row is assumed if that is all that is missing. What holds only
+where the loop runs once or not at all, or a few times of many (``n <= 1`` of a loop up to n), is not assumed: no
+iterations are left then of which anything would be said.
 
 Accesses of different objects do not meet where the objects are certainly different. Where that cannot be told (two
 pointer arguments of a C function), that they do not overlap is recorded as an assumption.
@@ -21,6 +23,7 @@ pointer arguments of a C function), that they do not overlap is recorded as an a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -30,7 +33,7 @@ from weft.analysis.sequential.scope import Assumption, LoopContext
 from weft.analysis.symbolic.expression import Atom, Expression, Symbol, as_expression
 from weft.analysis.symbolic.extent import bound_of
 from weft.analysis.symbolic.facts import Facts
-from weft.analysis.symbolic.integer_sets import has_isl, solutions
+from weft.analysis.symbolic.integer_sets import has_isl, is_empty, solutions
 from weft.ir import Instruction, Value
 
 MAX_ROWS = 3
@@ -38,6 +41,9 @@ MAX_ROWS = 3
 
 MAX_FOUND = 16
 """So many dependences are named; then a loop is sequential, whatever else there is."""
+
+FEW_ITERATIONS = 16
+"""Nothing is assumed that makes a loop's iterations fewer than these, if there may be as many."""
 
 MAX_PAIRS = 4000
 """Loops with more pairs of accesses are not looked at: their accesses may meet."""
@@ -162,7 +168,15 @@ class DependenceTest:
         signs = tuple(f for f in factors if not write.facts.is_positive(as_expression(f)))
         for row in (None, *factors, *self._pitches(write, other)):
             assumed = self._assumed(write, other, signs, row)
-            if assumed and not any(self._meets(first, second, signs, row)[0] for first, second in orders):
+            if (
+                assumed
+                and not any(self._meets(first, second, signs, row)[0] for first, second in orders)
+                and all(
+                    self._leaves_iterations(first, second, (*assumptions, *assumed))
+                    for first, second, meets, _ in meetings
+                    if meets
+                )
+            ):
                 assumptions.update(dict.fromkeys(assumed))
                 return []
         found: list[Dependence] = []
@@ -215,6 +229,17 @@ class DependenceTest:
                     condition = as_condition(least)
                     found.append(Assumption("bounds", f"{condition}: rows do not overlap", 0, least))
         return found
+
+    def _leaves_iterations(self, first: Access, second: Access, assumed: Sequence[Assumption]) -> bool:
+        """Whether iterations are left in which both accesses happen, the second one some iterations later."""
+        facts = [*first.facts.inequalities, *(self._later(f) for f in second.facts.inequalities)]
+        conditions = [a.condition for a in assumed if a.condition is not None]
+        if not has_isl():
+            return not any(Facts(facts).is_nonnegative(-c - 1) for c in conditions)
+        many = as_expression(self._distance) - (FEW_ITERATIONS - 1)
+        if not is_empty([*facts, many]):
+            facts.append(many)
+        return not is_empty([*facts, *conditions])
 
     def _within_row(self, access: Access, row: Symbol | int) -> list[Expression]:
         """That the part of an offset which has no factor `row` lies in one row."""

@@ -134,7 +134,18 @@ class _Judgement:
         for assumption in dependences.assumptions:
             self._assumptions[assumption] = None
         self._assumptions.update(dict.fromkeys(self._accesses.assumed_by(loop.scope, [], loop.header)))
+        for assumption in self._assumptions:
+            if self._never_holds(assumption):
+                self._fail(assumption.line, f"it would rest on this: {assumption.text}; it never is so")
         return self._result(dependences)
+
+    def _never_holds(self, assumption: Assumption) -> bool:
+        """Whether what is assumed of a value is wrong whenever it is computed."""
+        obligation, scope = assumption.obligation, self._loop.scope
+        if obligation is None or not obligation.is_nonnegative or obligation.block not in scope.view.index:
+            return False
+        facts = self._accesses.ranges.complete(self._made.facts(scope, obligation.block), [obligation.value])
+        return facts.is_nonnegative(-obligation.value - 1)
 
     def _result(self, dependences: Dependences | None) -> LoopVerdict:
         if self._failed:
