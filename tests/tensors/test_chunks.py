@@ -9,6 +9,7 @@ import pytest
 
 import weft
 from weft import cuda, prange
+from weft.codegen.widen import covered
 from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
 from weft.codegen.widen.covered import _Extent, _piece
 from weft.ir import Builder, Function, Module
@@ -25,6 +26,13 @@ def transpose(a, b):
     for j in prange(a.shape[0]):
         for i in prange(a.shape[1]):
             b[i, j] = a[j, i]
+
+
+@weft.jit
+def cross(a, b):
+    for j in prange(1, a.shape[0] - 1):
+        for i in prange(1, a.shape[1] - 1):
+            b[j, i] = a[j - 1, i] + 2 * a[j, i - 1] + 3 * a[j, i] + 5 * a[j, i + 1] + 7 * a[j + 1, i]
 
 
 class Shuffled:
@@ -74,7 +82,7 @@ def test_what_is_no_permutation_of_bits() -> None:
     assert bit_permutation([0, 1, 2]) is None
 
 
-def loads_and_stores(function, brush, projection=None, block=None) -> tuple[int, int, int]:
+def loads_and_stores(function, brush, projection=None, block=None, origin=(1, 1)) -> tuple[int, int, int]:
     """Vector loads, vector stores, gathers and scatters of the code for whole boxes, before LLVM's pipeline."""
     from weft.brush import brush_of
     from weft.frontend.python.typeof import typeof
@@ -82,13 +90,14 @@ def loads_and_stores(function, brush, projection=None, block=None) -> tuple[int,
     from weft.loops.build import lower
     from weft.options import Timings
 
-    a = np.zeros((8, 8)) if block is None else weft.tiled(np.zeros((8, 8)), block, origin=(1, 1))
+    a = np.zeros((8, 8)) if block is None else weft.tiled(np.zeros((8, 8)), block, origin=origin)
     options = JitOptions(brush=brush_of(brush, projection))
     lowered, _, _ = lower(function, (typeof(a), typeof(a)), None, options, Timings())
     whole = re.search(r"define [^\n]*\.w\d+\"?\(.*?\n}", lowered.text, re.DOTALL)
     assert whole is not None
     text = whole.group()
     loads, stores = (len(re.findall(rf"\b{op} <\d+ x double>", text)) for op in ("load", "store"))
+    loads += len(re.findall(r"= call <\d+ x double> @llvm.masked.load", text))
     return loads, stores, text.count("gather") + text.count("scatter")
 
 
@@ -114,10 +123,43 @@ def test_figure_11_3_and_11_8_a_transposition_in_registers(avx512) -> None:
 @pytest.mark.parametrize(
     ("block", "brush", "wanted"),
     # Loads that are one piece each, and others that share what covers their rows.
-    [((2, 2), (8, 8), (30, 8, 0)), ((4, 4), (4, 8), (24, 4, 0)), ((2, 8), (8, 8), (30, 8, 0))],
+    [((2, 2), (8, 8), (24, 8, 0)), ((4, 4), (4, 8), (24, 4, 0)), ((2, 8), (8, 8), (30, 8, 0))],
 )
 def test_rows_that_begin_inside_of_blocks_are_picked_out_of_registers(avx512, block, brush, wanted) -> None:
     assert loads_and_stores(jacobi, brush, block=block) == wanted
+
+
+def test_figure_11_9_the_footprint_of_two_by_two_is_two_wide_loads_in_blocks(avx512) -> None:
+    # Two blocks above and two below: seven elements of each pair are needed, the eighth is masked.
+    loads, _, _ = loads_and_stores(jacobi, (2, 2), block=(2, 2), origin=(0, 0))
+    assert loads == 2
+
+
+def test_figure_11_9_rows_are_four_wide_loads_where_shuffles_cost_nothing(avx512, monkeypatch) -> None:
+    # They do: of rows, halves of registers are loaded as the lanes need them, which is faster than to shuffle.
+    assert loads_and_stores(jacobi, (2, 2)) == (8, 2, 0)
+    monkeypatch.setattr(covered, "PICK", 0.0)
+    assert loads_and_stores(jacobi, (2, 2)) == (4, 2, 0)
+
+
+@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("pick", [0.0, covered.PICK])
+def test_wide_pieces_have_what_lanes_need(cpu, pick, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", cpu)
+    monkeypatch.setattr(covered, "PICK", pick)
+    monkeypatch.setattr(covered, "SHUFFLES", min(pick, covered.SHUFFLES))
+    monkeypatch.setenv("WEFT_CACHE", "0")
+    random = np.random.default_rng(1)
+    for dtype, block, brush in [
+        (np.float64, None, (2, 2)), (np.float64, (2, 2), (2, 2)), (np.float32, (2, 2), (4, 2)),
+        (np.int16, (2, 2), (2, 4)), (np.float32, (4, 4), (2, 8)),
+    ]:  # fmt: skip
+        a = random.integers(0, 99, (11, 14)).astype(dtype)
+        b, wanted = np.zeros_like(a), np.zeros_like(a)
+        cross.py_func(a, wanted)
+        given = a if block is None else weft.tiled(a, block)
+        weft.jit(cross.py_func, brush=brush)(given, b)
+        assert np.array_equal(b, wanted), (dtype, block, brush)
 
 
 def test_figure_11_9_a_row_of_blocks_is_one_piece(avx512) -> None:
@@ -205,12 +247,15 @@ def test_what_other_lanes_write_before_a_barrier_is_loaded_again(options) -> Non
     assert np.array_equal(b[:, 0], a[:, 0])
 
 
+@pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("size", [1, 4])
 @pytest.mark.parametrize("elements", [1, 7, 8, 23, 40])
-def test_pieces_are_registers_then_powers_of_two(elements: int, size: int) -> None:
-    extent = _Extent(100, 100 + elements * size, 1)
-    pieces = list(dict.fromkeys(_piece(extent, 100 + k * size, size, 8) for k in range(elements)))
+def test_pieces_are_registers_then_the_rest(elements: int, size: int, masked: bool) -> None:
+    extent = _Extent(100, 100 + elements * size, 1, False)
+    pieces = list(dict.fromkeys(_piece(extent, 100 + k * size, size, 8, masked) for k in range(elements)))
     rest = [b for b in (4, 2, 1) if elements % 8 & b]
+    if masked and rest:
+        rest = [elements % 8]
     assert [length for _, length in pieces] == [8] * (elements // 8) + rest
     assert [begin for begin, _ in pieces] == [
         100 + size * sum(length for _, length in pieces[:k]) for k in range(len(pieces))
@@ -219,6 +264,6 @@ def test_pieces_are_registers_then_powers_of_two(elements: int, size: int) -> No
 
 def test_pieces_of_far_lanes_are_found_at_once() -> None:
     """An index of 32 bits that wraps around puts a lane 12 GiB away."""
-    extent = _Extent(0, 3 * 2**32 - 30, 2)
-    assert _piece(extent, 3 * 2**32 - 39, 1, 32) == (3 * 2**32 - 64, 32)
-    assert _piece(extent, 3 * 2**32 - 31, 1, 32) == (3 * 2**32 - 32, 2)
+    extent = _Extent(0, 3 * 2**32 - 30, 2, False)
+    assert _piece(extent, 3 * 2**32 - 39, 1, 32, False) == (3 * 2**32 - 64, 32)
+    assert _piece(extent, 3 * 2**32 - 31, 1, 32, False) == (3 * 2**32 - 32, 2)

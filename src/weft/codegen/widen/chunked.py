@@ -26,12 +26,14 @@ from weft.codegen.widen.covered import Covering, covering_of, pick
 from weft.codegen.widen.lane_expressions import Strip, is_address
 from weft.codegen.widen.masked import masked_load, store_some
 from weft.codegen.widen.vectors import concatenated
-from weft.ir import ConstInt, Instruction, Poison, Value
+from weft.ir import ConstAggregate, ConstInt, Instruction, Poison, Value
 from weft.ir.effects import may_write
-from weft.ir.types import I8, I64, VectorType
+from weft.ir.types import I1, I8, I64, VectorType
 
-GATHERED, INSERTED = 2.5, 1.25
-"""What an element that is gathered, and a piece that is loaded into a part of a register, cost in accesses. Guess."""
+GATHERED, INSERTED, HALF = 2.5, 1.25, 0.7
+"""What an element that is gathered, and a piece that is loaded into a part or a half of a register, cost in accesses.
+Guess for the first two. Halves cost nothing but the load: wider loads and shuffles in their place, as are drawn for
+rows in Moll, Fig. 11.9a, take up to a quarter more time in boxes of 2x2 and 2x4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,8 @@ def chunks_of(w: Widening, access: Instruction) -> Chunks | Covering | None:
         return Chunks(tuple(found[k] for k in range(0, len(found), direct)), direct, None)
     chunks, cost = _cheapest(found, size, slots, direct)
     if access.op == "load" and w.mask is None and slots > 1:
-        covering = covering_of(w, access, found, size, slots)
-        if covering is not None and covering.cost < cost:
+        covering = covering_of(w, access, found, size, slots, lambda each: _is_scattered(each, size, slots))
+        if covering.cost <= cost:
             return covering
     return chunks
 
@@ -115,7 +117,14 @@ def _cheapest(
     if direct == 1:
         return None, GATHERED * len(elements)
     pieces = tuple(elements[k] for k in range(0, len(elements), direct))
-    return Chunks(pieces, direct, None), INSERTED * len(pieces)
+    each = HALF if 2 * direct == slots else INSERTED
+    return Chunks(pieces, direct, None), each * len(pieces)
+
+
+def _is_scattered(elements: Sequence[tuple[Strip, int]], size: int, slots: int) -> bool:
+    """Whether there are neither pieces in the order of lanes nor in that of memory."""
+    direct = _length(elements, size, slots)
+    return direct == 1 and slots > 1 and _cheapest(elements, size, slots, direct)[0] is None
 
 
 def _order(
@@ -211,7 +220,7 @@ def _load(
     masks: list[Value] | None,
     number: int,
 ) -> Value:
-    """Load a piece, if it has not been."""
+    """Load a piece, if it has not been; one that is no power of two in a register that is wide enough."""
     if masks is not None:
         slots = masks[0].type.count if isinstance(masks[0].type, VectorType) else 1
         mask = _part(w, masks, number, type.count, slots)
@@ -222,7 +231,15 @@ def _load(
     known = pieces.get((strip, offset, type))
     if known is not None and not _is_written(w, load, writes[known[1] :]):
         return known[0]
-    found = w.builder.load(type, _address(w, load, strip, offset), align=load.alignment, name=load.name)
+    address = _address(w, load, strip, offset)
+    register = VectorType(type.element, 1 << (type.count - 1).bit_length())
+    if register == type:
+        found = w.builder.load(type, address, align=load.alignment, name=load.name)
+    else:
+        needed = ConstAggregate(
+            VectorType(I1, register.count), [ConstInt(I1, int(k < type.count)) for k in range(register.count)]
+        )
+        found = masked_load(w, register, address, needed, load.alignment)
     found.loc = load.loc
     pieces[strip, offset, type] = found, len(writes)
     return found

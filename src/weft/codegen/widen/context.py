@@ -26,6 +26,7 @@ from weft.machine.targets import Isa
 
 if TYPE_CHECKING:
     from weft.codegen.widen.access_groups import AccessGroup
+    from weft.codegen.widen.covered import Extents
     from weft.codegen.widen.gather_pairs import GatherPair
     from weft.codegen.widen.joint_stores import JointStores
     from weft.codegen.widen.simd_calls import FindSimd
@@ -67,6 +68,8 @@ class Widening:
         Accesses that are made together, for each block whose accesses have been looked at.
     pieces
         What has been loaded in this block in contiguous pieces.
+    extents
+        For loads that have been looked at what loads beside them need of memory.
     read_by_all
         Loads that all lanes make wherever they are made.
     """
@@ -96,6 +99,7 @@ class Widening:
         self.pairs: dict[BasicBlock, dict[Instruction, GatherPair]] = {}
         self.joint_stores: dict[BasicBlock, dict[Instruction, JointStores]] = {}
         self.pieces = LoadedPieces()
+        self.extents: dict[Instruction, Extents] = {}
         self.read_by_all: set[Instruction] = set()
         self._expressions: dict[bool, LaneExpressions] = {}
         self.find_simd: FindSimd = lambda function, signature: None
