@@ -22,8 +22,13 @@ _BINARY = {"add", "mul", "and", "or", "xor", "fadd", "fmul"}
 def neutral_element(reduction: Reduction, type: Type) -> Constant:
     """What changes no value by being combined with it."""
     combination = reduction.combination
+    without_nan = any(flag in ("nnan", "fast") for i in reduction.operations for flag in i.flags)
+    return neutral_value(combination, type, without_nan=without_nan)
+
+
+def neutral_value(combination: Combination, type: Type, *, without_nan: bool = False) -> Constant:
+    """What changes no value of a type by being combined with it, or no value but NaNs."""
     if isinstance(type, FloatType):
-        without_nan = any(flag in ("nnan", "fast") for i in reduction.operations for flag in i.flags)
         return const_float(_neutral_float(combination, without_nan), type)
     assert isinstance(type, IntType)
     return ConstInt(type, _neutral_int(combination, type.bits))

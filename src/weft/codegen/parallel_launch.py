@@ -85,7 +85,7 @@ def run_in_parallel(
     builder = open_preheader(loop)
     count = build_iterations(loop, builder)
     if nest is None or tiling is None:
-        shape = [_grain_length(module, builder, count, mined)]
+        shape = [grain_length(module, builder, count, mined)]
         number = quotient(builder, count, shape[0])
     else:
         shape, number = _tile_shape(module, builder, count, tiling, nest.inner)
@@ -114,7 +114,7 @@ def run_as_job(
     parts = [entry.alloca(ArrayType(cell_type(r), MOST_GRAINS), align=64, name="parts") for r in reductions]
     totals = [entry.alloca(cell_type(r), name="total") for r in reductions]
     record.store(builder, memory, [*values, *parts])
-    builder.call(_launcher(module), (grains, memory, number))
+    launch(module, builder, grains, memory, number)
     for reduction, total in zip(reductions, totals, strict=True):
         start: Value = reduction.start
         builder.store(builder.cast("zext", start, I8) if reduction.type is I1 else start, total)
@@ -132,7 +132,7 @@ def run_as_job(
     replace_loop(loop, builder, values_behind(builder, parallel, count, finals))
 
 
-def _grain_length(module: Module, builder: Builder, count: Value, mined: StripMinedLoop) -> Value:
+def grain_length(module: Module, builder: Builder, count: Value, mined: StripMinedLoop) -> Value:
     """Iterations of a grain: whole lane groups, `least_groups` or more, and `MOST_GRAINS` grains or fewer."""
     width = mined.width
     shared = builder.binary(
@@ -232,14 +232,31 @@ def part_of(
     return first, builder.call(smaller, (builder.binary("add", first, length, ("nuw", "nsw")), count))
 
 
+def launch(module: Module, builder: Builder, grains: Function, record: Value, number: Value) -> None:
+    """Have a `number` of grains run on all cores."""
+    builder.call(_launcher(module), (grains, record, number))
+
+
+def thread_count(module: Module, builder: Builder) -> Value:
+    """How many threads may run grains; 0 where there is no pool."""
+    settings = _settings(module)
+    pool = builder.load(PTR, settings, align=8)
+    threads = builder.load(I64, builder.gep(I64, settings, (const_int(1),)), align=8)
+    return builder.select(builder.icmp("eq", pool, ConstNull(PTR)), const_int(0), threads)
+
+
+def _settings(module: Module) -> GlobalVariable:
+    found = module.globals.get(SETTINGS)
+    return found or module.add_global(GlobalVariable(SETTINGS, ArrayType(I64, 2)))
+
+
 def _launcher(module: Module) -> Function:
     """``void weft.parallel(ptr grains, ptr record, i64 number)``: one job of the pool; without one, on this thread."""
     found = module.functions.get(_LAUNCHER)
     if found is not None:
         return found
-    launch = module.declare(LAUNCH, FunctionType(I32, (PTR, PTR)))
-    settings = GlobalVariable(SETTINGS, ArrayType(I64, 2))
-    module.add_global(settings)
+    enter = module.declare(LAUNCH, FunctionType(I32, (PTR, PTR)))
+    settings = _settings(module)
     function = Function(_LAUNCHER, FunctionType(VOID, (PTR, PTR, I64)), ("grains", "record", "number"))
     function.linkage.linkage = "internal"
     function.attributes = ("nounwind", "noinline")
@@ -254,7 +271,7 @@ def _launcher(module: Module) -> Function:
     builder.cond_br(builder.icmp("eq", pool, ConstNull(PTR)), alone, shared)
     builder.at_end(shared)
     job.store(builder, memory, [grains, record, number, threads, const_int(1)])
-    builder.call(launch, (pool, memory))
+    builder.call(enter, (pool, memory))
     builder.br(done)
     builder.at_end(alone)
     run = FunctionType(I32, (PTR, I64, I64, I32))

@@ -16,15 +16,19 @@ PROVED = "weft.loop.proved"
 IN_STEP = "weft.loop.in_step"
 """So many iterations may run in lanes, group after group, but not in any order."""
 
+IN_GRAINS = "weft.loop.in_grains"
+"""What iterations in lock step hand on is in cells alone, which each lane group combines with something."""
+
 
 def mark_parallel(back_edge: Instruction, *, proved: bool = False) -> None:
     """Promise that the iterations of the loop with this back edge are independent, or note that they are."""
     _mark(back_edge, (PARALLEL, PROVED) if proved else (PARALLEL,))
 
 
-def mark_in_step(back_edge: Instruction, lanes: int) -> None:
+def mark_in_step(back_edge: Instruction, lanes: int, *, in_grains: bool = False) -> None:
     """Note that iterations of the loop with this back edge may run in so many lanes, in lock step and in order."""
-    _mark(back_edge, (PROVED,), MDTuple([MDString(IN_STEP), MDValue(ConstInt(I32, lanes))]))
+    properties = (PROVED, IN_GRAINS) if in_grains else (PROVED,)
+    _mark(back_edge, properties, MDTuple([MDString(IN_STEP), MDValue(ConstInt(I32, lanes))]))
 
 
 def unmark(back_edge: Instruction) -> None:

@@ -24,6 +24,7 @@ from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
 from weft.analysis.symbolic.integer_sets import has_isl
 from weft.codegen.parallel_loops import run_in_place, strip_mine
+from weft.codegen.scan_launch import run_scans_in_parallel, totals_of
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import loop_forest
@@ -342,11 +343,21 @@ def unmark_nest(found: LegalLoop) -> None:
                 unmark(view.blocks[latch].terminator)
 
 
-def run_in_step(unit: LoopUnit, found: LegalLoop, name: str, subject: str) -> FoundLoop:
-    """Let a loop run lane group after lane group where it stands, in no more lanes than keep its dependences."""
+def run_in_step(
+    unit: LoopUnit, found: LegalLoop, name: str, subject: str, *, in_grains: bool = False
+) -> FoundLoop:
+    """Let a loop run lane group after lane group where it stands, in no more lanes than keep its dependences.
+
+    With `in_grains`, all cores share it where it can be cut into grains.
+    """
     most = found.wanted.width or 1
     width = min(most, unit.width or 2 * one_register(unit.isa))
     span = span_of(found.plan.loop.exiting.terminator)
     mined = strip_mine(unit.module, found.plan, name, width, unit.isa, unit.runner)
+    totals = totals_of(unit.module, mined) if in_grains else None
+    if totals is not None:
+        run_scans_in_parallel(unit.module, mined, totals, name)
+        behind = ", in order, and all cores share it in two passes"
+        return FoundLoop(mined, span, subject, behind, in_step=True, totals=totals.mined)
     run_in_place(unit.module, mined)
     return FoundLoop(mined, span, subject, ", in order", in_step=True)

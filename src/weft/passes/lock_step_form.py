@@ -84,6 +84,8 @@ class LockStep:
         What is to be tested before it, and the same in words.
     scans, compactions, updates
         What it hands on; of each compaction the stores that stand side by side.
+    in_grains
+        Whether iterations meet nowhere else.
     """
 
     lanes: int
@@ -92,6 +94,7 @@ class LockStep:
     scans: tuple[Scan, ...]
     compactions: Mapping[Compaction, tuple[Instruction, ...]] = field(default_factory=dict)
     updates: tuple[Update, ...] = ()
+    in_grains: bool = False
 
     def rewrite(self, function: Function, header: BasicBlock) -> str:
         """Rewrite the loop, and mark it; what remarks say of it."""
@@ -105,7 +108,7 @@ class LockStep:
         for update in self.updates:
             _update_in_lanes(update)
         (latch,) = (b for b in header.predecessors if b is not counted.preheader)
-        mark_in_step(latch.terminator, self.lanes)
+        mark_in_step(latch.terminator, self.lanes, in_grains=self.in_grains)
         parts = ["it computes running sums, or their like, in lanes"] if self.scans else []
         if self.compactions:
             together = all(self.compactions.values())
@@ -189,7 +192,8 @@ def lock_step_form(
         return tests
     if elements and not test_that_body_runs(tests, accesses, loop, loop):
         return None
-    return LockStep(lanes, tests, assumptions, tuple(scans), compactions, tuple(updates))
+    in_grains = not rest and not updates
+    return LockStep(lanes, tests, assumptions, tuple(scans), compactions, tuple(updates), in_grains)
 
 
 def _best_lanes(

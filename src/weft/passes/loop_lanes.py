@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.codegen.lane_passes import LANES
 from weft.codegen.lane_unit import LaneUnit
-from weft.codegen.parallel_loops import widen_loop
+from weft.codegen.parallel_loops import StripMinedLoop, widen_loop
 from weft.codegen.remarks import remark_vectorization
 from weft.diag.remarks import RemarkKind
 from weft.passes.declared import Meaning, Pass
@@ -25,9 +25,11 @@ def _run_in_lanes(unit: LoopUnit) -> bool:
             if found.in_step:
                 # What one iteration alone may load earlier another one may write.
                 switches = replace(switches, scalar_replacement="off")
-            unit.called |= widen_loop(
-                unit.module, found.mined, find_math, unit.boscc, _runner(unit, found), switches
-            )
+            for mined in (found.mined, found.totals):
+                if mined is not None:
+                    unit.called |= widen_loop(
+                        unit.module, mined, find_math, unit.boscc, _runner(unit, mined), switches
+                    )
         _remark(unit, found)
     for name, summary in unit.called.items():
         remark_vectorization(unit.remarks, name, "called once for all of them", summary, "iterations")
@@ -51,9 +53,9 @@ def _remark(unit: LoopUnit, found: FoundLoop) -> None:
     unit.remarks.add(RemarkKind.LANE_BY_LANE, message, found.span, pass_name="parallel loops")
 
 
-def _runner(unit: LoopUnit, found: FoundLoop) -> Runner:
+def _runner(unit: LoopUnit, mined: StripMinedLoop) -> Runner:
     """The runner for passes on the lane functions of a loop, of which the log hears what they mean."""
-    whole = found.mined.outlined.body.name
+    whole = mined.outlined.body.name
     return heard_through(unit.runner, lambda log: _LaneLog(unit, whole, log))
 
 

@@ -41,6 +41,8 @@ class FoundLoop:
         What remarks add, such as "on all cores".
     in_step
         Whether its iterations depend on each other, in a way that lock step keeps.
+    totals
+        The same iterations once more, computing what they hand on alone.
     """
 
     mined: StripMinedLoop
@@ -48,6 +50,7 @@ class FoundLoop:
     subject: str
     behind: str = ""
     in_step: bool = False
+    totals: StripMinedLoop | None = None
 
 
 @dataclass(slots=True)

@@ -97,8 +97,9 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
     """Turn a loop into a job, and with it one in it that may run in lanes instead."""
     module, isa, plan = unit.module, unit.isa, found.plan
     name = f"{found.function.name}.loop{found.number}"
-    if promises_of(found.view, found.wanted.loop).in_step:
-        return run_in_step(unit, found, name, "this loop")
+    told = promises_of(found.view, found.wanted.loop)
+    if told.in_step:
+        return run_in_step(unit, found, name, "this loop", in_grains=told.in_grains)
     if (brushed := brush_nest(unit, found, name, only_promised=not unit.if_legal)) is not None:
         run_nest_in_parallel(module, brushed.mined, f"{name}.grains")
         return replace(brushed, behind=", and all cores share the nest")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
-from weft.ir.loop_metadata import IN_STEP, PARALLEL, PROVED
+from weft.ir.loop_metadata import IN_GRAINS, IN_STEP, PARALLEL, PROVED
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
 
 MOST_LANES = 64
@@ -39,6 +39,8 @@ class LoopPromises:
         Its iterations have been found to meet nowhere in memory, or in ways that the following allows.
     in_step
         So many of them may run in lanes, in lock step and in order; 0 for none.
+    in_grains
+        Whether what these hand on is in cells alone (`weft.codegen.scan_launch`).
     """
 
     parallel: bool = False
@@ -47,6 +49,7 @@ class LoopPromises:
     reorders: bool = False
     proved: bool = False
     in_step: int = 0
+    in_grains: bool = False
 
     @property
     def annotated(self) -> bool:
@@ -68,6 +71,7 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
     return LoopPromises(
         parallel, enabled, width, reorders=parallel and enabled,
         proved=PROVED in properties, in_step=_number(properties.get(IN_STEP, [])),
+        in_grains=IN_GRAINS in properties,
     )  # fmt: skip
 
 

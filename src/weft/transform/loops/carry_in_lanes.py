@@ -151,7 +151,8 @@ def _count_by_rank(module: Module, loop: CountedLoop, compaction: Compaction) ->
 
 
 def _population(module: Module, builder: Builder, bits: Value) -> Value:
-    return builder.call(module.declare("llvm.ctpop.i64", FunctionType(I64, (I64,))), (bits,))
+    attributes = ("nounwind", "willreturn", "memory(none)")
+    return builder.call(module.declare("llvm.ctpop.i64", FunctionType(I64, (I64,)), attributes), (bits,))
 
 
 def _steps(builder: Builder, count: Value, type: IntType, step: int) -> Value:
