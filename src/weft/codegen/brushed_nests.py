@@ -19,7 +19,7 @@ from weft.codegen.parallel_loops import LoopPlan, StripMinedLoop, all_uniform, w
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import WidthChoice
 from weft.graph.loops import loop_forest
-from weft.ir import Module
+from weft.ir import Module, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import clone_function
 from weft.ir.intrinsics import LANES_ATTRIBUTE
@@ -43,13 +43,24 @@ def strip_mine_nest_in_boxes(
     name: str,
     isa: Isa,
     runner: Runner,
+    repeats: Value | None = None,
 ) -> StripMinedLoop:
-    """Add the functions `name` and ``name.chunk`` that run a nest's iterations; the nest itself stays as it is."""
+    """Add the functions `name` and ``name.chunk`` that run a nest's iterations; the nest itself stays as it is.
+
+    Parameters
+    ----------
+    reason
+        Why it has this brush.
+    repeats
+        Whether iterations may run twice, an i1 that is known before the nest: then boxes may overlap.
+    """
     lanes = lanes_of(brush, len(levels))
     dimension = {lanes.along(d): d for d in range(len(lanes.extents))}
-    outlined = outline_nest(module, levels, [dimension.get(axis) for axis in range(len(levels))], name)
+    axes = [dimension.get(axis) for axis in range(len(levels))]
+    outlined = outline_nest(module, levels, axes, name, repeats)
     body = outlined.body
-    shapes = all_uniform(body, lanes, len(levels))
+    # Boxes that overlap begin anywhere.
+    shapes = all_uniform(body, lanes, len(levels) if repeats is None else 1)
     plan = _plan(LaneUnit(module, body, lanes, shapes, isa), f"as a box of {brush}, {reason}", runner)
     has_loops = bool(loop_forest(cfg_of(body).cfg).loops)
     instructions = sum(1 for _ in body.instructions())

@@ -2,15 +2,18 @@
 
 ``void chunk(i64 begin, i64 end of each loop..., captured..., ptr results...)`` runs the iterations of an outlined nest
 whose numbers are in these ranges. Lane groups are boxes, in the order of the loops; those beyond the last whole one
-along some loop run under a mask. Cells of reductions are as in `weft.codegen.chunks`.
+along some loop run under a mask. Where iterations may run twice, and there are as many as a box has along each loop,
+the last box ends with the loop instead, and has iterations of the one before. Cells of reductions are as in
+`weft.codegen.chunks`.
 
 Precondition: functions of the body for whole lane groups and for corners of them; ranges begin at multiples of the
-box's extents. Postcondition: the chunk runs each
-iteration of its ranges once, in no order that anybody may rely on.
+box's extents. Postcondition: the chunk runs each iteration of its ranges once, or at least once where it may run twice,
+in no order that anybody may rely on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -53,16 +56,30 @@ def build_nest_chunk(module: Module, outlined: OutlinedNest, bodies: NestBodies,
     begins, ends = ranges[::2], ranges[1::2]
     extents = lanes.by_axis(levels)
     middles = [_whole_until(builder, *along) for along in zip(begins, ends, extents, strict=True)]
+    smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
+    lasts: list[Value] | None = None
+    if outlined.repeats is not None:
+        overlap = _all_have_a_box(builder, captured[-1], begins, ends, extents)
+        middles = [builder.select(overlap, end, m) for end, m in zip(ends, middles, strict=True)]
+        # Of a range with less than a box no whole box runs.
+        lasts = [
+            builder.binary("sub", end, ConstInt(I64, extent))
+            for end, extent in zip(ends, extents, strict=True)
+        ]
     with ExitStack() as loops:
         numbers = [
             loops.enter_context(counted_loop(builder, function, begin, middle, f"box{d}", extent))
             for d, (begin, middle, extent) in enumerate(zip(begins, middles, extents, strict=True))
         ]
+        if lasts is not None:
+            numbers = [
+                number if extent == 1 else builder.call(smaller, (number, last))
+                for number, last, extent in zip(numbers, lasts, extents, strict=True)
+            ]
         builder.call(bodies.full, [*numbers, *captured, *(c.whole for c in cells)])
     if bodies.partial is not None:
         for part in cells:
             part.hand_over(builder)
-        smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
         for border in range(levels):
             if extents[border] == 1:
                 continue
@@ -100,6 +117,17 @@ def _whole_until(builder: Builder, begin: Value, end: Value, extent: int) -> Val
     count = builder.binary("sub", end, begin, ("nuw", "nsw"))
     whole = builder.binary("and", count, ConstInt(I64, -extent))
     return builder.binary("add", begin, whole, ("nuw", "nsw"))
+
+
+def _all_have_a_box(
+    builder: Builder, allowed: Value, begins: Sequence[Value], ends: Sequence[Value], extents: Sequence[int]
+) -> Value:
+    """Whether boxes may overlap, and there is a whole one along each loop."""
+    for begin, end, extent in zip(begins, ends, extents, strict=True):
+        if extent > 1:
+            count = builder.binary("sub", end, begin, ("nuw", "nsw"))
+            allowed = builder.binary("and", allowed, builder.icmp("uge", count, ConstInt(I64, extent)))
+    return allowed
 
 
 def _declare(module: Module, outlined: OutlinedNest, name: str) -> Function:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from weft.analysis.loops.parallel_loops import Obstacle
+from collections.abc import Sequence
+from math import prod
+
+from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop
 from weft.analysis.loops.rectangular_nests import rectangular_nest
 from weft.analysis.loops.shared_rows import shared_row
+from weft.analysis.sequential.repeatable import repeatable
 from weft.brush import AUTO, MOST_LANES, Brush
 from weft.codegen.brush_choice import WORTHWHILE, Weighed, is_innermost_only, weigh_brushes
 from weft.codegen.brushed_nests import strip_mine_nest_in_boxes
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import Loop
+from weft.ir import Builder, ConstInt, Value
 from weft.ir.locations import span_of
 from weft.passes.find_loops import LegalLoop, promises_of
 from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.transform.loops.build_tests import build_tests
+
+_BITS = frozenset({"and", "lshr", "ashr", "udiv", "sdiv", "urem", "srem"})
 
 MOST_ROWS = 8
 """Of a brush that shares rows: more values do not stay in registers."""
@@ -61,8 +69,30 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
             RemarkKind.MISSED, message, span, "use a brush of fewer dimensions", "parallel loops"
         )
         return None
-    mined = strip_mine_nest_in_boxes(unit.module, levels, brush, reason, name, unit.isa, unit.runner)
+    repeats = _may_repeat(unit, found, levels, brush)
+    mined = strip_mine_nest_in_boxes(unit.module, levels, brush, reason, name, unit.isa, unit.runner, repeats)
     return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")
+
+
+def _may_repeat(
+    unit: LoopUnit, found: LegalLoop, levels: Sequence[ParallelLoop], brush: Brush
+) -> Value | None:
+    """Build the test, before a nest, whether its iterations may run twice; None where they may not.
+
+    Nor may they where it counts that boxes begin at multiples of their extents: with bits of counters, as in the
+    addresses of arrays in blocks.
+    """
+    outer = levels[0]
+    if outer.reductions or prod(brush.extents) == 1:
+        return None
+    inside = [i for block in outer.loop.blocks for i in block.instructions]
+    if any(i.op in _BITS and not all(isinstance(v, ConstInt) for v in i.operands) for i in inside):
+        return None
+    arrays = unit.arrays if found.function is unit.function else ()
+    known = repeatable(unit.module, found.function, outer.loop.header, arrays)
+    if known is None:
+        return None
+    return build_tests(Builder(before=outer.loop.preheader.terminator), known.made, known.tests, known.loop)
 
 
 def share_rows(unit: LoopUnit, found: LegalLoop, name: str) -> FoundLoop | None:

@@ -51,11 +51,14 @@ class OutlinedNest:
         The function.
     captured
         Values of the nest's function that are arguments of the body, behind the numbers.
+    repeats
+        One of them, which the body does not use: whether iterations may run twice. None where they may not.
     """
 
     levels: tuple[ParallelLoop, ...]
     body: Function
     captured: tuple[Value, ...]
+    repeats: Value | None = None
 
     @property
     def parallel(self) -> ParallelLoop:
@@ -64,13 +67,26 @@ class OutlinedNest:
 
 
 def outline_nest(
-    module: Module, levels: Sequence[ParallelLoop], dimensions: Sequence[int | None], name: str
+    module: Module,
+    levels: Sequence[ParallelLoop],
+    dimensions: Sequence[int | None],
+    name: str,
+    repeats: Value | None = None,
 ) -> OutlinedNest:
-    """Add the function `name`; `dimensions` has for each loop the dimension of the lane space, None for no lanes."""
+    """Add the function `name`.
+
+    Parameters
+    ----------
+    dimensions
+        For each loop the dimension of the lane space, None for no lanes.
+    repeats
+        Whether iterations may run twice, an i1 that is known before the nest.
+    """
     outer = levels[0]
     source = outer.loop.header.function
     assert source is not None
-    captured = _captured(outer)
+    used = _captured(outer)
+    captured = used if repeats is None else (*used, repeats)
     reductions = outer.reductions
     params = [*(I64 for _ in levels), *(v.type for v in captured), *(PTR for _ in reductions)]
     names = [f"{level.loop.counter.phi.name or 'i'}.number" for level in levels]
@@ -78,7 +94,7 @@ def outline_nest(
     body, scopes = body_function(module, source, name, params, names)
     numbers, rest = body.args[: len(levels)], body.args[len(levels) :]
     values: ValueMap = {}
-    for value, argument in zip(captured, rest, strict=False):
+    for value, argument in zip(used, rest, strict=False):
         argument.attributes = captured_attributes(value, captured, module.layout)
         values[value] = argument
     entry, done = body.add_block("entry"), body.add_block("done")
@@ -125,7 +141,7 @@ def outline_nest(
     builder.ret()
     remove_unreachable_blocks(body)
     remove_dead_instructions(body)
-    return OutlinedNest(tuple(levels), body, captured)
+    return OutlinedNest(tuple(levels), body, captured, repeats)
 
 
 def _captured(outer: ParallelLoop) -> tuple[Value, ...]:
