@@ -104,7 +104,8 @@ def covering_of(
             pieces.append((strip, *piece))
         lanes.append((numbers[strip, *piece], (offset - piece[0]) // size))
     shared = [extents[strip, offset % size] for strip, offset, _ in pieces]
-    cost = sum(1 / each.users for each in shared if not each.is_loaded)
+    for_others = not is_scattered(elements)
+    cost = sum(1 / each.users for each in shared if not (for_others and each.is_loaded))
     first, further = (PICK, FURTHER) if w.isa.mask_registers and size >= 4 else (SHUFFLES, SHUFFLES)
     for k in range(0, len(lanes), slots):
         count = _shuffles(lanes[k : k + slots])
