@@ -8,6 +8,7 @@ import pytest
 from weft.errors import TypingError
 from weft.frontend.python.typing_rules import PROMOTION, Literals, arithmetic, join, promote, true_division
 from weft.types import (
+    bfloat16,
     boolean,
     float16,
     float32,
@@ -23,13 +24,23 @@ from weft.types import (
 )
 
 STRONG = sorted({a for a, _ in PROMOTION}, key=str)
+OWN = [(a, b) for a, b in PROMOTION if bfloat16 not in (a, b)]
 ALL = [*STRONG, pyint, pyfloat, pycomplex]
-NUMBERS = [t for t in STRONG if t is not boolean]
+NUMBERS = [t for t in STRONG if t not in (boolean, bfloat16)]
 
 
-@pytest.mark.parametrize(("a", "b"), PROMOTION, ids=str)
+@pytest.mark.parametrize(("a", "b"), OWN, ids=str)
 def test_strong_types_promote_as_in_numpy(a, b) -> None:
     assert PROMOTION[a, b].dtype == np.result_type(a.dtype, b.dtype)
+
+
+@pytest.mark.parametrize("other", STRONG, ids=str)
+def test_bfloat16_promotes_as_ml_dtypes_has_it_and_as_float32_where_that_has_nothing(other) -> None:
+    try:
+        wanted = np.result_type(bfloat16.dtype, other.dtype)
+    except TypeError:
+        wanted = np.result_type(np.float32, other.dtype)
+    assert PROMOTION[bfloat16, other].dtype == PROMOTION[other, bfloat16].dtype == wanted
 
 
 @pytest.mark.parametrize("type", NUMBERS, ids=str)

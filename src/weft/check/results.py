@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from weft.check.compare import elements_differ
 from weft.check.inputs import Content, contiguous_strides
-from weft.runtime.results import Description, slots_of
+from weft.runtime.results import Description, dtype_of_text, slots_of
 
 Array = NDArray[Any]
 
@@ -86,7 +85,7 @@ def _array(
     name: str, description: Description, slots: Content, offsets: Iterator[int], read: Read, place: Place
 ) -> Result:
     _, descr, ndim, contiguous, _, known = description
-    dtype = np.lib.format.descr_to_dtype(ast.literal_eval(descr))
+    dtype = dtype_of_text(descr)
     first, *others = [next(offsets) for _ in range(slots_of(description))]
     span = slice(first, first + 8 * (1 + len(others)))
     if slots.state is not None and slots.state[span].any():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from weft.cuda import host, random
+from weft.cuda import bf16, host, random
 from weft.cuda.allocation import (
     as_cuda_array,
     device_array,
@@ -64,6 +64,7 @@ from weft.device.streams import (
     stream,
 )
 from weft.frontend.python.cuda_names import CUDA
+from weft.frontend.python.types import bfloat16
 
 if TYPE_CHECKING:
     from weft.cuda.c.module import Module
@@ -84,6 +85,8 @@ __all__ = [
     "Reduce",
     "Stream",
     "as_cuda_array",
+    "bf16",
+    "bfloat16",
     "close",
     "cuda_error",
     "current_context",

@@ -161,8 +161,8 @@ def is_float16_supported() -> bool:
 
 
 def is_bfloat16_supported() -> bool:
-    """False: kernels have no bfloat16."""
-    return False
+    """True: weft computes in bfloat16, each operation rounded."""
+    return True
 
 
 def detect() -> bool:

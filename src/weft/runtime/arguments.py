@@ -8,7 +8,7 @@ parameter's type, as after dispatch on types, skips them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,6 +19,13 @@ from weft.runtime.array_memory import data_pointer
 from weft.tiled_arrays import TiledArray
 
 POINTER, INDEX = "P", "q"
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is a number, of Python's, NumPy's, or a bfloat16, which NumPy does not know for one."""
+    if isinstance(value, (int, float, np.number, np.bool_)):
+        return True
+    return isinstance(value, np.generic) and value.dtype.name == "bfloat16"
 
 
 class Parameter(Protocol):
@@ -46,21 +53,24 @@ class ScalarParameter:
     ----------
     dtype
         NumPy's type of it.
+    rounded
+        What a number becomes before it is packed.
     """
 
     dtype: np.dtype[Any]
+    rounded: Callable[[Any], Any] | None = None
 
     @property
     def formats(self) -> str:
         return _padded(self.dtype)
 
     def mismatch(self, value: Any) -> str | None:
-        if isinstance(value, (int, float, np.number, np.bool_)):
+        if is_real(value):
             return None
         return f"a number is wanted, not {_kind_of(value)}"
 
     def add(self, value: Any, slots: list[Any]) -> None:
-        slots.append(value)
+        slots.append(value if self.rounded is None else self.rounded(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +115,7 @@ class ComplexParameter:
         return _padded(self.part) * 2
 
     def mismatch(self, value: Any) -> str | None:
-        if isinstance(value, (int, float, complex, np.number, np.bool_)):
+        if is_real(value) or isinstance(value, complex):
             return None
         return f"a complex number is wanted, not {_kind_of(value)}"
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from weft.diag.errors import SignatureError
+from weft.frontend.python.bfloat import nearest
 from weft.frontend.python.types import (
     Array,
     Enumeration,
@@ -17,6 +18,7 @@ from weft.frontend.python.types import (
     Tiled,
     Time,
     Tuple,
+    bfloat16,
 )
 from weft.runtime.arguments import (
     ArgumentPacker,
@@ -53,6 +55,8 @@ def parameter_for(type: KernelType) -> Parameter:
     """
     if isinstance(type, Time):
         return TimeParameter(type.dtype)
+    if type is bfloat16:
+        return ScalarParameter(np.dtype(np.float32), nearest)
     if isinstance(type, Scalar):
         if type.kind == "c":
             return ComplexParameter(np.dtype(f"f{type.size // 2}"))

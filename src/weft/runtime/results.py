@@ -19,7 +19,17 @@ import numpy as np
 
 from weft.diag.errors import ArrayShapeError, OutOfMemoryError, UnsupportedError, WeftError
 from weft.diag.source import SourceSpan
-from weft.frontend.python.types import Array, Enumeration, KernelType, NoneType, Scalar, Tiled, Time, Tuple
+from weft.frontend.python.types import (
+    Array,
+    Enumeration,
+    KernelType,
+    NoneType,
+    Scalar,
+    Tiled,
+    Time,
+    Tuple,
+    bfloat16,
+)
 from weft.runtime.array_memory import byte_bounds, data_pointer
 from weft.runtime.heap import Block, array_at, blocks_of
 from weft.tiled_arrays import TiledArray
@@ -49,20 +59,47 @@ def describe_result(type: KernelType) -> Description:
     if isinstance(type, Time):
         return ["time", type.name]
     if isinstance(type, Scalar):
-        return ["scalar", type.kind, type.bits]
+        return ["scalar", type.kind, 32 if type is bfloat16 else type.bits]
     if isinstance(type, Enumeration):
         return ["enum", _placed(type.cls, "the enumeration")]
     if isinstance(type, Tuple):
         return ["tuple", [describe_result(item) for item in type.items], _named(type.cls)]
     if isinstance(type, Array) and type.space == 0 and (type.shape is None or type.readonly):
-        dtype = repr(np.lib.format.dtype_to_descr(type.dtype.dtype))
+        dtype = text_of_dtype(type.dtype.dtype)
         return ["array", dtype, type.ndim, type.layout == "C", type.readonly, type.shape]
     if isinstance(type, Tiled):
-        return ["tiled", repr(np.lib.format.dtype_to_descr(type.dtype.dtype)), list(type.block)]
+        return ["tiled", text_of_dtype(type.dtype.dtype), list(type.block)]
     raise UnsupportedError(
         f"a compiled function cannot return {type}",
         hint="return numbers, arrays made by np.empty() and the like, and tuples of these",
     )
+
+
+def text_of_dtype(dtype: np.dtype[Any]) -> str:
+    """A type of elements as text, by which another process finds it."""
+    return repr(_descr(dtype))
+
+
+def _descr(dtype: np.dtype[Any]) -> Any:
+    """As NumPy's files have it, but bfloat16 by its name: to NumPy it is two bytes of anything."""
+    if dtype.name == "bfloat16":
+        return dtype.name
+    found = np.lib.format.dtype_to_descr(dtype)
+    fields: Any = dtype.fields
+    if fields is None or not isinstance(found, list):
+        return found
+    return [
+        (name, _descr(fields[name][0].base), *shape) if name in fields else (name, kind, *shape)
+        for name, kind, *shape in found
+    ]
+
+
+def dtype_of_text(text: str) -> np.dtype[Any]:
+    """The type of elements of `text_of_dtype`."""
+    if "bfloat16" in text:
+        # NumPy knows the name when the package is imported.
+        _ = bfloat16.dtype
+    return np.lib.format.descr_to_dtype(ast.literal_eval(text))
 
 
 def slots_of(description: Description) -> int:
@@ -85,7 +122,7 @@ def slots_of(description: Description) -> int:
 
 def dtype_of_result(description: Description) -> np.dtype[Any]:
     """The type of the elements of a result that is an array."""
-    return np.lib.format.descr_to_dtype(ast.literal_eval(description[1]))
+    return dtype_of_text(description[1])
 
 
 def result_reader(description: Description) -> Reader:

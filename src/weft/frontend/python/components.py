@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from weft.frontend.python.types import Array, Enumeration, KernelType, Record, Scalar, Tiled, Tuple
+from weft.frontend.python.types import Array, Enumeration, KernelType, Record, Scalar, Tiled, Tuple, bfloat16
 from weft.frontend.python.typing_rules import real_type
-from weft.ir.types import F16, F32, F64, I1, I8, I64, PTR, FloatType, IntType, Type, int_type, pointer
+from weft.ir.types import F16, F32, F64, I1, I8, I16, I64, PTR, FloatType, IntType, Type, int_type, pointer
 
 _FLOATS: dict[int, FloatType] = {16: F16, 32: F32, 64: F64}
 
@@ -51,14 +51,18 @@ class Component:
 
 
 def ir_scalar(type: Scalar) -> IntType | FloatType:
-    """The IR type of a real scalar in registers; a bool is an i1."""
+    """The IR type of a real scalar in registers; a bool is an i1, a bfloat16 a float that has no further digits."""
     if type.kind == "b":
         return I1
+    if type is bfloat16:
+        return F32
     return _FLOATS[type.bits] if type.kind == "f" else int_type(type.bits)
 
 
 def memory_scalar(type: Scalar) -> IntType | FloatType:
-    """The IR type of a real scalar in memory; a bool is a byte."""
+    """The IR type of a real scalar in memory; a bool is a byte, a bfloat16 its bits."""
+    if type is bfloat16:
+        return I16
     return I8 if type.kind == "b" else ir_scalar(type)
 
 

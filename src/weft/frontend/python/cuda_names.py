@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from weft.diag.errors import UnsupportedError
-from weft.frontend.python import device_half, device_libdevice
+from weft.frontend.python import device_bfloat, device_half, device_libdevice
 from weft.frontend.python.vector_types import VECTOR_TYPES
 
 _ATOMICS = "add sub min max nanmin nanmax and_ or_ xor exch cas compare_and_swap inc dec"
@@ -20,7 +20,7 @@ fma popc clz brev ffs selp cbrt
 ldca ldcg ldcs ldlu ldcv stcg stcs stwb stwt
 libdevice libdevice.fma libdevice.fmaf libdevice.popc libdevice.popcll libdevice.clz libdevice.clzll
 libdevice.brev libdevice.brevll libdevice.ffs libdevice.ffsll
-local shared const atomic random fp16 cg cg.this_grid cg.GridGroup cg.GridGroup.sync
+local shared const atomic random fp16 bf16 cg cg.this_grid cg.GridGroup cg.GridGroup.sync
 local.array shared.array const.array_like
 activemask lanemask_lt syncwarp shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync
 all_sync any_sync eq_sync ballot_sync match_any_sync match_all_sync
@@ -31,12 +31,16 @@ _RANDOM = [
     for name in ("next", "jump", "uniform_float32", "uniform_float64", "normal_float32", "normal_float64")
 ]
 _HALF = [f"fp16.{name}" for name in device_half.FUNCTIONS]
+_BFLOAT = [
+    f"bf16.{name}" for name in (*device_bfloat.FUNCTIONS, *device_bfloat.FUSED, *device_bfloat.CONVERSIONS)
+]
 NAMES = frozenset(
     [
         *_PLAIN.split(),
         *_AXES,
         *_RANDOM,
         *_HALF,
+        *_BFLOAT,
         *(f"libdevice.{name}" for name in device_libdevice.FUNCTIONS),
         *VECTOR_TYPES,
         *(f"atomic.{name}" for name in _ATOMICS.split()),
@@ -100,8 +104,15 @@ def cuda_name_of(value: Any) -> CudaName | None:
     if not isinstance(module, str) or not module.startswith("numba.cuda"):
         return None
     if isinstance(value, ModuleType):
+        if module.endswith(".bf16"):
+            # It holds a type as well, so it is a module like others.
+            return None
         return CUDA.child(module.rpartition(".")[2]) if module.endswith((".random", ".libdevice")) else CUDA
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or type(value).__name__
+    if module.endswith("bf16"):
+        # Numba's functions carry the names that CUDA's headers give them.
+        path = f"bf16.{str(name).lstrip('_')}"
+        return CudaName(path) if path in NAMES else None
     below = "libdevice" if module.endswith(".libdevice") else "random"
     for path in (f"{below}.{name}", str(name), type(value).__name__):
         if path in NAMES:

@@ -23,6 +23,7 @@ from weft.frontend.python.types import (
     Tiled,
     Time,
     Tuple,
+    bfloat16,
     boolean,
     complex128,
     float64,
@@ -30,20 +31,21 @@ from weft.frontend.python.types import (
 )
 
 _ROWS = """
-?    = s s s s s s s s s s s s s
-i1   u = p p p u u u u s s s s s
-i2   u u = p p u u u u u s s s s
-i4   u u u = p u u u u u u s u s
-i8   u u u u = u u u u u u s u s
-u1   u u s s s = p p p u s s s s
-u2   u u u s s u = p p u u s u s
-u4   u u u u s u u = p u u s u s
-u8   u u u u u u u u = u u s u s
-f2   u u u u u u u u u = p p s s
-f4   u u u u u u u u u u = p s s
-f8   u u u u u u u u u u u = u s
-c8   - - - - - - - - - - - - = p
-c16  - - - - - - - - - - - - u =
+?    = s s s s s s s s s s s s s s
+i1   u = p p p u u u u s s s s s s
+i2   u u = p p u u u u u s s s s u
+i4   u u u = p u u u u u u s u s u
+i8   u u u u = u u u u u u s u s u
+u1   u u s s s = p p p u s s s s s
+u2   u u u s s u = p p u u s u s u
+u4   u u u u s u u = p u u s u s u
+u8   u u u u u u u u = u u s u s u
+f2   u u u u u u u u u = p p s s u
+f4   u u u u u u u u u u = p s s u
+f8   u u u u u u u u u u u = u s u
+c8   - - - - - - - - - - - - = p -
+c16  - - - - - - - - - - - - u = -
+bf   u u u u u u u u u u p p s s =
 """
 
 
@@ -56,14 +58,15 @@ class Conversion(IntEnum):
     UNSAFE = 3
 
 
+_TYPES = (*STRONG, bfloat16)
 _LETTERS = dict(zip("=psu", Conversion, strict=True))
 CONVERSIONS: dict[tuple[Scalar, Scalar], Conversion] = {
     (source, target): _LETTERS[letter]
-    for source, row in zip(STRONG, _ROWS.strip().splitlines(), strict=True)
-    for target, letter in zip(STRONG, row.split()[1:], strict=True)
+    for source, row in zip(_TYPES, _ROWS.strip().splitlines(), strict=True)
+    for target, letter in zip(_TYPES, row.split()[1:], strict=True)
     if letter in _LETTERS
 }
-"""Of two types of NumPy; what is missing has no conversion."""
+"""Of two types; what is missing has no conversion."""
 
 _STRONG = {"i": int64, "f": float64, "c": complex128}
 

@@ -29,6 +29,8 @@ from weft.frontend.python.types import (
 
 _NAMES: dict[str, KernelType] = {
     **{type.name: type for type in types.STRONG},
+    "bfloat16": types.bfloat16,
+    "__nv_bfloat16": types.bfloat16,
     **{f"{type.kind}{type.size}": type for type in types.STRONG if type.kind != "b"},
     "boolean": types.boolean,
     "bool_": types.boolean,

@@ -23,6 +23,7 @@ from weft.frontend.python.types import (
     Scalar,
     Text,
     array_type,
+    bfloat16,
     boolean,
     none,
     pycomplex,
@@ -121,11 +122,13 @@ def from_dtype(dtype: Any) -> Scalar | Record:
         )
     if dtype.kind in "Mm":
         return time_named(dtype.name)
+    if dtype.name == "bfloat16":
+        return bfloat16
     if dtype.kind in "SU" and dtype.itemsize:
         return text_type(dtype)
     raise ArgumentError(
         f"dtype {dtype} is not supported in kernels",
-        hint="supported are bool, int8 to int64, uint8 to uint64, float16 to float64, complex64, complex128, "
+        hint="supported are bool, int8 to int64, uint8 to uint64, float16 to float64, bfloat16, complex64, complex128, "
         "datetime64, timedelta64, text of fixed length (S, U), and structures of these",
     )
 

@@ -141,6 +141,36 @@ class Time(Scalar):
         return np.dtype(self.name)
 
 
+class BFloat16(Scalar):
+    """The upper half of a float32: 8 bits of exponent, 8 of precision. There is one of it, `bfloat16`."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the package ``ml_dtypes`` where that is installed, else uint16, the bits."""
+        import numpy as np
+
+        try:
+            from ml_dtypes import bfloat16 as found
+        except ImportError:
+            return np.dtype(np.uint16)
+        return np.dtype(found)
+
+    def __call__(self, *args: Any) -> Any:
+        """Make a signature from types, or convert one number, for which ``ml_dtypes`` is needed."""
+        import numpy as np
+
+        if len(args) == 1 and not isinstance(args[0], KernelType) and self.dtype == np.uint16:
+            from weft.diag.errors import UnsupportedError
+
+            raise UnsupportedError(
+                "a bfloat16 outside of compiled functions needs the package ml_dtypes",
+                hint='pip install "weft[bfloat16]", or use arrays of uint16 and x.view(bfloat16) in the function',
+            )
+        return super().__call__(*args)
+
+
 class Array(KernelType):
     """An array or a view of one.
 
@@ -389,6 +419,7 @@ int8, int16, int32, int64 = (Scalar(f"int{n}", "i", n) for n in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (Scalar(f"uint{n}", "u", n) for n in (8, 16, 32, 64))
 float16, float32, float64 = (Scalar(f"float{n}", "f", n) for n in (16, 32, 64))
 complex64, complex128 = (Scalar(f"complex{n}", "c", n) for n in (64, 128))
+bfloat16 = BFloat16("bfloat16", "f", 16)
 pyint, pyfloat, pycomplex = (
     Scalar("int", "i", 64, weak=True),
     Scalar("float", "f", 64, weak=True),
@@ -401,7 +432,8 @@ STRONG = (
     boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
     float16, float32, float64, complex64, complex128,
 )  # fmt: skip
-_BY_NAME = {type.name: type for type in (*STRONG, pyint, pyfloat, pycomplex)}
+"""NumPy's own types."""
+_BY_NAME = {type.name: type for type in (*STRONG, bfloat16, pyint, pyfloat, pycomplex)}
 
 
 def scalar_named(name: str) -> Scalar:

@@ -29,6 +29,7 @@ from weft.frontend.python.types import (
     STRONG,
     Scalar,
     Time,
+    bfloat16,
     boolean,
     complex64,
     complex128,
@@ -41,7 +42,7 @@ from weft.frontend.python.types import (
     uint64,
 )
 
-_CODES = "?  i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16"
+_CODES = "?  i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 bf"
 _ROWS = """
 ?    ?   i1  i2  i4  i8  u1  u2  u4  u8  f2  f4  f8  c8  c16
 i1   i1  i1  i2  i4  i8  i2  i4  i8  f8  f2  f4  f8  c8  c16
@@ -57,15 +58,21 @@ f4   f4  f4  f4  f8  f8  f4  f4  f8  f8  f4  f4  f8  c8  c16
 f8   f8  f8  f8  f8  f8  f8  f8  f8  f8  f8  f8  f8  c16 c16
 c8   c8  c8  c8  c16 c16 c8  c8  c16 c16 c8  c8  c16 c8  c16
 c16  c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16
+bf   bf  bf  f4  f8  f8  bf  f4  f8  f8  f4  f4  f8  c8  c16 bf
 """
-_BY_CODE: dict[str, Scalar] = dict(zip(_CODES.split(), STRONG, strict=True))
+_TYPES = (*STRONG, bfloat16)
+_BY_CODE: dict[str, Scalar] = dict(zip(_CODES.split(), _TYPES, strict=True))
 
 PROMOTION: dict[tuple[Scalar, Scalar], Scalar] = {
-    (_BY_CODE[row[0]], column): _BY_CODE[code]
+    pair: _BY_CODE[code]
     for row in map(str.split, _ROWS.strip().splitlines())
-    for column, code in zip(STRONG, row[1:], strict=True)
+    for column, code in zip(_TYPES, row[1:], strict=False)
+    for pair in ((_BY_CODE[row[0]], column), (column, _BY_CODE[row[0]]))
 }
-"""NumPy's result type of an operation on two strong types."""
+"""NumPy's result type of an operation on two strong types.
+
+Bfloat16 has no common type in NumPy with float16 and integers of 16 bits and more: it is the one of float32 with these.
+"""
 
 _WEAK_ORDER = {"b": pyint, "i": pyint, "f": pyfloat, "c": pycomplex}
 _KIND_RANK = "biufc"
@@ -178,7 +185,7 @@ def join(a: Scalar, b: Scalar, a_known: Literals | None, b_known: Literals | Non
 
 def _loses(source: Scalar, target: Scalar) -> bool:
     """Whether some values of `source` are not in `target`."""
-    mantissa = {16: 11, 32: 24, 64: 53}
+    mantissa = {16: 8 if target is bfloat16 else 11, 32: 24, 64: 53}
     width = target.bits // 2 if target.kind == "c" else target.bits
     if source.is_integer and target.kind in "fc":
         return source.bits - (source.kind == "i") > mantissa[width]

@@ -8,6 +8,7 @@ from weft.frontend.python.lowering import attributes, choices, expressions, loop
 from weft.frontend.python.lowering.arrays import allocation, array_methods, elements, numpy_calls, points
 from weft.frontend.python.lowering.calls import builtin_calls, calls, printing, raising
 from weft.frontend.python.lowering.numbers import (
+    bfloat_calls,
     bits,
     complex_calls,
     extremes,
@@ -24,6 +25,7 @@ __all__ = [
     "atomics",
     "attributes",
     "barriers",
+    "bfloat_calls",
     "bits",
     "builtin_calls",
     "cache_hints",

@@ -8,9 +8,10 @@ from weft.diag.errors import TypingError
 from weft.frontend.python.components import memory_scalar
 from weft.frontend.python.lowering.arrays.array_parts import element_type
 from weft.frontend.python.lowering.calls.typed import Typed
+from weft.frontend.python.lowering.numbers.bfloat import bits_of, of_bits
 from weft.frontend.python.lowering.numbers.casts import convert
 from weft.frontend.python.typeof import lowest_bit
-from weft.frontend.python.types import Field, Record, Scalar, Text
+from weft.frontend.python.types import Field, Record, Scalar, Text, bfloat16
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.builder import address_space, const_int
 from weft.ir.types import I8, I32, PTR, int_type
@@ -33,6 +34,8 @@ def load_element(low: Lowering, address: Value, type: Scalar | Record, align: in
     value: Value = low.builder.load(memory_scalar(type), address, align)
     if type.kind == "b":
         value = low.builder.icmp("ne", value, const_int(0, I8))
+    if type is bfloat16:
+        value = of_bits(low, value)
     return Typed(type, (value,), low=0 if type.kind == "u" else None)
 
 
@@ -51,7 +54,9 @@ def store_element(low: Lowering, value: Typed, address: Value, type: Scalar | Re
             builder.store(part, place, align)
     else:
         (part,) = convert(low, value, type)
-        builder.store(builder.cast("zext", part, I8) if type.kind == "b" else part, address, align)
+        if type.kind == "b":
+            part = builder.cast("zext", part, I8)
+        builder.store(bits_of(low, part) if type is bfloat16 else part, address, align)
 
 
 def _complex_addresses(low: Lowering, address: Value, type: Scalar) -> tuple[Value, Value]:

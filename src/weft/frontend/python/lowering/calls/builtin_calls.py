@@ -27,6 +27,7 @@ from weft.frontend.python.types import (
     Scalar,
     Tiled,
     Tuple,
+    bfloat16,
     boolean,
     pycomplex,
     pyfloat,
@@ -91,6 +92,7 @@ def _cast_of(type: Scalar):
 
 for _type in STRONG:
     call(_type.dtype.type, _type)(_cast_of(_type))
+call(bfloat16)(_cast_of(bfloat16))
 
 
 @call(builtins.len)

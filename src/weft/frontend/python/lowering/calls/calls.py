@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from weft.diag.errors import SignatureError, TypingError, UnsupportedError
-from weft.frontend.python import device_half, device_libdevice, device_random
+from weft.frontend.python import device_bfloat, device_half, device_libdevice, device_random
 from weft.frontend.python.components import components, tuple_offsets
 from weft.frontend.python.cuda_names import cuda_name_of
 from weft.frontend.python.device_math import REPLACEMENTS
@@ -97,6 +97,8 @@ def call_value(low: Lowering, target: Any, args: Arguments) -> Typed:
             return call_function(low, function, args)
         if name.path.startswith("fp16."):
             return call_function(low, device_half.FUNCTIONS[name.path.removeprefix("fp16.")], args)
+        if name.path.startswith("bf16."):
+            return call_function(low, device_bfloat.FUNCTIONS[name.path.removeprefix("bf16.")], args)
         if name.path.startswith("libdevice."):
             function = device_libdevice.FUNCTIONS[name.path.removeprefix("libdevice.")]
             return call_function(low, function, args)

@@ -99,7 +99,7 @@ def _real(low: Lowering, symbol: str, a: Typed, b: Typed, result: Scalar) -> Typ
 
 
 def float_operation(low: Lowering, symbol: str, x: Value, y: Value, type: Scalar) -> Value:
-    """``+ - * / // %`` on IR values of a floating type; float16 is computed in float32 and rounded."""
+    """``+ - * / // %`` on IR values of a floating type; numbers of 16 bits are computed in float32 and rounded."""
     if type.bits == 16:
         x, y = (cast_value(low, v, type, float32) for v in (x, y))
         return cast_value(low, float_operation(low, symbol, x, y, float32), float32, type)
@@ -221,8 +221,7 @@ def absolute(low: Lowering, value: Typed) -> Typed:
         return complexes.magnitude(low, value)
     if type.kind == "f":
         x = value.value
-        function = low.unit.llvm(f"llvm.fabs.f{type.bits}", x.type, x.type)
-        return Typed(type, (low.builder.call(function, (x,), flags=low.unit.options.fastmath),))
+        return Typed(type, (complexes.floats_of(low, x).llvm("fabs", x),))
     result = pyint if type is boolean else type
     x = convert(low, value, result)[0]
     if result.kind == "u" or _never_negative(value) or type is boolean:

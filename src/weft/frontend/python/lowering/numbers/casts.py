@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
+from weft.frontend.python.bfloat import nearest
 from weft.frontend.python.components import components, ir_scalar
 from weft.frontend.python.lowering.arrays.array_parts import data_of, extents_of, strides_of
 from weft.frontend.python.lowering.calls.typed import Typed, items_of
+from weft.frontend.python.lowering.numbers import bfloat
 from weft.frontend.python.types import (
     Array,
     Enumeration,
@@ -23,7 +25,9 @@ from weft.frontend.python.types import (
     Tiled,
     Time,
     Tuple,
+    bfloat16,
     boolean,
+    float32,
     pyint,
 )
 from weft.frontend.python.typing_rules import fits, literal_error, real_type
@@ -49,6 +53,8 @@ def constant(value: bool | int | float, type: Scalar) -> Constant:
             raise literal_error(value, type)
         return const_int(int(value), ir)
     try:
+        if type is bfloat16:
+            return const_float(nearest(value), ir)
         return const_float(float(value), ir)
     except OverflowError:
         raise TypingError(f"literal {value} does not fit {type}") from None
@@ -96,6 +102,10 @@ def cast_value(low: Lowering, value: Value, source: Scalar, target: Scalar) -> V
     b, ir = low.builder, ir_scalar(target)
     if target.kind == "b":
         return truth_value(low, value, source)
+    if target is bfloat16 and source is not bfloat16:
+        return bfloat.rounded(low, value, source)
+    if source is bfloat16:
+        source = float32
     if value.type is ir:
         return value
     flags = low.unit.options.fastmath

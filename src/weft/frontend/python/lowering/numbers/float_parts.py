@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.diag.errors import TypingError
+from weft.frontend.python.components import ir_scalar
 from weft.frontend.python.lowering.arrays.numpy_calls import extreme
 from weft.frontend.python.lowering.calls.registry import Arguments, call
 from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, literal, scalar_type
+from weft.frontend.python.lowering.numbers import bfloat
 from weft.frontend.python.lowering.numbers.casts import cast, number, to_real
 from weft.frontend.python.lowering.numbers.complexes import floats_of
-from weft.frontend.python.types import Scalar, float32, int32, pyint
+from weft.frontend.python.types import Scalar, bfloat16, float32, int32, pyint
 from weft.frontend.python.typing_rules import function_type
 from weft.ir.builder import const_int
 from weft.ir.types import I32, int_type
@@ -116,12 +118,24 @@ def _nextafter(low: Lowering, args: Arguments) -> Typed:
     result = function_type(*(type for type in types if type is not None))
     x, y = (to_real(low, value, result) for value in values)
     f, b, word = floats_of(low, x), low.builder, int_type(result.bits)
-    bits = b.cast("bitcast", x, word)
+    bits = _bits_of(low, x, result)
     # Bit patterns are ordered as the sizes of numbers.
     grows = b.icmp("eq", b.fcmp("olt", x, y), b.icmp("sge", bits, const_int(0, word)))
     step = b.select(grows, const_int(1, word), const_int(-1, word))
-    moved = b.cast("bitcast", b.binary("add", bits, step), x.type)
-    smallest = b.cast("bitcast", const_int(1, word), x.type)
+    moved = _of_bits(low, b.binary("add", bits, step), result)
+    smallest = _of_bits(low, const_int(1, word), result)
     moved = b.select(b.fcmp("oeq", x, f.const(0.0)), f.llvm("copysign", smallest, y), moved)
     moved = b.select(b.fcmp("oeq", x, y), y, moved)
     return Typed(result, (b.select(b.fcmp("uno", x, y), f.add(x, y), moved),))
+
+
+def _bits_of(low: Lowering, value: Value, type: Scalar) -> Value:
+    if type is bfloat16:
+        return bfloat.bits_of(low, value)
+    return low.builder.cast("bitcast", value, int_type(type.bits))
+
+
+def _of_bits(low: Lowering, bits: Value, type: Scalar) -> Value:
+    return (
+        bfloat.of_bits(low, bits) if type is bfloat16 else low.builder.cast("bitcast", bits, ir_scalar(type))
+    )

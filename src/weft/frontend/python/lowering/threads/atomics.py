@@ -15,7 +15,7 @@ from weft.frontend.python.lowering.arrays.tiled import tiled_address
 from weft.frontend.python.lowering.calls.registry import Arguments, CallHandler, call
 from weft.frontend.python.lowering.calls.typed import Typed, literal
 from weft.frontend.python.lowering.numbers.casts import to_real
-from weft.frontend.python.types import Array, Scalar, Tiled
+from weft.frontend.python.types import Array, Scalar, Tiled, bfloat16
 from weft.ir.builder import const_float
 from weft.ir.types import FloatType, int_type
 from weft.ir.values import Value
@@ -52,7 +52,7 @@ def _element(low: Lowering, args: Arguments, array: Typed, index: Typed) -> tupl
     if len(indices) != type.ndim:
         raise TypingError(f"{type} is indexed by {type.ndim} integers, not {len(indices)}")
     dtype = type.dtype
-    if not isinstance(dtype, Scalar) or dtype.kind not in "iuf":
+    if not isinstance(dtype, Scalar) or dtype.kind not in "iuf" or dtype is bfloat16:
         raise TypingError(f"{args.name} is not supported on elements of {type}")
     if isinstance(type, Tiled):
         return dtype, tiled_address(low, array, indices)

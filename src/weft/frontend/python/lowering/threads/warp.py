@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
+from weft.frontend.python.components import ir_scalar
 from weft.frontend.python.cuda_names import CudaName
 from weft.frontend.python.lowering.calls.registry import Arguments, CallHandler, call
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, scalar_type
@@ -150,20 +151,20 @@ def _word(low: Lowering, value: Typed, what: str) -> tuple[Scalar, Value]:
     if type is boolean:
         return pyint, to_real(low, value, pyint)
     bits = to_real(low, value, type)
+    word = ir_scalar(type)
     if type.kind == "f":
-        bits = low.builder.cast("bitcast", bits, int_type(type.bits))
-    if type.bits < 32:
+        bits = low.builder.cast("bitcast", bits, int_type(word.bits))
+    if word.bits < 32:
         bits = low.builder.cast("zext", bits, I32)
     return type, bits
 
 
 def _unword(low: Lowering, bits: Value, type: Scalar) -> Typed:
-    if type.bits < 32:
-        bits = low.builder.cast("trunc", bits, int_type(type.bits))
+    word = ir_scalar(type)
+    if word.bits < 32:
+        bits = low.builder.cast("trunc", bits, int_type(word.bits))
     if type.kind == "f":
-        from weft.frontend.python.components import ir_scalar
-
-        bits = low.builder.cast("bitcast", bits, ir_scalar(type))
+        bits = low.builder.cast("bitcast", bits, word)
     return Typed(type, (bits,), low=0 if type.kind == "u" else None)
 
 
