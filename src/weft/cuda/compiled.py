@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.compiled_kernel import CompiledKernelBase, Lowered
 from weft.frontend.python.fingerprint import files_of
-from weft.frontend.python.types import KernelType
+from weft.frontend.python.types import KernelType, callees_of
 from weft.options import CompileOptions
 from weft.runtime.arguments import ArgumentPacker
 from weft.runtime.code_key import code_key
@@ -64,7 +64,7 @@ class CompiledKernel(CompiledKernelBase):
         return code_key("kernel", self.source.function, self.types, self.options, TargetSpec.chosen())
 
     def _files(self) -> Sequence[str]:
-        return files_of(self.source.function)
+        return files_of(self.source.function, *callees_of(self.types))
 
     def _packer(self) -> ArgumentPacker:
         return packer_for(self.source.name, self.source.parameters, self.types)

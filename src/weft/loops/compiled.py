@@ -14,7 +14,7 @@ from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_file, restore_remarks, store_file, store_remarks
 from weft.frontend.python.components import parameter_components
 from weft.frontend.python.fingerprint import files_of
-from weft.frontend.python.types import Array, KernelType, Scalar, Tuple
+from weft.frontend.python.types import Array, KernelType, Scalar, Tuple, callees_of
 from weft.jit_options import JitOptions
 from weft.machine.host import demand_runnable, is_runnable
 from weft.options import Timings, checking
@@ -108,7 +108,7 @@ class CompiledFunction:
         self._stored_remarks: list[list[Any]] = metadata["remarks"]
         self._parallel: bool = metadata["parallel"]
         self._heap: bool = metadata["heap"]
-        files = files_of(function) if metadata["errors"] else ()
+        files = files_of(function, *callees_of(types)) if metadata["errors"] else ()
         self._errors = [
             [kind, message, restore_file(file, files), *place]
             for kind, message, file, *place in metadata["errors"]
@@ -138,7 +138,7 @@ class CompiledFunction:
         """What calls need to know of the function, and users may ask."""
         lowered = self.lowered()
         assert self._results is not None
-        files = files_of(self.function)
+        files = files_of(self.function, *callees_of(self.types))
         return {
             "entry": lowered.entry,
             "parallel": lowered.parallel,
@@ -240,7 +240,7 @@ class CompiledFunction:
 
     def remarks(self) -> tuple[Remark, ...]:
         """What was decided in compiling, be it long ago."""
-        return restore_remarks(self._stored_remarks, files_of(self.function))
+        return restore_remarks(self._stored_remarks, files_of(self.function, *callees_of(self.types)))
 
     def llvm(self) -> str:
         from weft.loops.build import llvm

@@ -124,6 +124,32 @@ class ComplexParameter:
 
 
 @dataclass(frozen=True, slots=True)
+class CalleeParameter:
+    """A function, for which the code was compiled: nothing is passed.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    is_it
+        Whether a value is a function that means the same.
+    """
+
+    name: str
+    is_it: Callable[[Any], bool]
+
+    @property
+    def formats(self) -> str:
+        return ""
+
+    def mismatch(self, value: Any) -> str | None:
+        return None if self.is_it(value) else f"the function {self.name} is wanted, not {_kind_of(value)}"
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
 class EnumParameter:
     """A member of an enumeration, passed as its position.
 

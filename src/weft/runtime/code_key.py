@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.frontend.python.encoding import encode_types
 from weft.frontend.python.fingerprint import fingerprint
-from weft.frontend.python.types import KernelType
+from weft.frontend.python.types import KernelType, callees_of
 from weft.runtime.cache import cache_key
 from weft.target.machine import TargetSpec
 
@@ -32,7 +32,7 @@ def code_key(
     spec
         What machine it is for.
     """
-    digest = fingerprint(function)
+    digest = fingerprint(function, *callees_of(types))
     if digest is None:
         return None
     versions = (sys.version, np.__version__)

@@ -111,7 +111,13 @@ choose:
     i64 1, label %integer
     i64 2, label %truth
     i64 3, label %array
-    i64 4, label %taken ]
+    i64 4, label %taken
+    i64 5, label %same ]
+same:
+  ; One object, for which the code was made.
+  %address = ptrtoint ptr %object to i64
+  %is.same = icmp eq i64 %address, %more
+  br i1 %is.same, label %taken, label %next
 bits:
   ; A number of so many bits less than 64, in the object itself.
   %raw = load i64, ptr %value.at
@@ -184,7 +190,7 @@ strides:
   br label %taken
 taken:
   %slot.next = phi i64 [ %one.more, %bits ], [ %one.more, %integer ], [ %one.more, %truth ], [ %behind, %rows ], [ %behind, %place ],
-                       [ %far, %strides ], [ %slot, %choose ]
+                       [ %far, %strides ], [ %slot, %choose ], [ %slot, %same ]
   %k.next = add i64 %k, 1
   br label %each
 run:

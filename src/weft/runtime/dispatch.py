@@ -39,7 +39,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weft.codegen.launch_record import ERROR_WORDS
-from weft.frontend.python.types import Array, KernelType, NoneType, Scalar, boolean, pyfloat, pyint
+from weft.frontend.python.types import Array, Callee, KernelType, NoneType, Scalar, boolean, pyfloat, pyint
 from weft.machine.host import core_count
 from weft.runtime.arena import ArenaSet
 from weft.runtime.array_memory import LARGE
@@ -65,7 +65,7 @@ _PYTHON = (
 _TABLE, _SLOW, _FINISH = "_table", "_call", "_finish"
 
 _MOST_SLOTS = 64
-_BITS, _INTEGER, _TRUTH, _ARRAY, _NONE = range(5)
+_BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME = range(6)
 _RESULTS = {"b": 3, "i": 4, "u": 5}
 _LAUNCH, _NEW_ARRAY, _BY_PYTHON = 6, 7, 8
 _HEADER = 10
@@ -388,6 +388,8 @@ def _result(description: Description) -> tuple[int, int]:
 def _argument(type: KernelType) -> tuple[int, ...] | None:
     if isinstance(type, NoneType):
         return _NONE, id(None.__class__), 0, 0, 0, 0
+    if isinstance(type, Callee):
+        return _SAME, id(type.value.__class__), id(type.value), 0, 0, 0
     if type is pyint:
         return _INTEGER, id(int), 0, 0, 0, 0
     if type is pyfloat:
@@ -407,4 +409,4 @@ def _argument(type: KernelType) -> tuple[int, ...] | None:
 def _slots(type: KernelType) -> int:
     if isinstance(type, Array):
         return 1 + type.ndim * (1 if type.layout == "C" else 2)
-    return 0 if isinstance(type, NoneType) else 1
+    return 0 if isinstance(type, (NoneType, Callee)) else 1

@@ -8,8 +8,10 @@ import numpy as np
 
 from weft.diag.errors import SignatureError
 from weft.frontend.python.bfloat import nearest
+from weft.frontend.python.typeof import callee_type, is_callee
 from weft.frontend.python.types import (
     Array,
+    Callee,
     Enumeration,
     KernelType,
     NoneType,
@@ -23,6 +25,7 @@ from weft.frontend.python.types import (
 from weft.runtime.arguments import (
     ArgumentPacker,
     ArrayParameter,
+    CalleeParameter,
     ComplexParameter,
     EnumParameter,
     Parameter,
@@ -73,6 +76,8 @@ def parameter_for(type: KernelType) -> Parameter:
         return TupleParameter(tuple(parameter_for(item) for item in type.items))
     if isinstance(type, Enumeration):
         return EnumParameter(type.members)
+    if isinstance(type, Callee):
+        return CalleeParameter(str(type), lambda value: is_callee(value) and callee_type(value) is type)
     if isinstance(type, NoneType):
         return TupleParameter(())
     raise SignatureError(f"an argument cannot be of type {type}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.frontend.python.types import (
     Array,
+    Callee,
     Enumeration,
     KernelType,
     NoneType,
@@ -66,6 +67,8 @@ def encode_type(type: KernelType) -> bytes:
         return framed(b"r", encode_dtype(type.numpy_dtype), type.align)
     if isinstance(type, NoneType):
         return b"n"
+    if isinstance(type, Callee) and type.digest is not None:
+        return framed(b"f", type.digest)
     if isinstance(type, Enumeration):
         return framed(b"e", type.cls.__module__, type.cls.__qualname__, *(m.name for m in type.members))
     raise TypeError(f"{type} is no type of arguments")

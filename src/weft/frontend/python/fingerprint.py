@@ -54,12 +54,12 @@ _OPAQUE = (
 _MISSING = object()
 
 
-def fingerprint(function: Callable[..., Any]) -> str | None:
-    """The digest of `function` and all it reaches, in hexadecimal.
+def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
+    """The digest of `function`, of those that it is given, and of all they reach, in hexadecimal.
 
-    None when it reaches a value of unknown kind: such code is for this process only.
+    None when they reach a value of unknown kind: such code is for this process only.
     """
-    walk = _walk_from(function)
+    walk = _walk_from(function, *others)
     return None if walk is None else walk.digest.hexdigest()
 
 
@@ -72,21 +72,22 @@ def full_fingerprint(function: Callable[..., Any]) -> str | None:
     return None if walk is None or walk.opaque else walk.digest.hexdigest()
 
 
-def files_of(function: Callable[..., Any]) -> tuple[str, ...]:
+def files_of(function: Callable[..., Any], *others: Callable[..., Any]) -> tuple[str, ...]:
     """The files of the functions whose code is in the digest, that of `function` first.
 
     They are no part of it: of functions with equal digests, the same code may be in other files.
     """
-    walk = _walk_from(function)
+    walk = _walk_from(function, *others)
     return tuple(walk.files) if walk is not None else (function.__code__.co_filename,)
 
 
-def _walk_from(function: Callable[..., Any]) -> _Walk | None:
+def _walk_from(*functions: Callable[..., Any]) -> _Walk | None:
     names: frozenset[str] = frozenset()
     while True:
         walk = _Walk(names)
         try:
-            walk.add(function)
+            for function in functions:
+                walk.add(function)
         except _UnknownValue:
             return None
         if walk.written <= names:

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import enum
 from functools import cache
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from weft.diag.errors import ArgumentError
+from weft.frontend.python.cuda_names import CudaName
 from weft.frontend.python.encoding import encode_dtype
 from weft.frontend.python.types import (
     STRONG,
     Array,
+    Callee,
     Enumeration,
     Field,
     KernelType,
@@ -91,13 +95,56 @@ def _other(value: Any) -> KernelType:
     for kind in (bool, int, float, complex):
         if isinstance(value, kind):
             return _SCALARS[kind]
+    if is_callee(value):
+        return callee_type(value)
     if isinstance(value, (list, dict, set)):
         hint = "pass a NumPy array, or a tuple when the length is fixed"
         raise ArgumentError(f"a kernel cannot take a {type(value).__name__}", hint=hint)
     raise ArgumentError(
         f"a kernel cannot take a value of type {type(value).__qualname__}",
-        hint="pass numbers, NumPy arrays and scalars, and tuples of these",
+        hint="pass numbers, NumPy arrays and scalars, functions, and tuples of these",
     )
+
+
+def is_callee(value: Any) -> bool:
+    """Whether an argument is a function, or converts numbers to a type of NumPy's."""
+    if isinstance(value, (FunctionType, np.ufunc, type(np.sum), CudaName)):
+        return True
+    if isinstance(value, BuiltinFunctionType):
+        return isinstance(value.__self__, ModuleType)
+    if isinstance(value, type):
+        return issubclass(value, np.generic)
+    return isinstance(getattr(value, "py_func", None), FunctionType)
+
+
+_callees: dict[str, Callee] = {}
+_callee_of: WeakKeyDictionary[Any, Callee] = WeakKeyDictionary()
+_callee_of_lasting: dict[int, Callee] = {}
+"""By identity, of objects that have no weak references; each is kept by its type."""
+
+
+def callee_type(value: Any) -> Callee:
+    """Return the type of a function as an argument: one for all functions that mean the same to compiled code."""
+    found = _callee_of_lasting.get(id(value))
+    if found is not None:
+        return found
+    try:
+        found = _callee_of.get(value)
+    except TypeError:
+        made = _callee_of_lasting[id(value)] = Callee(value, _digest(value))
+        return made
+    if found is None:
+        digest = _digest(value)
+        made = Callee(value, digest)
+        found = made if digest is None else _callees.setdefault(digest, made)
+        _callee_of[value] = found
+    return found
+
+
+def _digest(value: Any) -> str | None:
+    from weft.frontend.python.fingerprint import fingerprint
+
+    return fingerprint(value)
 
 
 def from_dtype(dtype: Any) -> Scalar | Record:

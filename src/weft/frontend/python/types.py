@@ -414,6 +414,25 @@ class Static(KernelType):
         return str(name or repr(self.value))
 
 
+class Callee(Static):
+    """The type of one function that is an argument: code is compiled for that function.
+
+    Parameters
+    ----------
+    value
+        The function, or what has it as ``py_func``.
+    digest
+        The fingerprint of all that it reaches (`weft.frontend.python.fingerprint`); functions that have one digest have
+        one type. None where it has none: then each object has a type of its own, in this process.
+    """
+
+    __slots__ = ("digest",)
+
+    def __init__(self, value: object, digest: str | None) -> None:
+        super().__init__(value)
+        self.digest = digest
+
+
 boolean = Scalar("bool", "b", 8)
 int8, int16, int32, int64 = (Scalar(f"int{n}", "i", n) for n in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (Scalar(f"uint{n}", "u", n) for n in (8, 16, 32, 64))
@@ -445,6 +464,17 @@ def scalar_named(name: str) -> Scalar:
 def time_named(name: str) -> Time:
     """The type of dates or spans that NumPy calls so: ``datetime64[D]``."""
     return Time(name, "M" if name.startswith("d") else "m", 64)
+
+
+def callees_of(types: Iterable[KernelType]) -> tuple[Any, ...]:
+    """The functions that arguments of these types are, those in tuples included."""
+    found: list[Any] = []
+    for type in types:
+        if isinstance(type, Callee):
+            found.append(type.value)
+        elif isinstance(type, Tuple):
+            found += callees_of(type.items)
+    return tuple(found)
 
 
 def text_type(dtype: np.dtype[Any], align: int = 4) -> Text:
