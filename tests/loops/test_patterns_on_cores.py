@@ -1,4 +1,4 @@
-"""Scans and compactions that several threads share: the results of the loop in order, to the last bit."""
+"""Scans, compactions and histograms that several threads share: the results of the loop in order, to the last bit."""
 
 import numpy as np
 import pytest
@@ -122,16 +122,16 @@ def keep_in_place(x, y):
     return k
 
 
-def arguments(length, dtype):
+def arguments(length, dtype, bins=None):
     draw = np.random.default_rng(length)
-    return draw.integers(-9, 9, length).astype(dtype), np.ones(length + 8, dtype)
+    return draw.integers(-9, 9, length).astype(dtype), np.ones(bins or length + 8, dtype)
 
 
-def agree(function, dtype):
+def agree(function, dtype, bins=None):
     """Three threads and one, which other tests compare with Python."""
     compiled = auto(function)
     for length in LENGTHS:
-        shared, alone = arguments(length, dtype), arguments(length, dtype)
+        shared, alone = arguments(length, dtype, bins), arguments(length, dtype, bins)
         weft.set_num_threads(3)
         found = compiled(*shared)
         weft.set_num_threads(1)
@@ -178,3 +178,109 @@ def test_float_sums_are_shared_where_they_may_be_reassociated():
     assert compiled(x, y) == 3 + x.sum()
     np.testing.assert_array_equal(y[: x.size], 3 + x.cumsum())
     assert is_shared(compiled)
+
+
+def count(x, h):
+    for i in range(x.size):
+        h[x[i]] += 1
+
+
+def count_pixels(image, h):
+    total = 0
+    for i in range(image.shape[0]):
+        for j in range(image.shape[1]):
+            h[image[i, j]] += 1
+            total += image[i, j]
+    return total
+
+
+def count_in_bins(x, h):
+    outside = 0
+    for i in range(x.size):
+        bin = int((x[i] + 8.5) * 0.5)
+        if 0 <= bin < h.size:
+            h[bin] -= x[i]
+        else:
+            outside += 1
+    return outside
+
+
+def two_tables(x, h):
+    half = h.size // 2
+    low, high = h[:half], h[half:]
+    for i in range(x.size):
+        low[abs(x[i])] ^= i
+        high[abs(x[i]) // 2] |= x[i]
+
+
+def every_other(x, h):
+    for i in range(x.size):
+        h[::2][abs(x[i])] += 3
+
+
+def counts_that_are_read(x, h):
+    last = 0
+    for i in range(x.size):
+        h[x[i]] += 1
+        last = h[x[i]]
+    return last
+
+
+def shared_by(compiled) -> bool:
+    return any("of which each thread has a copy" in r.message for r in compiled.remarks)
+
+
+@pytest.mark.parametrize("function", [count, count_in_bins], ids=lambda f: f.__name__)
+def test_histograms_are_shared(function):
+    # Some indices count from the end.
+    assert shared_by(agree(function, np.int64, bins=24))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32])
+def test_histograms_of_narrow_integers_wrap_around_as_in_order(dtype):
+    assert shared_by(agree(count_in_bins, dtype, bins=24))
+
+
+@pytest.mark.parametrize(
+    "function", [every_other, counts_that_are_read, two_tables], ids=lambda f: f.__name__
+)
+def test_other_updates_are_right(function):
+    agree(function, np.int64, bins=48)
+
+
+def test_histograms_of_nests_are_shared():
+    compiled = auto(count_pixels)
+    image, h = arguments(300 * 70, np.int32, bins=24)
+    image = image.reshape(300, 70)
+    assert compiled(image, h) == image.sum()
+    expected = np.ones(24, np.int32)
+    np.add.at(expected, image, 1)
+    np.testing.assert_array_equal(h, expected)
+    assert shared_by(compiled)
+
+
+def test_more_bins_than_iterations_run_in_order_and_right():
+    agree(count, np.int64, bins=100_000)
+
+
+def test_float_histograms_are_shared_where_they_may_be_reassociated():
+    def weigh(x, h):
+        for i in range(x.size):
+            h[i % 24] += x[i]
+
+    assert not shared_by(agree(weigh, np.float64, bins=24))
+    compiled = auto(weigh, fastmath=True)
+    x, h = arguments(70_008, np.float64, bins=24)
+    compiled(x, h)
+    np.testing.assert_array_equal(h, 1 + x.reshape(-1, 24).sum(axis=0))
+    assert shared_by(compiled)
+
+
+def test_histogram_of_the_array_it_reads_is_right():
+    compiled = auto(count)
+    x = np.arange(70_000) % 16
+    expected = x.copy()
+    compiled(x, x)
+    for i in range(expected.size):
+        expected[expected[i]] += 1
+    np.testing.assert_array_equal(x, expected)

@@ -1,8 +1,8 @@
-"""Counted loops in IR under construction."""
+"""Counted loops, and two arms of which one runs, in IR under construction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
@@ -41,3 +41,22 @@ def counted_loop(
     counter.add_incoming(advanced, builder.block)
     builder.br(header)
     builder.at_end(done)
+
+
+@contextmanager
+def two_arms(builder: Builder, function: Function, condition: Value) -> Iterator[Callable[[], None]]:
+    """Build what runs where a condition holds; behind a call of what this yields, what runs where it does not.
+
+    Both may add blocks. Afterwards the builder stands where they meet.
+    """
+    then, other, behind = (function.add_block(name) for name in ("arm", "otherwise", "behind"))
+    builder.cond_br(condition, then, other)
+    builder.at_end(then)
+
+    def otherwise() -> None:
+        builder.br(behind)
+        builder.at_end(other)
+
+    yield otherwise
+    builder.br(behind)
+    builder.at_end(behind)

@@ -12,10 +12,12 @@ pool in its place. Preserves the program under FR, but for the order of iteratio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop
+from weft.analysis.loops.reductions import Reduction
 from weft.codegen.combine import combine
 from weft.codegen.loops import counted_loop
 from weft.codegen.parallel_loops import StripMinedLoop, values_behind
@@ -115,21 +117,38 @@ def run_as_job(
     totals = [entry.alloca(cell_type(r), name="total") for r in reductions]
     record.store(builder, memory, [*values, *parts])
     launch(module, builder, grains, memory, number)
-    for reduction, total in zip(reductions, totals, strict=True):
-        start: Value = reduction.start
-        builder.store(builder.cast("zext", start, I8) if reduction.type is I1 else start, total)
+    begin_totals(builder, reductions, totals)
     if reductions:
         with counted_loop(builder, function, const_int(0), number, "grain") as index:
             for reduction, total, results in zip(reductions, totals, parts, strict=True):
-                type = cell_type(reduction)
-                part = builder.load(type, builder.gep(type, results, (index,), ("inbounds", "nuw")))
-                known = builder.load(type, total)
-                builder.store(combine(module, builder, reduction.combination, part, known), total)
-    finals: list[Value] = []
-    for reduction, total in zip(reductions, totals, strict=True):
-        value = builder.load(cell_type(reduction), total)
-        finals.append(builder.cast("trunc", value, I1) if reduction.type is I1 else value)
+                place = builder.gep(cell_type(reduction), results, (index,), ("inbounds", "nuw"))
+                add_part(module, builder, reduction, total, place)
+    finals = finished_totals(builder, reductions, totals)
     replace_loop(loop, builder, values_behind(builder, parallel, count, finals))
+
+
+def begin_totals(builder: Builder, reductions: Sequence[Reduction], totals: Sequence[Value]) -> None:
+    """Store what reductions start with, each where its total is to be."""
+    for reduction, total in zip(reductions, totals, strict=True):
+        start: Value = reduction.start
+        builder.store(builder.cast("zext", start, I8) if reduction.type is I1 else start, total)
+
+
+def add_part(module: Module, builder: Builder, reduction: Reduction, total: Value, place: Value) -> None:
+    """Combine a total with the result of a grain, which is at `place`."""
+    type = cell_type(reduction)
+    part, known = builder.load(type, place), builder.load(type, total)
+    builder.store(combine(module, builder, reduction.combination, part, known), total)
+
+
+def finished_totals(
+    builder: Builder, reductions: Sequence[Reduction], totals: Sequence[Value]
+) -> list[Value]:
+    """The values of reductions behind a loop."""
+    values = [builder.load(cell_type(r), total) for r, total in zip(reductions, totals, strict=True)]
+    return [
+        builder.cast("trunc", v, I1) if r.type is I1 else v for r, v in zip(reductions, values, strict=True)
+    ]
 
 
 def grain_length(module: Module, builder: Builder, count: Value, mined: StripMinedLoop) -> Value:

@@ -19,21 +19,23 @@ Postcondition: its function calls the pool, or the chunk, in its place. Preserve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop
-from weft.analysis.loops.reductions import Combination, Reduction
+from weft.analysis.loops.reductions import Combination
 from weft.codegen.chunks import LoopBodies, build_chunk
 from weft.codegen.combine import combine, neutral_value
 from weft.codegen.entry_guard import guard_by_lane
-from weft.codegen.loops import counted_loop
+from weft.codegen.loops import counted_loop, two_arms
 from weft.codegen.parallel_launch import (
     MOST_GRAINS,
     Record,
+    add_part,
+    begin_totals,
     declare_grains,
+    finished_totals,
     grain_length,
     launch,
     part_of,
@@ -46,7 +48,7 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.clone import clone_function
 from weft.ir.effects import may_not_return, may_write
-from weft.ir.types import I1, I8, I32, I64, PTR, ArrayType, FunctionType, Type
+from weft.ir.types import I32, I64, PTR, ArrayType, FunctionType, Type
 from weft.transform.loops.outline_loop import OutlinedLoop, cell_type
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
 
@@ -179,9 +181,7 @@ def run_scans_in_parallel(module: Module, mined: StripMinedLoop, totals: Totals,
     results = [entry.alloca(cell_type(r)) for r in reductions]
     builder = open_preheader(loop)
     count = build_iterations(loop, builder)
-    for reduction, slot in zip(reductions, slots, strict=True):
-        start: Value = reduction.start
-        builder.store(builder.cast("zext", start, I8) if reduction.type is I1 else start, slot)
+    begin_totals(builder, reductions, slots)
     length = grain_length(module, builder, count, mined)
     number, threads = quotient(builder, count, length), thread_count(module, builder)
     several = builder.binary(
@@ -189,7 +189,7 @@ def run_scans_in_parallel(module: Module, mined: StripMinedLoop, totals: Totals,
         builder.icmp("ugt", threads, const_int(1)),
         builder.icmp("uge", number, const_int(LEAST_GRAINS)),
     )
-    with _either(builder, function, several) as otherwise:
+    with two_arms(builder, function, several) as otherwise:
         head = _head(builder, number, threads, mined, totals.mined)
         rest = builder.binary("sub", number, head)
         both = builder.binary("add", rest, const_int(1))
@@ -209,16 +209,13 @@ def run_scans_in_parallel(module: Module, mined: StripMinedLoop, totals: Totals,
         with counted_loop(builder, function, const_int(0), both, "grain") as index:
             for reduction, slot, places in zip(reductions, slots, parts, strict=True):
                 place = _element(builder, cell_type(reduction), places, index)
-                _add_part(module, builder, reduction, slot, place)
+                add_part(module, builder, reduction, slot, place)
         otherwise()
         starts = [c.start for c in parallel.counters]
         builder.call(mined.chunk, [const_int(0), count, *starts, *captured, *results])
         for reduction, slot, result in zip(reductions, slots, results, strict=True):
-            _add_part(module, builder, reduction, slot, result)
-    finals: list[Value] = []
-    for reduction, slot in zip(reductions, slots, strict=True):
-        value = builder.load(cell_type(reduction), slot)
-        finals.append(builder.cast("trunc", value, I1) if reduction.type is I1 else value)
+            add_part(module, builder, reduction, slot, result)
+    finals = finished_totals(builder, reductions, slots)
     replace_loop(loop, builder, values_behind(builder, parallel, count, finals))
 
 
@@ -235,28 +232,6 @@ def _head(
 
 def _element(builder: Builder, type: Type, places: Value, index: Value) -> Value:
     return builder.gep(type, places, (index,), ("inbounds", "nuw"))
-
-
-def _add_part(module: Module, builder: Builder, reduction: Reduction, slot: Value, place: Value) -> None:
-    type = cell_type(reduction)
-    part, known = builder.load(type, place), builder.load(type, slot)
-    builder.store(combine(module, builder, reduction.combination, part, known), slot)
-
-
-@contextmanager
-def _either(builder: Builder, function: Function, condition: Value) -> Iterator[Callable[[], None]]:
-    """Build two arms: what is built before `otherwise()` is called runs where the condition holds."""
-    then, other, behind = (function.add_block(name) for name in ("several", "alone", "together"))
-    builder.cond_br(condition, then, other)
-    builder.at_end(then)
-
-    def otherwise() -> None:
-        builder.br(behind)
-        builder.at_end(other)
-
-    yield otherwise
-    builder.br(behind)
-    builder.at_end(behind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +297,7 @@ def _build_first_pass(
     smaller = module.declare("llvm.umin.i64", _CHOICE)
     with counted_loop(builder, function, begin, end, "grain") as number:
         places, results = made.places(number)
-        with _either(builder, function, builder.icmp("eq", number, const_int(0))) as otherwise:
+        with two_arms(builder, function, builder.icmp("eq", number, const_int(0))) as otherwise:
             for each, place in zip(made.carried, places, strict=True):
                 builder.store(builder.load(each.type, place), made.cells[each.cell])
             made.run(mined.chunk, const_int(0), builder.binary("mul", made.head, made.length), results)

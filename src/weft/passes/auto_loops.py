@@ -10,7 +10,7 @@ reassociated, float minima and maxima unless they may mix up zeros.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
@@ -37,6 +37,7 @@ from weft.passes.lock_step_form import lock_step_form
 from weft.passes.loop_order import Change, order_loops, undo
 from weft.passes.loop_splits import split_loops
 from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.passes.private_form import PrivateUpdate, mark_updates, private_updates
 from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
@@ -78,6 +79,8 @@ class Chosen:
         Elements that loops in it update again and again.
     form
         Rewrites the loop so that lanes can run it, where it carries something in a known way.
+    updates
+        Updates of elements that may be the same, which each thread makes in memory of its own.
     """
 
     loop: LoopContext
@@ -87,6 +90,7 @@ class Chosen:
     promotions: tuple[Promotion, ...] = ()
     in_step: int = 0
     form: Form | None = None
+    updates: tuple[PrivateUpdate, ...] = ()
 
 
 def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) -> int:
@@ -146,6 +150,10 @@ class _Search:
                 yield chosen
                 return
             reason = chosen
+        shared = self._with_copies(loop, verdict)
+        if shared is not None:
+            yield shared
+            return
         if not inside:
             lanes = self._in_lock_step(loop, verdict) or self._rewritten(loop, verdict)
             if isinstance(lanes, Chosen):
@@ -156,6 +164,18 @@ class _Search:
         self.missed.append((loop, f"this loop runs in order: {reason}"))
         for other in inside:
             yield from self.in_nest(other)
+
+    def _with_copies(self, loop: LoopContext, verdict: LoopVerdict) -> Chosen | None:
+        """The loop on all cores, where it updates elements that may be the same and they have copies of these."""
+        if not self.unit.all_cores or verdict.verdict not in (Verdict.HISTOGRAM, Verdict.REDUCTION):
+            return None
+        if isinstance(self._plan(loop), Obstacle):
+            return None
+        chosen = self._tested(loop, verdict)
+        if isinstance(chosen, str):
+            return None
+        updates = private_updates(self.accesses, loop, verdict, chosen.tests, reassociate=self.reassociate)
+        return replace(chosen, updates=updates, promotions=()) if updates else None
 
     def _in_lock_step(self, loop: LoopContext, verdict: LoopVerdict) -> Chosen | None:
         """The loop in lanes that keep its dependences."""
@@ -281,6 +301,8 @@ def _apply(
         )
     for promotion in chosen.promotions:
         promote(promotion)
+    if chosen.updates:
+        mark_updates(accesses, loop, loop.header, chosen.updates)
     close_loops(function)
     assumed = [*chosen.assumptions, *(a for c in changes for a in c.assumptions)]
     texts = dict.fromkeys(a.text for a in assumed if a.kind != "reassociation")
@@ -298,6 +320,8 @@ def _apply(
         else:
             mark_parallel(back_edge, proved=True)
     what = "the iterations of this loop are independent"
+    if chosen.updates:
+        what += ", but for elements that they update, of which each thread has a copy"
     if chosen.in_step:
         what = f"{chosen.in_step} iterations of this loop may run at a time, in lock step and in order"
     unit.remarks.add(

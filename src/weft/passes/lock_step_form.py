@@ -25,19 +25,21 @@ from weft.analysis.sequential.verdicts import LoopVerdict
 from weft.analysis.symbolic.expression import Expression, Symbol
 from weft.graph.dominators import DominatorTree, dominator_tree
 from weft.graph.loops import loop_forest
-from weft.ir import BasicBlock, Builder, Function, Instruction
+from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_speculatable
-from weft.ir.lane_updates import RMW_OF, build_lane_update
+from weft.ir.lane_updates import RMW_OF
 from weft.ir.layout import DataLayout
 from weft.ir.loop_metadata import mark_in_step
 from weft.ir.types import FloatType, IntType
 from weft.machine.targets import Isa
 from weft.transform.loops.carry_in_lanes import carry_in_lanes
+from weft.transform.loops.private_updates import Update, operation_name
 
 Plan = Callable[[LoopContext, Collection[Instruction]], ParallelLoop | Obstacle]
 
 _ORDER = "a float sum or product would be formed in another order: allow it with fastmath"
+LITTLE_WORK = "lanes would update its elements one by one, and there is little else to do"
 _LEAST_WORK = 4
 """So many operations beside its updates make a histogram worth its lanes: these run one by one anyway."""
 _LEAST_WORK_OF_FEW_LANES = 24
@@ -61,15 +63,6 @@ _WORK = frozenset(
         "sdiv",
     )
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """An element that an iteration combines with something."""
-
-    load: Instruction
-    operation: Instruction
-    store: Instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +99,7 @@ class LockStep:
         assert module is not None
         carry_in_lanes(module, counted, self.scans, self.compactions)
         for update in self.updates:
-            _update_in_lanes(update)
+            update.in_one()
         (latch,) = (b for b in header.predecessors if b is not counted.preheader)
         mark_in_step(latch.terminator, self.lanes, in_grains=self.in_grains)
         parts = ["it computes running sums, or their like, in lanes"] if self.scans else []
@@ -166,7 +159,7 @@ def lock_step_form(
         if scan is None:
             return None
         scans.append(scan)
-    updates, rest = _updates(found, loop, accesses.reconstruction.program.module.layout)
+    updates, rest = updates_of(found, loop, accesses.reconstruction.program.module.layout)
     if not scans and not compactions and not updates:
         return None
     if any(scan.is_rounded for scan in scans) and not reassociate:
@@ -174,10 +167,8 @@ def lock_step_form(
     obstacle = plan(loop, [form.phi for form in (*scans, *compactions) if form.phi.is_phi])
     if isinstance(obstacle, Obstacle):
         return obstacle.message
-    if not scans and not compactions:
-        least = _LEAST_WORK if isa is None or isa.vector_bits >= _WIDE else _LEAST_WORK_OF_FEW_LANES
-        if _work_beside(counted, updates) < least:
-            return "lanes would update its elements one by one, and there is little else to do"
+    if not (scans or compactions or is_worth_lanes(counted, isa, updates)):
+        return LITTLE_WORK
     rest = [d for d in rest if not is_compacted(d, kept, loop)]
     lanes = lanes_in_step(loop, replace(verdict.dependences, found=tuple(rest)))
     if not lanes:
@@ -328,7 +319,7 @@ def _is_always_done(
     return dominators.dominates(view.index[block], view.index[counted.latch]) and block is not counted.header
 
 
-def _updates(
+def updates_of(
     found: Iterable[Dependence], loop: LoopContext, layout: DataLayout
 ) -> tuple[list[Update], list[Dependence]]:
     """The updates of elements that nothing else in the loop meets, and the dependences that are none of theirs."""
@@ -357,8 +348,11 @@ def _update_of(ends: list[Access], loop: LoopContext, layout: DataLayout) -> Upd
     load, store = read.instruction, written.instruction
     if operation is None or load.pointer is not store.pointer or load.block is not store.block:
         return None
-    name = (operation.callee_name or "").rpartition(".")[0] if operation.op == "call" else operation.op
-    if name not in RMW_OF or read.scope is not loop.scope or read.loop is not loop:
+    if (
+        operation_name(operation) not in RMW_OF
+        or read.scope is not loop.scope
+        or not loop.contains(read.loop)
+    ):
         return None
     if min(load.alignment, store.alignment) < layout.store_size(load.type):
         return None
@@ -369,20 +363,10 @@ def _update_of(ends: list[Access], loop: LoopContext, layout: DataLayout) -> Upd
     return Update(load, operation, store)
 
 
-def _update_in_lanes(update: Update) -> None:
-    """Let one instruction update the element."""
-    operation = update.operation
-    name = (operation.callee_name or "").rpartition(".")[0] if operation.op == "call" else operation.op
-    operands = list(operation.args if operation.op == "call" else operation.operands)
-    operands.remove(update.load)
-    builder = Builder(before=update.store)
-    builder.loc = update.store.loc
-    build_lane_update(builder, RMW_OF[name], update.store.pointer, operands[0], update.store.alignment)
-    for instruction in (update.store, operation, update.load):
-        instruction.erase()
-
-
-def _work_beside(loop: CountedLoop, updates: Iterable[Update]) -> int:
-    """How many operations of the loop gain by lanes."""
+def is_worth_lanes(loop: CountedLoop, isa: Isa | None, updates: Iterable[Update] = ()) -> bool:
+    """Whether there is enough beside the updates of a loop that gains by lanes: operations, and branches."""
+    least = _LEAST_WORK if isa is None or isa.vector_bits >= _WIDE else _LEAST_WORK_OF_FEW_LANES
     own = {update.operation for update in updates}
-    return sum(i.op in _WORK and i not in own for block in loop.blocks for i in block.instructions)
+    work = sum(i.op in _WORK and i not in own for block in loop.blocks for i in block.instructions)
+    branches = sum(len(block.successors) > 1 for block in loop.blocks if block is not loop.exiting)
+    return work + branches >= least

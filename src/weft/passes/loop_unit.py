@@ -93,6 +93,8 @@ class LoopUnit:
         The lane functions that mean the same when passive lanes get ⊤.
     arrays
         Which parameters of the function are arrays with extents.
+    all_cores
+        Whether loops run on the thread pool.
     """
 
     module: Module
@@ -114,6 +116,7 @@ class LoopUnit:
     exact_math: bool = False
     oblivious: set[str] = field(default_factory=set)
     arrays: tuple[ArrayParameters, ...] = ()
+    all_cores: bool = False
 
     @property
     def function(self) -> Function:

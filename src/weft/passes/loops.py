@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from weft.analysis.loops.parallel_loops import captured_by
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.codegen.lane_passes import BODIES, NARROWING
 from weft.codegen.nest_launch import run_nest_in_parallel
 from weft.codegen.parallel_launch import run_in_parallel
 from weft.codegen.parallel_loops import strip_mine
 from weft.codegen.parallel_nests import strip_mine_nest
+from weft.codegen.private_launch import run_with_copies
 from weft.codegen.slots import SlotInterface, build_slot_entry
 from weft.diag.errors import UnsupportedError
 from weft.graph.loops import Loop, loop_forest
+from weft.ir import Instruction
 from weft.ir.cfg_view import CFGView
 from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
@@ -22,12 +25,14 @@ from weft.passes.auto_loops import find_auto_loops, plan_again, run_in_step, run
 from weft.passes.brush_nest import brush_nest, share_rows
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
+from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.scalar import CANONICAL, INVARIANTS, SINGLE_LANE
 from weft.passes.stages import Form
 from weft.transform.loops.heap_lifetimes import settle_heap
 from weft.transform.loops.private_frames import privatize_frames
+from weft.transform.loops.private_updates import updated_pointers
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,6 +52,7 @@ class JitUnit(LoopUnit):
     interface: SlotInterface
     if_legal: bool = False
     auto: bool = False
+    all_cores: bool = True
 
 
 def _refuse_threads(unit: JitUnit) -> bool:
@@ -100,6 +106,8 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
     told = promises_of(found.view, found.wanted.loop)
     if told.in_step:
         return run_in_step(unit, found, name, "this loop", in_grains=told.in_grains)
+    if own := updated_pointers(captured_by(found.plan.loop)):
+        return _run_with_copies(unit, found, own, name)
     if (brushed := brush_nest(unit, found, name, only_promised=not unit.if_legal)) is not None:
         run_nest_in_parallel(module, brushed.mined, f"{name}.grains")
         return replace(brushed, behind=", and all cores share the nest")
@@ -131,6 +139,28 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
     run_in_parallel(module, made.outer, f"{name}.grains", made)
     where = ", and all cores share " + ("both loops" if nest.tiled else "the loop around it")
     return FoundLoop(made.inner, span, "this loop", where)
+
+
+def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], name: str) -> FoundLoop:
+    """Turn a loop into a job whose threads have copies of what it updates."""
+    module, plan = unit.module, found.plan
+    plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))
+    span = span_of(plan.loop.exiting.terminator)
+    inside = lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
+    if inside[0] is not plan:
+        made = run_lanes_inside(unit, found, name, [one.loop.header for one in inside])
+        for each in made:
+            each.behind = ", and all cores share the loop around it"
+        plan = replace(plan_again(unit, found.function, plan.loop.header), private=plan.private)
+        run_with_copies(module, strip_mine(module, plan, name, 1, unit.isa, unit.runner), own, name)
+        unit.loops += made[1:]
+        return made[0]
+    in_lanes = unit.width is not None or is_worth_lanes(plan.loop, unit.isa)
+    mined = strip_mine(module, plan, name, unit.width if in_lanes else 1, unit.isa, unit.runner)
+    if not in_lanes:
+        mined.plan = replace(mined.plan, obstacle=LITTLE_WORK)
+    run_with_copies(module, mined, own, name)
+    return FoundLoop(mined, span, "this loop", " on all cores")
 
 
 def _build_entry(unit: JitUnit) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from weft.analysis.memory.alias import locate
-from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.invariants import is_apart, root_of
 from weft.analysis.sequential.known_memory import size_of
 from weft.analysis.sequential.scope import Assumption, LoopContext, Obligation
@@ -190,10 +190,19 @@ def _certainly_apart(a: Section, b: Section) -> bool:
 def _bytes(tests: RunTimeTests, accesses: Accesses, loop: LoopContext, section: Section) -> Bytes | None:
     """The bytes of a section; where they are not known all that there are of the array."""
     base = as_expression(section.base)
+    found = None
     if section.low is not None and section.end is not None:
-        return Bytes(base + section.low, base + section.end)
+        found = Bytes(base + section.low, base + section.end)
+        if not any(_is_scattered(access, loop) for access in section.accesses):
+            return found
     size = size_of(accesses.reconstruction, loop, section.base, tests.nonnegative)
-    return None if size is None else Bytes(base, base + size)
+    return found if size is None else Bytes(base, base + size)
+
+
+def _is_scattered(access: Access, loop: LoopContext) -> bool:
+    """Whether an address depends on numbers in the loop of which a section may know no more than their type."""
+    inside = (s for s in access.offset.symbols() if s.loop is not None and loop.contains(s.loop))
+    return any(not isinstance(s.origin, LoopContext) for s in inside)
 
 
 def _stale_load(accesses: Accesses, loop: LoopContext) -> str | None:
