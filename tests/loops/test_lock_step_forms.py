@@ -215,7 +215,7 @@ def test_histograms(width: int | None) -> None:
         agree(compiled, r, g, b, np.zeros(16, np.int32))
     agree(compiled, np.zeros(50), np.zeros(50), np.zeros(50), np.zeros(16, np.int32))
     if width is not None:
-        assert says(compiled, "one after the other") and runs_in_lanes(compiled) == 1
+        assert says(compiled, "of which each thread has a copy") and runs_in_lanes(compiled) == 1
 
 
 @pytest.mark.parametrize("width", WIDTHS)
