@@ -75,6 +75,11 @@ def add_parser(subparsers: Any) -> None:
         type=Path,
         help="write the loops that may run in parallel as kernels: a .py file in CUDA-Python, a .cl file in OpenCL C",
     )
+    parser.add_argument(
+        "--fastmath",
+        action="store_true",
+        help="kernels of --emit may form float sums and products in another order",
+    )
     parser.add_argument("--html", metavar="OUT", help="write an HTML page")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -132,7 +137,9 @@ def run(options: argparse.Namespace) -> int:
     ):
         return 2
     if options.emit is not None:
-        text = str(emit_report(analyse(True), LANGUAGES[options.emit.suffix], shapes))
+        text = str(
+            emit_report(analyse(True), LANGUAGES[options.emit.suffix], shapes, fastmath=options.fastmath)
+        )
         if not _write(options.emit, text):
             return 2
     if report is not None and options.json:

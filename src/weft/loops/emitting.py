@@ -17,7 +17,9 @@ LANGUAGES = {".py": "cuda", ".cl": "opencl"}
 """Languages by the suffixes of their files."""
 
 
-def emit(function: Any, *example_arguments: Any, language: str = "cuda") -> EmittedSource:
+def emit(
+    function: Any, *example_arguments: Any, language: str = "cuda", fastmath: bool = False
+) -> EmittedSource:
     """Write the loops of a Python function that may run in parallel as kernels.
 
     Parameters
@@ -28,6 +30,8 @@ def emit(function: Any, *example_arguments: Any, language: str = "cuda") -> Emit
         Numbers and arrays as it would be called with; they tell the types only.
     language
         ``cuda`` for a module of CUDA-Python with code for the host, ``opencl`` for a program in OpenCL C.
+    fastmath
+        Whether sums and products of floats may be formed in another order.
 
     Returns
     -------
@@ -53,7 +57,7 @@ def emit(function: Any, *example_arguments: Any, language: str = "cuda") -> Emit
         )
     types = tuple(typeof(a) for a in example_arguments)
     report = analyze_python(plain, types, order=True)
-    return emit_report(report, language, {plain.__name__: shapes_of(plain, types)})
+    return emit_report(report, language, {plain.__name__: shapes_of(plain, types)}, fastmath=fastmath)
 
 
 def shapes_of(function: FunctionType, types: tuple[KernelType, ...]) -> dict[str, Shape]:

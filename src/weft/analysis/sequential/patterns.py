@@ -104,7 +104,7 @@ def _carried(made: Reconstruction, loop: LoopContext, shape: Shape, phi: Instruc
     users = [u for u in phi.instruction_users() if u.block in inside]
     if not users and not _depends_on(update, phi, inside):
         return Carried(phi, Pattern.LAST_VALUE)
-    scan = _scan_operation(phi, update, inside)
+    scan = scanned_by(phi, shape)
     if scan is not None:
         return Carried(phi, Pattern.SCAN, rounds=is_rounded(scan))
     if _counts_up_at_times(made, loop, phi, shape):
@@ -129,8 +129,9 @@ def _depends_on(value: Value, source: Value, inside: Collection[BasicBlock]) -> 
     return False
 
 
-def _scan_operation(phi: Instruction, update: Value, inside: Collection[BasicBlock]) -> Instruction | None:
+def scanned_by(phi: Instruction, shape: Shape) -> Instruction | None:
     """The operation by which the next value is this one combined with what does not depend on it."""
+    update, inside = phi.incoming_value(shape.latch), set(shape.blocks)
     if not isinstance(update, Instruction) or update.block not in inside:
         return None
     operands = list(update.args) if update.op == "call" else list(update.operands)
@@ -239,9 +240,9 @@ def _extremum_places(
     inside = set(shape.blocks)
     by_condition: dict[Value, list[tuple[Instruction, Value]]] = {}
     for phi in phis:
-        chosen = _replaced_under(phi, shape)
+        chosen = replacement_of(phi, shape)
         if chosen is not None:
-            by_condition.setdefault(chosen[0], []).append((phi, chosen[1]))
+            by_condition.setdefault(chosen.condition, []).append((phi, chosen.value))
     found: list[Instruction] = []
     for condition, members in by_condition.items():
         if not isinstance(condition, Instruction) or condition.op not in ("icmp", "fcmp"):
@@ -290,15 +291,34 @@ def _is_same(made: Reconstruction, loop: LoopContext, a: Value, b: Value) -> boo
     return places[0] == places[1] and made.invariants.is_unwritten(a, loop.scope, loop)
 
 
-def _replaced_under(phi: Instruction, shape: Shape) -> tuple[Value, Value] | None:
-    """The condition under which an iteration replaces a value, and by what."""
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """That an iteration replaces a value that is handed on if a condition holds, or if it does not.
+
+    Parameters
+    ----------
+    condition
+        The condition.
+    value
+        What comes in its place.
+    if_true
+        Whether it does so if the condition holds.
+    """
+
+    condition: Value
+    value: Value
+    if_true: bool
+
+
+def replacement_of(phi: Instruction, shape: Shape) -> Replacement | None:
+    """The condition under which an iteration replaces a value, and by what; None if it does otherwise."""
     update = phi.incoming_value(shape.latch)
     if not isinstance(update, Instruction) or update.block not in shape.blocks:
         return None
     if update.op == "select":
         condition, a, b = update.operands
         if (a is phi) != (b is phi):
-            return condition, b if a is phi else a
+            return Replacement(condition, b if a is phi else a, b is phi)
     if update.is_phi and len(update.operands) == 2 and phi in update.operands:
         for value, source in update.incoming():
             if value is phi:
@@ -308,7 +328,8 @@ def _replaced_under(phi: Instruction, shape: Shape) -> tuple[Value, Value] | Non
             if len(preds) == 1:
                 branch = preds.pop()
                 if branch is other and branch.terminator.op == "br" and branch.terminator.operands:
-                    return branch.terminator.operands[0], value
+                    if_true = branch.terminator.blocks[0] is source
+                    return Replacement(branch.terminator.operands[0], value, if_true)
     return None
 
 
@@ -318,24 +339,16 @@ def takes_nan(phi: Instruction, shape: Shape) -> bool:
     ``best < x ? best : x`` is; then it depends on the order in which elements are looked at. ``x < best ? x : best``
     leaves NaNs out, wherever they stand.
     """
-    chosen = _replaced_under(phi, shape)
+    chosen = replacement_of(phi, shape)
     if chosen is None:
         return False
-    condition, value = chosen
+    condition = chosen.condition
     if not isinstance(condition, Instruction) or condition.op != "fcmp" or phi not in condition.operands:
         return False
     if "nnan" in condition.flags:
         return False
-    update = phi.incoming_value(shape.latch)
-    assert isinstance(update, Instruction)
-    if update.op == "select":
-        replaced_if_true = update.operands[1] is value
-    else:
-        source = next(b for v, b in update.incoming() if v is value)
-        branch = next(p for p in shape.blocks if source in p.terminator.successors)
-        replaced_if_true = branch.terminator.blocks[0] is source
     # A comparison with a NaN holds if it is unordered.
-    return (condition.predicate[0] == "u") == replaced_if_true
+    return (condition.predicate[0] == "u") == chosen.if_true
 
 
 def element_pattern(dependence: Dependence, loop: LoopContext) -> tuple[Pattern, bool] | None:

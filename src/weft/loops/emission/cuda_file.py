@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from weft.ir.types import I64, FloatType
+from weft.ir.types import FloatType
 from weft.loops.emission.cuda_python import HELPERS, CudaPython
-from weft.loops.emission.kernel import ArrayParameter, KernelParts, NumberParameter
-from weft.loops.emission.launches import (
-    BLOCKS,
-    EmittedKernel,
-    Section,
-    lines_of,
-    parameters_of,
-    parts_of,
-    sections_of,
-    without_zero,
-)
-from weft.loops.emission.nests import Nest
-from weft.loops.emission.subscripts import Shape
-from weft.loops.emission.tree import Assign, Statement
+from weft.loops.emission.plan import Buffer, KernelPlan, Plan, Result
+from weft.loops.emission.sections import Section
+from weft.loops.emission.tree import Argument, Assign, Launch, Statement
 
 if TYPE_CHECKING:
     from weft.report.loop_nests import LoopNestReport
@@ -28,13 +17,21 @@ if TYPE_CHECKING:
 _COPIES = '''def _to_device(array, low, end):
     """A device array like `array` with its elements from `low` up to `end`, counted in C order."""
     copy = cuda.device_array_like(array)
-    copy.reshape(-1)[low:end].copy_to_device(array.reshape(-1)[low:end])
+    if low < end:
+        copy.reshape(-1)[low:end].copy_to_device(array.reshape(-1)[low:end])
     return copy
 
 
 def _to_host(copy, array, low, end):
     """Take these elements back."""
-    copy.reshape(-1)[low:end].copy_to_host(array.reshape(-1)[low:end])
+    if low < end:
+        copy.reshape(-1)[low:end].copy_to_host(array.reshape(-1)[low:end])
+'''
+_LAUNCH = '''def _launch(kernel, threads, block, *arguments):
+    """Run a kernel on so many threads at least."""
+    if min(threads) > 0:
+        grid = tuple((t + b - 1) // b for t, b in zip(threads, block))
+        kernel[grid, block](*arguments)
 '''
 
 
@@ -43,62 +40,63 @@ class CudaFile:
 
     def __init__(self, report: LoopNestReport) -> None:
         self._report = report
-        self._modules: dict[str, None] = {"np": None}
+        self._modules: dict[str, None] = {}
         self._helpers: dict[str, None] = {}
-        self._has_sections = False
+        self._parts: dict[str, None] = {}
 
-    def kernel(self, nest: Nest, name: str, shapes: Mapping[str, Shape]) -> tuple[EmittedKernel, str]:
-        parts, body = parts_of(nest, shapes)
-        names, body = _thread_names(parts, body, len(nest.dimensions))
-        printer = CudaPython(names)
-        lines = list(printer.body(body))
-        host = CudaPython({})
-        at = nest.loop.header.terminator
-        sections = sections_of(parts)
-        extents = [host.text(parts.values.number(without_zero(e), I64, at)) for e in nest.extents]
-        copied = [_host_slice(s, host) for s in sections]
-        given = parameters_of(parts)
-        arguments = ", ".join(p.name for p in given)
-        launcher = f"run_{name.replace('_kernel', '')}"
-        grid = ", ".join(names[d] for d in "xyz"[: len(names)])
-        text = [f"@cuda.jit\ndef {name}({arguments}):"]
-        text += _docstring(
-            f"One thread for each iteration of {lines_of(nest)} of {nest.report.file.rpartition('/')[2]}.",
-            [f"It is assumed that {t}." for t in nest.assumptions],
+    def add(self, plan: Plan) -> str:
+        """The text of kernels and of the function that runs them."""
+        return "\n\n".join([*(self._kernel(k) for k in plan.kernels), self._launcher(plan)])
+
+    def _kernel(self, kernel: KernelPlan) -> str:
+        printer = CudaPython(kernel.grid)
+        body = [s for s in kernel.body if not _is_thread(s, kernel.grid)]
+        lines = [f"@cuda.jit\ndef {kernel.name}({', '.join(a.name for a in kernel.arguments)}):"]
+        lines += _docstring(kernel.title, kernel.notes)
+        if kernel.grid:
+            lines.append(f"    {', '.join(kernel.grid.values())} = cuda.grid({len(kernel.grid)})")
+        lines += printer.body(body)
+        self._note(printer)
+        return "\n".join(lines) + "\n"
+
+    def _launcher(self, plan: Plan) -> str:
+        printer = _HostPrinter({"_copy": {s.array.name for s in plan.sections}})
+        lines = [f"def run_{plan.name}({', '.join(a.name for a in plan.arguments)}):"]
+        lines += _docstring(
+            "Copy what the kernel touches, run it, and copy back what it has written.", plan.told
         )
-        text.append(f"    {grid} = cuda.grid({len(names)})")
-        text += lines
-        text += ["", "", f"def {launcher}({arguments}):"]
-        told = []
-        for p in given:
-            if isinstance(p, NumberParameter) and p.text != p.name:
-                told.append(f"`{p.name}` is {p.text}.")
-            if isinstance(p, ArrayParameter) and p.base.name.split(".")[0] != p.name:
-                told.append(f"`{p.name}` is {p.base.name}.")
-        text += _docstring("Copy what the kernel touches, run it, and copy back what it has written.", told)
-        text.append(f"    threads = ({', '.join(extents)}{',' if len(extents) == 1 else ''})")
-        text += ["    if min(threads) <= 0:", "        return"]
-        text.append(f"    block = {BLOCKS[len(names)]}")
-        text.append("    grid = tuple((t + b - 1) // b for t, b in zip(threads, block))")
-        for section, slice in zip(sections, copied, strict=True):
+        slices = [_host_slice(s, printer) for s in plan.sections]
+        for section, slice in zip(plan.sections, slices, strict=True):
             array = section.array.name
-            if slice is None:
-                text.append(f"    {array}_copy = cuda.to_device({array})")
-            else:
-                self._has_sections = True
-                text.append(f"    {array}_copy = _to_device({array}, {slice})")
-        passed = ", ".join(_passed(p) for p in given)
-        text.append(f"    {name}[grid, block]({passed})")
-        for section, slice in zip(sections, copied, strict=True):
+            self._parts.update({} if slice is None else {_COPIES: None})
+            made = f"cuda.to_device({array})" if slice is None else f"_to_device({array}, {slice})"
+            lines.append(f"    {array}_copy = {made}")
+        before: list[Statement] = [s for s in plan.steps if isinstance(s, Assign)]
+        lines += printer.body(before) if before else []
+        lines += [self._buffer(b, printer) for b in plan.buffers]
+        lines += printer.body([s for s in plan.steps if s not in before])
+        for section, slice in zip(plan.sections, slices, strict=True):
             array = section.array.name
             if section.is_written and slice is None:
-                text.append(f"    {array}_copy.copy_to_host({array})")
+                lines.append(f"    {array}_copy.copy_to_host({array})")
             elif section.is_written:
-                text.append(f"    _to_host({array}_copy, {array}, {slice})")
+                lines.append(f"    _to_host({array}_copy, {array}, {slice})")
+        lines += _returned(plan.results, printer)
+        self._note(printer)
+        if printer.has_grids:
+            self._parts[_LAUNCH] = None
+        return "\n".join(lines) + "\n"
+
+    def _buffer(self, buffer: Buffer, printer: CudaPython) -> str:
+        dtype = printer.dtype(buffer.type, buffer.reading)
+        if buffer.start is not None:
+            full = f"np.full({printer.text(buffer.length)}, {printer.text(buffer.start)}, {dtype})"
+            return f"    {buffer.name} = cuda.to_device({full})"
+        return f"    {buffer.name} = cuda.device_array({printer.text(buffer.length)}, {dtype})"
+
+    def _note(self, printer: CudaPython) -> None:
         self._modules.update(printer.modules)
-        self._helpers.update({**printer.helpers, **host.helpers})
-        made = EmittedKernel(name, nest.report.line, tuple(p.name for p in given), launcher)
-        return made, "\n".join(text) + "\n"
+        self._helpers.update(printer.helpers)
 
     def file(self, kernels: Iterable[str], refused: Iterable[tuple[int, str]]) -> str:
         functions = ", ".join(dict.fromkeys(loop.function for loop in self._report.loops))
@@ -113,46 +111,81 @@ class CudaFile:
             text += f"\n# Line {line} is no kernel: {reason}."
         text += "\n" if refused else ""
         parts = [HELPERS[h] for h in self._helpers]
-        if self._has_sections:
-            parts.append(_COPIES)
+        parts += [p for p in (_COPIES, _LAUNCH) if p in self._parts]
         return text + "".join(f"\n\n{part}" for part in (*parts, *kernels))
 
 
-def _thread_names(
-    parts: KernelParts, body: list[Statement], count: int
-) -> tuple[dict[str, str], list[Statement]]:
-    """What threads are called by dimension: the counters of the loops, where these are no more than that."""
-    names: dict[str, str] = {}
-    rest: list[Statement] = []
-    for position, statement in enumerate(body):
-        if not isinstance(statement, Assign):
-            rest += body[position:]
-            break
-        value = statement.value
-        while value.op in ("narrow", "widen"):
-            value = value.args[0]
-        if value.op == "thread":
-            names[value.text] = statement.variable.name
+class _HostPrinter(CudaPython):
+    """Writes the statements of the host.
+
+    Parameters
+    ----------
+    copies
+        Arrays that have copies, by how the names of these end.
+
+    Attributes
+    ----------
+    has_grids
+        Whether a kernel is launched on a number of threads.
+    """
+
+    def __init__(self, copies: dict[str, set[str]]) -> None:
+        super().__init__({})
+        self._copies = copies
+        self.has_grids = False
+
+    def other(self, statement: Statement, space: str) -> Iterator[str]:
+        """The lines of a launch."""
+        if not isinstance(statement, Launch):
+            yield from super().other(statement, space)
+            return
+        given = ", ".join(self._passed(a) for a in statement.arguments)
+        if statement.blocks is None:
+            self.has_grids = True
+            threads = ", ".join(self.text(t) for t in statement.threads)
+            threads = f"({threads}{',' if len(statement.threads) == 1 else ''})"
+            yield f"{space}_launch({statement.kernel}, {threads}, {statement.block}, {given})"
         else:
-            rest.append(statement)
-    for dimension in "xyz"[:count]:
-        if dimension not in names:
-            names[dimension] = parts.unique(f"thread_{dimension}")
-    return {d: names[d] for d in "xyz"[:count]}, rest
+            yield f"{space}{statement.kernel}[{self.text(statement.blocks)}, {statement.block[0]}]({given})"
+
+    def _passed(self, argument: Argument) -> str:
+        if argument.is_array:
+            ending = next((e for e, arrays in self._copies.items() if argument.name in arrays), "")
+            return f"{argument.name}{ending}"
+        name = argument.name if argument.value is None else self.text(argument.value)
+        if isinstance(argument.type, FloatType) and argument.type.kind == "float":
+            self.modules["np"] = None
+            return f"np.float32({name})"
+        return name
 
 
-def _docstring(first: str, more: list[str]) -> list[str]:
+def _is_thread(statement: Statement, grid: dict[str, str]) -> bool:
+    """Whether a statement gives a variable the number of the thread, which the grid's line does."""
+    if not isinstance(statement, Assign):
+        return False
+    value = statement.value
+    while value.op in ("narrow", "widen"):
+        value = value.args[0]
+    return value.op == "thread" and grid.get(value.text) == statement.variable.name
+
+
+def _docstring(first: str, more: Iterable[str]) -> list[str]:
+    more = list(more)
     if not more:
         return [f'    """{first}"""']
     return [f'    """{first}', "", *(f"    {m}" for m in more), '    """']
 
 
-def _passed(parameter: ArrayParameter | NumberParameter) -> str:
-    if isinstance(parameter, ArrayParameter):
-        return f"{parameter.name}_copy"
-    if isinstance(parameter.type, FloatType) and parameter.type.kind == "float":
-        return f"np.float32({parameter.name})"
-    return parameter.name
+def _returned(results: Iterable[Result], printer: CudaPython) -> list[str]:
+    values: list[str] = []
+    lines: list[str] = []
+    for result in results:
+        text = f"{result.buffer}.copy_to_host()[0]"
+        if result.nothing is not None:
+            lines.append(f"    {result.name} = {text}")
+            text = f"None if {result.name} == {printer.text(result.nothing)} else {result.name}"
+        values.append(f"bool({text})" if result.is_truth else text)
+    return [*lines, f"    return {', '.join(values)}"] if values else []
 
 
 def _host_slice(section: Section, printer: CudaPython) -> str | None:

@@ -7,15 +7,18 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from weft.ir.types import I1, FloatType
+from weft.ir.types import I1, FloatType, Type
+from weft.loops.emission.printer import ATOM, Printer
 from weft.loops.emission.tree import (
     Assign,
+    Barrier,
     Break,
     Continue,
     For,
     If,
     Node,
     Return,
+    Shared,
     Statement,
     Store,
     While,
@@ -26,11 +29,17 @@ _PRECEDENCE = {
     "select": 1, "or": 2, "and": 3, "not": 4, "==": 5, "!=": 5, "<": 5, "<=": 5, ">": 5, ">=": 5, "|": 6, "^": 7,
     "&": 8, "<<": 9, ">>": 9, "+": 10, "-": 10, "*": 11, "/": 11, "//": 11, "%": 11, "neg": 12, "~": 12,
 }  # fmt: skip
-_ATOM = 20
 _MATH = {"fabs": "math.fabs", "rint": "np.rint", "floor": "np.floor", "ceil": "np.ceil", "trunc": "np.trunc",
          "cbrt": "np.cbrt", "exp2": "np.exp2", "exp10": "cuda.libdevice.exp10", "fmin": "np.fmin", "fmax": "np.fmax",
          "tgamma": "math.gamma", "fma": "cuda.fma"}  # fmt: skip
 _BUILTIN = {"min", "max", "abs"}
+
+_SPREAD = {
+    "grid": ("cuda.grid(1)", "cuda.gridsize(1)"),
+    "blocks": ("cuda.blockIdx.x", "cuda.gridDim.x"),
+    "block": ("cuda.threadIdx.x", "cuda.blockDim.x"),
+}
+"""The number of a thread or block among those that share a loop, and how many these are."""
 
 HELPERS = {
     "_quotient": '''@cuda.jit(device=True)
@@ -49,7 +58,7 @@ def _rest(a, b):
 """Functions that a kernel may call."""
 
 
-class CudaPython:
+class CudaPython(Printer):
     """Writes expressions and statements.
 
     Parameters
@@ -87,8 +96,8 @@ class CudaPython:
                     if otherwise:
                         yield f"{space}else:"
                         yield from self.body(otherwise, indent + 1)
-                case For(variable, start, stop, step, inner):
-                    yield f"{space}for {variable.name} in {self._range(start, stop, step)}:"
+                case For(variable, start, stop, step, inner, spread):
+                    yield f"{space}for {variable.name} in {self._range(start, stop, step, spread)}:"
                     yield from self.body(inner, indent + 1)
                 case While(condition, inner):
                     yield f"{space}while {'True' if condition is None else self.text(condition)}:"
@@ -99,21 +108,21 @@ class CudaPython:
                     yield f"{space}continue"
                 case Return():
                     yield f"{space}return"
+                case Shared(name, type, reading, size):
+                    yield f"{space}{name} = cuda.shared.array({size}, {self.dtype(type, reading)})"
+                case Barrier():
+                    yield f"{space}cuda.syncthreads()"
                 case _:
-                    raise AssertionError(statement)
+                    yield from self.other(statement, space)
 
-    def text(self, node: Node, around: int = 0) -> str:
-        """An expression, in parentheses if what is around it binds closer."""
-        found, own = self._parts(node)
-        return f"({found})" if own < around else found
+    def other(self, statement: Statement, space: str) -> Iterator[str]:
+        """The lines of a statement that kernels do not have."""
+        raise AssertionError(statement)
 
     def _assignment(self, name: str, value: Node) -> str:
-        if value.op in ("+", "-", "*", "/") and self.text(value.args[0]) == name:
-            return f"{name} {value.op}= {self.text(value.args[1])}"
-        if value.op in ("+", "*") and self.text(value.args[1]) == name:
-            # Sums and products do not depend on the order of two.
-            return f"{name} {value.op}= {self.text(value.args[0])}"
-        return f"{name} = {self.text(value)}"
+        if value.op == "wrap" and value.bits == 64:
+            value = value.args[0]
+        return super()._assignment(name, value)
 
     def _store(self, target: Node, value: Node, update: str) -> str:
         value = without_conversion(value)
@@ -126,36 +135,47 @@ class CudaPython:
     def _index(self, node: Node) -> str:
         return f"{node.text}[{', '.join(self.text(a) for a in node.args)}]"
 
-    def _range(self, start: Node, stop: Node, step: int) -> str:
-        ends = (
-            [self.text(stop)]
-            if start.op == "int" and start.number == 0
-            else [self.text(start), self.text(stop)]
-        )
+    def _range(self, start: Node, stop: Node, step: int, spread: str) -> str:
+        first = "" if start.op == "int" and start.number == 0 else self.text(start, _PRECEDENCE["+"])
+        if spread:
+            mine, all = _SPREAD[spread]
+            scale = "" if abs(step) == 1 else f"{abs(step)} * "
+            sign = "+" if step > 0 else "-"
+            begin = f"{first} {sign} {scale}{mine}" if first else f"{'' if step > 0 else '-'}{scale}{mine}"
+            return f"range({begin}, {self.text(stop)}, {'' if step > 0 else '-'}{scale}{all})"
+        first = "" if not first else self.text(start)
         if step != 1:
-            ends = [self.text(start), self.text(stop), str(step)]
-        return f"range({', '.join(ends)})"
+            return f"range({first or '0'}, {self.text(stop)}, {step})"
+        return f"range({first + ', ' if first else ''}{self.text(stop)})"
+
+    def dtype(self, type: Type, reading: str) -> str:
+        """NumPy's name of the type of elements."""
+        self.modules["np"] = None
+        if isinstance(type, FloatType):
+            return "np.float32" if type.kind == "float" else "np.float64"
+        return f"np.{'u' if reading == 'u' else ''}int{type.bits}"  # type: ignore[attr-defined]
 
     def _parts(self, node: Node) -> tuple[str, int]:
-        """The text of an expression, and how close its operator binds."""
         op = node.op
         match op:
             case "name":
-                return node.text, _ATOM
+                return node.text, ATOM
             case "thread":
-                return self._threads[node.text], _ATOM
+                return self._threads.get(node.text, "cuda.grid(1)"), ATOM
+            case "local" | "block":
+                return ("cuda.threadIdx.x" if op == "local" else "cuda.blockIdx.x"), ATOM
             case "int":
                 if node.type is I1:
-                    return str(bool(node.number)), _ATOM
-                return str(node.number), _ATOM if node.number >= 0 else _PRECEDENCE["neg"]
+                    return str(bool(node.number)), ATOM
+                return str(node.number), ATOM if node.number >= 0 else _PRECEDENCE["neg"]
             case "float":
                 return self._float(node)
             case "index":
                 if not node.is_float and node.bits < 64:
-                    return f"int({self._index(node)})", _ATOM
-                return self._index(node), _ATOM
+                    return f"int({self._index(node)})", ATOM
+                return self._index(node), ATOM
             case "call":
-                return self._call(node), _ATOM
+                return self._call(node), ATOM
             case "select":
                 a, b = self.text(node.args[1], 2), self.text(node.args[2], 1)
                 return f"{a} if {self.text(node.args[0], 2)} else {b}", _PRECEDENCE[op]
@@ -169,7 +189,7 @@ class CudaPython:
             case "/t" | "%t":
                 name = "_quotient" if op == "/t" else "_rest"
                 self.helpers[name] = None
-                return f"{name}({self.text(node.args[0])}, {self.text(node.args[1])})", _ATOM
+                return f"{name}({self.text(node.args[0])}, {self.text(node.args[1])})", ATOM
             case "wrap":
                 return self._wrapped(node)
             case "signed":
@@ -178,12 +198,12 @@ class CudaPython:
                 return self._reading(node)
             case "widen" | "narrow":
                 if node.args[0].type is I1:
-                    return f"int({self.text(node.args[0])})", _ATOM
+                    return f"int({self.text(node.args[0])})", ATOM
                 return self._parts(node.args[0])
             case "as_float":
-                return f"{self._type(node.type)}({self.text(node.args[0])})", _ATOM
+                return f"{self._type(node.type)}({self.text(node.args[0])})", ATOM
             case "as_int":
-                return f"int({self.text(node.args[0])})", _ATOM
+                return f"int({self.text(node.args[0])})", ATOM
             case _:
                 return self._binary(node)
 
@@ -202,7 +222,7 @@ class CudaPython:
             return f"{self.text(a, level + 1)} {op} {self.text(b, level + 1)}", level
         if op in ("//", "%", ">>") and node.reading == "u" and node.bits == 64 and not a.is_nonnegative:
             self.modules["np"] = None
-            return f"np.int64({self._u64(a)} {op} {self._u64(b)})", _ATOM
+            return f"np.int64({self._u64(a)} {op} {self._u64(b)})", ATOM
         right = self.text(b, level if chained and b.op in (op, "+", "-") else level + 1)
         return f"{self.text(a, level)} {op} {right}", level
 
@@ -215,13 +235,13 @@ class CudaPython:
         """The other reading of a number of less than 64 bits; of 64 bits there is only the signed one."""
         if node.bits == 64:
             if node.args[0].op == "index":
-                return f"int({self._index(node.args[0])})", _ATOM
+                return f"int({self._index(node.args[0])})", ATOM
             return self._parts(node.args[0])
         if node.op == "unsigned":
             level = _PRECEDENCE["&"]
             return f"{self.text(node.args[0], level + 1)} & {(1 << node.bits) - 1:#x}", level
         self.modules["np"] = None
-        return f"int(np.int{node.bits}({self.text(node.args[0])}))", _ATOM
+        return f"int(np.int{node.bits}({self.text(node.args[0])}))", ATOM
 
     def _wrapped(self, node: Node) -> tuple[str, int]:
         if node.bits == 64:
@@ -234,9 +254,9 @@ class CudaPython:
         if math.isnan(value) or math.isinf(value):
             self.modules["math"] = None
             name = "math.nan" if math.isnan(value) else "math.inf"
-            return (name, _ATOM) if not value < 0 else (f"-{name}", _PRECEDENCE["neg"])
+            return (name, ATOM) if not value < 0 else (f"-{name}", _PRECEDENCE["neg"])
         text = repr(value) if node.bits == 64 else str(np.float32(value))
-        return text, _ATOM if not text.startswith("-") else _PRECEDENCE["neg"]
+        return text, ATOM if not text.startswith("-") else _PRECEDENCE["neg"]
 
     def _type(self, type: object) -> str:
         self.modules["np"] = None

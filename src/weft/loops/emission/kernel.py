@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from weft.analysis.memory.alias import locate
@@ -18,7 +18,7 @@ from weft.ir import Argument, BasicBlock, Instruction, Value
 from weft.ir.locations import span_of
 from weft.ir.types import FloatType, IntType, PointerType, Type
 from weft.loops.emission.loop_kinds import LoopKinds, loop_kinds
-from weft.loops.emission.nests import Nest, accesses_of
+from weft.loops.emission.nests import Form, Nest, accesses_of
 from weft.loops.emission.subscripts import Shape, subscripts
 from weft.loops.emission.tree import Node, Variable
 from weft.loops.emission.values import Values
@@ -102,12 +102,19 @@ class KernelParts:
         What errors say to do.
     unsigned
         Whether arrays are of unsigned integers, where that is known.
+    reserved
+        Names that nothing in the program gets.
+    has_signed_overflow
+        Whether the language defines what signed numbers are that leave their width.
     """
 
     nest: Nest
     shapes: Mapping[str, Shape]
     hint: str
     unsigned: Mapping[str, bool] = field(default_factory=dict)
+    reserved: Iterable[str] = ()
+    has_signed_overflow: bool = True
+    loose: frozenset[Instruction] = field(init=False)
     kinds: LoopKinds = field(init=False)
     variables: Variables = field(init=False)
     place: BasicBlock = field(init=False)
@@ -116,6 +123,7 @@ class KernelParts:
     numbers: dict[Symbol, NumberParameter] = field(default_factory=dict)
     inside: frozenset[BasicBlock] = field(init=False)
     values: Values = field(init=False)
+    found: str = field(init=False)
     _names: set[str] = field(default_factory=set)
     _variables: dict[int, Variable] = field(default_factory=dict)
     _made: dict[Instruction, Variable] = field(default_factory=dict)
@@ -123,6 +131,10 @@ class KernelParts:
     _fixed: set[Instruction] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        self._names.update(self.reserved)
+        # In another order they may leave their width on the way, whatever the program promises.
+        combining = (o for g in self.nest.groups for o in g.operations)
+        self.loose = frozenset() if self.has_signed_overflow else frozenset(combining)
         self.kinds = loop_kinds(self.nest)
         self.inside = frozenset(self.nest.loop.blocks)
         self.place = self.nest.loop.header
@@ -131,6 +143,7 @@ class KernelParts:
         function = self.nest.loop.scope.function
         for argument in function.args:
             self._names.add(legal(argument.name.split(".")[0]))
+        self.found = self.unique("found") if self.nest.form is Form.SEARCH else ""
         self.variables = Variables(self.nest, self.kinds, self.unique)
 
     @property
@@ -157,7 +170,7 @@ class KernelParts:
             return None
         if number not in self._variables:
             members = [v for v, n in self.variables.named.items() if n == number]
-            reading = "s" if not isinstance(value.type, IntType) else _reading_of(members)
+            reading = "s" if not isinstance(value.type, IntType) else _reading_of(members, self.loose)
             self._variables[number] = Variable(self.variables.names[number], value.type, reading)
         return self._variables[number]
 
@@ -169,8 +182,8 @@ class KernelParts:
 
     def is_counter(self, phi: Instruction) -> bool:
         """Whether a loop itself, or the grid, gives a φ its values."""
-        return any(c.phi is phi for c in self.kinds.counting.values()) or any(
-            phi.block is loop.header for loop in self.kinds.grid
+        return any(c.phi is phi for c in self.kinds.counting.values()) or (
+            phi not in self.nest.kept and any(phi.block is loop.header for loop in self.kinds.grid)
         )
 
     def symbol(self, symbol: Symbol) -> Node | None:
@@ -345,14 +358,14 @@ def legal(name: str) -> str:
     return f"{found}_" if found in RESERVED else found
 
 
-def _reading_of(members: list[Instruction]) -> str:
+def _reading_of(members: list[Instruction], loose: frozenset[Instruction]) -> str:
     """Unsigned if what is computed for the variable may leave the signed numbers."""
     for value in members:
         sources = value.operands if value.is_phi else [value]
         for source in sources:
             if isinstance(source, Instruction) and source.op in ("add", "sub", "mul", "shl"):
                 bits = source.type.bits  # type: ignore[attr-defined]
-                if bits < 64 and "nsw" not in source.flags:
+                if bits < 64 and ("nsw" not in source.flags or source in loose):
                     return "u"
             if isinstance(source, Instruction) and source.op in ("lshr", "udiv", "urem"):
                 return "u"

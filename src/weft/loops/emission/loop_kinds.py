@@ -76,18 +76,18 @@ def loop_kinds(nest: Nest) -> LoopKinds:
             grid[loop] = counted
             continue
         if counted is not None:
-            found = _counting(loop, counted)
+            found = _counting(loop, counted, loop is nest.loop)
             if found is not None:
                 counting[loop] = found
     return LoopKinds(headers, grid, counting)
 
 
-def _counting(loop: LoopContext, counted: CountedLoop) -> Counting | None:
+def _counting(loop: LoopContext, counted: CountedLoop, is_outermost: bool) -> Counting | None:
     phi, inside = counted.counter.phi, set(loop.blocks)
-    if any(u.block not in inside for u in phi.instruction_users()):
+    if any(u.block not in inside for u in phi.instruction_users()) and not is_outermost:
         return None
     following = counted.counter.following
-    if any(u.block not in inside for u in following.instruction_users()):
+    if any(u.block not in inside for u in following.instruction_users()) and not is_outermost:
         return None
     test = counted.header.terminator.operands[0]
     # What the header computes beside the test would have to run once more than the body.

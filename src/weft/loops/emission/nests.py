@@ -1,7 +1,8 @@
 """Which loops of a report become kernels, and which of them are dimensions of the grid.
 
-Of each loop nest the outermost loop is taken that is parallel, or that does nothing else across iterations than to
-update elements of memory (histograms), which atomic operations do as well. The dimensions are those of the report's
+Of each loop nest the outermost loop is taken that is parallel, that updates elements of memory (histograms), which
+atomic operations do as well, or that hands values on in a way that several threads can share. The dimensions of a
+parallel loop are those of the report's
 best mapping, if the loops inside can be: nothing is written between them, and no value leaves them. Else as many of the
 outer ones as can be are.
 """
@@ -10,16 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING
 
+from weft.analysis.loops.counted_loops import counted_exit
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.names import value_name
-from weft.analysis.sequential.patterns import Pattern, carried_values, shape_of, updates_element
+from weft.analysis.sequential.patterns import (
+    Carried,
+    Pattern,
+    carried_values,
+    shape_of,
+    updates_element,
+)
 from weft.analysis.sequential.verdicts import Verdict
 from weft.analysis.symbolic.expression import Expression, Symbol
 from weft.analysis.symbolic.extent import bound_of
 from weft.ir import Instruction, Value
 from weft.ir.effects import may_write
+from weft.ir.types import FloatType
+from weft.loops.emission.combining import Group, groups_of
 from weft.report.loop_counters import loops_around
 
 if TYPE_CHECKING:
@@ -28,6 +39,19 @@ if TYPE_CHECKING:
 
 _ATOMIC = {"add": "add", "fadd": "add", "sub": "sub", "fsub": "sub"}
 _ATOMIC_CALLS = {"llvm.smin": "min", "llvm.smax": "max"}
+
+
+class Form(Enum):
+    """How the iterations of a loop are shared by threads."""
+
+    GRID = "one thread for each iteration"
+    REDUCTION = "each thread takes some iterations, and their results are combined"
+    SCAN = "one thread for each iteration, which gets what those before it hand on"
+    SEARCH = "each thread takes some iterations, and the first that leaves the loop counts"
+
+
+PATTERNS = {Pattern.REDUCTION: Form.REDUCTION, Pattern.SCAN: Form.SCAN, Pattern.COMPACTION: Form.SCAN}
+"""How loops that hand something on are written; the later one where there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +91,12 @@ class Nest:
         What all of this rests on, in words.
     updates
         Stores that are atomic updates.
+    form
+        How its iterations are shared by threads.
+    groups
+        What they hand on.
+    is_dry
+        Whether only what is handed on is computed, and nothing is stored.
     """
 
     report: LoopReport
@@ -75,10 +105,18 @@ class Nest:
     extents: tuple[Expression, ...]
     assumptions: tuple[str, ...]
     updates: dict[Instruction, Update] = field(default_factory=dict)
+    form: Form = Form.GRID
+    groups: tuple[Group, ...] = ()
+    is_dry: bool = False
 
     @property
     def loop(self) -> LoopContext:
         return self.report.loop
+
+    @property
+    def kept(self) -> tuple[Instruction, ...]:
+        """The φs that are handed on."""
+        return tuple(p for g in self.groups for p in g.phis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +127,16 @@ class Refusal:
     reason: str
 
 
-def nests_of(report: LoopNestReport) -> Iterator[Nest | Refusal]:
-    """The loops of a report that become kernels; why the innermost of others do not."""
+def nests_of(report: LoopNestReport, fastmath: bool) -> Iterator[Nest | Refusal]:
+    """The loops of a report that become kernels; why the innermost of others do not.
+
+    Parameters
+    ----------
+    report
+        The loops.
+    fastmath
+        Whether sums and products of floats may be formed in another order.
+    """
     taken: set[LoopContext] = set()
     accesses: dict[int, Accesses] = {}
     made: list[tuple[int, Nest | Refusal]] = []
@@ -99,7 +145,7 @@ def nests_of(report: LoopNestReport) -> Iterator[Nest | Refusal]:
         if any(around in taken for around in loops_around(loop.loop)):
             continue
         shared = accesses.setdefault(id(loop.reconstruction), Accesses(loop.reconstruction))
-        found = _nest(loop, shared, {other.loop: other for other in report.loops})
+        found = _nest(loop, shared, {other.loop: other for other in report.loops}, fastmath)
         if isinstance(found, Nest):
             taken.add(loop.loop)
             made.append((loop.line, found))
@@ -108,17 +154,33 @@ def nests_of(report: LoopNestReport) -> Iterator[Nest | Refusal]:
     yield from (found for _, found in sorted(made, key=lambda m: m[0]))
 
 
-def _nest(report: LoopReport, accesses: Accesses, reports: Mapping[LoopContext, LoopReport]) -> Nest | str:
+def _nest(
+    report: LoopReport, accesses: Accesses, reports: Mapping[LoopContext, LoopReport], fastmath: bool
+) -> Nest | str:
     verdict = report.found
-    if verdict.verdict not in (Verdict.PARALLEL, Verdict.HISTOGRAM, Verdict.REDUCTION):
-        kind = "" if verdict.verdict is Verdict.SEQUENTIAL else f"it is a {verdict.verdict.value}: "
+    if verdict.verdict is Verdict.SEQUENTIAL:
         reasons = [f"line {r.line}: {r.text}" if r.line else r.text for r in verdict.reasons[:3]]
-        return kind + "; ".join(reasons)
+        return "; ".join(reasons)
     if not report.is_complete:
         return "it is not known which memory it touches"
+    if verdict.verdict is Verdict.SEARCH:
+        return _spread(report, accesses, (), Form.SEARCH, {})
     updates = _updates(report)
     if isinstance(updates, str):
         return updates
+    groups = groups_of(accesses.reconstruction, report.loop, tuple(PATTERNS))
+    if isinstance(groups, str):
+        return groups
+    rounds = any(g.rounds for g in groups) or any(_is_float(u) for u in updates)
+    if rounds and not fastmath:
+        return "float sums would be formed in another order, which --fastmath (fastmath=True) allows"
+    if groups:
+        form = PATTERNS[
+            max((c.pattern for c in _carried(report, accesses) if c.pattern in PATTERNS), key=_rank)
+        ]
+        if form is Form.SCAN and any(g.extremum is not None for g in groups):
+            return "a minimum or maximum with its place is handed on beside a scan"
+        return _spread(report, accesses, tuple(groups), form, updates)
     assert report.mapping is not None
     costs = report.mapping.found
     reason = "the number of its iterations is not known when it begins"
@@ -142,6 +204,43 @@ def _nest(report: LoopReport, accesses: Accesses, reports: Mapping[LoopContext, 
     return reason
 
 
+def _spread(
+    report: LoopReport,
+    accesses: Accesses,
+    groups: tuple[Group, ...],
+    form: Form,
+    updates: dict[Instruction, Update],
+) -> Nest | str:
+    """A loop whose iterations are shared by threads that hand something on."""
+    loop = report.loop
+    used = {p for g in groups for p in g.phis}
+    inside = set(loop.blocks)
+    for block in loop.blocks:
+        for instruction in block.instructions:
+            users = [u for u in instruction.instruction_users() if u.block not in inside]
+            if users and instruction not in used and form is not Form.SEARCH:
+                return f"{value_name(instruction)} is used behind it"
+    counted = counted_exit(loop.scope.view, loop.loop)
+    if isinstance(counted, str):
+        return f"it {counted}"
+    assumed = tuple(dict.fromkeys(a.text for a in report.assumptions))
+    dimensions = (loop,) if form is Form.SCAN else ()
+    return Nest(report, accesses, dimensions, (), assumed, updates, form, groups)
+
+
+def _carried(report: LoopReport, accesses: Accesses) -> list[Carried]:
+    shape = shape_of(accesses.reconstruction, report.loop)
+    return [] if shape is None else carried_values(accesses.reconstruction, report.loop, shape)
+
+
+def _rank(pattern: Pattern | None) -> int:
+    return 0 if pattern is None else list(PATTERNS).index(pattern)
+
+
+def _is_float(store: Instruction) -> bool:
+    return isinstance(store.accessed_type, FloatType)
+
+
 def _updates(report: LoopReport) -> dict[Instruction, Update] | str:
     """The stores that are atomic updates; why there is no atomic operation for one."""
     found: dict[Instruction, Update] = {}
@@ -158,6 +257,8 @@ def _updates(report: LoopReport) -> dict[Instruction, Update] | str:
                 continue
             return f"line {ends[1].line}: elements are updated in a way that no atomic operation has"
         load, store = pair
+        if load.offset != store.offset:
+            return f"line {store.line}: each element is computed from the one before"
         operation = updates_element(load, store)
         assert operation is not None
         name = operation.callee_name or ""

@@ -12,19 +12,22 @@ from collections.abc import Iterator
 import numpy as np
 
 from weft.ir.types import I1, FloatType, IntType, Type
+from weft.loops.emission.printer import ATOM, Printer
 from weft.loops.emission.tree import (
     Assign,
+    Barrier,
     Break,
     Continue,
     For,
     If,
     Node,
     Return,
+    Shared,
     Statement,
     Store,
     Variable,
     While,
-    names_in,
+    names_of,
     without_conversion,
 )
 
@@ -33,8 +36,13 @@ _PRECEDENCE = {
     "<<": 9, ">>": 9, "+": 10, "-": 10, "*": 11, "/": 11, "//": 11, "%": 11, "/t": 11, "%t": 11, "neg": 12, "~": 12,
     "not": 12, "cast": 12,
 }  # fmt: skip
-_ATOM = 20
 _SIGNS = {"or": "||", "and": "&&", "//": "/", "/t": "/", "%t": "%"}
+_SPREAD = {
+    "grid": ("get_global_id", "get_global_size"),
+    "blocks": ("get_group_id", "get_num_groups"),
+    "block": ("get_local_id", "get_local_size"),
+}
+"""The number of a work-item or group among those that share a loop, and how many these are."""
 _SIGNED = {8: "char", 16: "short", 32: "int", 64: "long"}
 
 
@@ -56,7 +64,7 @@ HELPERS = {
 """Atomic sums, by the type of what is added."""
 
 
-class OpenClC:
+class OpenClC(Printer):
     """Writes expressions and statements.
 
     Attributes
@@ -67,12 +75,17 @@ class OpenClC:
         Names of functions that it calls, of `HELPERS`.
     has_long_atomics
         Whether it updates numbers of 64 bits.
+    has_long_extrema
+        Whether it does so by minima or maxima.
     """
+
+    end = ";"
 
     def __init__(self) -> None:
         self.has_doubles = False
         self.helpers: dict[str, None] = {}
         self.has_long_atomics = False
+        self.has_long_extrema = False
         self._variables: dict[str, Variable] = {}
 
     def body(self, statements: list[Statement], indent: int = 1) -> Iterator[str]:
@@ -83,7 +96,7 @@ class OpenClC:
     def _list(self, statements: list[Statement], indent: int, declared: frozenset[str]) -> Iterator[str]:
         """Statements; what several of them name is declared here, what one names is declared in it."""
         space = "  " * indent
-        touched = [_named(s) & self._variables.keys() for s in statements]
+        touched = [names_of([s]) & self._variables.keys() for s in statements]
         for statement, names in zip(statements, touched, strict=True):
             if isinstance(statement, Assign):
                 variable = statement.variable
@@ -105,7 +118,7 @@ class OpenClC:
         space = "  " * indent
         match statement:
             case Store(target, value, update):
-                value = without_conversion(value)
+                value = self._stored(value)
                 if update:
                     yield f"{space}{self._update(target, value, update)};"
                 else:
@@ -117,13 +130,15 @@ class OpenClC:
                     yield f"{space}}} else {{"
                     yield from self._list(otherwise, indent + 1, declared)
                 yield f"{space}}}"
-            case For(variable, start, stop, step, inner):
+            case For(variable, start, stop, step, inner, spread):
                 kind = self.type_of(variable.type, variable.reading)
                 sign = "<" if step > 0 else ">"
                 move = {1: "++", -1: "--"}.get(step, f" += {step}" if step > 0 else f" -= {-step}")
                 limit = self.text(Node(sign, I1, (variable.node, stop)))
-                name = variable.name
-                yield f"{space}for ({kind} {name} = {self.text(start)}; {limit}; {name}{move}) {{"
+                name, begin = variable.name, self.text(start)
+                if spread:
+                    begin, move = self._shares(kind, start, step, spread)
+                yield f"{space}for ({kind} {name} = {begin}; {limit}; {name}{move}) {{"
                 yield from self._list(inner, indent + 1, declared | {variable.name})
                 yield f"{space}}}"
             case While(condition, inner):
@@ -136,8 +151,37 @@ class OpenClC:
                 yield f"{space}continue;"
             case Return():
                 yield f"{space}return;"
+            case Shared(name, type, reading, size):
+                yield f"{space}local {self.type_of(type, reading)} {name}[{size}];"
+            case Barrier():
+                yield f"{space}barrier(CLK_LOCAL_MEM_FENCE);"
             case _:
                 raise AssertionError(statement)
+
+    def _assignment(self, name: str, value: Node) -> str:
+        inner = value.args[0] if value.op == "wrap" and value.bits >= 32 else value
+        # Computed in the unsigned type of the variable, nothing is undefined.
+        is_update = inner is not value and inner.op in ("+", "-", "*") and self.text(inner.args[0]) == name
+        if is_update and self._kind(inner.args[0]) == (value.bits, True):
+            value = inner
+        return super()._assignment(name, value)
+
+    def _stored(self, value: Node) -> Node:
+        """What a store takes the low bits of, unless it could leave the signed numbers, which C does not define."""
+        plain = without_conversion(value)
+        if value.op != "wrap" or plain.is_float or plain.op not in ("+", "-", "*"):
+            return plain
+        bits, is_unsigned = self._kind(plain)
+        return plain if is_unsigned or bits > plain.bits else value
+
+    def _shares(self, kind: str, start: Node, step: int, spread: str) -> tuple[str, str]:
+        """Where a thread begins in a loop that is shared, and how it goes on."""
+        mine, all = (f"({kind}){f}(0)" for f in _SPREAD[spread])
+        scale = "" if abs(step) == 1 else f"{abs(step)} * "
+        sign = "+" if step > 0 else "-"
+        first = "" if start.op == "int" and start.number == 0 else self.text(start, _PRECEDENCE["+"])
+        begin = f"{first} {sign} {scale}{mine}" if first else f"{'' if step > 0 else '-'}{scale}{mine}"
+        return begin, f" {sign}= {scale}{all}"
 
     def type_of(self, type: Type, reading: str) -> str:
         """The type of C."""
@@ -149,20 +193,9 @@ class OpenClC:
             return "bool"
         return ("u" if reading == "u" else "") + _SIGNED[type.bits]
 
-    def text(self, node: Node, around: int = 0) -> str:
-        """An expression, in parentheses if what is around it binds closer."""
-        found, own = self._parts(node)
-        return f"({found})" if own < around else found
-
-    def _assignment(self, name: str, value: Node) -> str:
-        if value.op in ("+", "-", "*", "/") and self.text(value.args[0]) == name:
-            return f"{name} {value.op}= {self.text(value.args[1])};"
-        if value.op in ("+", "*") and self.text(value.args[1]) == name:
-            return f"{name} {value.op}= {self.text(value.args[0])};"
-        return f"{name} = {self.text(value)};"
-
     def _update(self, target: Node, value: Node, update: str) -> str:
         self.has_long_atomics |= target.bits == 64
+        self.has_long_extrema |= target.bits == 64 and update in ("min", "max")
         place, amount = f"&{self._index(target)}", self.text(value)
         if isinstance(target.type, FloatType):
             self.helpers[target.type.kind] = None
@@ -179,7 +212,7 @@ class OpenClC:
         match node.op:
             case "int":
                 return (32 if -(1 << 31) <= node.number < 1 << 31 else 64), False
-            case "thread":
+            case "thread" | "local" | "block":
                 return 64, True
             case "widen":
                 return self._kind(node.args[0]) if node.args[0].type is not I1 else (32, False)
@@ -230,21 +263,23 @@ class OpenClC:
         op = node.op
         match op:
             case "name":
-                return node.text, _ATOM
+                return node.text, ATOM
             case "thread":
-                return f"get_global_id({'xyz'.index(node.text)})", _ATOM
+                return f"get_global_id({'xyz'.index(node.text)})", ATOM
+            case "local" | "block":
+                return f"get_{'local' if op == 'local' else 'group'}_id(0)", ATOM
             case "int":
                 if node.type is I1:
-                    return ("true" if node.number else "false"), _ATOM
+                    return ("true" if node.number else "false"), ATOM
                 if node.number == -(1 << 63):
-                    return "LONG_MIN", _ATOM
-                return str(node.number), _ATOM if node.number >= 0 else _PRECEDENCE["neg"]
+                    return "LONG_MIN", ATOM
+                return str(node.number), ATOM if node.number >= 0 else _PRECEDENCE["neg"]
             case "float":
                 return self._float(node)
             case "index":
-                return self._index(node), _ATOM
+                return self._index(node), ATOM
             case "call":
-                return self._call(node), _ATOM
+                return self._call(node), ATOM
             case "select":
                 a, b = self.text(node.args[1], 2), self.text(node.args[2], 1)
                 return f"{self.text(node.args[0], 2)} ? {a} : {b}", _PRECEDENCE[op]
@@ -272,7 +307,7 @@ class OpenClC:
             case "as_int":
                 name = self.type_of(node.type, node.reading)
                 if node.text == "sat":
-                    return f"convert_{name}_sat({self.text(node.args[0])})", _ATOM
+                    return f"convert_{name}_sat({self.text(node.args[0])})", ATOM
                 return f"({name}){self.text(node.args[0], _PRECEDENCE['cast'] + 1)}", _PRECEDENCE["cast"]
             case _:
                 return self._binary(node)
@@ -284,8 +319,9 @@ class OpenClC:
         if a.is_float or op in ("and", "or"):
             right = level if op in ("and", "or") else level + 1
             # Parentheses that compilers ask for.
-            left = level + 1 if a.op in ("and", "or") and a.op != op else level
-            right = max(right, level + 1) if b.op in ("and", "or") and b.op != op else right
+            closer = _PRECEDENCE["and"] + 1
+            left = closer if a.op in ("and", "or") and a.op != op else level
+            right = closer if b.op in ("and", "or") and b.op != op else right
             return f"{self.text(a, left)} {sign} {self.text(b, right)}", level
         if op in ("<<", ">>"):
             needed = (max(a.bits, 32), a.reading == "u" and a.bits >= 32)
@@ -341,13 +377,13 @@ class OpenClC:
         single = node.bits == 32
         self.has_doubles |= not single
         if math.isnan(value):
-            return ("NAN" if single else "nan(0ul)"), _ATOM
+            return ("NAN" if single else "nan(0ul)"), ATOM
         if math.isinf(value):
             text = "INFINITY" if single else "HUGE_VAL"
         else:
             text = str(np.float32(abs(value))) + "f" if single else repr(abs(value))
         negative = math.copysign(1.0, value) < 0
-        return (f"-{text}", _PRECEDENCE["neg"]) if negative else (text, _ATOM)
+        return (f"-{text}", _PRECEDENCE["neg"]) if negative else (text, ATOM)
 
     def _call(self, node: Node) -> str:
         args = [self.text(a) for a in node.args]
@@ -381,20 +417,3 @@ def _assigned(statement: Statement) -> Iterator[Variable]:
         case For(_, _, _, _, body) | While(_, body):
             for inner in body:
                 yield from _assigned(inner)
-
-
-def _named(statement: Statement) -> set[str]:
-    """The names in a statement, but for counters of its own loops."""
-    match statement:
-        case Assign(variable, value):
-            return {variable.name} | names_in(value)
-        case Store(target, value, _):
-            return names_in(target) | names_in(value)
-        case If(condition, then, otherwise):
-            return names_in(condition).union(*map(_named, then), *map(_named, otherwise))
-        case For(variable, start, stop, _, body):
-            return names_in(start) | names_in(stop) | (set().union(*map(_named, body)) - {variable.name})
-        case While(condition, body):
-            own: set[str] = set() if condition is None else names_in(condition)
-            return own.union(*map(_named, body))
-    return set()

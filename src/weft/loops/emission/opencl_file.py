@@ -1,24 +1,13 @@
-"""Programs in OpenCL C, with comments that say how to launch their kernels."""
+"""Programs in OpenCL C, with comments that say what the host has to do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from weft.ir.types import I64
-from weft.loops.emission.kernel import ArrayParameter
-from weft.loops.emission.launches import (
-    BLOCKS,
-    EmittedKernel,
-    lines_of,
-    parameters_of,
-    parts_of,
-    sections_of,
-    without_zero,
-)
-from weft.loops.emission.nests import Nest
 from weft.loops.emission.opencl_c import HELPERS, OpenClC
-from weft.loops.emission.subscripts import Shape
+from weft.loops.emission.plan import KernelPlan, Plan
+from weft.loops.emission.tree import Assign, Launch, Statement
 
 if TYPE_CHECKING:
     from weft.report.loop_nests import LoopNestReport
@@ -32,45 +21,74 @@ class OpenClFile:
         self._has_doubles = False
         self._helpers: dict[str, None] = {}
         self._has_long_atomics = False
+        self._has_long_extrema = False
 
-    def kernel(self, nest: Nest, name: str, shapes: Mapping[str, Shape]) -> tuple[EmittedKernel, str]:
-        parts, body = parts_of(nest, {}, {n: s.is_unsigned for n, s in shapes.items()})
+    def add(self, plan: Plan) -> str:
+        """The text of kernels, with comments on their launches."""
+        told = self._host(plan)
+        texts: list[str] = []
+        for kernel in plan.kernels:
+            about = told if kernel is plan.kernels[0] else []
+            lines = [kernel.title, *kernel.notes, *self._launched(plan.steps, kernel), *about]
+            texts.append("".join(f"// {t}\n" for t in lines) + self._kernel(kernel))
+        return "\n".join(texts)
+
+    def _kernel(self, kernel: KernelPlan) -> str:
         printer = OpenClC()
-        lines = list(printer.body(body))
-        host = OpenClC()
-        at = nest.loop.header.terminator
         given: list[str] = []
-        extents = [host.text(parts.values.number(without_zero(e), I64, at)) for e in nest.extents]
-        sections = sections_of(parts)
-        local = ", ".join(map(str, BLOCKS[len(extents)]))
-        told = [
-            f"One work-item for each iteration of {lines_of(nest)} of {nest.report.file.rpartition('/')[2]}.",
-            *(f"It is assumed that {t}." for t in nest.assumptions),
-            f"Global size: {', '.join(extents)}, rounded up to the local size of {local}.",
+        for a in kernel.arguments:
+            kind = printer.type_of(a.type, a.reading)
+            given.append(
+                f"global {'' if a.is_written else 'const '}{kind} *{a.name}"
+                if a.is_array
+                else f"{kind} {a.name}"
+            )
+        lines = list(printer.body(kernel.body))
+        self._has_doubles |= printer.has_doubles
+        self._has_long_atomics |= printer.has_long_atomics
+        self._has_long_extrema |= printer.has_long_extrema
+        self._helpers.update(printer.helpers)
+        return f"kernel void {kernel.name}({', '.join(given)}) {{\n" + "\n".join(lines) + "\n}\n"
+
+    def _launched(self, steps: Iterable[Statement], kernel: KernelPlan) -> Iterator[str]:
+        """How many work-items a kernel is launched with."""
+        printer = OpenClC()
+        for step in steps:
+            if not isinstance(step, Launch) or step.kernel != kernel.name:
+                continue
+            local = ", ".join(map(str, step.block))
+            if step.blocks is None:
+                sizes = ", ".join(printer.text(t) for t in step.threads)
+                yield f"Global size: {sizes}, rounded up to the local size of {local}."
+            else:
+                yield f"Global size: {printer.text(step.blocks, 20)} * {local}, local size {local}."
+
+    def _host(self, plan: Plan) -> list[str]:
+        """What the host copies, makes and returns."""
+        printer = OpenClC()
+        found: list[str] = []
+        if len(plan.kernels) > 1:
+            found.append(f"Launch {', then '.join(k.name for k in plan.kernels)}.")
+        found += [
+            f"{s.variable.name} is {printer.text(s.value)}." for s in plan.steps if isinstance(s, Assign)
         ]
-        for section in sections:
+        for section in plan.sections:
             way = " and ".join(
                 w
                 for w, on in (("in", section.is_read or section.is_written), ("out", section.is_written))
                 if on
             )
-            ends = [None if e is None else host.text(e) for e in (section.low, section.end)]
+            ends = [None if e is None else printer.text(e) for e in (section.low, section.end)]
             where = "all of it" if None in ends else f"elements [{ends[0]}, {ends[1]})"
-            told.append(f"Copy {way}: {section.array.name}, {where}.")
-        for p in parameters_of(parts):
-            if isinstance(p, ArrayParameter):
-                kind = printer.type_of(p.element, p.reading)
-                given.append(f"global {'' if p.is_written else 'const '}{kind} *{p.name}")
-            else:
-                given.append(f"{printer.type_of(p.type, 's')} {p.name}")
-                if p.text != p.name:
-                    told.append(f"{p.name} is {p.text}.")
-        text = "".join(f"// {t}\n" for t in told)
-        text += f"kernel void {name}({', '.join(given)}) {{\n" + "\n".join(lines) + "\n}\n"
-        self._has_doubles |= printer.has_doubles
-        self._has_long_atomics |= printer.has_long_atomics
-        self._helpers.update(printer.helpers)
-        return EmittedKernel(name, nest.report.line, tuple(p.name for p in parameters_of(parts)), ""), text
+            found.append(f"Copy {way}: {section.array.name}, {where}.")
+        for buffer in plan.buffers:
+            kind, length = printer.type_of(buffer.type, buffer.reading), printer.text(buffer.length)
+            first = "" if buffer.start is None else f", first {printer.text(buffer.start)}"
+            found.append(f"Make {buffer.name}: {kind}[{length}]{first}.")
+        for result in plan.results:
+            none = "" if result.nothing is None else f", {printer.text(result.nothing)} where there is none"
+            found.append(f"Then {result.name} is {result.buffer}[0]{none}.")
+        return [*found, *(t.replace("`", "") for t in plan.told)]
 
     def file(self, kernels: Iterable[str], refused: Iterable[tuple[int, str]]) -> str:
         functions = ", ".join(dict.fromkeys(loop.function for loop in self._report.loops))
@@ -81,5 +99,7 @@ class OpenClFile:
             text += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
         if self._has_long_atomics:
             text += "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+        if self._has_long_extrema:
+            text += "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n"
         text += "#pragma OPENCL FP_CONTRACT OFF\n"
         return text + "".join(f"\n{k}" for k in (*(HELPERS[h] for h in self._helpers), *kernels))

@@ -8,15 +8,51 @@ from typing import TYPE_CHECKING
 
 from weft.diag.errors import EmissionError
 from weft.diag.source import SourceSpan
+from weft.loops.emission.arguments import HINT, Target
 from weft.loops.emission.cuda_file import CudaFile
+from weft.loops.emission.grids import grid_plan
 from weft.loops.emission.kernel import legal
-from weft.loops.emission.launches import HINT, EmittedKernel
-from weft.loops.emission.nests import Refusal, nests_of
+from weft.loops.emission.nests import Form, Nest, Refusal, nests_of
 from weft.loops.emission.opencl_file import OpenClFile
+from weft.loops.emission.plan import Plan
+from weft.loops.emission.reductions import reduction_plan
+from weft.loops.emission.scans import scan_plan
+from weft.loops.emission.searches import search_plan
 from weft.loops.emission.subscripts import Shape
 
 if TYPE_CHECKING:
     from weft.report.loop_nests import LoopNestReport
+
+
+_PLANS = {
+    Form.GRID: grid_plan,
+    Form.REDUCTION: reduction_plan,
+    Form.SCAN: scan_plan,
+    Form.SEARCH: search_plan,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedKernel:
+    """A loop of a file.
+
+    Parameters
+    ----------
+    name, line
+        Its kernel, the first of several, and the line of the loop.
+    parameters
+        The names of what the function for the host takes, or in OpenCL C the kernel.
+    launcher
+        The function for the host; empty in OpenCL C.
+    kernels
+        All kernels of the loop, in the order of their launches, with the names of their parameters.
+    """
+
+    name: str
+    line: int
+    parameters: tuple[str, ...]
+    launcher: str
+    kernels: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +78,11 @@ class EmittedSource:
 
 
 def emit_report(
-    report: LoopNestReport, language: str, shapes: Mapping[str, Mapping[str, Shape]] | None = None
+    report: LoopNestReport,
+    language: str,
+    shapes: Mapping[str, Mapping[str, Shape]] | None = None,
+    *,
+    fastmath: bool = False,
 ) -> EmittedSource:
     """Write the loops of a report that may run as kernels.
 
@@ -54,6 +94,8 @@ def emit_report(
         ``cuda`` for CUDA-Python, ``opencl`` for OpenCL C.
     shapes
         Of each function the arrays of Python that it takes.
+    fastmath
+        Whether sums and products of floats may be formed in another order.
 
     Raises
     ------
@@ -65,7 +107,7 @@ def emit_report(
     first: EmissionError | None = None
     writer = CudaFile(report) if language == "cuda" else OpenClFile(report)
     counts: dict[str, int] = {}
-    for found in nests_of(report):
+    for found in nests_of(report, fastmath):
         if isinstance(found, Refusal):
             refused.append(found)
             continue
@@ -74,7 +116,8 @@ def emit_report(
         number = "" if counts[function] == 1 else f"_{counts[function]}"
         own = dict((shapes or {}).get(function, {}))
         try:
-            written.append(writer.kernel(found, f"{legal(function)}_kernel{number}", own))
+            plan = _plan(found, f"{legal(function)}{number}", own, language)
+            written.append((_emitted(plan, language), writer.add(plan)))
         except EmissionError as error:
             first = first or error
             line = found.report.line if error.span is None else error.span.line
@@ -88,3 +131,18 @@ def emit_report(
         raise EmissionError(f"no loop can be a kernel: {reason}", span, HINT)
     told = tuple((r.line, r.reason) for r in refused)
     return EmittedSource(writer.file([t for _, t in written], told), tuple(k for k, _ in written), told)
+
+
+def _plan(nest: Nest, name: str, shapes: dict[str, Shape], language: str) -> Plan:
+    # Arrays of OpenCL C have one dimension.
+    unsigned = {n: s.is_unsigned for n, s in shapes.items()}
+    target = Target(shapes, {}, True) if language == "cuda" else Target({}, unsigned, False)
+    return _PLANS[nest.form](nest, name, target)
+
+
+def _emitted(plan: Plan, language: str) -> EmittedKernel:
+    kernels = tuple((k.name, tuple(a.name for a in k.arguments)) for k in plan.kernels)
+    if language == "cuda":
+        given = tuple(a.name for a in plan.arguments)
+        return EmittedKernel(kernels[0][0], plan.line, given, f"run_{plan.name}", kernels)
+    return EmittedKernel(kernels[0][0], plan.line, kernels[0][1], "", kernels)

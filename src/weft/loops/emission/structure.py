@@ -17,6 +17,7 @@ from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_write
 from weft.ir.types import I1, I64
 from weft.loops.emission.kernel import KernelParts
+from weft.loops.emission.nests import Form
 from weft.loops.emission.tree import (
     Assign,
     Break,
@@ -98,6 +99,28 @@ class Structure:
         body: list[Statement] = []
         self._grid(self._parts.nest.loop, body, None)
         return _tidy(body)
+
+    def spread(self) -> For:
+        """The nest's loop as one of which each thread takes some iterations.
+
+        Raises
+        ------
+        EmissionError
+            Something has no form.
+        """
+        loop = self._parts.nest.loop
+        header, counting = loop.header, self._kinds.counting.get(loop)
+        if counting is None:
+            raise self._values.error(
+                header.terminator, "this loop counts in a way that has no form in a kernel"
+            )
+        inner = Frame(loop, None, None)
+        inside = next(b for b in header.terminator.blocks if b in inner.blocks)
+        self._parts.place = header
+        made = self._for(loop, self._loop_body(header, inside, inner))
+        made.body = _tidy(made.body)
+        made.spread = "grid"
+        return made
 
     def _walk(self, block: BasicBlock, stop: BasicBlock | None, frame: Frame) -> list[Statement]:
         body: list[Statement] = []
@@ -216,13 +239,23 @@ class Structure:
                 body.append(Continue())
             return True
         if frame.follow is None or frame.around is None:
-            body.append(Return())
+            body += self._leave(frame.loop)
             return True
         self._assign(source, target, body)
         if target is not frame.follow:
             body += self._walk(target, frame.follow, frame.around)
         body.append(Break())
         return True
+
+    def _leave(self, loop: LoopContext) -> list[Statement]:
+        """What happens where the nest's loop is left before its last iteration."""
+        if self._parts.nest.form is not Form.SEARCH:
+            return [Return()]
+        counting = self._kinds.counting[loop]
+        variable = self._parts.variable(counting.phi)
+        assert variable is not None
+        place = Node("index", variable.type, (Node("int", I64),), self._parts.found, reading=variable.reading)
+        return [Store(place, variable.node, "min" if counting.step > 0 else "max"), Break()]
 
     def _loop(self, loop: LoopContext, body: list[Statement], frame: Frame) -> BasicBlock | None:
         """Write an inner loop; the block behind it."""
@@ -334,14 +367,16 @@ class Structure:
         """Whether an instruction is a statement of the kernel."""
         if instruction.is_phi:
             return False
-        return instruction.op == "store" or self._parts.variable(instruction) is not None or (
+        is_store = instruction.op == "store" and not self._parts.nest.is_dry
+        return is_store or self._parts.variable(instruction) is not None or (
             instruction.op == "call" and may_write(instruction) and instruction in self._parts.variables.live
         )  # fmt: skip
 
     def _compute(self, block: BasicBlock, body: list[Statement]) -> None:
         for instruction in block.instructions:
             if instruction.op == "store":
-                body.append(self._store(instruction))
+                if not self._parts.nest.is_dry:
+                    body.append(self._store(instruction))
             elif not instruction.is_phi and instruction in self._parts.variables.live:
                 variable = self._parts.variable(instruction)
                 if variable is not None:

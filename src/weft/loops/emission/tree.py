@@ -7,9 +7,10 @@ in int64) and with several (C) print the same tree.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from weft.ir.types import I1, FloatType, Type
+from weft.ir.types import I1, I64, FloatType, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,8 @@ class Node:
         ``name``, ``thread``, ``int``, ``float``, ``index``, ``call``, ``select``, a binary or unary operator by its
         sign, ``//`` and ``%`` (rounded down), ``/t`` and ``%t`` (rounded toward zero), ``and``, ``or``, ``not``;
         ``wrap`` (the unsigned reading of what may have left its width), ``signed`` and ``unsigned`` (readings of each
-        other), ``widen``, ``narrow``, ``as_float``, ``as_int``.
+        other), ``widen``, ``narrow``, ``as_float``, ``as_int``; ``local`` and ``block``, the numbers of the thread in
+        its block and of the block.
     type
         The type of the value.
     args
@@ -107,13 +109,18 @@ class If(Statement):
 
 @dataclass(slots=True)
 class For(Statement):
-    """``for variable in range(start, stop, step)``; the body does not change the variable."""
+    """``for variable in range(start, stop, step)``; the body does not change the variable.
+
+    Of a loop that is spread over ``"grid"`` each thread of the grid takes every so manieth iteration, over ``"blocks"``
+    each block, over ``"block"`` each thread of the block.
+    """
 
     variable: Variable
     start: Node
     stop: Node
     step: int
     body: list[Statement] = field(default_factory=list)
+    spread: str = ""
 
 
 @dataclass(slots=True)
@@ -139,12 +146,141 @@ class Return(Statement):
     """End the thread."""
 
 
+@dataclass(slots=True)
+class Shared(Statement):
+    """An array that the threads of a block share."""
+
+    name: str
+    type: Type
+    reading: str
+    size: int
+
+
+@dataclass(slots=True)
+class Barrier(Statement):
+    """Wait for all threads of the block."""
+
+
+@dataclass(slots=True)
+class Launch(Statement):
+    """Run a kernel, on the host.
+
+    Parameters
+    ----------
+    kernel
+        Its name.
+    arguments
+        What it is given: names of arrays and numbers.
+    threads
+        So many threads are needed in each dimension, if `blocks` is None.
+    block
+        The threads of a block.
+    blocks
+        So many blocks.
+    """
+
+    kernel: str
+    arguments: tuple[Argument, ...]
+    block: tuple[int, ...]
+    threads: tuple[Node, ...] = ()
+    blocks: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What a kernel is given.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    type
+        The type of a number, of the elements of an array.
+    reading
+        How integers are read.
+    is_array
+        Whether it is an array.
+    is_written
+        Whether the kernel stores to it.
+    value
+        What is given, if that is not what the parameter is called.
+    """
+
+    name: str
+    type: Type
+    reading: str
+    is_array: bool
+    is_written: bool = False
+    value: Node | None = None
+
+
 def names_in(node: Node) -> set[str]:
     """The variables and arrays that an expression reads."""
     found = {node.text} if node.op in ("name", "index") else set()
     for arg in node.args:
         found |= names_in(arg)
     return found
+
+
+def names_of(statements: Iterable[Statement]) -> set[str]:
+    """All names in statements, of variables and arrays that are written, too, but for counters of their own loops."""
+    found: set[str] = set()
+    for statement in statements:
+        match statement:
+            case Assign(variable, value):
+                found |= {variable.name} | names_in(value)
+            case Store(target, value, _):
+                found |= names_in(target) | names_in(value)
+            case If(condition, then, otherwise):
+                found |= names_in(condition) | names_of(then) | names_of(otherwise)
+            case For(variable, start, stop, _, body):
+                found |= names_in(start) | names_in(stop) | (names_of(body) - {variable.name})
+            case While(condition, body):
+                found |= (set() if condition is None else names_in(condition)) | names_of(body)
+            case Shared(name):
+                found.add(name)
+            case _:
+                pass
+    return found
+
+
+def written_in(statements: Iterable[Statement]) -> set[str]:
+    """The arrays that statements store to."""
+    found: set[str] = set()
+    for statement in statements:
+        match statement:
+            case Store(target, _, _):
+                found.add(target.text)
+            case If(_, then, otherwise):
+                found |= written_in(then) | written_in(otherwise)
+            case For(_, _, _, _, body) | While(_, body):
+                found |= written_in(body)
+            case _:
+                pass
+    return found
+
+
+def has_jump(body: Iterable[Statement], kind: type[Break | Continue]) -> bool:
+    """Whether a loop's body has a jump of this loop, not of one inside."""
+    for statement in body:
+        match statement:
+            case If(_, then, otherwise):
+                if has_jump(then, kind) or has_jump(otherwise, kind):
+                    return True
+            case _:
+                if isinstance(statement, kind):
+                    return True
+    return False
+
+
+def number(value: int, type: Type = I64) -> Node:
+    """An integer."""
+    return Node("int", type, number=value, is_nonnegative=value >= 0)
+
+
+def element(array: str, index: Node, type: Type, reading: str = "s") -> Node:
+    """An element of an array of one dimension."""
+    return Node("index", type, (index,), array, reading=reading)
 
 
 def ends_in_jump(body: list[Statement]) -> bool:

@@ -210,7 +210,7 @@ class Values:
                 raise self.error(value, "a shift by a number that is not known")
             b = Node("int", type, number=1 << shift.value, is_nonnegative=True)
         sign = _INTEGER.get(op, "*")
-        if "nsw" in value.flags or self._stays_signed(value):
+        if ("nsw" in value.flags and value not in self._parts.loose) or self._stays_signed(value):
             return Node(sign, type, (self.signed(a), self.signed(b)))
         if "nuw" in value.flags and type.bits < 64:
             return Node(sign, type, (self.unsigned(a), self.unsigned(b)), reading="u")

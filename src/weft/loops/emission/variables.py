@@ -46,7 +46,7 @@ class Variables:
         self._index = {i: k for b in self._blocks for k, i in enumerate(b.instructions)}
         self._skipped = {t.operands[0] for c in kinds.headers.values() if (t := kinds.test_of(c)) is not None}
         self._counters = {c.phi for c in kinds.counting.values()}
-        self._grid_phis = {p for c in kinds.grid for p in c.header.phis()}
+        self._grid_phis = {p for c in kinds.grid for p in c.header.phis() if p not in nest.kept}
         self._grid_counters = {c.counter.phi for c in kinds.grid.values() if c is not None}
         self.live = self._find_live()
         self._placed: set[Instruction] = set()
@@ -59,11 +59,13 @@ class Variables:
         for block in self._blocks:
             for instruction in block.non_phis():
                 if instruction.op == "store":
-                    yield instruction
+                    if not self._nest.is_dry:
+                        yield instruction
                 elif instruction.is_terminator and instruction.operands:
                     if instruction.operands[0] not in self._skipped:
                         yield instruction
                 elif instruction.op == "call" and may_write(instruction) and not _is_marker(instruction):
+                    # An error where it has no form, in dry runs too.
                     yield instruction
 
     def _used(self, instruction: Instruction) -> list[Value]:
@@ -77,7 +79,7 @@ class Variables:
 
     def _find_live(self) -> set[Instruction]:
         live: set[Instruction] = set()
-        work: list[Value] = list(self._roots())
+        work: list[Value] = [*self._roots(), *self._nest.kept]
         for counting in self._kinds.counting.values():
             work += [counting.start, counting.bound, counting.phi]
         for counted in self._kinds.grid.values():
@@ -276,6 +278,8 @@ class Variables:
             # The loop counts by its variable to its end.
             for latch in loop.loop.latches:
                 at_end[loop.scope.view.blocks[latch]].add(counting.phi)
+        # Behind the loop it is what is handed on.
+        at_end[self._nest.loop.header] |= {p for p in self._nest.kept if p in self.named}
         for counted in self._kinds.grid.values():
             if counted is not None and counted.counter.phi in self.named:
                 for block in self._blocks:

@@ -1,0 +1,321 @@
+"""Loops whose iterations need what those before them have combined: running sums, and counters of what is kept.
+
+Three kernels. In the first each thread runs one iteration as if it were the first one, without its stores, which gives
+what the iteration adds; blocks then know what all their iterations before each add, and what the block adds as a whole.
+The second, of one block, does so for the blocks. In the third each iteration has what it would have had in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from weft.ir.types import I1, I64
+from weft.loops.emission.arguments import (
+    Target,
+    arguments_of,
+    assumptions_of,
+    host_arguments,
+    lines_of,
+    told_of,
+)
+from weft.loops.emission.blocks import MOST_BLOCKS, THREADS, Held, HeldGroup, scan_block, shared_arrays
+from weft.loops.emission.combining import combined
+from weft.loops.emission.grids import thread_names
+from weft.loops.emission.kernel import KernelParts
+from weft.loops.emission.nests import Nest
+from weft.loops.emission.plan import Buffer, KernelPlan, Plan, Result
+from weft.loops.emission.reductions import blocks_for, held_of, iterations_of
+from weft.loops.emission.sections import sections_of
+from weft.loops.emission.structure import Structure
+from weft.loops.emission.tree import (
+    Argument,
+    Assign,
+    Continue,
+    For,
+    If,
+    Launch,
+    Node,
+    Statement,
+    Variable,
+    While,
+    has_jump,
+    names_of,
+    number,
+)
+
+_THREAD = Node("thread", I64, text="x", is_nonnegative=True)
+_LOCAL = Node("local", I64, is_nonnegative=True)
+
+
+def scan_plan(nest: Nest, name: str, target: Target) -> Plan:
+    """The kernels of a scan or a compaction.
+
+    Raises
+    ------
+    EmissionError
+        Something has no form.
+    """
+    dry = target.parts(replace(nest, dimensions=(), is_dry=True))
+    names = tuple(Variable(dry.unique(n), I64, "s") for n in ("thread", "distance", "blocks"))
+    thread, distance, blocks = names
+    groups = tuple(HeldGroup(held_of(dry, g), g.combination, is_exact=g.is_exact) for g in nest.groups)
+    values = [g.values[0] for g in groups]
+    before = {v: dry.unique(f"{v.variable.name}_before") for v in values}
+    totals = {v: dry.unique(f"{v.variable.name}_end") for v in values}
+    count = iterations_of(dry)
+    first = _steps(dry, name, groups, before, thread, distance, count)
+    second = _between(dry, name, groups, totals, names)
+    third, parts = _run(nest, name, target, values, before)
+    steps: list[Statement] = [Assign(blocks, blocks_for(count, THREADS, None))]
+    steps += [
+        Launch(k.name, k.arguments, k.block, blocks=n)
+        for k, n in ((first, blocks.node), (second, number(1)), (third, blocks.node))
+    ]
+    length = Node("*", I64, (blocks.node, number(THREADS)), is_nonnegative=True)
+    made = [
+        Buffer(array, v.type, v.variable.reading, size)
+        for v in values
+        for array, size in ((v.buffer, blocks.node), (before[v], length), (totals[v], number(1)))
+    ]
+    inside = set(nest.loop.blocks)
+    results = tuple(
+        Result(v.variable.name, totals[v], is_truth=v.variable.type is I1)
+        for g, v in zip(nest.groups, values, strict=True)
+        if any(u.block not in inside for u in g.phis[0].instruction_users())
+    )
+    for symbol, known in dry.numbers.items():
+        parts.numbers.setdefault(symbol, known)
+    return Plan(
+        name, nest.report.line, (first, second, third), host_arguments(parts), told_of(parts),
+        tuple(sections_of(parts)), tuple(made), steps, results,
+    )  # fmt: skip
+
+
+def _steps(
+    parts: KernelParts,
+    name: str,
+    groups: tuple[HeldGroup, ...],
+    before: dict[Held, str],
+    thread: Variable,
+    distance: Variable,
+    count: Node,
+) -> KernelPlan:
+    """What each iteration adds, what those before it in its block add, and what the block adds."""
+    values = [g.values[0] for g in groups]
+    loop = Structure(parts, parts.values).spread()
+    handed = {v.variable.name for v in values}
+    loop.body = without_unused(loop.body, handed)
+    body: list[Statement] = [Assign(v.variable, v.identity) for v in values]
+    body += once(parts, loop)
+    body += [*shared_arrays(groups, THREADS), Assign(thread, _LOCAL)]
+    body += [v.put(v.shared, thread.node, v.variable.node) for v in values]
+    is_first = Node(">", I1, (thread.node, number(0)))
+    is_last = Node("==", I1, (thread.node, number(THREADS - 1)))
+    block = Node("block", I64, is_nonnegative=True)
+    for group, value in zip(groups, values, strict=True):
+        body += scan_block(group, thread, distance, value.variable, THREADS)
+        body.append(
+            If(
+                is_first,
+                [Assign(value.variable, value.at(value.shared, _minus_one(thread)))],
+                [Assign(value.variable, value.identity)],
+            )
+        )
+        body.append(value.put(before[value], _THREAD, value.variable.node))
+    body.append(If(is_last, [v.put(v.buffer, block, v.at(v.shared, thread.node)) for v in values]))
+    buffers = [
+        Argument(array, v.type, v.variable.reading, True, True)
+        for v in values
+        for array in (before[v], v.buffer)
+    ]
+    title = f"What each iteration of {lines_of(parts.nest)} adds, and all before it in its block."
+    return KernelPlan(
+        f"{name}_steps", title, assumptions_of(parts.nest), arguments_of(parts, body, buffers), body, (THREADS,),
+    )  # fmt: skip
+
+
+def _between(
+    parts: KernelParts,
+    name: str,
+    groups: tuple[HeldGroup, ...],
+    totals: dict[Held, str],
+    names: tuple[Variable, ...],
+) -> KernelPlan:
+    """One block: what blocks add becomes what all before them have combined."""
+    thread, distance, blocks = names
+    first, last, k = (Variable(parts.unique(n), I64, "s") for n in ("first", "last", "k"))
+    each = Node("//", I64, (Node("+", I64, (blocks.node, number(MOST_BLOCKS - 1))), number(MOST_BLOCKS)))
+    body = shared_arrays(groups, MOST_BLOCKS)
+    body.append(Assign(thread, _LOCAL))
+    body.append(Assign(first, Node("*", I64, (thread.node, each), is_nonnegative=True)))
+    end = Node("call", I64, (Node("+", I64, (first.node, each)), blocks.node), "min")
+    body.append(Assign(last, end))
+    given: list[Argument] = []
+    for group in groups:
+        (value,) = group.values
+        variable, combination = value.variable, group.combination
+        assert combination is not None and value.start is not None
+        here = value.at(value.buffer, k.node)
+        exact = group.is_exact
+        old = Variable(parts.unique(f"{variable.name}_here"), variable.type, variable.reading)
+        body.append(Assign(variable, value.identity))
+        body.append(
+            For(
+                k,
+                first.node,
+                last.node,
+                1,
+                [Assign(variable, combined(combination, variable.node, here, is_exact=exact))],
+            )
+        )
+        body.append(value.put(value.shared, thread.node, variable.node))
+        body += scan_block(group, thread, distance, variable, MOST_BLOCKS)
+        body.append(Assign(variable, value.start))
+        earlier = value.at(value.shared, _minus_one(thread))
+        is_later = Node(">", I1, (thread.node, number(0)))
+        body.append(
+            If(is_later, [Assign(variable, combined(combination, variable.node, earlier, is_exact=exact))])
+        )
+        moved: list[Statement] = [
+            Assign(old, here),
+            value.put(value.buffer, k.node, variable.node),
+            Assign(variable, combined(combination, variable.node, old.node, is_exact=exact)),
+        ]
+        body.append(For(k, first.node, last.node, 1, moved))
+        is_last = Node("==", I1, (thread.node, number(MOST_BLOCKS - 1)))
+        body.append(If(is_last, [value.put(totals[value], number(0), variable.node)]))
+        given += [
+            Argument(array, value.type, variable.reading, True, True)
+            for array in (value.buffer, totals[value])
+        ]
+    given.append(Argument(blocks.name, I64, "s", False))
+    title = f"One block: what blocks of {name}_steps add becomes what all before them have combined."
+    return KernelPlan(f"{name}_blocks", title, (), arguments_of(parts, body, given), body, (MOST_BLOCKS,))
+
+
+def _run(
+    nest: Nest, name: str, target: Target, values: list[Held], before: dict[Held, str]
+) -> tuple[KernelPlan, KernelParts]:
+    """The iterations, each with what those before it have combined."""
+    parts = target.parts(nest, (*before.values(), *(v.buffer for v in values)))
+    body = Structure(parts, parts.values).statements()
+    guarded = next((s for s in body if isinstance(s, If) and not s.otherwise), None)
+    if guarded is None or guarded is not body[-1]:
+        raise parts.values.error(nest.loop.header.terminator, "this loop's test has no form in a kernel")
+    block = Node("block", I64, is_nonnegative=True)
+    given: list[Argument] = []
+    start: list[Statement] = []
+    for group, value in zip(nest.groups, values, strict=True):
+        variable = parts.variable(group.phis[0])
+        assert variable is not None and group.combination is not None
+        both = combined(
+            group.combination,
+            value.at(value.buffer, block),
+            value.at(before[value], _THREAD),
+            is_exact=group.is_exact,
+        )
+        start.append(Assign(variable, both))
+        given += [
+            Argument(array, value.type, value.variable.reading, True)
+            for array in (before[value], value.buffer)
+        ]
+    guarded.then = without_last_values(without_unused([*start, *guarded.then], set()))
+    title = f"One thread for each iteration of {lines_of(nest)}, with what those before it have combined."
+    kernel = KernelPlan(
+        f"{name}_kernel", title, assumptions_of(nest), arguments_of(parts, body, given), body, (THREADS,),
+        thread_names(parts, body),
+    )  # fmt: skip
+    return kernel, parts
+
+
+def once(parts: KernelParts, loop: For) -> list[Statement]:
+    """A loop of which each thread takes one iteration at most, as a condition."""
+    if has_jump(loop.body, Continue):
+        return [loop]
+    value = parts.values.stepped(_THREAD, loop.start, loop.step, loop.variable.type)
+    sign = "<" if loop.step > 0 else ">"
+    is_there = Node(sign, I1, (loop.variable.node, loop.stop))
+    return [Assign(loop.variable, value), If(is_there, loop.body)]
+
+
+def without_unused(body: list[Statement], wanted: set[str]) -> list[Statement]:
+    """Statements without assignments that nothing reads, and without ifs and loops that do nothing."""
+    while True:
+        read = wanted | _read(body)
+        kept = _without(body, read)
+        if _size(kept) == _size(body):
+            return kept
+        body = kept
+
+
+def without_last_values(body: list[Statement]) -> list[Statement]:
+    """The statements of a thread without assignments at their end, which nothing reads."""
+    while body:
+        last = body[-1]
+        if isinstance(last, If):
+            then, otherwise = without_last_values(last.then), without_last_values(last.otherwise)
+            if then or otherwise:
+                return [*body[:-1], If(last.condition, then, otherwise)]
+        elif not isinstance(last, Assign):
+            return body
+        body = body[:-1]
+    return body
+
+
+def _without(body: list[Statement], read: set[str]) -> list[Statement]:
+    found: list[Statement] = []
+    for statement in body:
+        match statement:
+            case Assign(variable, _) if variable.name not in read:
+                continue
+            case If(condition, then, otherwise):
+                then, otherwise = _without(then, read), _without(otherwise, read)
+                if not then and not otherwise:
+                    continue
+                statement = If(condition, then, otherwise)
+            case For() | While():
+                inner = _without(statement.body, read)
+                if not inner:
+                    continue
+                statement = replace(statement, body=inner)
+            case _:
+                pass
+        found.append(statement)
+    return found
+
+
+def _read(body: list[Statement]) -> set[str]:
+    """The variables that statements read; an update of a variable by itself counts as none."""
+    found: set[str] = set()
+    for statement in body:
+        match statement:
+            case Assign(variable, value):
+                own = names_of([Assign(variable, value)])
+                found |= own - {variable.name}
+            case If(condition, then, otherwise):
+                found |= names_of([If(condition)]) | _read(then) | _read(otherwise)
+            case For(_, start, stop, _, inner):
+                found |= names_of([Assign(Variable("", I64, "s"), n) for n in (start, stop)]) | _read(inner)
+            case While(condition, inner):
+                found |= names_of([While(condition)]) | _read(inner)
+            case _:
+                found |= names_of([statement])
+    return found
+
+
+def _size(body: list[Statement]) -> int:
+    total = 0
+    for statement in body:
+        total += 1
+        match statement:
+            case If(_, then, otherwise):
+                total += _size(then) + _size(otherwise)
+            case For() | While():
+                total += _size(statement.body)
+            case _:
+                pass
+    return total
+
+
+def _minus_one(thread: Variable) -> Node:
+    return Node("-", I64, (thread.node, number(1)), is_nonnegative=True)

@@ -1,0 +1,250 @@
+"""Reductions, scans, compactions and searches as kernels do what the loops do, in CUDA-Python and OpenCL C."""
+
+import ctypes
+import math
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
+
+import weft
+from conformance.runner import passes_checked
+from sequential import loops as python_loops
+from weft import opencl
+from weft.aot.importing import import_file
+from weft.diag.errors import EmissionError
+from weft.frontend.clang import compile_c
+from weft.loops.analysis import analyze_file
+from weft.loops.emission.source import EmittedSource, emit_report
+from weft.report.loop_nests import LoopNestReport
+from weft.target.jit import LoadedCode, load_object
+from weft.target.machine import TargetSpec, emit_object
+
+SOURCE = Path(__file__).parents[1] / "sequential" / "patterns.c"
+DTYPES = {
+    "unsigned char": "u1", "int": "i4", "unsigned": "u4", "long": "i8", "float": "f4", "double": "f8", "void": "",
+}  # fmt: skip
+"""NumPy's names of C's types."""
+
+SIZES = (0, 1, 2, 255, 257, 3000) if os.environ.get("WEFT_FUZZ") else (0, 1, 300)
+LENGTH = 3001
+
+
+@pytest.fixture(autouse=True)
+def compile_only() -> Iterator[None]:
+    """Passes are checked by other tests; these kernels have many threads."""
+    with passes_checked(bool(os.environ.get("WEFT_FUZZ"))):
+        yield
+
+
+def or_else(value: int) -> Callable[..., Any]:
+    return lambda found: value if found is None else found
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sum": int, "product": int, "dot": float, "frobenius": float, "backwards": int, "count": int, "both": int,
+    "least": int, "greatest": int, "least_float": float, "last_greatest": float,
+    "where_least": lambda m, at: at, "where_last": lambda m, at: at, "two_sums": lambda s, t: int(s) + int(t),
+    "running": int, "wrapping": int, "exclusive": lambda *found: None, "running_floats": float, "compact": int,
+    "pairs": int,
+    "find": or_else(-1), "find_last": or_else(-1), "find_either": lambda i: None if i is None else int(i),
+}  # fmt: skip
+"""What each function gives, from what its kernels give."""
+
+ROUNDED = {"dot", "frobenius", "running_floats"}
+"""Sum floats: refused unless that is allowed."""
+
+
+@cache
+def signature(name: str) -> tuple[str, tuple[tuple[str, str, bool], ...]]:
+    """The result, and type, name and whether it is an array of each parameter of a C function."""
+    (found,) = re.findall(rf"^([\w ]+?) {name}\(([^)]*)\)", SOURCE.read_text(), re.M)
+    given = []
+    for text in found[1].split(","):
+        match = re.fullmatch(r"\s*(?:const )?(\w+(?: char)?) (\*?)(\w+)", text)
+        assert match, text
+        given.append((DTYPES[match[1]], match[3], bool(match[2])))
+    return DTYPES[found[0]], tuple(given)
+
+
+def arguments(name: str, size: int, draw: np.random.Generator) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for kind, called, is_array in signature(name)[1]:
+        if is_array and kind[0] == "f":
+            # Multiples of 1/8, so sums do not depend on their order; with zeros of both signs.
+            made[called] = (draw.integers(0, 100, LENGTH) / 8 * draw.choice([1, -1], LENGTH)).astype(kind)
+        elif is_array:
+            made[called] = draw.integers(0, 100, LENGTH).astype(kind)
+        elif called in ("n", "m"):
+            made[called] = size if called == "n" else 1 if name == "frobenius" and size > 50 else size
+        elif kind[0] == "f":
+            made[called] = {"low": -12.3, "high": 12.2}.get(called, 0.0)
+        else:
+            made[called] = int(draw.integers(0, 100))
+    if name == "frobenius":
+        made.update(n=size // 10, m=min(size, 10))
+    return made
+
+
+@cache
+def original() -> LoadedCode:
+    spec = TargetSpec.chosen()
+    return load_object(emit_object(compile_c(SOURCE, spec.triple), spec), list(FUNCTIONS), {})
+
+
+def run_original(name: str, given: dict[str, Any]) -> Any:
+    kinds = {
+        "f4": ctypes.c_float,
+        "f8": ctypes.c_double,
+        "i4": ctypes.c_int,
+        "u4": ctypes.c_uint,
+        "i8": ctypes.c_long,
+    }
+    result, parameters = signature(name)
+    types = [ctypes.c_void_p if is_array else kinds[kind] for kind, _, is_array in parameters]
+    values = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in given.values()]
+    return ctypes.CFUNCTYPE(kinds.get(result), *types)(original().address(name))(*values)
+
+
+def run_cuda(emitted: EmittedSource, given: dict[str, Any]) -> tuple[Any, ...]:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "kernels.py"
+        file.write_text(emitted.text)
+        (kernel,) = emitted.kernels
+        found = getattr(import_file(file), kernel.launcher)(*(given[p] for p in kernel.parameters))
+    return found if isinstance(found, tuple) else (found,) if "    return " in emitted.text else ()
+
+
+def run_opencl(emitted: EmittedSource, given: dict[str, Any]) -> tuple[Any, ...]:
+    """Do what the comments say."""
+    known: dict[str, Any] = dict(given)
+    program, (loop,) = opencl.Program(emitted.text), emitted.kernels
+
+    def value(text: str) -> Any:
+        text = re.sub(r"\((?:u?long|u?int)\)", "", text).replace("/", "//")
+        return eval(text, {"min": min, "max": max}, known)
+
+    for name, text in re.findall(r"^// (\w+) is (.*\(.*)\.$", emitted.text, re.M):
+        known[name] = value(text)
+    kinds = {
+        "uchar": "u1",
+        "char": "i1",
+        "int": "i4",
+        "uint": "u4",
+        "long": "i8",
+        "float": "f4",
+        "double": "f8",
+    }
+    for name, kind, length, first in re.findall(
+        r"^// Make (\w+): (\w+)\[(.*?)\](?:, first (.*))?\.$", emitted.text, re.M
+    ):
+        known[name] = np.full(value(length), value(first) if first else 77, kinds[kind])
+    for name, parameters in loop.kernels:
+        before = emitted.text.partition(f"kernel void {name}(")[0]
+        (size,) = re.findall(r"^// Global size: (.*), local size (\d+)\.", before, re.M)[-1:]
+        getattr(program, name)(value(size[0]), int(size[1]), *(known[p] for p in parameters))
+    found = []
+    for array, none in re.findall(
+        r"^// Then \w+ is (\w+)\[0\](?:, (.*) where there is none)?\.$", emitted.text, re.M
+    ):
+        found.append(None if none and known[array][0] == value(none) else known[array][0])
+    return tuple(found)
+
+
+@cache
+def report() -> LoopNestReport:
+    return analyze_file(SOURCE)
+
+
+def emit(name: str, language: str, fastmath: bool = True) -> EmittedSource:
+    return emit_report(
+        LoopNestReport(tuple(r for r in report().loops if r.function == name)), language, fastmath=fastmath
+    )
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal to the last bit, but for which NaN."""
+    return a == b and math.copysign(1, a) == math.copysign(1, b)
+
+
+@pytest.mark.parametrize("language", ["cuda", "opencl"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_kernels_do_what_the_loop_does(name: str, language: str) -> None:
+    emitted = emit(name, language, name in ROUNDED)
+    draw = np.random.default_rng(len(name))
+    for size in SIZES:
+        before = arguments(name, size, draw)
+        after = {n: a.copy() if isinstance(a, np.ndarray) else a for n, a in before.items()}
+        wanted = run_original(name, before)
+        found = FUNCTIONS[name](*(run_cuda if language == "cuda" else run_opencl)(emitted, after))
+        if name == "find_either":
+            assert abs(wanted) == (found or 0)
+        elif name == "two_sums":
+            assert (wanted - found) % (1 << 32) == 0
+        elif wanted is not None:
+            assert same(wanted, found), (size, wanted, found)
+        for called, array in before.items():
+            if isinstance(array, np.ndarray):
+                np.testing.assert_array_equal(after[called], array, err_msg=f"{called}, {size}")
+
+
+@pytest.mark.parametrize("name", sorted(ROUNDED))
+def test_float_sums_need_permission(name: str) -> None:
+    with pytest.raises(EmissionError, match="float sums would be formed in another order, which --fastmath"):
+        emit(name, "cuda", False)
+    assert "It is assumed that float sums may be formed in another order." in emit(name, "cuda").text
+
+
+@pytest.mark.parametrize("name", ["least_float", "last_greatest", "where_least"])
+def test_zeros_and_what_is_no_number(name: str) -> None:
+    """Of -0.0 and 0.0 the loop keeps the first or the last; NaN is left out unless it stands first."""
+    emitted = emit(name, "cuda", False)
+    for first in (math.nan, math.inf, -math.inf, 0.0, -0.0):
+        for pattern in ([0.0, -0.0], [-0.0, 0.0], [math.nan, 1.0], [math.inf], [-math.inf, math.inf]):
+            given = arguments(name, 300, np.random.default_rng(1))
+            given["a"][:] = np.resize(pattern, LENGTH)
+            given["first"] = first
+            wanted, found = run_original(name, given), FUNCTIONS[name](*run_cuda(emitted, given))
+            assert same(wanted, found) or (wanted != wanted and found != found), (first, pattern)
+
+
+def test_loops_in_python() -> None:
+    draw = np.random.default_rng(2)
+    x, y = draw.integers(-9, 9, 1000), np.zeros(1000, np.int64)
+    floats = draw.random(1000)
+
+    def run(name: str, given: dict[str, Any], **options: bool) -> Any:
+        emitted = weft.loops.emit(getattr(python_loops, name), *given.values(), **options)
+        return run_cuda(emitted, {**given, "m2": floats[0]})
+
+    assert run("total", {"x": floats}, fastmath=True) == pytest.approx((np.sqrt(floats).sum(),))
+    assert run("least", {"x": floats}) == (floats.min(),)
+    run("running", {"x": x, "y": y})
+    np.testing.assert_array_equal(y, np.cumsum(x))
+    assert run("kept", {"x": x, "out": y}) == ((x > 0).sum(),)
+    np.testing.assert_array_equal(y[: (x > 0).sum()], x[x > 0])
+    assert run("first", {"x": x, "key": 5}) == (np.flatnonzero(x == 5)[0],)
+    assert run("first", {"x": x, "key": 99}) == (None,)
+
+
+def test_kernels_are_what_a_person_would_write() -> None:
+    text = emit("frobenius", "cuda").text
+    assert "    for i in range(cuda.blockIdx.x, n, cuda.gridDim.x):\n" in text
+    assert "        for j in range(cuda.threadIdx.x, m, cuda.blockDim.x):\n            s += " in text
+    text = emit("sum", "opencl").text
+    assert "  uint s = 0;\n" in text and "    s += a[i];\n" in text
+    text = emit("where_least", "cuda").text
+    assert "        if a[i] < m:\n            m = a[i]\n            at = i\n" in text and "m_at" not in text
+    assert "    return m_parts.copy_to_host()[0], at_parts.copy_to_host()[0]\n" in text
+    text = emit("compact", "cuda").text
+    assert (
+        "        k = int(k_parts[cuda.blockIdx.x]) + int(k_before[i])\n        out[k] = int(a[i])\n" in text
+    )
