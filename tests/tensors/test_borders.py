@@ -131,3 +131,72 @@ def test_tiles_of_threads(threads) -> None:
         assert np.allclose(b, wanted, rtol=1e-12)
     finally:
         weft.set_num_threads(before)
+
+
+@pytest.mark.parametrize("brush", [(1, 8), (2, 8)])
+def test_boxes_that_overlap_are_not_aligned_as_others_are(brush) -> None:
+    @weft.jit(brush=brush)
+    def filled(n):
+        # Its memory is aligned to cache lines, and so are its rows.
+        b = np.zeros((7, 24))
+        for j in prange(7):
+            for i in prange(n):
+                b[j, i] = 10 * j + i
+        return b
+
+    for n in (24, 13, 19, 9, 8, 3):
+        wanted = np.zeros((7, 24))
+        wanted[:, :n] = 10 * np.arange(7)[:, None] + np.arange(n)
+        assert np.array_equal(filled(n), wanted)
+
+
+def gradient(a, x, y):
+    for j in prange(a.shape[0] - 1):
+        for i in prange(a.shape[1] - 1):
+            x[j, i] = a[j, i + 1] - a[j, i]
+            y[j, i] = a[j + 1, i] - a[j, i]
+
+
+def twice(a, x, y):
+    for j in prange(a.shape[0]):
+        for i in prange(a.shape[1]):
+            x[j, i] = a[j, i] + 1
+            y[j, i] = a[j, i] * 10
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_loads_behind_a_store_are_shared_where_arrays_are_apart(level, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    a = np.random.default_rng(1).integers(0, 9, (11, 21)).astype(float)
+    x, y, wanted = np.zeros_like(a), np.zeros_like(a), (np.zeros_like(a), np.zeros_like(a))
+    gradient(a, *wanted)
+    weft.jit(gradient, brush=(2, 8))(a, x, y)
+    assert np.array_equal(x, wanted[0])
+    assert np.array_equal(y, wanted[1])
+
+
+def test_a_store_counts_where_arrays_are_not_apart() -> None:
+    compiled = weft.jit(twice, brush=(2, 8))
+    a = np.random.default_rng(1).integers(0, 9, (5, 19)).astype(float)
+    before, y = a.copy(), np.zeros_like(a)
+    compiled(a, a, y)
+    assert np.array_equal(a, before + 1)
+    assert np.array_equal(y, (before + 1) * 10)
+    compiled(before, a, y)
+    assert np.array_equal(a, before + 1)
+    assert np.array_equal(y, before * 10)
+    assert any("shared across stores" in str(remark) for remark in compiled.remarks)
+
+
+def test_how_often_a_gradient_loads(monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
+    options = JitOptions(brush=brush_of((2, 8)))
+    a = typeof(np.zeros((8, 8)))
+    lowered, _, _ = lower(gradient, (a, a, a), None, options, Timings())
+    loads = [
+        len(re.findall(r"= load <8 x double>", text))
+        for text in re.findall(r"define [^\n]*\.w16\"?\(.*?\n}", lowered.text, re.DOTALL)
+        if "masked" not in text
+    ]
+    # Rows j and j + 1 at i, these at i + 1, row j + 2: five where nothing is stored between, else what y needs again.
+    assert sorted(loads) == [5, 7]

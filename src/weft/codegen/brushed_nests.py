@@ -7,6 +7,8 @@ boxes of iterations.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.brush import Brush
 from weft.codegen.chunks import INLINED
@@ -23,10 +25,11 @@ from weft.ir import Module, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import clone_function
 from weft.ir.intrinsics import LANES_ATTRIBUTE
+from weft.ir.types import PointerType
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
 from weft.transform.groups.single_lane import run_single_lane
-from weft.transform.loops.outline_nest import outline_nest
+from weft.transform.loops.outline_nest import OutlinedNest, outline_nest
 
 
 def lanes_of(brush: Brush, levels: int) -> LaneSpace:
@@ -44,6 +47,7 @@ def strip_mine_nest_in_boxes(
     isa: Isa,
     runner: Runner,
     repeats: Value | None = None,
+    apart: Collection[Value] = (),
 ) -> StripMinedLoop:
     """Add the functions `name` and ``name.chunk`` that run a nest's iterations; the nest itself stays as it is.
 
@@ -53,6 +57,8 @@ def strip_mine_nest_in_boxes(
         Why it has this brush.
     repeats
         Whether iterations may run twice, an i1 that is known before the nest: then boxes may overlap.
+    apart
+        Pointers that lead to different memory where that holds. There are two versions of the body then.
     """
     lanes = lanes_of(brush, len(levels))
     dimension = {lanes.along(d): d for d in range(len(lanes.extents))}
@@ -72,11 +78,24 @@ def strip_mine_nest_in_boxes(
         return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, alone)
     partial = clone_function(body, f"{name}.partial")
     guard_by_coordinates(module, partial, len(lanes.extents))
+    careful = None
+    if _is_each_known(outlined, apart):
+        careful = clone_function(body, f"{name}.careful")
+        for value, argument in zip(outlined.captured, body.args[len(levels) :], strict=False):
+            if isinstance(value.type, PointerType) and "noalias" not in argument.attributes:
+                argument.attributes = ("noalias", *argument.attributes)
     extents = "x".join(map(str, lanes.extents))
-    for function in (body, partial):
+    functions = (body, partial) if careful is None else (body, careful, partial)
+    for function in functions:
         function.attributes = (*function.attributes, f'"{LANES_ATTRIBUTE}"="{extents}"')
-    chunk = build_nest_chunk(module, outlined, NestBodies(lanes, body, partial), f"{name}.chunk")
-    return StripMinedLoop(outlined, chunk, plan, (body, partial), has_loops, instructions, lanes)
+    chunk = build_nest_chunk(module, outlined, NestBodies(lanes, body, partial, careful), f"{name}.chunk")
+    return StripMinedLoop(outlined, chunk, plan, functions, has_loops, instructions, lanes)
+
+
+def _is_each_known(outlined: OutlinedNest, apart: Collection[Value]) -> bool:
+    """Whether all pointers that the body gets are among those that lead to different memory."""
+    pointers = [v for v in outlined.captured if isinstance(v.type, PointerType)]
+    return outlined.repeats is not None and bool(apart) and all(p in apart for p in pointers)
 
 
 def _plan(unit: LaneUnit, reason: str, runner: Runner) -> LoopPlan:

@@ -37,11 +37,14 @@ class NestBodies:
     full, partial
         For whole lane groups, and for others, with a parameter more for each dimension of the box: how many lanes run
         along it. With one lane there is only `full`.
+    careful
+        For whole lane groups where iterations may not run twice, if `full` is not for these.
     """
 
     lanes: LaneSpace
     full: Function
     partial: Function | None
+    careful: Function | None = None
 
 
 def build_nest_chunk(module: Module, outlined: OutlinedNest, bodies: NestBodies, name: str) -> Function:
@@ -57,26 +60,38 @@ def build_nest_chunk(module: Module, outlined: OutlinedNest, bodies: NestBodies,
     extents = lanes.by_axis(levels)
     middles = [_whole_until(builder, *along) for along in zip(begins, ends, extents, strict=True)]
     smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
-    lasts: list[Value] | None = None
-    if outlined.repeats is not None:
-        overlap = _all_have_a_box(builder, captured[-1], begins, ends, extents)
+
+    def run_boxes(body: Function, stops: Sequence[Value], lasts: Sequence[Value] | None, name: str) -> None:
+        with ExitStack() as loops:
+            numbers = [
+                loops.enter_context(counted_loop(builder, function, begin, stop, f"{name}{d}", extent))
+                for d, (begin, stop, extent) in enumerate(zip(begins, stops, extents, strict=True))
+            ]
+            if lasts is not None:
+                numbers = [
+                    number if extent == 1 else builder.call(smaller, (number, last))
+                    for number, last, extent in zip(numbers, lasts, extents, strict=True)
+                ]
+            builder.call(body, [*numbers, *captured, *(c.whole for c in cells)])
+
+    if outlined.repeats is None:
+        run_boxes(bodies.full, middles, None, "box")
+    else:
+        allowed = captured[-1]
+        overlap = _all_have_a_box(builder, allowed, begins, ends, extents)
+        if bodies.careful is not None:
+            kept = [builder.select(allowed, b, m) for b, m in zip(begins, middles, strict=True)]
+            run_boxes(bodies.careful, kept, None, "careful")
         middles = [builder.select(overlap, end, m) for end, m in zip(ends, middles, strict=True)]
+        stops = middles
+        if bodies.careful is not None:
+            stops = [builder.select(allowed, m, b) for b, m in zip(begins, middles, strict=True)]
         # Of a range with less than a box no whole box runs.
         lasts = [
             builder.binary("sub", end, ConstInt(I64, extent))
             for end, extent in zip(ends, extents, strict=True)
         ]
-    with ExitStack() as loops:
-        numbers = [
-            loops.enter_context(counted_loop(builder, function, begin, middle, f"box{d}", extent))
-            for d, (begin, middle, extent) in enumerate(zip(begins, middles, extents, strict=True))
-        ]
-        if lasts is not None:
-            numbers = [
-                number if extent == 1 else builder.call(smaller, (number, last))
-                for number, last, extent in zip(numbers, lasts, extents, strict=True)
-            ]
-        builder.call(bodies.full, [*numbers, *captured, *(c.whole for c in cells)])
+        run_boxes(bodies.full, stops, lasts, "box")
     if bodies.partial is not None:
         for part in cells:
             part.hand_over(builder)

@@ -105,9 +105,10 @@ class StripMinedLoop:
         return self.lanes.width
 
     @property
-    def levels(self) -> int:
-        """Of how many loops the lane groups are boxes."""
-        return len(self.outlined.levels) if isinstance(self.outlined, OutlinedNest) else 1
+    def aligned(self) -> int:
+        """Of how many loops lane groups begin at multiples of their extents, if they are boxes; else 1."""
+        nest = self.outlined
+        return len(nest.levels) if isinstance(nest, OutlinedNest) and nest.repeats is None else 1
 
 
 def strip_mine(
@@ -199,7 +200,7 @@ def widen_loop(
     lanes = loop.lanes
     called = FunctionVectorizer(module, lanes, find_math, boscc.isa, boscc, runner.watched_by(), switches)
     for function in loop.lane_functions:
-        shapes = all_uniform(function, lanes, loop.levels)
+        shapes = all_uniform(function, lanes, loop.aligned)
         unit = called.unit(function, shapes, SimdForm(f"{function.name}.w{loop.width}"))
         runner.run(LINEAR_LANES, unit)
         # Its calls are replaced behind it: only then there is a program to look at.

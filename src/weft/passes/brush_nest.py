@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import prod
 
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop
@@ -69,30 +69,37 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
             RemarkKind.MISSED, message, span, "use a brush of fewer dimensions", "parallel loops"
         )
         return None
-    repeats = _may_repeat(unit, found, levels, brush)
-    mined = strip_mine_nest_in_boxes(unit.module, levels, brush, reason, name, unit.isa, unit.runner, repeats)
+    repeats, apart = _may_repeat(unit, found, levels, brush)
+    mined = strip_mine_nest_in_boxes(
+        unit.module, levels, brush, reason, name, unit.isa, unit.runner, repeats, apart
+    )
+    if len(mined.lane_functions) > 2:
+        what = "loads are shared across stores where what this nest writes is apart from what it reads, which is tested"
+        unit.remarks.add(RemarkKind.TRANSFORM, what, span, pass_name="parallel loops")
     return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")
 
 
 def _may_repeat(
     unit: LoopUnit, found: LegalLoop, levels: Sequence[ParallelLoop], brush: Brush
-) -> Value | None:
+) -> tuple[Value | None, Collection[Value]]:
     """Build the test, before a nest, whether its iterations may run twice; None where they may not.
 
     Nor may they where it counts that boxes begin at multiples of their extents: with bits of counters, as in the
-    addresses of arrays in blocks.
+    addresses of arrays in blocks. With it come the arrays that are apart then, if it pays to know.
     """
     outer = levels[0]
     if outer.reductions or prod(brush.extents) == 1:
-        return None
+        return None, ()
     inside = [i for block in outer.loop.blocks for i in block.instructions]
     if any(i.op in _BITS and not all(isinstance(v, ConstInt) for v in i.operands) for i in inside):
-        return None
+        return None, ()
     arrays = unit.arrays if found.function is unit.function else ()
     known = repeatable(unit.module, found.function, outer.loop.header, arrays)
     if known is None:
-        return None
-    return build_tests(Builder(before=outer.loop.preheader.terminator), known.made, known.tests, known.loop)
+        return None, ()
+    before = Builder(before=outer.loop.preheader.terminator)
+    test = build_tests(before, known.made, known.tests, known.loop)
+    return test, known.arrays if known.may_share_more else ()
 
 
 def share_rows(unit: LoopUnit, found: LegalLoop, name: str) -> FoundLoop | None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from weft.analysis.memory.alias import are_apart, locate
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
 from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
-from weft.ir import BasicBlock, Function, Instruction, Module
+from weft.ir import BasicBlock, Function, Instruction, Module, Value
 from weft.ir.effects import is_convergent, may_not_return, may_write
 
 
@@ -30,11 +31,35 @@ class Repeatable:
         What has to hold before it.
     made
         The expressions of the tests.
+    arrays
+        Pointers to what it touches: under the tests each leads to memory that no other one does, if it is written.
     """
 
     loop: LoopContext
     tests: RunTimeTests
     made: Reconstruction
+    arrays: frozenset[Value]
+
+    @property
+    def may_share_more(self) -> bool:
+        """Whether a load behind a store may touch what has been written, but for the tests, and another load has it."""
+        layout = self.loop.scope.program.module.layout
+        for block in self.loop.blocks:
+            before: list[Value] = []
+            behind_store: list[Value] = []
+            written: list[Value] = []
+            for i in block.instructions:
+                if not i.is_plain_access:
+                    continue
+                base = locate(i.pointer, layout).base
+                if i.op == "store":
+                    written.append(base)
+                    behind_store = list(before)
+                elif base in behind_store and not all(are_apart(base, other) for other in written):
+                    return True
+                else:
+                    before.append(base)
+        return False
 
 
 def repeatable(
@@ -64,7 +89,11 @@ def repeatable(
         if isinstance(access, Access):
             assumptions |= dict.fromkeys(accesses.assumptions(access))
     tests = run_time_tests(accesses, loop, assumptions, found)
-    return None if isinstance(tests, str) else Repeatable(loop, tests, accesses.reconstruction)
+    if isinstance(tests, str):
+        return None
+    origins = [section.base.origin for section in (*found.inputs, *found.outputs)]
+    touched = frozenset(origin for origin in origins if isinstance(origin, Value))
+    return Repeatable(loop, tests, accesses.reconstruction, touched)
 
 
 def _is_quiet(instruction: Instruction) -> bool:
