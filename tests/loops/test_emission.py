@@ -139,13 +139,15 @@ REFUSED = {
 }
 """Functions of which no loop is written, and a part of why."""
 
-NOT_RUN = {"jacobi", "points", "scale", "global_sum", "overlapping_blocks", "beyond_rows"}
-"""Take structures or variables of the program, or leave a loop around the kernel to the host."""
+NOT_RUN = {"points", "scale", "global_sum", "beyond_rows", "pivots"}
+"""Take structures or variables of the program, or what the program reads between kernels."""
 
 ROUNDED = {"weighted_histogram", "column_sums"}
 """Add up floats in another order."""
 
 RUN = [f for f in FUNCTIONS if f not in REFUSED and f not in NOT_RUN]
+HOSTED = {"jacobi", "overlapping_blocks", "steps_of_time", "shrinking"}
+"""Have a loop around the kernels that the host runs; in OpenCL C comments have it."""
 FEW = [
     "matmul",
     "histogram",
@@ -159,7 +161,7 @@ FEW = [
 """What OpenCL C takes another way than Python; all with WEFT_FUZZ."""
 
 CASES = [(f, run_cuda) for f in RUN] + [
-    (f, run_opencl) for f in (RUN if os.environ.get("WEFT_FUZZ") else FEW)
+    (f, run_opencl) for f in ([r for r in RUN if r not in HOSTED] if os.environ.get("WEFT_FUZZ") else FEW)
 ]
 
 
@@ -277,10 +279,38 @@ def test_fields_of_structures_are_numbers_and_arrays() -> None:
     assert kernel.parameters == ("by", "m_data", "m_columns", "m_rows")
 
 
-def test_a_loop_around_is_left_to_the_host() -> None:
+def test_the_host_runs_loops_around_kernels() -> None:
     emitted = emit("overlapping_blocks", "cuda")
-    assert emitted.kernels[0].parameters == ("a", "i")
+    assert emitted.kernels[0].parameters == ("n", "a")
+    assert (
+        "    for i in range(n):\n        _launch(overlapping_blocks_kernel, (9,), (256,), a_copy, i)\n"
+        in emitted.text
+    )
     assert [line for line, _ in emitted.refused] == []
+    text = emit("shrinking", "opencl").text
+    assert "// The host does this:\n//   for (int k = 0; k < n; k++) {\n" in text
+    assert "//     shrinking_kernel(n, a, k);\n" in text
+    assert "// Global size: (long)n - k - 1, rounded" in text
+
+
+def test_a_loop_over_time_in_python() -> None:
+    for times in (0, 1, 4):
+        draw = np.random.default_rng(times)
+        given = {"a": draw.random(50), "b": draw.random(50), "times": times}
+        wanted = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in given.items()}
+        emitted = weft.loops.emit(python_loops.wave, *given.values())
+        assert "    for _ in range(times):\n        _launch(" in emitted.text
+        python_loops.wave(**wanted)
+        run_cuda(emitted, given)
+        np.testing.assert_array_equal(given["a"], wanted["a"])
+        np.testing.assert_array_equal(given["b"], wanted["b"])
+
+
+def test_what_the_host_cannot_do_has_kernels_with_counters() -> None:
+    """An element is read between the kernels."""
+    emitted = emit("pivots", "cuda")
+    assert emitted.kernels[0].parameters == ("n", "A", "A_element", "k")
+    assert "`A_element` is the element of A that line 468 reads." in emitted.text
 
 
 def test_files_by_their_suffixes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -443,3 +443,30 @@ void fixed_planes(int n, double c[][20][30]) {
       for (int k = 1; k < n - 1; k++) //: parallel
         c[i][j][k] = c[i][j][k] + 1;
 }
+
+// Loops in order around loops that are parallel.
+void steps_of_time(int n, int steps, double a, double *x, double *y) {
+  for (int t = 0; t < steps; t++) { //: sequential
+    for (int i = 1; i < n - 1; i++) //: parallel
+      for (int j = 1; j < n - 1; j++) //: parallel
+        y[i * n + j] = x[i * n + j] + a * (x[i * n + j - 1] + x[i * n + n + j]);
+    if (t % 2 == 0)
+      for (int i = 0; i < n; i++) //: parallel
+        x[i * n + i] = t;
+    for (int i = 1; i < n - 1; i++) //: parallel
+      for (int j = 1; j < n - 1; j++) //: parallel
+        x[i * n + j] = y[i * n + j];
+  }
+}
+void shrinking(int n, int *a) {
+  for (int k = 0; k < n; k++) //: sequential
+    for (int i = k + 1; i < n; i++) //: parallel
+      a[i] += a[k] * (n - k);
+}
+void pivots(int n, double *A) {
+  for (int k = 1; k < n; k++) { //: sequential
+    double p = A[k * n - n + k] + 1;
+    for (int i = 0; i < n; i++) //: parallel
+      A[k * n + i] += A[k * n - n + i] / p;
+  }
+}

@@ -24,26 +24,31 @@ BLOCKS = {1: (256,), 2: (32, 8), 3: (32, 4, 2)}
 
 
 def grid_plan(nest: Nest, name: str, target: Target) -> Plan:
-    """The kernel of a parallel loop.
+    """The kernel of a parallel loop, and its launch.
 
     Raises
     ------
     EmissionError
         Something has no form.
     """
+    kernel, launch, parts = grid_kernel(nest, name, target)
+    sections = tuple(sections_of(parts))
+    return Plan(
+        name, nest.report.line, (kernel,), host_arguments(parts), told_of(parts), sections, (), [launch]
+    )
+
+
+def grid_kernel(nest: Nest, name: str, target: Target) -> tuple[KernelPlan, Launch, KernelParts]:
+    """The kernel of a parallel loop, how it is launched, and what it is made of."""
     parts = target.parts(nest)
     body = Structure(parts, parts.values).statements()
     grid = thread_names(parts, body)
     extents = extents_of(parts)
-    sections = tuple(sections_of(parts))
     arguments = arguments_of(parts, body)
     block = BLOCKS[len(extents)]
     title = f"One thread for each iteration of {lines_of(nest)}."
     kernel = KernelPlan(f"{name}_kernel", title, assumptions_of(nest), arguments, body, block, grid)
-    launch = Launch(kernel.name, arguments, block, extents)
-    return Plan(
-        name, nest.report.line, (kernel,), host_arguments(parts), told_of(parts), sections, (), [launch]
-    )
+    return kernel, Launch(kernel.name, arguments, block, extents), parts
 
 
 def extents_of(parts: KernelParts) -> tuple[Node, ...]:

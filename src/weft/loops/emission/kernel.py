@@ -5,13 +5,13 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.memory.alias import locate
 from weft.analysis.sequential.names import value_name
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import counter_of
-from weft.analysis.sequential.scope import LoopContext
+from weft.analysis.sequential.scope import LoopContext, line_of
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
 from weft.diag.errors import EmissionError
 from weft.ir import Argument, BasicBlock, Instruction, Value
@@ -80,12 +80,15 @@ class NumberParameter:
         What the program calls it.
     order
         To sort parameters by.
+    value
+        A value that is this number.
     """
 
     name: str
     type: Type
     text: str
     order: tuple[int, str]
+    value: Value
 
 
 @dataclass(slots=True)
@@ -122,6 +125,7 @@ class KernelParts:
     arrays: dict[Symbol, ArrayParameter] = field(default_factory=dict)
     numbers: dict[Symbol, NumberParameter] = field(default_factory=dict)
     inside: frozenset[BasicBlock] = field(init=False)
+    written: frozenset[BasicBlock] = field(init=False)
     values: Values = field(init=False)
     found: str = field(init=False)
     _names: set[str] = field(default_factory=set)
@@ -137,6 +141,7 @@ class KernelParts:
         self.loose = frozenset() if self.has_signed_overflow else frozenset(combining)
         self.kinds = loop_kinds(self.nest)
         self.inside = frozenset(self.nest.loop.blocks)
+        self.written = frozenset(self.nest.blocks)
         self.place = self.nest.loop.header
         self.values = Values(self)
         self._find_arrays()
@@ -186,6 +191,10 @@ class KernelParts:
             phi not in self.nest.kept and any(phi.block is loop.header for loop in self.kinds.grid)
         )
 
+    def is_computed(self, value: Value) -> bool:
+        """Whether a value of the nest is computed by what is written of it."""
+        return isinstance(value, Instruction) and value.block in self.written and value not in self._fixed
+
     def symbol(self, symbol: Symbol) -> Node | None:
         """The expression of the number of an iteration, None for other symbols."""
         if isinstance(symbol.origin, LoopContext):
@@ -207,6 +216,8 @@ class KernelParts:
             return None
         phi, start, step = counter
         ends = (self.outer(phi), self.values.of(start))
+        if step > 0 and ends[1].op == "int" and ends[1].number == 0:
+            return replace(ends[0], is_nonnegative=True)
         return Node("-", IntType(64), ends if step > 0 else ends[::-1], is_nonnegative=True)
 
     def outer(self, value: Value) -> Node:
@@ -215,9 +226,10 @@ class KernelParts:
             return self.values.operation(value)
         if isinstance(value.type, PointerType) or not isinstance(value.type, IntType | FloatType):
             raise self.values.error(value, "an address is used for something else than an access")
-        return self._number(value)
+        return self.number(value)
 
-    def _number(self, value: Value) -> Node:
+    def number(self, value: Value) -> Node:
+        """A value from outside as a number that is given."""
         scope = self.nest.loop.scope
         if isinstance(value, Argument):
             stem = value.name.split(".")[0]
@@ -229,21 +241,24 @@ class KernelParts:
         known = self.made.of(scope, value).symbols() if isinstance(value.type, IntType) else set()
         symbol = next(iter(known)) if len(known) == 1 else self.made.symbol(scope, value, True)
         if symbol not in self.numbers:
-            text = symbol.name
+            text, stem = symbol.name.removeprefix("#"), symbol.name
+            if isinstance(value, Instruction) and value.op == "load" and not legal(text).strip("_0123456789"):
+                array = value_name(locate(value.pointer, self.made.program.module.layout).base)
+                text, stem = f"the element of {array} that line {line_of(value)} reads", f"{array}_element"
             if isinstance(value, Argument):
                 name = legal(text) if "." not in text and "[" not in text else self.unique(text)
                 self._names.add(name)
                 order = (value.index, name)
             else:
-                name = self.unique(text)
+                name = self.unique(stem)
                 order = (len(scope.function.args), name)
-            self.numbers[symbol] = NumberParameter(name, value.type, text, order)
+            self.numbers[symbol] = NumberParameter(name, value.type, text, order, value)
         return Node("name", value.type, text=self.numbers[symbol].name)
 
     def element(self, access: Instruction) -> Node:
         """The element that a load or store accesses, or the number that a load of the program's variables gives."""
         if access in self._fixed:
-            return self._number(access)
+            return self.number(access)
         array = self.arrays[self._accessed[access]]
         layout = self.made.program.module.layout
         if locate(access.pointer, layout).base is not array.base.origin:
@@ -290,6 +305,13 @@ class KernelParts:
         types: dict[Symbol, set[Type]] = {}
         loads: dict[Symbol, list[Instruction]] = {}
         for instruction, accesses in accesses_of(self.nest).items():
+            if instruction.block not in self.written and self.nest.opaque:
+                continue
+            if self.nest.form is Form.HOST:
+                if not self._is_fixed(instruction):
+                    raise self._error(instruction, "elements are read or written between kernels")
+                self._fixed.add(instruction)
+                continue
             bases = {a.base for a in accesses}
             base = bases.pop()
             if bases or base is None or base.loop is not None or not instruction.is_plain_access:

@@ -65,7 +65,8 @@ class LoopKinds:
 def loop_kinds(nest: Nest) -> LoopKinds:
     """Decide how the loops of a nest are written."""
     scope = nest.loop.scope
-    headers = {c.header: c for c in scope.loops.values() if nest.loop.contains(c)}
+    written = set(nest.blocks)
+    headers = {c.header: c for c in scope.loops.values() if nest.loop.contains(c) and c.header in written}
     grid: dict[LoopContext, CountedLoop | None] = {}
     counting: dict[LoopContext, Counting] = {}
     for loop in headers.values():

@@ -27,10 +27,11 @@ from weft.analysis.sequential.patterns import (
 from weft.analysis.sequential.verdicts import Verdict
 from weft.analysis.symbolic.expression import Expression, Symbol
 from weft.analysis.symbolic.extent import bound_of
-from weft.ir import Instruction, Value
+from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_write
 from weft.ir.types import FloatType
 from weft.loops.emission.combining import Group, groups_of
+from weft.loops.emission.tree import Statement
 from weft.report.loop_counters import loops_around
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Form(Enum):
     GRID = "one thread for each iteration"
     REDUCTION = "each thread takes some iterations, and their results are combined"
     SCAN = "one thread for each iteration, which gets what those before it hand on"
+    HOST = "the host runs the iterations in order"
     SEARCH = "each thread takes some iterations, and the first that leaves the loop counts"
 
 
@@ -97,6 +99,8 @@ class Nest:
         What they hand on.
     is_dry
         Whether only what is handed on is computed, and nothing is stored.
+    opaque
+        Of a loop that the host runs: what stands in the place of the loops that are kernels.
     """
 
     report: LoopReport
@@ -108,10 +112,17 @@ class Nest:
     form: Form = Form.GRID
     groups: tuple[Group, ...] = ()
     is_dry: bool = False
+    opaque: Mapping[LoopContext, list[Statement]] = field(default_factory=dict)
 
     @property
     def loop(self) -> LoopContext:
         return self.report.loop
+
+    @property
+    def blocks(self) -> list[BasicBlock]:
+        """The blocks that are written."""
+        inside = {b for loop in self.opaque for b in loop.blocks}
+        return [b for b in self.loop.blocks if b not in inside]
 
     @property
     def kept(self) -> tuple[Instruction, ...]:

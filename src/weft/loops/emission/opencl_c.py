@@ -156,7 +156,11 @@ class OpenClC(Printer):
             case Barrier():
                 yield f"{space}barrier(CLK_LOCAL_MEM_FENCE);"
             case _:
-                raise AssertionError(statement)
+                yield from self.other(statement, space)
+
+    def other(self, statement: Statement, space: str) -> Iterator[str]:
+        """The lines of a statement that kernels do not have."""
+        raise AssertionError(statement)
 
     def _assignment(self, name: str, value: Node) -> str:
         inner = value.args[0] if value.op == "wrap" and value.bits >= 32 else value

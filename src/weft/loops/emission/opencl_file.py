@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from weft.loops.emission.opencl_c import HELPERS, OpenClC
 from weft.loops.emission.plan import KernelPlan, Plan
-from weft.loops.emission.tree import Assign, Launch, Statement
+from weft.loops.emission.tree import Assign, For, Launch, Statement, launches_in
 
 if TYPE_CHECKING:
     from weft.report.loop_nests import LoopNestReport
@@ -53,8 +53,8 @@ class OpenClFile:
     def _launched(self, steps: Iterable[Statement], kernel: KernelPlan) -> Iterator[str]:
         """How many work-items a kernel is launched with."""
         printer = OpenClC()
-        for step in steps:
-            if not isinstance(step, Launch) or step.kernel != kernel.name:
+        for step in launches_in(steps):
+            if step.kernel != kernel.name:
                 continue
             local = ", ".join(map(str, step.block))
             if step.blocks is None:
@@ -67,7 +67,9 @@ class OpenClFile:
         """What the host copies, makes and returns."""
         printer = OpenClC()
         found: list[str] = []
-        if len(plan.kernels) > 1:
+        if any(isinstance(s, For) for s in plan.steps):
+            found += ["The host does this:", *_HostPrinter().body(plan.steps)]
+        elif len(plan.kernels) > 1:
             found.append(f"Launch {', then '.join(k.name for k in plan.kernels)}.")
         found += [
             f"{s.variable.name} is {printer.text(s.value)}." for s in plan.steps if isinstance(s, Assign)
@@ -103,3 +105,15 @@ class OpenClFile:
             text += "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n"
         text += "#pragma OPENCL FP_CONTRACT OFF\n"
         return text + "".join(f"\n{k}" for k in (*(HELPERS[h] for h in self._helpers), *kernels))
+
+
+class _HostPrinter(OpenClC):
+    """Writes the statements of the host."""
+
+    def other(self, statement: Statement, space: str) -> Iterator[str]:
+        """The line of a launch."""
+        if not isinstance(statement, Launch):
+            yield from super().other(statement, space)
+            return
+        given = (a.name if a.value is None else self.text(a.value) for a in statement.arguments)
+        yield f"{space}{statement.kernel}({', '.join(given)});"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from weft.diag.source import SourceSpan
 from weft.loops.emission.arguments import HINT, Target
 from weft.loops.emission.cuda_file import CudaFile
 from weft.loops.emission.grids import grid_plan
+from weft.loops.emission.host_loops import host_plan
 from weft.loops.emission.kernel import legal
 from weft.loops.emission.nests import Form, Nest, Refusal, nests_of
 from weft.loops.emission.opencl_file import OpenClFile
@@ -19,6 +20,7 @@ from weft.loops.emission.reductions import reduction_plan
 from weft.loops.emission.scans import scan_plan
 from weft.loops.emission.searches import search_plan
 from weft.loops.emission.subscripts import Shape
+from weft.report.loop_counters import loops_around
 
 if TYPE_CHECKING:
     from weft.report.loop_nests import LoopNestReport
@@ -107,20 +109,25 @@ def emit_report(
     first: EmissionError | None = None
     writer = CudaFile(report) if language == "cuda" else OpenClFile(report)
     counts: dict[str, int] = {}
-    for found in nests_of(report, fastmath):
-        if isinstance(found, Refusal):
-            refused.append(found)
+    found = list(nests_of(report, fastmath))
+    left = [n for n in found if isinstance(n, Nest)]
+    for nest in found:
+        if isinstance(nest, Refusal):
+            refused.append(nest)
             continue
-        function = found.report.function
+        if nest not in left:
+            continue
+        function = nest.report.function
         counts[function] = counts.get(function, 0) + 1
         number = "" if counts[function] == 1 else f"_{counts[function]}"
-        own = dict((shapes or {}).get(function, {}))
+        target = _target((shapes or {}).get(function, {}), language)
         try:
-            plan = _plan(found, f"{legal(function)}{number}", own, language)
+            plan, used = _plan(report, nest, left, f"{legal(function)}{number}", target)
             written.append((_emitted(plan, language), writer.add(plan)))
+            left = [n for n in left if n not in used]
         except EmissionError as error:
             first = first or error
-            line = found.report.line if error.span is None else error.span.line
+            line = nest.report.line if error.span is None else error.span.line
             refused.append(Refusal(line, error.message))
     if not written:
         if first is not None:
@@ -133,11 +140,28 @@ def emit_report(
     return EmittedSource(writer.file([t for _, t in written], told), tuple(k for k, _ in written), told)
 
 
-def _plan(nest: Nest, name: str, shapes: dict[str, Shape], language: str) -> Plan:
+def _target(shapes: Mapping[str, Shape], language: str) -> Target:
     # Arrays of OpenCL C have one dimension.
     unsigned = {n: s.is_unsigned for n, s in shapes.items()}
-    target = Target(shapes, {}, True) if language == "cuda" else Target({}, unsigned, False)
-    return _PLANS[nest.form](nest, name, target)
+    return Target(shapes, {}, True) if language == "cuda" else Target({}, unsigned, False)
+
+
+def _plan(
+    report: LoopNestReport, nest: Nest, left: Sequence[Nest], name: str, target: Target
+) -> tuple[Plan, list[Nest]]:
+    """The plan of a nest, or of a loop around it with all nests in it; and the nests that are in the plan."""
+    around = list(loops_around(nest.loop))[1:]
+    for loop in reversed(around):
+        own = next((r for r in report.loops if r.loop is loop), None)
+        inside = [n for n in left if loop.contains(n.loop)]
+        if own is None or any(n.form is not Form.GRID for n in inside):
+            continue
+        try:
+            return host_plan(own, inside, name, target), inside
+        except EmissionError:
+            # The loop inside may do.
+            continue
+    return _PLANS[nest.form](nest, name, target), [nest]
 
 
 def _emitted(plan: Plan, language: str) -> EmittedKernel:

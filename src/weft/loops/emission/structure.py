@@ -100,6 +100,26 @@ class Structure:
         self._grid(self._parts.nest.loop, body, None)
         return _tidy(body)
 
+    def host(self) -> list[Statement]:
+        """The nest's loop as one that the host runs.
+
+        Raises
+        ------
+        EmissionError
+            Something has no form, or numbers are handed from iteration to iteration.
+        """
+        kinds = self._kinds
+        for loop in kinds.headers.values():
+            own = kinds.counting.get(loop)
+            for phi in loop.header.phis():
+                if phi in self._parts.variables.live and (own is None or phi is not own.phi):
+                    raise self._values.error(
+                        phi, "a number is handed from iteration to iteration on the host"
+                    )
+        made = self.spread()
+        made.spread = ""
+        return [made]
+
     def spread(self) -> For:
         """The nest's loop as one of which each thread takes some iterations.
 
@@ -128,6 +148,13 @@ class Structure:
             self._visits[block] = self._visits.get(block, 0) + 1
             if self._visits[block] > MAX_VISITS:
                 raise self._values.error(block.terminator, "this control flow has no readable form")
+            launched = next((c for c in self._parts.nest.opaque if c.header is block), None)
+            if launched is not None:
+                following = self._launch(launched, body, frame)
+                if following is None:
+                    return body
+                block = following
+                continue
             context = self._kinds.headers.get(block)
             if context is not None and context is not frame.loop:
                 following = self._loop(context, body, frame)
@@ -246,6 +273,16 @@ class Structure:
             body += self._walk(target, frame.follow, frame.around)
         body.append(Break())
         return True
+
+    def _launch(self, loop: LoopContext, body: list[Statement], frame: Frame) -> BasicBlock | None:
+        """Write the launches that stand for a loop; the block behind it."""
+        body += self._parts.nest.opaque[loop]
+        view = loop.scope.view
+        ends = [(view.blocks[e], view.blocks[x]) for e, x in loop.loop.exit_edges]
+        if len(ends) != 1:
+            raise self._values.error(loop.header.terminator, "this loop may be left early")
+        source, target = ends[0]
+        return None if self._edge(source, target, body, frame) else target
 
     def _leave(self, loop: LoopContext) -> list[Statement]:
         """What happens where the nest's loop is left before its last iteration."""

@@ -7,7 +7,7 @@ in int64) and with several (C) print the same tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from weft.ir.types import I1, I64, FloatType, Type
@@ -258,6 +258,20 @@ def written_in(statements: Iterable[Statement]) -> set[str]:
             case _:
                 pass
     return found
+
+
+def launches_in(statements: Iterable[Statement]) -> Iterator[Launch]:
+    """All launches."""
+    for statement in statements:
+        match statement:
+            case Launch():
+                yield statement
+            case If(_, then, otherwise):
+                yield from launches_in((*then, *otherwise))
+            case For(_, _, _, _, body) | While(_, body):
+                yield from launches_in(body)
+            case _:
+                pass
 
 
 def has_jump(body: Iterable[Statement], kind: type[Break | Continue]) -> bool:

@@ -41,7 +41,9 @@ class Variables:
     def __init__(self, nest: Nest, kinds: LoopKinds, reserved: Callable[[str], str]) -> None:
         self._nest = nest
         self._kinds = kinds
-        self._blocks = nest.loop.blocks
+        self._blocks = nest.blocks
+        # Behind a loop that is a kernel control is at its end.
+        self._behind = {c.header: [c.scope.view.blocks[x] for _, x in c.loop.exit_edges] for c in nest.opaque}
         self._inside = set(self._blocks)
         self._index = {i: k for b in self._blocks for k, i in enumerate(b.instructions)}
         self._skipped = {t.operands[0] for c in kinds.headers.values() if (t := kinds.test_of(c)) is not None}
@@ -291,7 +293,7 @@ class Variables:
             changed = False
             for block in reversed(self._blocks):
                 live = set(at_end[block])
-                for successor in block.successors:
+                for successor in self._successors(block):
                     if successor in self._inside:
                         live |= into[successor]
                 out[block] = set(live)
@@ -303,6 +305,10 @@ class Variables:
                     into[block] = live
                     changed = True
         return out
+
+    def _successors(self, block: BasicBlock) -> Iterator[BasicBlock]:
+        for successor in block.successors:
+            yield from self._behind.get(successor, (successor,))
 
     def _name(self, reserved: Callable[[str], str]) -> dict[int, str]:
         """A name for each variable: that of the program, if no other variable has it."""
