@@ -3,7 +3,7 @@
 import ctypes
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 
 import weft
+from conformance.runner import passes_checked
 from sequential import loops as python_loops
 from weft import opencl
 from weft.aot.importing import import_file
@@ -22,7 +23,6 @@ from weft.cli import main
 from weft.diag.errors import EmissionError
 from weft.frontend.clang import compile_c
 from weft.loops.analysis import analyze_file
-from weft.loops.emission.grids import BLOCKS
 from weft.loops.emission.source import EmittedSource, emit_report
 from weft.report.loop_nests import LoopNestReport
 from weft.target.jit import LoadedCode, load_object
@@ -38,6 +38,13 @@ DTYPES = {
 
 SIZES = (0, 1, 7, 20) if os.environ.get("WEFT_FUZZ") else (0, 20)
 LENGTH = 24_000
+
+
+@pytest.fixture(autouse=True)
+def compile_only() -> Iterator[None]:
+    """Passes are checked by other tests."""
+    with passes_checked(bool(os.environ.get("WEFT_FUZZ"))):
+        yield
 
 
 OUTSIDE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(lambda x: x)
@@ -106,12 +113,14 @@ def run_opencl(emitted: EmittedSource, given: dict[str, Any]) -> None:
     program = opencl.Program(emitted.text)
     for kernel in emitted.kernels:
         before = emitted.text.partition(f"kernel void {kernel.name}(")[0]
-        (sizes,) = re.findall(r"^// Global size: (.*), rounded up", before, re.M)[-1:]
+        ((sizes, block),) = re.findall(
+            r"^// Global size: (.*), rounded up to the local size of (.*)\.", before, re.M
+        )[-1:]
         text = re.sub(r"\((?:u?long|u?int)\)", "", sizes).replace("/", "//")
         extents = eval(f"({text},)", {}, dict(given))
         if min(extents) <= 0:
             continue
-        local = BLOCKS[len(extents)]
+        local = tuple(map(int, block.split(", ")))
         size = tuple(-(-e // b) * b for e, b in zip(extents, local, strict=True))
         getattr(program, kernel.name)(size, local, *(given[p.removesuffix("_")] for p in kernel.parameters))
 
@@ -261,16 +270,16 @@ def test_strided_arrays_keep_their_subscripts() -> None:
 def test_kernels_are_what_a_person_would_write() -> None:
     """The loops are guards, the names are those of the program, sections are exact."""
     text = emit("matmul", "cuda").text
-    assert (
-        "    j, i = cuda.grid(2)\n    if i < n and j < m:\n        s = 0.0\n        for k in range(p):\n"
-        in text
-    )
-    assert "            s += A[i * p + k] * B[k * m + j]\n        C[i * m + j] = s\n" in text
-    assert "    _launch(matmul_kernel, (m, n), (32, 8), n, m, p, A_copy, B_copy, C_copy)\n" in text
+    assert "    j, i = cuda.grid(2)\n" in text
+    assert "    s = 0.0\n    for first in range(0, p, 16):\n" in text
+    assert "            A_tile[row, column] = A[i * p + first + column]\n" in text
+    assert "                s += A_tile[row, k - first] * B_tile[k - first, column]\n" in text
+    assert "    if i < n and j < m:\n        C[i * m + j] = s\n" in text
+    assert "    _launch(matmul_kernel, (m, n), (16, 16), n, m, p, A_copy, B_copy, C_copy)\n" in text
     assert "    A_copy = _to_device(A, 0, p * n)\n" in text
     assert "It is assumed that A and C do not overlap." in text
     text = emit("matmul", "opencl").text
-    assert "// Global size: m, n, rounded up to the local size of 32, 8.\n" in text
+    assert "// Global size: m, n, rounded up to the local size of 16, 16.\n" in text
     assert "// Copy in: A, elements [0, (long)p * n).\n" in text
 
 
@@ -299,7 +308,7 @@ def test_a_loop_over_time_in_python() -> None:
         given = {"a": draw.random(50), "b": draw.random(50), "times": times}
         wanted = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in given.items()}
         emitted = weft.loops.emit(python_loops.wave, *given.values())
-        assert "    for _ in range(times):\n        _launch(" in emitted.text
+        assert re.search(r"    for \w+ in range\(times\):\n        _launch\(", emitted.text)
         python_loops.wave(**wanted)
         run_cuda(emitted, given)
         np.testing.assert_array_equal(given["a"], wanted["a"])
@@ -338,9 +347,57 @@ def test_in_products_the_sum_is_in_each_thread() -> None:
     a, b, c = draw.random((7, 9)), draw.random((9, 5)), draw.random((7, 5))
     emitted = weft.loops.emit(product, a, b, c)
     assert "    j, i = cuda.grid(2)\n" in emitted.text
-    assert "        for k in range(a.shape[1]):\n            c[i, j] += a[i, k] * b[k, j]\n" in emitted.text
+    assert "                c[i, j] += a_tile[row, k - first] * b_tile[k - first, column]\n" in emitted.text
     assert "It is assumed that a and c do not overlap." in emitted.text
     wanted = c.copy()
     product(a, b, wanted)
     run_cuda(emitted, {"a": a, "b": b, "c": c})
     np.testing.assert_array_equal(c, wanted)
+
+
+def times_transposed(a, b, c):
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[j, k]
+            c[i, j] = s
+
+
+def transposed_times(a, b, c):
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            for k in range(a.shape[0]):
+                c[i, j] += a[k, i] * b[k, j]
+
+
+def smallest_sums(a, b, c):
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            m = 100.0
+            for k in range(1, a.shape[1]):
+                x = a[i, k] + b[k, j]
+                m = x if x < m else m
+            c[i, j] = m
+
+
+@pytest.mark.parametrize("shape", [(20, 33, 17), (1, 1, 1), (16, 16, 16), (5, 40, 0), (0, 3, 3), (35, 1, 70)])
+@pytest.mark.parametrize("function", [times_transposed, transposed_times, smallest_sums])
+def test_tiles_in_shared_memory(function: Callable[..., None], shape: tuple[int, int, int]) -> None:
+    n, m, p = shape
+    draw = np.random.default_rng(n)
+    a, b = draw.random((p, n) if function is transposed_times else (n, p)), draw.random((p, m))
+    b = b.T.copy() if function is times_transposed else b
+    wanted = np.zeros((n, m))
+    function(a, b, wanted)
+    for language in ("cuda", "opencl"):
+        emitted = weft.loops.emit(function, a, b, wanted, language=language)
+        assert "a_tile" in emitted.text and "b_tile" in emitted.text
+        found = np.zeros((n, m))
+        given = {"a": a, "b": b, "c": found}
+        if language == "cuda":
+            run_cuda(emitted, given)
+        else:
+            sizes = {f"{name}_shape_{k}": e for name, x in given.items() for k, e in enumerate(x.shape)}
+            run_opencl(emitted, {**given, **sizes})
+        np.testing.assert_array_equal(found, wanted)

@@ -157,7 +157,7 @@ class HeldGroup:
 
 def shared_arrays(groups: tuple[HeldGroup, ...], size: int) -> list[Statement]:
     """The arrays that a block needs."""
-    return [Shared(v.shared, v.type, v.variable.reading, size) for g in groups for v in g.values]
+    return [Shared(v.shared, v.type, v.variable.reading, (size,)) for g in groups for v in g.values]
 
 
 def combine_block(

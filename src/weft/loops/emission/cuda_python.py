@@ -109,7 +109,8 @@ class CudaPython(Printer):
                 case Return():
                     yield f"{space}return"
                 case Shared(name, type, reading, size):
-                    yield f"{space}{name} = cuda.shared.array({size}, {self.dtype(type, reading)})"
+                    shape = size[0] if len(size) == 1 else size
+                    yield f"{space}{name} = cuda.shared.array({shape}, {self.dtype(type, reading)})"
                 case Barrier():
                     yield f"{space}cuda.syncthreads()"
                 case _:
@@ -163,7 +164,7 @@ class CudaPython(Printer):
             case "thread":
                 return self._threads.get(node.text, "cuda.grid(1)"), ATOM
             case "local" | "block":
-                return ("cuda.threadIdx.x" if op == "local" else "cuda.blockIdx.x"), ATOM
+                return (f"cuda.threadIdx.{node.text or 'x'}" if op == "local" else "cuda.blockIdx.x"), ATOM
             case "int":
                 if node.type is I1:
                     return str(bool(node.number)), ATOM

@@ -20,7 +20,7 @@ from weft.loops.emission.nests import Form, Nest
 from weft.loops.emission.plan import KernelPlan, Plan
 from weft.loops.emission.sections import sections_of
 from weft.loops.emission.structure import Structure
-from weft.loops.emission.tree import Launch, Node, Statement
+from weft.loops.emission.tree import Launch, Node, Statement, substituted
 from weft.report.loop_nests import LoopReport
 
 
@@ -63,10 +63,3 @@ def _given(parts: KernelParts, nest: Nest, number: NumberParameter) -> Node:
         parts.place = nest.loop.header
         return parts.values.signed(parts.values.of(value))
     return parts.outer(value)
-
-
-def substituted(node: Node, known: dict[str, Node]) -> Node:
-    """An expression with others in the place of names."""
-    if node.op == "name":
-        return known.get(node.text, node)
-    return replace(node, args=tuple(substituted(a, known) for a in node.args))

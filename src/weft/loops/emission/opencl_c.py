@@ -152,7 +152,7 @@ class OpenClC(Printer):
             case Return():
                 yield f"{space}return;"
             case Shared(name, type, reading, size):
-                yield f"{space}local {self.type_of(type, reading)} {name}[{size}];"
+                yield f"{space}local {self.type_of(type, reading)} {name}{''.join(f'[{n}]' for n in size)};"
             case Barrier():
                 yield f"{space}barrier(CLK_LOCAL_MEM_FENCE);"
             case _:
@@ -208,8 +208,7 @@ class OpenClC(Printer):
         return f"{'atom' if target.bits == 64 else 'atomic'}_{update}({place}, {amount})"
 
     def _index(self, node: Node) -> str:
-        (index,) = node.args
-        return f"{node.text}[{self.text(index)}]"
+        return node.text + "".join(f"[{self.text(a)}]" for a in node.args)
 
     def _kind(self, node: Node) -> tuple[int, bool]:
         """Bits, and whether unsigned, of the type that C gives an expression of integers."""
@@ -271,7 +270,8 @@ class OpenClC(Printer):
             case "thread":
                 return f"get_global_id({'xyz'.index(node.text)})", ATOM
             case "local" | "block":
-                return f"get_{'local' if op == 'local' else 'group'}_id(0)", ATOM
+                dimension = "xyz".index(node.text or "x")
+                return f"get_{'local' if op == 'local' else 'group'}_id({dimension})", ATOM
             case "int":
                 if node.type is I1:
                     return ("true" if node.number else "false"), ATOM

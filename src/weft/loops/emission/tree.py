@@ -8,7 +8,7 @@ in int64) and with several (C) print the same tree.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.ir.types import I1, I64, FloatType, Type
 
@@ -23,8 +23,8 @@ class Node:
         ``name``, ``thread``, ``int``, ``float``, ``index``, ``call``, ``select``, a binary or unary operator by its
         sign, ``//`` and ``%`` (rounded down), ``/t`` and ``%t`` (rounded toward zero), ``and``, ``or``, ``not``;
         ``wrap`` (the unsigned reading of what may have left its width), ``signed`` and ``unsigned`` (readings of each
-        other), ``widen``, ``narrow``, ``as_float``, ``as_int``; ``local`` and ``block``, the numbers of the thread in
-        its block and of the block.
+        other), ``widen``, ``narrow``, ``as_float``, ``as_int``; ``local``, the number of the thread in its block in
+        a dimension, and ``block``, that of the block in x.
     type
         The type of the value.
     args
@@ -153,7 +153,7 @@ class Shared(Statement):
     name: str
     type: Type
     reading: str
-    size: int
+    size: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -220,6 +220,13 @@ def names_in(node: Node) -> set[str]:
     for arg in node.args:
         found |= names_in(arg)
     return found
+
+
+def substituted(node: Node, known: dict[str, Node]) -> Node:
+    """An expression with others in the place of names."""
+    if node.op == "name":
+        return known.get(node.text, node)
+    return replace(node, args=tuple(substituted(a, known) for a in node.args))
 
 
 def names_of(statements: Iterable[Statement]) -> set[str]:
