@@ -1,16 +1,22 @@
 """Array expressions, reductions and ufunc methods beside numba, on arrays of 10, 1000 and a million elements.
 
-Run as ``python -m bench.array_functions [names]``. Both sides compile the same text and take turns, round by round. The
-table has the CPU time of one thread: a call of weft in microseconds, and how many times as long numba takes.
+Run as ``python -m bench.array_functions [--threads N] [names]``. Both sides compile the same text and take turns, round
+by round. The table has a call of weft in microseconds, and how many times as long numba takes: by the CPU time of one
+thread, to which the BLAS that numba calls is held, too, or with ``--threads`` by the clock, with ``parallel="auto"``
+here and ``parallel=True`` there.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
+
+# Before it is loaded: otherwise it takes all cores, and what other threads do is in no thread's time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
@@ -82,14 +88,19 @@ def add(x, y):
 Pair = tuple[Callable[..., Any], Callable[..., Any], int]
 
 
-def pairs() -> dict[str, Pair]:
+def pairs(threads: int) -> dict[str, Pair]:
     """What is compared: weft's side, numba's side, and how many arrays each takes."""
     import numba
 
+    ours = weft.jit(parallel="auto") if threads > 1 else weft.jit
+    theirs = numba.njit(parallel=threads > 1)
     found: dict[str, Pair] = {
-        function.__name__: (weft.jit(function), numba.njit(function), function.__code__.co_argcount)
+        function.__name__: (ours(function), theirs(function), function.__code__.co_argcount)
         for function in FUNCTIONS
     }
+    if threads > 1:
+        numba.set_num_threads(threads)
+        return found
     mine, other = (make(["float64(float64, float64)"])(add) for make in (weft.vectorize, numba.vectorize))
     found["ufunc"] = mine, other, 2
     for name in ("reduce", "accumulate"):
@@ -97,15 +108,17 @@ def pairs() -> dict[str, Pair]:
     return found
 
 
-def seconds(function: Callable[..., Any], args: tuple[Any, ...], times: int) -> float:
-    """The CPU time of a call."""
-    begin = time.thread_time()
+def seconds(
+    function: Callable[..., Any], args: tuple[Any, ...], times: int, clock: Callable[[], float]
+) -> float:
+    """The time of a call."""
+    begin = clock()
     for _ in range(times):
         function(*args)
-    return (time.thread_time() - begin) / times
+    return (clock() - begin) / times
 
 
-def measured(pair: Pair, size: int) -> tuple[float, float]:
+def measured(pair: Pair, size: int, clock: Callable[[], float]) -> tuple[float, float]:
     """Medians of both sides, whose results are compared first."""
     mine, other, count = pair
     a = np.random.default_rng(0).random(size)
@@ -113,20 +126,26 @@ def measured(pair: Pair, size: int) -> tuple[float, float]:
     np.testing.assert_allclose(mine(*args), other(*args), rtol=1e-9)
     for _ in range(16):
         mine(*args)
-    times = max(1, int(ROUND_SECONDS / max(seconds(mine, args, 1), seconds(other, args, 1), 1e-6)))
-    taken = [(seconds(mine, args, times), seconds(other, args, times)) for _ in range(ROUNDS)]
+    times = max(
+        1, int(ROUND_SECONDS / max(seconds(mine, args, 1, clock), seconds(other, args, 1, clock), 1e-6))
+    )
+    taken = [(seconds(mine, args, times, clock), seconds(other, args, times, clock)) for _ in range(ROUNDS)]
     return statistics.median(t for t, _ in taken), statistics.median(t for _, t in taken)
 
 
 def main() -> None:
-    weft.set_num_threads(1)
-    wanted = sys.argv[1:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    weft.set_num_threads(options.threads)
+    clock = time.perf_counter if options.threads > 1 else time.thread_time
     print(f"| function | {' | '.join(f'{size} elements, µs | numba' for size in SIZES)} |")
     print(f"|---|{'---:|' * 2 * len(SIZES)}")
-    for name, pair in pairs().items():
-        if wanted and name not in wanted:
+    for name, pair in pairs(options.threads).items():
+        if options.names and name not in options.names:
             continue
-        row = [measured(pair, size) for size in SIZES]
+        row = [measured(pair, size, clock) for size in SIZES]
         print(f"| {name} | " + " | ".join(f"{a * 1e6:.2f} | {b / a:.2f}" for a, b in row) + " |", flush=True)
 
 

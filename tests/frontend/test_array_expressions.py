@@ -332,6 +332,8 @@ def test_loops_in_parallel_use_expressions():
     [
         (lambda a: a * (1, 2), "no operation on arrays"),
         (lambda a: a.sum(axis=3), "axis of sum"),
+        (lambda a: a.sum(axis=(0, 0)), "axes of sum"),
+        (lambda a: a.argmin(axis=(0,)), "axis of argmin"),
         (lambda a: a.sum(dtype=1), "takes the arguments axis"),
         (lambda a: a @ 2, "no operation"),
         (lambda a: np.searchsorted(a, 1, "up"), "side of searchsorted"),
@@ -412,3 +414,79 @@ def test_numpy_orders_complex_numbers() -> None:
             strict=True,
         ):
             np.testing.assert_array_equal(made, wanted)
+
+
+def several(a):
+    return (
+        a.sum(axis=(0, 1)),
+        np.max(a, axis=(-1, 1)),
+        a.mean((0, 2)),
+        np.var(a, axis=(2, 0), ddof=1),
+        np.any(a > 1, axis=(0, 1, 2)),
+    )
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_several_axes_are_reduced(order):
+    a = RANDOM.normal(size=(4, 5, 7)).transpose(order)
+    for made, wanted in zip(weft.jit(several)(a), several(a), strict=True):
+        same(made, wanted, close=True)
+
+
+def of_expressions(a, b):
+    return (
+        (a * b).sum(), (a > b).any(), np.max(np.where(a > 0, a, b)), np.count_nonzero(a > 0),
+        ((a - a.mean()) ** 2).mean(), (a * 1).std(),
+    )  # fmt: skip
+
+
+MATRIX = RANDOM.normal(size=(6, 9))
+LINE = RANDOM.normal(size=1003)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(LINE, LINE[::-1]), (LINE[:999:3], LINE[1:1000:3]), (LINE, LINE[:1]), (MATRIX, MATRIX + 1), (MATRIX, MATRIX[0]),
+     (MATRIX.T, MATRIX.T * 2)],
+    ids=["reversed", "strided", "stretched", "matrix", "rows", "columns"],
+)  # fmt: skip
+def test_expressions_are_reduced(a, b):
+    for made, wanted in zip(weft.jit(of_expressions)(a, b), of_expressions(a, b), strict=True):
+        same(made, wanted, close=True)
+
+
+def test_the_sum_of_an_expression_is_made_in_the_order_of_that_of_an_array():
+    @weft.jit
+    def both(a, b):
+        product = a * b
+        return (a * b).sum(), product.sum()
+
+    for n in (0, 1, 7, 8, 1003):
+        direct, stored = both(LINE[:n], LINE[::-1][:n])
+        assert direct == stored
+
+
+def test_the_sum_of_an_expression_needs_no_array():
+    @weft.jit
+    def f(a, b):
+        return (a * b).sum() + np.abs(a).max()
+
+    f(LINE, LINE)
+    (made,) = f.overloads.values()
+    assert "weft_new" not in made.lowered().text and "malloc" not in made.llvm()
+
+    @cuda.jit
+    def kernel(a, b, out):
+        i = cuda.grid(1)
+        out[i] = (a[i] * b).sum()
+
+    out = np.zeros(6)
+    kernel[1, 6](MATRIX, MATRIX[0], out)
+    same(out, (MATRIX * MATRIX[0]).sum(1), close=True)
+
+
+def test_the_least_of_an_expression_without_elements_is_an_error():
+    with pytest.raises(ValueError, match="empty"):
+        weft.jit(lambda a: (a * 2).min())(np.zeros(0))
+    with pytest.raises(errors.ArrayShapeError):
+        weft.jit(lambda a, b: (a * b).sum())(np.zeros(3), np.zeros(4))

@@ -305,6 +305,37 @@ class Tuple(KernelType):
         return Tuple, (self.items, self.cls)
 
 
+class Computed(Tuple):
+    """The elements of an array expression that are computed when they are asked for, within one compilation.
+
+    It is a tuple of their number and of what they are computed from (`weft.frontend.python.lowering.arrays.fused`).
+
+    Parameters
+    ----------
+    items
+        The types of these.
+    dtype
+        The type of an element.
+    number
+        Of the expression.
+    """
+
+    __slots__ = ("dtype", "number")
+
+    dtype: Scalar
+    number: int
+
+    def __new__(cls, items: Iterable[KernelType], dtype: Scalar, number: int) -> Computed:
+        key = tuple(items), (dtype, number)
+        found = _tuples.get(key)
+        if found is None:
+            made = KernelType.__new__(cls)
+            made.items, made.cls, made.dtype, made.number = key[0], None, dtype, number
+            found = _tuples.setdefault(key, made)
+        assert isinstance(found, Computed)
+        return found
+
+
 class Field:
     """A field of a record at a byte offset; `shape` is not empty for an array inside the record."""
 

@@ -12,8 +12,11 @@ import numpy as np
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.cuda_names import CudaName, cuda_name_of
 from weft.frontend.python.lowering.arrays.array_parts import data_of, extents_of, multiply, strides_of
+from weft.frontend.python.lowering.arrays.elementwise import Lazy
+from weft.frontend.python.lowering.arrays.fused import size_of
 from weft.frontend.python.lowering.arrays.points import Points
 from weft.frontend.python.lowering.arrays.records import record_field
+from weft.frontend.python.lowering.arrays.reductions import DIRECT
 from weft.frontend.python.lowering.arrays.reshaped import count_of, field_of_all, flat, part, product_of
 from weft.frontend.python.lowering.arrays.tiled import tiled_extents
 from weft.frontend.python.lowering.arrays.views import permuted
@@ -26,6 +29,7 @@ from weft.frontend.python.lowering.numbers.casts import constant
 from weft.frontend.python.lowering.numbers.complexes import pair
 from weft.frontend.python.types import (
     Array,
+    Computed,
     KernelType,
     Record,
     Scalar,
@@ -70,7 +74,9 @@ class Address:
 
 @expression(ast.Attribute)
 def _lower_attribute(low: Lowering, node: ast.Attribute) -> Typed:
-    value = low.expr(node.value)
+    value = low.operand(node.value)
+    if not (isinstance(value, Lazy) and node.attr in DIRECT):
+        value = value.settled(low)
     low.at(node)
     type = value.type
     known = enum_attribute(low, value, node.attr)
@@ -84,6 +90,8 @@ def _lower_attribute(low: Lowering, node: ast.Attribute) -> Typed:
         return _tiled_attribute(low, value, type, node.attr)
     if isinstance(type, Scalar):
         return number_attribute(low, value, node.attr)
+    if isinstance(type, Computed) and node.attr == "size":
+        return size_of(value)
     if isinstance(type, Tuple) and node.attr in type.fields:
         return items_of(value)[type.fields.index(node.attr)]
     if isinstance(type, Record):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.lowering.arrays.arrays import load_item
 from weft.frontend.python.lowering.arrays.elementwise import combine, is_array, operands
+from weft.frontend.python.lowering.arrays.fused import element_of
 from weft.frontend.python.lowering.arrays.records import field_name, record_field
 from weft.frontend.python.lowering.arrays.reductions import product
 from weft.frontend.python.lowering.arrays.tiled import load_tiled
@@ -19,7 +20,7 @@ from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, i
 from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.globals_ import MISSING, captured, value_of
 from weft.frontend.python.lowering.numbers.arithmetic import SYMBOLS, binary
-from weft.frontend.python.types import Array, Record, Tiled, Tuple
+from weft.frontend.python.types import Array, Computed, Record, Tiled, Tuple
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
@@ -99,6 +100,8 @@ def _lower_subscript(low: Lowering, node: ast.Subscript) -> Typed:
         return load_item(low, node, value)
     if isinstance(value.type, Tiled):
         return load_tiled(low, node, value)
+    if isinstance(value.type, Computed):
+        return element_of(low, value, low.expr(node.slice))
     if isinstance(value.type, Tuple):
         return _tuple_item(low, node, value)
     if isinstance(value.type, Record):

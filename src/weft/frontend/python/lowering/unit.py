@@ -19,8 +19,10 @@ from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, declare
 from weft.ir.types import I8, ArrayType, FunctionType, Type
 
 if TYPE_CHECKING:
+    from weft.frontend.python.lowering.arrays.fused import Expression
     from weft.frontend.python.lowering.calls.instances import Instance
     from weft.frontend.python.lowering.calls.local_functions import LocalFunction
+    from weft.frontend.python.types import Computed
 
 INTRINSIC_ATTRIBUTES = ("nounwind", "speculatable", "willreturn", "memory(none)")
 LIBRARY_ATTRIBUTES = ("nounwind", "willreturn", "memory(none)")
@@ -64,6 +66,9 @@ class Unit:
         The text of each function, once it is read.
     debug_info
         Makes the program's debug information.
+    expressions, expression_numbers
+        How elements are computed that functions ask for one by one, and the numbers of these expressions by their
+        places in the source.
     """
 
     options: Options
@@ -79,6 +84,8 @@ class Unit:
     local_functions: dict[FunctionNode, LocalFunction] = field(default_factory=dict)
     sources: dict[PythonFunction, FunctionSource] = field(default_factory=dict)
     debug_info: DebugInfo = field(default_factory=DebugInfo)
+    expressions: dict[Computed, Expression] = field(default_factory=dict)
+    expression_numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
     _arrays: dict[int, tuple[np.ndarray[Any, Any], GlobalVariable]] = field(default_factory=dict)
     _texts: dict[bytes, GlobalVariable] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)

@@ -306,7 +306,7 @@ def _compute(low: Lowering, lazy: Lazy, target: Typed) -> None:
     """Compute all elements and store them to `target`, in one loop where all arrays lie alike."""
     type = array_type_of(target)
     extents = extents_of(low, target)
-    alike = _alike(low, lazy, extents)
+    same_shape = alike(low, lazy, extents)
     flat = all(array_type_of(a).layout == "C" for a in (*lazy.leaves(), target)) and type.ndim > 0
 
     def store_at(indices: list[Typed], same: bool) -> None:
@@ -326,14 +326,14 @@ def _compute(low: Lowering, lazy: Lazy, target: Typed) -> None:
         else:
             for_each(low, extents, lambda indices: store_at(indices, True))
 
-    if alike is None:
+    if same_shape is None:
         run_alike()
         return
-    if isinstance(alike, ConstInt):
+    if isinstance(same_shape, ConstInt):
         for_each(low, extents, lambda indices: store_at(indices, False))
         return
     same, other, end = (low.new_block(f"alike.{part}") for part in ("same", "other", "end"))
-    low.branch_if(alike, same, other)
+    low.branch_if(same_shape, same, other)
     low.start(same)
     run_alike()
     low.branch(end)
@@ -343,7 +343,7 @@ def _compute(low: Lowering, lazy: Lazy, target: Typed) -> None:
     low.start(end)
 
 
-def _alike(low: Lowering, lazy: Lazy, extents: list[Value]) -> Value | None:
+def alike(low: Lowering, lazy: Lazy, extents: list[Value]) -> Value | None:
     """Whether all arrays have these extents: None for certainly, a constant for certainly not."""
     found: Value | None = None
     for leaf in lazy.leaves():
@@ -372,14 +372,14 @@ def _element(low: Lowering, value: Typed, indices: list[Typed], extents: list[Va
     own = extents_of(low, value)
     lead = len(indices) - len(own)
     places = [
-        index if same or extent is whole else _stretched_index(low, index, extent)
+        index if same or extent is whole else stretched_index(low, index, extent)
         for index, extent, whole in zip(indices[lead:], own, extents[lead:], strict=True)
     ]
     type = value.type
     return load_element(low, element_address(low, value, places), type.dtype, element_align(type))
 
 
-def _stretched_index(low: Lowering, index: Typed, extent: Value) -> Typed:
+def stretched_index(low: Lowering, index: Typed, extent: Value) -> Typed:
     """The index along a dimension whose one element counts for all if there is but one."""
     unit = low.builder.icmp("eq", extent, const_int(1))
     return Typed(pyint, (low.builder.select(unit, const_int(0), index.value),), low=0)

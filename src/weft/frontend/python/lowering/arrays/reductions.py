@@ -6,6 +6,7 @@ elements in C order, by a view or, where they do not lie so, a copy; along an ax
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +21,28 @@ from weft.frontend.python.lowering.arrays.array_parts import (
     make_array,
 )
 from weft.frontend.python.lowering.arrays.arrays import Slice, element_address, element_align
+from weft.frontend.python.lowering.arrays.elementwise import Lazy
+from weft.frontend.python.lowering.arrays.fused import reduced_directly, size_of
 from weft.frontend.python.lowering.arrays.memory import store_element
-from weft.frontend.python.lowering.arrays.reshaped import flat
-from weft.frontend.python.lowering.arrays.views import view
+from weft.frontend.python.lowering.arrays.reshaped import flat, product_of, reshaped
+from weft.frontend.python.lowering.arrays.views import permuted, view
 from weft.frontend.python.lowering.arrays.whole_arrays import for_each
 from weft.frontend.python.lowering.calls.registry import Arguments, call, method
-from weft.frontend.python.lowering.calls.typed import NONE, Typed, literal
+from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, literal
 from weft.frontend.python.lowering.numbers.casts import cast
 from weft.frontend.python.lowering.sampling import sampling
-from weft.frontend.python.types import Array, NoneType, Scalar, boolean, float64, int64, uint64
+from weft.frontend.python.types import (
+    Array,
+    Computed,
+    NoneType,
+    Scalar,
+    boolean,
+    float64,
+    int64,
+    pyint,
+    uint64,
+)
+from weft.ir.constants import ConstInt
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -47,6 +61,8 @@ class _Reduction:
         The number that it starts with, if it takes one, in the type of its result.
     wide
         Whether its result is wider than small integers: ``"sum"``, ``"mean"`` (floats), or not at all.
+    direct
+        Whether it looks at each element once, so that it takes one that is computed then.
     nonempty
         Whether there has to be an element.
     ddof
@@ -56,35 +72,47 @@ class _Reduction:
     function: Any
     neutral: int | None = None
     wide: str = ""
+    direct: bool = False
     nonempty: bool = False
     ddof: bool = False
 
 
 _REDUCTIONS = {
-    "sum": _Reduction(device_arrays.total, 0, "sum"),
-    "prod": _Reduction(device_arrays.product, 1, "sum"),
-    "mean": _Reduction(device_arrays.mean, 0, "mean"),
+    "sum": _Reduction(device_arrays.total, 0, "sum", direct=True),
+    "prod": _Reduction(device_arrays.product, 1, "sum", direct=True),
+    "mean": _Reduction(device_arrays.mean, 0, "mean", direct=True),
     "var": _Reduction(device_arrays.variance, 0, "mean", ddof=True),
     "std": _Reduction(device_arrays.deviation, 0, "mean", ddof=True),
-    "min": _Reduction(device_arrays.least, nonempty=True),
-    "max": _Reduction(device_arrays.greatest, nonempty=True),
+    "min": _Reduction(device_arrays.least, nonempty=True, direct=True),
+    "max": _Reduction(device_arrays.greatest, nonempty=True, direct=True),
     "argmin": _Reduction(device_arrays.least_at, nonempty=True),
     "argmax": _Reduction(device_arrays.greatest_at, nonempty=True),
-    "any": _Reduction(device_arrays.some),
-    "all": _Reduction(device_arrays.every),
-    "count_nonzero": _Reduction(device_arrays.nonzero),
-    "nansum": _Reduction(device_arrays.total_of_numbers, 0, "sum"),
-    "nanprod": _Reduction(device_arrays.product_of_numbers, 1, "sum"),
+    "any": _Reduction(device_arrays.some, direct=True),
+    "all": _Reduction(device_arrays.every, direct=True),
+    "count_nonzero": _Reduction(device_arrays.nonzero, direct=True),
+    "nansum": _Reduction(device_arrays.total_of_numbers, 0, "sum", direct=True),
+    "nanprod": _Reduction(device_arrays.product_of_numbers, 1, "sum", direct=True),
     "nanmean": _Reduction(device_arrays.mean_of_numbers, 0, "mean"),
     "nanvar": _Reduction(device_arrays.variance_of_numbers, 0, "mean", ddof=True),
     "nanstd": _Reduction(device_arrays.deviation_of_numbers, 0, "mean", ddof=True),
-    "nanmin": _Reduction(device_arrays.least_number, nonempty=True),
-    "nanmax": _Reduction(device_arrays.greatest_number, nonempty=True),
+    "nanmin": _Reduction(device_arrays.least_number, nonempty=True, direct=True),
+    "nanmax": _Reduction(device_arrays.greatest_number, nonempty=True, direct=True),
 }
+
+
+DIRECT = frozenset(name for name, about in _REDUCTIONS.items() if about.direct)
+"""Reductions that take an array expression whose elements are computed as they go."""
 
 
 def reduced(low: Lowering, name: str, array: Typed, args: Arguments) -> Typed:
     """The reduction `name` of an array, with the further arguments ``axis`` and ``ddof``."""
+    if isinstance(array, Lazy):
+        row = None
+        if name in DIRECT and not args.values and not args.keywords:
+            row = reduced_directly(low, array, args.key, lambda row: _of_row(low, name, row, []))
+        if row is not None:
+            return row
+        array = array.settled(low)
     about = _REDUCTIONS[name]
     names = ("axis", "ddof") if about.ddof else ("axis",)
     given = dict(zip(names, args.values, strict=False)) | args.keywords
@@ -102,8 +130,10 @@ def reduced(low: Lowering, name: str, array: Typed, args: Arguments) -> Typed:
         return _of_row(low, name, flat(low, array), extra)
     number = axis.int_literal
     ndim = array.type.ndim
+    if number is None and isinstance(axis, TupleValue):
+        return _along_several(low, name, array, axis, extra)
     if number is None or not -ndim <= number < ndim:
-        raise TypingError(f"the axis of {name}() is a literal from {-ndim} to {ndim - 1}")
+        raise TypingError(f"the axis of {name}() is a literal from {-ndim} to {ndim - 1}, or a tuple of such")
     if ndim == 1:
         return _of_row(low, name, array, extra)
     return _along(low, name, array, number % ndim, extra)
@@ -113,11 +143,14 @@ def _of_row(low: Lowering, name: str, row: Typed, extra: list[Typed]) -> Typed:
     from weft.frontend.python.lowering.calls.calls import call_function
     from weft.frontend.python.lowering.numbers.extremes import require_elements
 
-    about, dtype = _REDUCTIONS[name], array_type_of(row).dtype
+    assert isinstance(row.type, (Array, Computed))
+    about, dtype = _REDUCTIONS[name], row.type.dtype
     assert isinstance(dtype, Scalar)
     args = Arguments(name, [row, *extra], {})
     if about.nonempty:
-        require_elements(low, args, extents_of(low, row)[0])
+        require_elements(
+            low, args, size_of(row).value if isinstance(row.type, Computed) else extents_of(low, row)[0]
+        )
     if about.neutral is not None:
         args.values.append(cast(low, literal(about.neutral), _result_type(about, dtype)))
     return call_function(low, about.function, args)
@@ -133,13 +166,20 @@ def _result_type(about: _Reduction, dtype: Scalar) -> Scalar:
 
 def _along(low: Lowering, name: str, array: Typed, axis: int, extra: list[Typed]) -> Typed:
     """The reductions of all rows along an axis, as an array of one dimension less."""
-    from weft.frontend.python.lowering.arrays.allocation import allocate, extent
-
     extents = extents_of(low, array)
     outer = [*extents[:axis], *extents[axis + 1 :]]
 
     def row(indices: list[Typed]) -> Typed:
         return view(low, array, [*indices[:axis], Slice(), *indices[axis:]])
+
+    return _for_rows(low, name, outer, row, extra)
+
+
+def _for_rows(
+    low: Lowering, name: str, outer: list[Value], row: Callable[[list[Typed]], Typed], extra: list[Typed]
+) -> Typed:
+    """An array of the reductions of the rows at all places of these extents."""
+    from weft.frontend.python.lowering.arrays.allocation import allocate, extent
 
     with sampling(low):
         dtype = _of_row(low, name, row([literal(0)] * len(outer)), extra).type
@@ -157,12 +197,44 @@ def _along(low: Lowering, name: str, array: Typed, axis: int, extra: list[Typed]
     return made
 
 
+def _size(extent: Value) -> Typed:
+    return literal(extent.signed) if isinstance(extent, ConstInt) else Typed(pyint, (extent,), low=0)
+
+
+def _along_several(low: Lowering, name: str, array: Typed, axes: TupleValue, extra: list[Typed]) -> Typed:
+    """The reductions along several axes: of the elements along them, in C order, for each place along the others."""
+    ndim = array_type_of(array).ndim
+    numbers = [item.int_literal for item in axes.items]
+    known = sorted({n % ndim for n in numbers if n is not None and -ndim <= n < ndim})
+    if len(known) != len(numbers) or not known or name.startswith("arg"):
+        raise TypingError(
+            f"the axes of {name}() are different literals from {-ndim} to {ndim - 1}"
+            if not name.startswith("arg")
+            else f"the axis of {name}() is one literal"
+        )
+    if len(known) == ndim:
+        return _of_row(low, name, flat(low, array), extra)
+    others = [axis for axis in range(ndim) if axis not in known]
+    extents = extents_of(low, array)
+    if known == list(range(known[0], known[-1] + 1)) and array_type_of(array).layout == "C":
+        # Neighbours in memory are one axis.
+        shape = [
+            *extents[: known[0]],
+            product_of(low, [extents[a] for a in known]),
+            *extents[known[-1] + 1 :],
+        ]
+        return _along(low, name, reshaped(low, array, [_size(e) for e in shape]), known[0], extra)
+    array = permuted(low, array, [*others, *known])
+    rows = [extents[axis] for axis in others]
+    return _for_rows(low, name, rows, lambda at: flat(low, view(low, array, list(at))), extra)
+
+
 def _function(name: str):
     def lower(low: Lowering, args: Arguments) -> Typed:
         if not args.values:
             raise TypingError(f"{name}() takes an array")
         first, *rest = args.values
-        return reduced(low, name, first, Arguments(name, rest, args.keywords))
+        return reduced(low, name, first, Arguments(name, rest, args.keywords, args.key))
 
     return lower
 
@@ -177,6 +249,7 @@ for _name in _REDUCTIONS:
         method(_name)(_method(_name))
 call(np.amin)(_function("min"))
 call(np.amax)(_function("max"))
+DIRECT_FUNCTIONS = frozenset(getattr(np, name) for name in (*DIRECT, "amin", "amax"))
 
 
 @call(np.dot)

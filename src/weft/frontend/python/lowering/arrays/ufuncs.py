@@ -36,9 +36,11 @@ def call_on_elements(low: Lowering, target: Any, args: Arguments) -> Typed:
     if isinstance(target, np.ufunc) and len(values) != target.nin:
         raise TypingError(f"{args.name}() takes {target.nin} arguments and out, not {len(args.values)}")
 
+    name, count, names = args.name, len(values), tuple(keywords)
+
     def apply(low: Lowering, *elements: Typed) -> Typed:
-        named = dict(zip(keywords, elements[len(values) :], strict=True))
-        return call_value(low, target, Arguments(args.name, list(elements[: len(values)]), named))
+        named = dict(zip(names, elements[count:], strict=True))
+        return call_value(low, target, Arguments(name, list(elements[:count]), named))
 
     made = combine(low, apply, *values, *keywords.values())
     if out is None or isinstance(out.type, NoneType):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import inspect
+from collections.abc import Hashable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from weft.frontend.python.components import components, tuple_offsets
 from weft.frontend.python.cuda_names import cuda_name_of
 from weft.frontend.python.device_math import REPLACEMENTS
 from weft.frontend.python.lowering.arrays.elementwise import is_array
+from weft.frontend.python.lowering.arrays.reductions import DIRECT_FUNCTIONS
 from weft.frontend.python.lowering.arrays.ufuncs import call_on_elements, is_elementwise
 from weft.frontend.python.lowering.attributes import Method
 from weft.frontend.python.lowering.calls.builtin_calls import call_method, cast_call
@@ -62,7 +64,8 @@ def _lower_call(low: Lowering, node: ast.Call) -> Typed:
     args = Arguments(_name(target), values, keywords, (low.instance.name, node))
     if any(map(is_array, values)) and is_elementwise(target):
         return call_on_elements(low, target, args)
-    args.values = [value.settled(low) for value in values]
+    first = 1 if isinstance(target, Hashable) and target in DIRECT_FUNCTIONS else 0
+    args.values = [*values[:first], *(value.settled(low) for value in values[first:])]
     return call_value(low, target, args)
 
 
