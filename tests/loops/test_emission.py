@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,7 @@ pytest.importorskip("islpy", reason="dependences are tested with integer sets (e
 import weft
 from conformance.runner import passes_checked
 from sequential import loops as python_loops
-from weft import opencl
-from weft.aot.importing import import_file
+from sequential.emitted import run_cuda, run_opencl
 from weft.cli import main
 from weft.diag.errors import EmissionError
 from weft.frontend.clang import compile_c
@@ -98,33 +96,6 @@ def run_original(name: str, given: dict[str, Any]) -> None:
     ctypes.CFUNCTYPE(None, *types)(original().address(name))(*values)
 
 
-def run_cuda(emitted: EmittedSource, given: dict[str, Any]) -> None:
-    """Launch the kernels of a module as its own code for the host does."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "kernels.py"
-        file.write_text(emitted.text)
-        module = import_file(file)
-        for kernel in emitted.kernels:
-            getattr(module, kernel.launcher)(*(given[p.removesuffix("_")] for p in kernel.parameters))
-
-
-def run_opencl(emitted: EmittedSource, given: dict[str, Any]) -> None:
-    """Launch the kernels of a program on the global sizes that its text names."""
-    program = opencl.Program(emitted.text)
-    for kernel in emitted.kernels:
-        before = emitted.text.partition(f"kernel void {kernel.name}(")[0]
-        ((sizes, block),) = re.findall(
-            r"^// Global size: (.*), rounded up to the local size of (.*)\.", before, re.M
-        )[-1:]
-        text = re.sub(r"\((?:u?long|u?int)\)", "", sizes).replace("/", "//")
-        extents = eval(f"({text},)", {}, dict(given))
-        if min(extents) <= 0:
-            continue
-        local = tuple(map(int, block.split(", ")))
-        size = tuple(-(-e // b) * b for e, b in zip(extents, local, strict=True))
-        getattr(program, kernel.name)(size, local, *(given[p.removesuffix("_")] for p in kernel.parameters))
-
-
 REFUSED = {
     "seidel": "is read here 1 iteration later",
     "triangular_solve": "float sums would be formed in another order",
@@ -185,7 +156,7 @@ def emit(name: str, language: str) -> EmittedSource:
 
 
 @pytest.mark.parametrize(("name", "launch"), CASES, ids=[f"{f}-{r.__name__}" for f, r in CASES])
-def test_kernels_do_what_the_loop_does(name: str, launch: Callable[..., None]) -> None:
+def test_kernels_do_what_the_loop_does(name: str, launch: Callable[..., Any]) -> None:
     emitted = emit(name, "cuda" if launch is run_cuda else "opencl")
     draw = np.random.default_rng(1)
     for size in SIZES:

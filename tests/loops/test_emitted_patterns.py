@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,7 @@ pytest.importorskip("islpy", reason="dependences are tested with integer sets (e
 import weft
 from conformance.runner import passes_checked
 from sequential import loops as python_loops
-from weft import opencl
-from weft.aot.importing import import_file
+from sequential.emitted import run_cuda, run_opencl
 from weft.diag.errors import EmissionError
 from weft.frontend.clang import compile_c
 from weft.loops.analysis import analyze_file
@@ -114,49 +112,9 @@ def run_original(name: str, given: dict[str, Any]) -> Any:
     return ctypes.CFUNCTYPE(kinds.get(result), *types)(original().address(name))(*values)
 
 
-def run_cuda(emitted: EmittedSource, given: dict[str, Any]) -> tuple[Any, ...]:
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "kernels.py"
-        file.write_text(emitted.text)
-        (kernel,) = emitted.kernels
-        found = getattr(import_file(file), kernel.launcher)(*(given[p] for p in kernel.parameters))
-    return found if isinstance(found, tuple) else (found,) if "    return " in emitted.text else ()
-
-
-def run_opencl(emitted: EmittedSource, given: dict[str, Any]) -> tuple[Any, ...]:
-    """Do what the comments say."""
-    known: dict[str, Any] = dict(given)
-    program, (loop,) = opencl.Program(emitted.text), emitted.kernels
-
-    def value(text: str) -> Any:
-        text = re.sub(r"\((?:u?long|u?int)\)", "", text).replace("/", "//")
-        return eval(text, {"min": min, "max": max}, known)
-
-    for name, text in re.findall(r"^// (\w+) is (.*\(.*)\.$", emitted.text, re.M):
-        known[name] = value(text)
-    kinds = {
-        "uchar": "u1",
-        "char": "i1",
-        "int": "i4",
-        "uint": "u4",
-        "long": "i8",
-        "float": "f4",
-        "double": "f8",
-    }
-    for name, kind, length, first in re.findall(
-        r"^// Make (\w+): (\w+)\[(.*?)\](?:, first (.*))?\.$", emitted.text, re.M
-    ):
-        known[name] = np.full(value(length), value(first) if first else 77, kinds[kind])
-    for name, parameters in loop.kernels:
-        before = emitted.text.partition(f"kernel void {name}(")[0]
-        (size,) = re.findall(r"^// Global size: (.*), local size (\d+)\.", before, re.M)[-1:]
-        getattr(program, name)(value(size[0]), int(size[1]), *(known[p] for p in parameters))
-    found = []
-    for array, none in re.findall(
-        r"^// Then \w+ is (\w+)\[0\](?:, (.*) where there is none)?\.$", emitted.text, re.M
-    ):
-        found.append(None if none and known[array][0] == value(none) else known[array][0])
-    return tuple(found)
+def run(emitted: EmittedSource, language: str, given: dict[str, Any]) -> tuple[Any, ...]:
+    """What the kernels give."""
+    return tuple((run_cuda if language == "cuda" else run_opencl)(emitted, given).values())
 
 
 @cache
@@ -184,7 +142,7 @@ def test_kernels_do_what_the_loop_does(name: str, language: str) -> None:
         before = arguments(name, size, draw)
         after = {n: a.copy() if isinstance(a, np.ndarray) else a for n, a in before.items()}
         wanted = run_original(name, before)
-        found = FUNCTIONS[name](*(run_cuda if language == "cuda" else run_opencl)(emitted, after))
+        found = FUNCTIONS[name](*run(emitted, language, after))
         if name == "find_either":
             assert abs(wanted) == (found or 0)
         elif name == "two_sums":
@@ -212,7 +170,7 @@ def test_zeros_and_what_is_no_number(name: str) -> None:
             given = arguments(name, 300, np.random.default_rng(1))
             given["a"][:] = np.resize(pattern, LENGTH)
             given["first"] = first
-            wanted, found = run_original(name, given), FUNCTIONS[name](*run_cuda(emitted, given))
+            wanted, found = run_original(name, given), FUNCTIONS[name](*run(emitted, "cuda", given))
             assert same(wanted, found) or (wanted != wanted and found != found), (first, pattern)
 
 
@@ -221,18 +179,18 @@ def test_loops_in_python() -> None:
     x, y = draw.integers(-9, 9, 1000), np.zeros(1000, np.int64)
     floats = draw.random(1000)
 
-    def run(name: str, given: dict[str, Any], **options: bool) -> Any:
+    def in_python(name: str, given: dict[str, Any], **options: bool) -> tuple[Any, ...]:
         emitted = weft.loops.emit(getattr(python_loops, name), *given.values(), **options)
-        return run_cuda(emitted, {**given, "m2": floats[0]})
+        return run(emitted, "cuda", {**given, "m2": floats[0]})
 
-    assert run("total", {"x": floats}, fastmath=True) == pytest.approx((np.sqrt(floats).sum(),))
-    assert run("least", {"x": floats}) == (floats.min(),)
-    run("running", {"x": x, "y": y})
+    assert in_python("total", {"x": floats}, fastmath=True) == pytest.approx((np.sqrt(floats).sum(),))
+    assert in_python("least", {"x": floats}) == (floats.min(),)
+    in_python("running", {"x": x, "y": y})
     np.testing.assert_array_equal(y, np.cumsum(x))
-    assert run("kept", {"x": x, "out": y}) == ((x > 0).sum(),)
+    assert in_python("kept", {"x": x, "out": y}) == ((x > 0).sum(),)
     np.testing.assert_array_equal(y[: (x > 0).sum()], x[x > 0])
-    assert run("first", {"x": x, "key": 5}) == (np.flatnonzero(x == 5)[0],)
-    assert run("first", {"x": x, "key": 99}) == (None,)
+    assert in_python("first", {"x": x, "key": 5}) == (np.flatnonzero(x == 5)[0],)
+    assert in_python("first", {"x": x, "key": 99}) == (None,)
 
 
 def test_kernels_are_what_a_person_would_write() -> None:

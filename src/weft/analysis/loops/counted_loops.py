@@ -17,6 +17,7 @@ from weft.ir import BasicBlock, Builder, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.types import I1, I64, IntType
 
+_ARITHMETIC = {"add", "sub", "mul", "sext", "zext", "trunc"}
 _RISING = {"slt", "sle", "ult", "ule"}
 _FALLING = {"sgt", "sge", "ugt", "uge"}
 
@@ -135,8 +136,16 @@ def counted_loop(view: CFGView, loop: Loop, *, early: bool = False) -> CountedLo
     )
 
 
-def counted_exit(view: CFGView, loop: Loop) -> CountedLoop | str:
-    """How a loop counts that may be left early, too: by the test in its header; or why it does not."""
+def counted_exit(view: CFGView, loop: Loop, *, computed: bool = False) -> CountedLoop | str:
+    """How a loop counts that may be left early, too: by the test in its header; or why it does not.
+
+    Parameters
+    ----------
+    view, loop
+        A loop of a function in canonical form.
+    computed
+        Whether the bound may be computed in the loop, of what is known before it: the same in each iteration.
+    """
     header = view.blocks[loop.header]
     outside = [view.blocks[p] for p in view.cfg.preds[loop.header] if p not in loop.blocks]
     if loop.is_irreducible or len(loop.latches) != 1 or len(outside) != 1:
@@ -146,7 +155,7 @@ def counted_exit(view: CFGView, loop: Loop) -> CountedLoop | str:
     if len(preheader.successors) != 1 or len(targets) != 1 or header is latch:
         return "has no test at its top"
     blocks = (header, *(view.blocks[b] for b in sorted(loop.blocks) if b != loop.header))
-    test = _test(header, targets[0], set(blocks), counters_of(header, preheader, latch))
+    test = _test(header, targets[0], set(blocks), counters_of(header, preheader, latch), computed)
     if test is None:
         return "does not count up or down to a bound that is known when it begins"
     counter, tests_next, predicate, bound = test
@@ -156,7 +165,11 @@ def counted_exit(view: CFGView, loop: Loop) -> CountedLoop | str:
 
 
 def _test(
-    exiting: BasicBlock, exit_block: BasicBlock, inside: set[BasicBlock], counters: list[Counter]
+    exiting: BasicBlock,
+    exit_block: BasicBlock,
+    inside: set[BasicBlock],
+    counters: list[Counter],
+    computed: bool = False,
 ) -> tuple[Counter, bool, str, Value] | None:
     branch = exiting.terminator
     if branch.op != "br" or not branch.operands:
@@ -171,7 +184,7 @@ def _test(
         (condition.operands[0], condition.operands[1], False),
         (condition.operands[1], condition.operands[0], True),
     ):
-        if isinstance(bound, Instruction) and bound.block in inside:
+        if not (is_computed_before(bound, inside) if computed else _is_before(bound, inside)):
             continue
         for counter in counters:
             if tested is counter.phi or tested is counter.following:
@@ -179,6 +192,18 @@ def _test(
                 if _ends(counter, goes_on):
                     return counter, tested is counter.following, goes_on, bound
     return None
+
+
+def _is_before(value: Value, inside: set[BasicBlock]) -> bool:
+    return not isinstance(value, Instruction) or value.block not in inside
+
+
+def is_computed_before(value: Value, inside: set[BasicBlock]) -> bool:
+    """Whether a value of a loop could be computed before it, by sums, products and casts."""
+    if _is_before(value, inside):
+        return True
+    assert isinstance(value, Instruction)
+    return value.op in _ARITHMETIC and all(is_computed_before(o, inside) for o in value.operands)
 
 
 def _ends(counter: Counter, predicate: str) -> bool:

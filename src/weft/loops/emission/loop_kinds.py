@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_exit
 from weft.analysis.sequential.scope import LoopContext
-from weft.ir import BasicBlock, ConstInt, Instruction, Value
+from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Value
 
 if TYPE_CHECKING:
     from weft.loops.emission.nests import Nest
@@ -70,7 +71,7 @@ def loop_kinds(nest: Nest) -> LoopKinds:
     grid: dict[LoopContext, CountedLoop | None] = {}
     counting: dict[LoopContext, Counting] = {}
     for loop in headers.values():
-        counted = counted_exit(scope.view, loop.loop)
+        counted = counted_exit(scope.view, loop.loop, computed=loop not in nest.dimensions)
         if isinstance(counted, str) or not counted.top_tested or counted.tests_next:
             counted = None
         if loop in nest.dimensions:
@@ -91,16 +92,36 @@ def _counting(loop: LoopContext, counted: CountedLoop, is_outermost: bool) -> Co
     if any(u.block not in inside for u in following.instruction_users()) and not is_outermost:
         return None
     test = counted.header.terminator.operands[0]
+    bound = counted.bound
+    parts = set(_parts(bound, inside))
+    if parts and not is_outermost and not (len(parts) == 1 and _is_moved(bound)):
+        return None
     # What the header computes beside the test would have to run once more than the body.
+    needed = {test, *parts}
+    if any(u not in needed for p in parts for u in p.instruction_users()):
+        return None
     computed = set(counted.header.non_phis()) - {counted.header.terminator}
-    if computed - {test} or not isinstance(test, Instruction) or len(list(test.instruction_users())) != 1:
+    if computed - needed or not isinstance(test, Instruction) or len(list(test.instruction_users())) != 1:
         return None
     beyond = _STRICT.get(counted.predicate)
     if beyond is None:
         return None
-    bound = counted.bound
     if beyond and not isinstance(bound, ConstInt) and phi.type.bits > 32:  # type: ignore[attr-defined]
         # The bound could be the greatest number that there is.
         return None
     step = counted.counter.step
     return Counting(phi, counted.counter.start, bound, beyond, step, counted.predicate.startswith("u"))
+
+
+def _parts(bound: Value, inside: set[BasicBlock]) -> Iterator[Instruction]:
+    """What computes a bound in a loop."""
+    if isinstance(bound, Instruction) and bound.block in inside:
+        yield bound
+        for operand in bound.operands:
+            yield from _parts(operand, inside)
+
+
+def _is_moved(bound: Value) -> bool:
+    """Whether a bound is an argument and a number, which stand where the loop begins."""
+    assert isinstance(bound, Instruction)
+    return all(isinstance(o, Argument | ConstInt) for o in bound.operands)

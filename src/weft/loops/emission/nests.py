@@ -231,7 +231,7 @@ def _spread(
             users = [u for u in instruction.instruction_users() if u.block not in inside]
             if users and instruction not in used and form is not Form.SEARCH:
                 return f"{value_name(instruction)} is used behind it"
-    counted = counted_exit(loop.scope.view, loop.loop)
+    counted = counted_exit(loop.scope.view, loop.loop, computed=True)
     if isinstance(counted, str):
         return f"it {counted}"
     assumed = tuple(dict.fromkeys(a.text for a in report.assumptions))

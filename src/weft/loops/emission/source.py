@@ -48,6 +48,8 @@ class EmittedKernel:
         The function for the host; empty in OpenCL C.
     kernels
         All kernels of the loop, in the order of their launches, with the names of their parameters.
+    results
+        What the program calls the numbers that the loop hands on.
     """
 
     name: str
@@ -55,6 +57,7 @@ class EmittedKernel:
     parameters: tuple[str, ...]
     launcher: str
     kernels: tuple[tuple[str, tuple[str, ...]], ...]
+    results: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +169,8 @@ def _plan(
 
 def _emitted(plan: Plan, language: str) -> EmittedKernel:
     kernels = tuple((k.name, tuple(a.name for a in k.arguments)) for k in plan.kernels)
+    results = tuple(r.name for r in plan.results)
     if language == "cuda":
         given = tuple(a.name for a in plan.arguments)
-        return EmittedKernel(kernels[0][0], plan.line, given, f"run_{plan.name}", kernels)
-    return EmittedKernel(kernels[0][0], plan.line, kernels[0][1], "", kernels)
+        return EmittedKernel(kernels[0][0], plan.line, given, f"run_{plan.name}", kernels, results)
+    return EmittedKernel(kernels[0][0], plan.line, kernels[0][1], "", kernels, results)

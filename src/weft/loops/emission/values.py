@@ -145,6 +145,10 @@ class Values:
         """The signed reading of an expression."""
         if node.reading == "s" or node.is_nonnegative or not isinstance(node.type, IntType):
             return node
+        if node.op == "int":
+            number = int(node.number)
+            number -= (1 << node.bits) if number >> (node.bits - 1) else 0
+            return Node("int", node.type, number=number, is_nonnegative=number >= 0)
         return Node("signed", node.type, (node,), reading="s")
 
     def unsigned(self, node: Node) -> Node:

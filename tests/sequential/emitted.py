@@ -1,0 +1,73 @@
+"""Runs what was written of a loop: a module as its own function for the host does, a program as its comments say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from weft import opencl
+from weft.aot.importing import import_file
+from weft.loops.emission.source import EmittedSource
+
+_KINDS = {"uchar": "u1", "char": "i1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "long": "i8",
+          "ulong": "u8", "float": "f4", "double": "f8"}  # fmt: skip
+
+
+def run_cuda(emitted: EmittedSource, given: dict[str, Any]) -> dict[str, Any]:
+    """Run the functions for the host of a module; the numbers that they return, by the names of the program."""
+    found: dict[str, Any] = {}
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "kernels.py"
+        file.write_text(emitted.text)
+        module = import_file(file)
+        for kernel in emitted.kernels:
+            result = getattr(module, kernel.launcher)(
+                *(given[p.removesuffix("_")] for p in kernel.parameters)
+            )
+            values = result if isinstance(result, tuple) else (result,)
+            found.update(zip(kernel.results, values if kernel.results else (), strict=True))
+    return found
+
+
+def run_opencl(emitted: EmittedSource, given: dict[str, Any]) -> dict[str, Any]:
+    """Make buffers, launch the kernels of one loop after the other, and take results, as comments say."""
+    found: dict[str, Any] = {}
+    program = opencl.Program(emitted.text)
+    rest = emitted.text
+    for loop in emitted.kernels:
+        known = dict(given)
+        about = rest.partition(f"kernel void {loop.name}(")[0]
+        for name, text in re.findall(r"^// (blocks\w*) is (.*)\.$", about, re.M):
+            known[name] = _value(text, known)
+        pattern = r"^// Make (\w+): (\w+)\[(.*?)\](?:, first (.*))?\.$"
+        for name, kind, length, first in re.findall(pattern, about, re.M):
+            known[name] = np.full(_value(length, known), _value(first, known) if first else 77, _KINDS[kind])
+        for name, parameters in loop.kernels:
+            before, _, rest = rest.partition(f"kernel void {name}(")
+            _launch(getattr(program, name), before, [known[p.removesuffix("_")] for p in parameters], known)
+        pattern = r"^// Then (\w+) is (\w+)\[0\](?:, (.*) where there is none)?\.$"
+        for name, array, none in re.findall(pattern, about, re.M):
+            found[name] = None if none and known[array][0] == _value(none, known) else known[array][0]
+    return found
+
+
+def _launch(kernel: Any, before: str, arguments: list[Any], known: dict[str, Any]) -> None:
+    """Launch a kernel as the comments before it say."""
+    sizes = re.findall(
+        r"^// Global size: (.*), (?:rounded up to the )?local size(?: of)? ([\d, ]+)\.", before, re.M
+    )
+    text, local = sizes[-1]
+    extents = _value(f"({text},)", known)
+    block = tuple(map(int, local.split(", ")))
+    if min(extents) > 0:
+        kernel(tuple(-(-e // b) * b for e, b in zip(extents, block, strict=True)), block, *arguments)
+
+
+def _value(text: str, known: dict[str, Any]) -> Any:
+    """What an expression of integers in C is."""
+    text = re.sub(r"\((?:u?long|u?int)\)", "", text).replace("/", "//")
+    return eval(text, {"min": min, "max": max}, known)
