@@ -15,16 +15,12 @@ from weft.diag.remarks import Remark
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
-from weft.frontend.python.typeof import from_dtype
 from weft.frontend.python.types import (
     Array,
     KernelType,
     Scalar,
     Signature,
     array_type,
-    pycomplex,
-    pyfloat,
-    pyint,
     tuple_type,
 )
 from weft.frontend.python.wording import described
@@ -32,8 +28,9 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops import elementwise_loops as loops
 from weft.loops.compiled import CompiledFunction
 from weft.loops.contiguous import ContiguousLoop, Kinds, contiguous
+from weft.loops.element_types import WEAK, ElementTypes, number_type
 from weft.loops.jit import JitFunction
-from weft.loops.results import as_array, device_class, host_array, result_array, takes_number
+from weft.loops.results import as_array, device_class, host_array, result_array
 from weft.loops.ufunc_methods import UfuncMethods
 from weft.runtime.dispatch import Record, calls
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
@@ -47,7 +44,6 @@ SHORT_ROW = 64
 OFTEN = 8
 """Calls on arguments of the same kinds after which machine code is made to take them."""
 
-_WEAK = {int: pyint, float: pyfloat, complex: pycomplex}
 _PLAIN = frozenset({int, float, complex, bool, list, tuple, *np.sctypeDict.values()})
 _DEFAULTS = {"where": True, "casting": "same_kind", "order": "K"}
 
@@ -158,19 +154,14 @@ class VectorizedFunction(UfuncMethods, Portable):
         self.name = function.__name__
         self.nin = function.__code__.co_argcount
         self.signatures = tuple(signatures)
+        self._types = ElementTypes(function, self.nin, self.signatures)
         self.options = options
         self.identity = identity
         self._lines = {}
         self._table = 0
         self._by_record: dict[int, tuple[CompiledFunction, Record]] = {}
         self._loops: dict[Callable[..., FunctionType], JitFunction] = {}
-        self._results: dict[tuple[Scalar, ...], np.dtype[Any]] = {}
         self._contiguous: dict[Kinds, ContiguousLoop | None] = {}
-        for signature in signatures:
-            if len(signature.args) != self.nin:
-                raise SignatureError(
-                    f"{signature} has {len(signature.args)} arguments, {self.name} {self.nin}"
-                )
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Apply the function to each element of the arguments, broadcast together.
@@ -261,13 +252,13 @@ class VectorizedFunction(UfuncMethods, Portable):
 
     def _enter_record(self, args: Sequence[Any], loop: ContiguousLoop) -> None:
         """Have machine code take calls with such arguments, if these are vectors and numbers of the loop's types."""
-        operands, types = self._converted(args)
+        operands, types = self._types.converted(args)
         shown: list[KernelType] = []
         for value, operand, type_ in zip(args, operands, types, strict=True):
             if value is operand and operand.ndim == 1 and operand.flags.writeable:
                 shown.append(array_type(type_, 1, "C"))
-            elif type(value) in _WEAK and _WEAK[type(value)].dtype == type_.dtype:
-                shown.append(_WEAK[type(value)])
+            elif type(value) in WEAK and WEAK[type(value)].dtype == type_.dtype:
+                shown.append(WEAK[type(value)])
             else:
                 return
         first = next((k for k, type_ in enumerate(shown) if isinstance(type_, Array)), None)
@@ -315,16 +306,16 @@ class VectorizedFunction(UfuncMethods, Portable):
     @located
     def _contiguous_loop(self, args: Sequence[Any]) -> ContiguousLoop | None:
         """The loop over all elements of arrays; None when some have to be converted first."""
-        operands, types = self._converted(args)
+        operands, types = self._types.converted(args)
         is_array = [isinstance(a, np.ndarray) for a in args]
         if any(an_array and o is not a for an_array, o, a in zip(is_array, operands, args, strict=True)):
             return None
-        result = self._result_dtype(types)
+        result = self._types.result(types)
         items = tuple(
             array_type(t, 1, "C", readonly=True) if an_array else t
             for an_array, t in zip(is_array, types, strict=True)
         )
-        out = array_type(_of(result), 1, "C")
+        out = array_type(number_type(result), 1, "C")
         return ContiguousLoop(self._loop(loops.along_line).compile((tuple_type(items), out)), result)
 
     @located
@@ -334,40 +325,9 @@ class VectorizedFunction(UfuncMethods, Portable):
         """Do the same for arrays and numbers of any kind."""
         if len(args) != self.nin:
             raise ArgumentError(f"{self.name} takes {self.nin} arguments, and got {len(args)}")
-        operands, types = self._converted(args)
-        result = self._result_dtype(types) if dtype is None else np.dtype(dtype)
+        operands, types = self._types.converted(args)
+        result = self._types.result(types) if dtype is None else np.dtype(dtype)
         return self._apply(operands, result, out, where, casting, order)
-
-    def _converted(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Scalar, ...]]:
-        """The arguments as arrays of the types that the function is compiled for."""
-        arrays = [np.asarray(a) for a in args]
-        weak = [type(a) in _WEAK for a in args]
-        wanted = self._chosen_types(arrays, weak)
-        try:
-            converted = [
-                np.asarray(given, t.dtype) if is_weak else a if a.dtype == t.dtype else a.astype(t.dtype)
-                for given, is_weak, a, t in zip(args, weak, arrays, wanted, strict=True)
-            ]
-        except OverflowError as error:
-            raise ArgumentError(f"{self.name}: {error}") from None
-        return converted, wanted
-
-    def _chosen_types(self, arrays: list[np.ndarray[Any, Any]], weak: list[bool]) -> tuple[Scalar, ...]:
-        if not self.signatures:
-            strong = [a.dtype for a, is_weak in zip(arrays, weak, strict=True) if not is_weak]
-            return tuple(
-                _of(np.result_type(a.item(), *strong) if is_weak and strong else a.dtype)
-                for a, is_weak in zip(arrays, weak, strict=True)
-            )
-        for signature in self.signatures:
-            wanted = tuple(t for t in signature.args if isinstance(t, Scalar))
-            if len(wanted) == self.nin and all(map(_takes, wanted, arrays, weak)):
-                return wanted
-        given = ", ".join(str(a.dtype) for a in arrays)
-        declared = "; ".join(map(str, self.signatures))
-        raise ArgumentError(
-            f"{self.name} has no signature for ({given})", hint=f"it was declared for {declared}"
-        )
 
     @property
     def remarks(self) -> list[Remark]:
@@ -393,7 +353,7 @@ class VectorizedFunction(UfuncMethods, Portable):
         from weft.loops.report import report_on_function
 
         wanted = [parse_signature(signature)] if signature is not None else self.signatures
-        types = [each.args for each in wanted] or list(self._results)
+        types = [each.args for each in wanted] or list(self._types.results)
         if not types:
             raise SignatureError(
                 f"{self.name} has not been compiled for any argument types yet",
@@ -402,23 +362,15 @@ class VectorizedFunction(UfuncMethods, Portable):
         loop = loops.along_line(self.py_func)
         return report_on_function(
             loop,
-            [self._line_types(t) for t in types],
+            [self._types.line(t) for t in types],
             [self.options] * len(types),
             [None] * len(types),
             self.name,
         )
 
-    def _line_types(self, types: Sequence[KernelType]) -> tuple[KernelType, ...]:
-        """The types that the loop over contiguous arrays has for numbers of these types."""
-        numbers = tuple(t for t in types if isinstance(t, Scalar))
-        if len(numbers) != self.nin or len(types) != self.nin:
-            raise SignatureError(f"{self.name} takes {self.nin} numbers, not ({', '.join(map(str, types))})")
-        items = tuple(array_type(t, 1, "C", readonly=True) for t in numbers)
-        return tuple_type(items), array_type(_of(self._result_dtype(numbers)), 1, "C")
-
     def result_dtype(self, args: Sequence[Any]) -> np.dtype[Any]:
         """The type of the result's elements for such arrays and numbers, whatever the arrays' extents."""
-        return self._result_dtype(self._converted(args)[1])
+        return self._types.result(self._types.converted(args)[1])
 
     def result_type(self, types: tuple[Scalar, ...]) -> Scalar:
         """The type of the result for arguments of these types.
@@ -428,24 +380,7 @@ class VectorizedFunction(UfuncMethods, Portable):
         ArgumentError
             The function returns no number.
         """
-        return _of(self._result_dtype(types))
-
-    def _result_dtype(self, types: tuple[Scalar, ...]) -> np.dtype[Any]:
-        known = self._results.get(types)
-        if known is None:
-            known = self._results[types] = self._find_result(types)
-        return known
-
-    def _find_result(self, types: tuple[Scalar, ...]) -> np.dtype[Any]:
-        for signature in self.signatures:
-            if signature.args == types and isinstance(signature.result, Scalar):
-                return signature.result.dtype
-        from weft.frontend.python.compile import compile_python
-
-        made = compile_python(self.py_func, types, device=True).result
-        if not isinstance(made, Scalar):
-            raise ArgumentError(f"{self.name} returns {made}, and an elementwise function returns a number")
-        return made.dtype
+        return number_type(self._types.result(types))
 
     def _apply(
         self,
@@ -528,17 +463,3 @@ class VectorizedFunction(UfuncMethods, Portable):
 
     def __repr__(self) -> str:
         return f"<weft elementwise function {self.py_func.__qualname__}>"
-
-
-def _of(dtype: np.dtype[Any]) -> Scalar:
-    found = from_dtype(dtype.newbyteorder("="))
-    if not isinstance(found, Scalar):
-        raise ArgumentError(f"an elementwise function takes numbers, not {dtype}")
-    return found
-
-
-def _takes(wanted: Scalar, array: np.ndarray[Any, Any], weak: bool) -> bool:
-    """Whether a parameter takes an argument; a Python number fits every type of its kind or a greater one."""
-    if weak:
-        return takes_number(wanted.dtype, array)
-    return np.can_cast(array.dtype, wanted.dtype, "safe")

@@ -14,6 +14,7 @@ from weft.frontend.python.types import Scalar
 from weft.loops import reduction_loops as loops
 
 if TYPE_CHECKING:
+    from weft.loops.element_types import ElementTypes
     from weft.loops.jit import JitFunction
 
 _NO_VALUE: Any = object()
@@ -31,13 +32,10 @@ class UfuncMethods:
 
     if TYPE_CHECKING:
         signatures: tuple[Any, ...]
+        _types: ElementTypes
         _lines: dict[tuple[Callable[[Any], FunctionType], np.dtype[Any]], JitFunction | None]
 
         def _loop(self, make: Callable[[Any], FunctionType]) -> JitFunction: ...
-        def _chosen_types(
-            self, arrays: list[np.ndarray[Any, Any]], weak: list[bool]
-        ) -> tuple[Scalar, ...]: ...
-        def _result_dtype(self, types: tuple[Scalar, ...]) -> np.dtype[Any]: ...
         def __call__(self, *args: Any, **keywords: Any) -> Any: ...
 
     @property
@@ -224,8 +222,8 @@ class UfuncMethods:
         numbers = np.arange(array.size).reshape(array.shape)[indices]
         wide = array if array.flags.c_contiguous else array.copy()
         given = [np.empty(0, array.dtype)] + ([] if values is None else [np.asarray(values)])
-        types = self._chosen_types(given, [False] * len(given))
-        if not np.can_cast(self._result_dtype(types), array.dtype, "same_kind"):
+        types = self._types.chosen(given, [False] * len(given))
+        if not np.can_cast(self._types.result(types), array.dtype, "same_kind"):
             raise ArgumentError(f"{self.name}.at(): its results do not fit into {array.dtype}")
         work = np.ascontiguousarray(wide, types[0].dtype).reshape(-1)
         if values is None:
@@ -246,8 +244,8 @@ class UfuncMethods:
         """The type in which elements are combined: what the function gives for two of it."""
         example = np.empty(0, array.dtype if dtype is None else dtype)
         for _ in range(3):
-            types = self._chosen_types([example, example], [False, False])
-            result = self._result_dtype(types)
+            types = self._types.chosen([example, example], [False, False])
+            result = self._types.result(types)
             if types[0] is types[1] and types[0].dtype == result:
                 return types[0]
             example = np.empty(0, result)
