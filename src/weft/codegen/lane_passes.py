@@ -25,6 +25,7 @@ from weft.transform.linearization.nest_selects import nest_selects
 from weft.transform.linearization.unify_conditions import unify_conditions
 from weft.transform.loops.close_loops import is_loop_closed
 from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
+from weft.transform.loops.full_groups import run_full_groups
 from weft.transform.numbers.aligned_versions import add_aligned_version
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
@@ -102,6 +103,19 @@ def _add_aligned_version(unit: LaneUnit) -> bool:
     if unit.summary.aligned:
         unit.forget()
     return unit.summary.aligned
+
+
+def _run_full_groups(unit: LaneUnit) -> bool:
+    if unit.seldom or len(unit.lanes.extents) != 1:
+        return False
+
+    unit.summary.full_loops = run_full_groups(
+        unit.function, unit.divergence, unit.analyze_again, unit.lanes.width
+    )
+    if not unit.summary.full_loops:
+        return False
+    unit.forget()
+    return True
 
 
 def _replace_loads(unit: LaneUnit) -> bool:
@@ -216,6 +230,15 @@ ALIGNED_VERSIONS: Pass[LaneUnit] = Pass(
     optional=True,
     applies=lambda unit: unit.switches.uniform_values and unit.switches.uniform_control,
 )
+FULL_GROUPS: Pass[LaneUnit] = Pass(
+    "full groups",
+    "loops that threads leave in the order of their lanes have no masks while all stay",
+    _run_full_groups,
+    requires=(VECTORIZABLE, UNMASKED),
+    provides=(VECTORIZABLE, UNMASKED),
+    optional=True,
+    applies=lambda unit: unit.switches.uniform_values and unit.switches.uniform_control,
+)
 SCALAR_REPLACEMENT: Pass[LaneUnit] = Pass(
     "scalar replacement",
     "no load reads what is known from this iteration or some before, where keeping it pays",
@@ -294,7 +317,15 @@ WIDENING: Pass[LaneUnit] = Pass(
 BODIES = (KNOWN_NUMBERS, NARROW_PHIS, OBSTACLES)
 """On the body of a loop, before its lanes are planned; kernels have the same on their modules."""
 
-LINEAR_LANES = (ALIGNED_VERSIONS, SCALAR_REPLACEMENT, DIVERGENT_LOOPS, BOSCC, LINEARIZATION, CONDITIONS)
+LINEAR_LANES = (
+    ALIGNED_VERSIONS,
+    FULL_GROUPS,
+    SCALAR_REPLACEMENT,
+    DIVERGENT_LOOPS,
+    BOSCC,
+    LINEARIZATION,
+    CONDITIONS,
+)
 """To control-uniform P-LLVM: what widening and the split at barriers need."""
 
 LANES = (*LINEAR_LANES, WIDENING)

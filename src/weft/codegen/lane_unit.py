@@ -124,6 +124,11 @@ class LaneUnit:
             )
         return self.known
 
+    def analyze_again(self) -> Divergence:
+        """The divergence of the function, which is not what it was."""
+        self.forget()
+        return self.divergence
+
     def analyze_copy(self, copy: Function) -> Divergence:
         """The divergence of a copy of the function."""
         shapes: dict[Value, Shape] = {

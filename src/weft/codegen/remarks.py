@@ -88,6 +88,13 @@ def remark_vectorization(
             span,
             pass_name="aligned versions",
         )
+    for place in summary.full_loops:
+        log.add(
+            RemarkKind.TRANSFORM,
+            f"{what} leave this loop in their order: it runs without masks while all that run together stay",
+            place,
+            pass_name="full groups",
+        )
     remark_loads(log, summary.replacement)
     for gadget in summary.gadgets:
         what = (

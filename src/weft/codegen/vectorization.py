@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from weft.codegen.statistics import MemoryStatistics
 from weft.codegen.widen.widener import WideningNotes
+from weft.diag.source import SourceSpan
 from weft.ir import Function
 from weft.transform.boscc.insertion import Gadget
 from weft.transform.linearization.linearize import LinearizationSummary
@@ -25,6 +26,8 @@ class VectorizationSummary:
         How many of its numbers have 32 bits instead of 64.
     aligned
         Whether there is a version for lane groups whose numbers are all of one stretch.
+    full_loops
+        Where loops are that have a copy for when all lanes stay.
     replacement
         Which loads were replaced by values.
     loops
@@ -44,6 +47,7 @@ class VectorizationSummary:
     width: int = 0
     narrowed: int = 0
     aligned: bool = False
+    full_loops: list[SourceSpan | None] = field(default_factory=list)
     replacement: ReplacementSummary = field(default_factory=ReplacementSummary)
     loops: list[LoopSummary] = field(default_factory=list)
     gadgets: list[Gadget] = field(default_factory=list)

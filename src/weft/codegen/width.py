@@ -64,11 +64,19 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
 def choose_width_of_rounds(divergence: Divergence, isa: Isa, rounds: float) -> WidthChoice:
     """Return the width for a kernel with barriers whose work-groups are long rows: one or two registers.
 
-    A lane group begins and ends what is between two barriers so many times.
+    A lane group begins and ends what is between two barriers so many times. Where rows far apart are read in turn, it
+    may have more.
     """
     model, constants = WidthModel(divergence, isa), constants_of(isa)
     base = one_register(isa)
-    cost = {w: model.cycles_of_thread(w) + constants.round * rounds / w for w in (base, 2 * base)}
-    if cost[2 * base] > constants.rounds_worthwhile * cost[base]:
-        return WidthChoice(base, "a register of 32-bit values")
-    return WidthChoice(2 * base, "2 registers of 32-bit values")
+
+    def cost(width: int) -> float:
+        return model.cycles_of_thread(width) + constants.round * rounds / width
+
+    best, most = base, base * (constants.registers if model.reads_far_apart else 2)
+    while 2 * best <= min(most, MAX_WIDTH) and cost(2 * best) <= constants.rounds_worthwhile * cost(best):
+        best *= 2
+    registers = best // base
+    return WidthChoice(
+        best, f"{f'{registers} registers' if registers > 1 else 'a register'} of 32-bit values"
+    )

@@ -2,7 +2,8 @@
 
 `weft.costs.vector_code` weighs whole functions against each other; here the cycles of single instructions are told, so
 that a report can say what a line of the source has become. A block counts as often as the loops around it are thought
-to run, less where a branch before it says how likely its ways are (`Instruction.chance`).
+to run, less where a branch before it says how likely its ways are (`Instruction.chance`); where that branch leaves a
+loop, it says how often the loop runs.
 """
 
 from __future__ import annotations
@@ -33,6 +34,13 @@ def block_weights(function: Function, isa: Isa) -> dict[BasicBlock, float]:
     for number, block in enumerate(view.blocks):
         chance = block.terminator.chance
         if chance is None or len(set(block.successors)) != 2:
+            continue
+        loop = loops.innermost[number]
+        ways = [view.index[target] for target in block.successors]
+        if loop is not None and not loop.blocks.issuperset(ways):
+            rounds = 1 / (chance if ways[0] not in loop.blocks else 1 - chance)
+            for inside in loop.blocks:
+                weights[view.blocks[inside]] *= rounds / each
             continue
         for target, likely in zip(block.successors, (chance, 1 - chance), strict=True):
             way = view.index[target]

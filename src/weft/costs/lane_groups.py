@@ -6,6 +6,7 @@ import math
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
+from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
 from weft.analysis.memory.alias import locate
 from weft.analysis.memory.computed_indices import is_computed
 from weft.costs.constants import constants_of
@@ -13,9 +14,12 @@ from weft.costs.instructions import instruction_cost, memory_cost
 from weft.costs.regions import RegionCosts
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
-from weft.ir import Instruction, Value
+from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.types import I1, VOID
 from weft.machine.targets import Isa
+
+PAGE = 4096
+"""Bytes: processors read no further ahead than to the end of one."""
 
 
 class WidthModel:
@@ -39,6 +43,8 @@ class WidthModel:
         self._live = divergence.facts.liveness
         self._in_vectors = {i for i in divergence.function.instructions() if self._is_done_by_each(i)}
         self._asked = {i for i in divergence.function.instructions() if self._may_be_neighbours(i)}
+        self._jumping = {i for i in divergence.function.instructions() if self._jumps(i)}
+        self._full = {loop for loop in self._loops.loops if self._is_left_in_order(loop)}
         self._order = reverse_postorder(self._view.cfg.succs)
         self._latency = {loop: self._recurrence(loop) for loop in self._loops.loops}
 
@@ -82,6 +88,8 @@ class WidthModel:
     def _cycles(self, instruction: Instruction, costs: RegionCosts) -> float:
         """Cycles of a lane group's instruction. Lanes that turn out to be neighbours are not in every wider group."""
         cycles = costs.cycles(instruction)
+        if instruction in self._jumping:
+            return cycles + self._constants.jump
         if instruction not in self._asked:
             return cycles
         bits = 8 * self._layout.size(instruction.accessed_type)
@@ -95,6 +103,30 @@ class WidthModel:
             return False
         terms = locate(access.pointer, self._layout).terms
         return is_computed(terms, lambda value: self._divergence.shape(value).is_strided)
+
+    @property
+    def reads_far_apart(self) -> bool:
+        """Whether some loop's iterations access rows of neighbours that lie far apart."""
+        return bool(self._jumping)
+
+    def _jumps(self, access: Instruction) -> bool:
+        """Whether lanes access a row of neighbours in a loop, and the next iteration's is far from it."""
+        if not access.is_plain_access or self._divergence.access_form(access).form is not Form.CONTIGUOUS:
+            return False
+        assert access.block is not None
+        loop = self._loops.innermost[self._view.index[access.block]]
+        if loop is None or len(loop.latches) != 1:
+            return False
+        header, latch = self._view.blocks[loop.header], self._view.blocks[loop.latches[0]]
+        for index, scale in locate(access.pointer, self._layout).terms.items():
+            while isinstance(index, Instruction) and index.op in ("sext", "zext", "trunc"):
+                index = index.operands[0]
+            if not isinstance(index, Instruction) or not index.is_phi or index.block is not header:
+                continue
+            step = _step_of(index, latch)
+            if step is not None and (not isinstance(step, ConstInt) or abs(step.signed * scale) >= PAGE):
+                return True
+        return False
 
     def _is_vector(self, instruction: Instruction) -> bool:
         """Whether the instruction is done for each thread."""
@@ -113,7 +145,15 @@ class WidthModel:
             return False
         return not self._divergence.shape(instruction.operands[0]).is_uniform
 
+    def _is_left_in_order(self, loop: Loop) -> bool:
+        """Whether the loop has a copy without masks for when all lanes stay, which runs most of its iterations."""
+        found = ordered_exit(self._view, loop, self._divergence)
+        return found is not None and size_of(found.blocks) <= LARGEST_LOOP
+
     def _is_divergent(self, loop: Loop) -> bool:
+        """Whether threads leave the loop in different iterations, and masks say which have."""
+        if loop in self._full:
+            return False
         branches = {self._view.blocks[source].terminator for source, _ in loop.exit_edges}
         return any(b.operands and not self._divergence.is_uniform(b.operands[0]) for b in branches)
 
@@ -171,3 +211,12 @@ class WidthModel:
         if op == "call":
             op = ".".join((instruction.callee_name or "").split(".")[:2])
         return instruction_cost(op, 32, 1, self._isa).latency
+
+
+def _step_of(phi: Instruction, latch: BasicBlock) -> Value | None:
+    """What is added to a counter in each iteration."""
+    following = phi.incoming_value(latch)
+    if not isinstance(following, Instruction) or following.op != "add" or phi not in following.operands:
+        return None
+    a, b = following.operands
+    return b if a is phi else a

@@ -14,7 +14,19 @@ thread that would have left stays, passively, until no thread is live::
                          +---L    D               D      sends each thread to its exit
                                   X
 
-It differs from Moll's Fig. 9.2 in one point: the body is not entered through a divergent branch on ``live`` but
+A loop that is left at its header alone asks there, when it is known who stays, so that no iteration runs its body
+for nobody; nor does it need E and a new latch::
+
+        P                    P                    N      live = φ [mask at P, P] [stay, B]  shadow(false)
+        |                    |                           track = φ [poison, P] [track', B]
+     +->H                 +->N                    H      predicate live; values as before, and
+     | / \               |  |                           stay = select live, (goes on), false
+     | B  X       ==>     |  H---+                       track' = select live, (value at H), track
+     | |                  |  |   |                       br any(stay), B, D           (total, uniform)
+     +-+                  +--B   D                B      predicate stay
+                                 X                D      sends each thread to its exit
+
+Both differ from Moll's Fig. 9.2 in one point: the body is not entered through a divergent branch on ``live`` but
 by a uniform one, under ``live`` as block predicate. So an exit that all live threads take together (its branch is
 uniform and no divergent branch of the loop decides whether it is reached) can stay a real exit; linearization
 would otherwise fold it into the latch, which a divergent guard defers. Values that all live threads update alike,

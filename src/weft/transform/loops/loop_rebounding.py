@@ -13,7 +13,7 @@ from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Mod
 from weft.ir.intrinsics import declare
 from weft.ir.opcodes import OPCODES
 from weft.ir.types import I1, VOID, Type
-from weft.transform.linearization.masks import both, either
+from weft.transform.linearization.masks import both, either, negated
 from weft.transform.loops.loop_exits import Dispatch, Tracker
 from weft.transform.loops.loop_shape import Edge, LoopShape, LoopSummary, preheader_of
 
@@ -29,6 +29,81 @@ class LoopRebounding:
     is_varying: Callable[[Value], bool]
 
     def run(self) -> None:
+        if self._asks_at_top():
+            self._rebound_at_top()
+        else:
+            self._rebound()
+
+    def _asks_at_top(self) -> bool:
+        """Whether the one exit is at the header: then it is known who stays before the body of an iteration runs."""
+        header, exits = self.loop.header, [*self.loop.uniform_exits, *self.loop.divergent_exits]
+        alone = len(exits) == 1 and exits[0][0] is header and header.terminator.op == "br"
+        return alone and header not in header.successors
+
+    def _rebound_at_top(self) -> None:
+        loop, function = self.loop, self.function
+        header, preheader = loop.header, preheader_of(loop)
+        latch = next(b for b in header.predecessors if b in loop.blocks)
+        (edge,) = loop.divergent_exits
+        target = edge[1]
+        trackers, exit_phis = self._plan_values([target])
+        for tracker in trackers:
+            self._hold(tracker, latch)
+        new_header = function.add_block(f"{header.name}.live", after=preheader)
+        dispatch = [function.add_block(f"{header.name}.dispatch")]
+        _place_after(function, max(loop.blocks, key=function.blocks.index), dispatch)
+        live = self._enter(preheader, new_header)
+        branch = header.terminator
+        goes_first = branch.blocks[0] is not target
+        body, condition, loc = branch.blocks[not goes_first], branch.operands[0], branch.loc
+        chance = branch.chance
+        branch.erase()
+        asks = Builder(header)
+        asks.total, asks.loc = True, loc
+        stay = both(asks, live, condition if goes_first else negated(asks, condition), "stay")
+        for block in loop.blocks:
+            if block.predicate is None:
+                block.set_predicate(live if block is header else stay)
+        live.add_incoming(stay, latch)
+        for phi in list(header.phis()):
+            phi.detach()
+            new_header.insert(new_header.first_insertion, phi)
+        latch.terminator.replace_operand(header, new_header)
+        preheader.terminator.replace_operand(header, new_header)
+        update = Builder(before=latch.terminator)
+        update.total = True
+        for phi in dict.fromkeys(t.track for t in trackers if t.held):
+            assert phi is not None
+            i = phi.blocks.index(latch)
+            phi.set_operand(i, update.select(stay, phi.operands[i], phi, name=f"{phi.name}.held"))
+        for tracker in trackers:
+            if not tracker.held:
+                track = Builder(new_header).phi(tracker.type, tracker.name)
+                value = tracker.at_exit.get(edge, tracker.nothing)
+                updated = asks.select(live, value, track, name=f"{tracker.name}.next")
+                track.add_incoming(tracker.nothing, preheader)
+                track.add_incoming(updated, latch)
+                tracker.track = updated
+        Builder(new_header).br(header)
+        any_stays = asks.call(declare(self.module, "weft.any"), (stay,), name="stays")
+        asked = asks.build("br", VOID, (any_stays,), blocks=(body, dispatch[0]), total=False)
+        if chance is not None:
+            asked.attrs["chance"] = chance if goes_first else 1 - chance
+        sending = Dispatch(loop, dispatch, [target], [], exit_phis)
+        sending.leave({}, header, live, trackers)
+        sending.send()
+        self._note([new_header], {}, dispatch, [target], trackers)
+
+    def _enter(self, preheader: BasicBlock, new_header: BasicBlock) -> Instruction:
+        """The mask of live threads: at first of all that enter."""
+        entering = Builder(before=preheader.terminator).call(
+            declare(self.module, "weft.mask"), (), name="entering"
+        )
+        live = Builder(new_header).phi(I1, "live", shadow=FALSE)
+        live.add_incoming(entering, preheader)
+        return live
+
+    def _rebound(self) -> None:
         loop, function = self.loop, self.function
         header, preheader = loop.header, preheader_of(loop)
         latch = next(b for b in header.predecessors if b in loop.blocks)
@@ -44,11 +119,7 @@ class LoopRebounding:
         new_latch = function.add_block(f"{header.name}.latch", after=body[-1])
         dispatch = [function.add_block(f"{header.name}.dispatch") for _ in targets[1:] or targets]
         _place_after(function, new_latch, dispatch)
-        entering = Builder(before=preheader.terminator).call(
-            declare(self.module, "weft.mask"), (), name="entering"
-        )
-        live = Builder(new_header).phi(I1, "live", shadow=FALSE)
-        live.add_incoming(entering, preheader)
+        live = self._enter(preheader, new_header)
         for block in body:
             if block.predicate is None:
                 block.set_predicate(live)
@@ -82,7 +153,7 @@ class LoopRebounding:
         sending = Dispatch(loop, dispatch, targets, masks, exit_phis)
         sending.leave(taken, new_header, live, [*masks, *trackers])
         sending.send()
-        self._note(new_header, new_latch, taken, dispatch, targets, trackers)
+        self._note([new_header, new_latch], taken, dispatch, targets, trackers)
 
     def _plan_values(self, targets: Sequence[BasicBlock]) -> tuple[list[Tracker], dict[Instruction, Tracker]]:
         """One tracker for each value, or set of values, that the φs of the exit blocks take.
@@ -188,17 +259,17 @@ class LoopRebounding:
 
     def _note(
         self,
-        new_header: BasicBlock,
-        new_latch: BasicBlock,
+        made: Sequence[BasicBlock],
         taken: dict[Edge, BasicBlock],
         dispatch: Sequence[BasicBlock],
         targets: Sequence[BasicBlock],
         trackers: Sequence[Tracker],
     ) -> None:
-        """Keep the loops' block sets, the exits of outer loops and the summary up to date."""
+        """Keep the loops' block sets, the exits of outer loops and the summary up to date; `made` begins the loop."""
         loop = self.loop
-        loop.header = new_header
-        for block in (new_header, new_latch, *(taken[e] for e in loop.divergent_exits)):
+        loop.header = made[0]
+        leaving = [taken[e] for e in loop.divergent_exits if e in taken]
+        for block in (*made, *leaving):
             loop.add(block)
         for outer in loop.ancestors():
             # Some exit leads on to the latch of each loop around this one, so its first dispatch block is inside.
@@ -214,7 +285,7 @@ class LoopRebounding:
         self.summary.kept_exits = len(loop.uniform_exits)
         self.summary.rebound_exits = len(loop.divergent_exits)
         self.summary.trackers = sum(not t.held for t in trackers)
-        self.summary.leaving = [taken[e] for e in loop.divergent_exits]
+        self.summary.leaving = leaving
 
 
 def _merge(block: BasicBlock, type: Type, name: str, values: dict[BasicBlock, Value]) -> Value:

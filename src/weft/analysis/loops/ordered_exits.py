@@ -1,0 +1,156 @@
+"""Loops that threads leave in the order of their lanes: ``for i in range(thread, n, threads)``, ``for j in range(i)``.
+
+Such a loop goes on while ``x < n`` holds, where x = x0 + σ is strided over the lanes, σ the lane's number times the
+stride s, and n is uniform (or the other way around). Then no vector has to be asked whether all lanes of a group stay:
+the lane with the greatest x does. With l the least of the lanes' x, and S = (W - 1)·|s| between the least and the
+greatest, all lanes stay if
+
+    l < n - S     and  n - S does not wrap         for ``<`` and ``<=``, where n is known before the loop
+    l + S < n     and  l + S does not wrap         for ``<`` and ``<=`` elsewhere
+    l > n         and  l + S does not wrap         for ``>`` and ``>=``
+
+in the predicate's own order of numbers, signed or not. What does not wrap makes the lanes' numbers l, l + |s|, ...
+those of integers, whatever the analysis knows of it. Passive lanes count as if they were active; so the question is a
+stricter one in lane groups that are not full.
+
+The facts are about one function in canonical form, whose loops have one entry and one latch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from weft.analysis.divergence import Divergence
+from weft.analysis.integers.intervals import INVERTED, SWAPPED
+from weft.graph.loops import Loop
+from weft.ir import BasicBlock, Instruction, Value
+from weft.ir.cfg_view import CFGView
+from weft.ir.effects import is_convergent, may_not_return, may_write
+from weft.ir.types import IntType
+
+LARGEST_LOOP = 250
+"""Loops of more instructions are not copied for lane groups that are full."""
+
+_ORDERS = {"slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"}
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedExit:
+    """How threads leave a loop.
+
+    Parameters
+    ----------
+    header, latch, blocks
+        The loop.
+    exiting, exit
+        The one edge by which it is left, from its header or its latch.
+    staying
+        Where threads go from there that stay.
+    number, stride
+        What is compared, and how far it is from lane to lane.
+    predicate, bound
+        Threads stay while ``number predicate bound``.
+    bound_is_invariant
+        Whether the bound is known before the loop.
+    """
+
+    header: BasicBlock
+    latch: BasicBlock
+    blocks: tuple[BasicBlock, ...]
+    exiting: BasicBlock
+    exit: BasicBlock
+    staying: BasicBlock
+    number: Value
+    stride: int
+    predicate: str
+    bound: Value
+    bound_is_invariant: bool
+
+    @property
+    def type(self) -> IntType:
+        """That of the numbers compared."""
+        assert isinstance(self.number.type, IntType)
+        return self.number.type
+
+    @property
+    def order(self) -> str:
+        """``s`` or ``u``: whether numbers have signs."""
+        return self.predicate[0]
+
+    @property
+    def rises(self) -> bool:
+        """Whether the lane with the greatest number leaves first."""
+        return self.predicate[1] == "l"
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the greatest number there is."""
+        bits = self.type.bits
+        return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if self.order == "s" else (0, (1 << bits) - 1)
+
+    def span(self, width: int) -> int:
+        """From the least to the greatest number of so many lanes."""
+        return (width - 1) * abs(self.stride)
+
+    def is_small(self, width: int) -> bool:
+        """Whether the numbers of so many lanes can lie in their order at all."""
+        return self.span(width) < 1 << (self.type.bits - 1)
+
+
+def ordered_exit(view: CFGView, loop: Loop, divergence: Divergence) -> OrderedExit | None:
+    """How threads leave a divergent loop in the order of their lanes; None where they do not, or nobody can tell.
+
+    The loop is left by one edge, from its latch, or from a header that may run once more than it did.
+    """
+    if loop.is_irreducible or len(loop.latches) != 1 or len(loop.exit_edges) != 1:
+        return None
+    header, latch = view.blocks[loop.header], view.blocks[loop.latches[0]]
+    (source, target) = loop.exit_edges[0]
+    exiting, exit = view.blocks[source], view.blocks[target]
+    if exiting is not latch and (exiting is not header or not all(map(_may_run_again, header))):
+        return None
+    branch = exiting.terminator
+    if branch.op != "br" or not branch.operands or not divergence.is_divergent_branch(exiting):
+        return None
+    blocks = tuple(view.blocks[b] for b in sorted(loop.blocks, key=lambda b: (b != loop.header, b)))
+    staying = branch.blocks[1 if branch.blocks[0] is exit else 0]
+    compared = _compared(branch.operands[0], divergence)
+    if compared is None or any(is_convergent(i) for b in blocks for i in b.instructions):
+        return None
+    number, predicate, bound, stride = compared
+    if branch.blocks[0] is exit:
+        predicate = INVERTED[predicate]
+    invariant = not isinstance(bound, Instruction) or bound.block not in blocks
+    return OrderedExit(
+        header, latch, blocks, exiting, exit, staying, number, stride, predicate, bound, invariant
+    )
+
+
+def _may_run_again(instruction: Instruction) -> bool:
+    return (
+        instruction.is_phi
+        or instruction.is_terminator
+        or not (may_write(instruction) or may_not_return(instruction) or instruction.op == "alloca")
+    )
+
+
+def _compared(condition: Value, divergence: Divergence) -> tuple[Value, str, Value, int] | None:
+    """The strided number, predicate, uniform number and stride of a comparison."""
+    if not isinstance(condition, Instruction) or condition.op != "icmp":
+        return None
+    predicate = condition.predicate
+    a, b = condition.operands
+    if predicate not in _ORDERS or not isinstance(a.type, IntType):
+        return None
+    if divergence.is_uniform(a):
+        a, b, predicate = b, a, SWAPPED[predicate]
+    stride = divergence.shape(a).stride
+    if len(divergence.shape(a).strides) != 1 or not isinstance(stride, int) or not divergence.is_uniform(b):
+        return None
+    return (a, predicate, b, stride) if stride else None
+
+
+def size_of(blocks: Collection[BasicBlock]) -> int:
+    """How many instructions blocks have."""
+    return sum(len(block.instructions) for block in blocks)
