@@ -74,7 +74,7 @@ def parsed(text: str) -> tuple[Module, Function]:
 
 def transformed(module: Module, function: Function, stride: int) -> int:
     analyze = facts(stride)
-    copies = run_full_groups(function, analyze(function), lambda: analyze(function), WIDTH)
+    copies = len(run_full_groups(function, analyze(function), lambda: analyze(function), WIDTH))
     verify(module)
     return copies
 
