@@ -4,7 +4,7 @@
 copy beside it says what memory allows. ``choice``: what the cost model chooses, and how near it comes to the best.
 ``layouts``: some of these on arrays in blocks (§11.7), what to convert them takes, and after how many sweeps it pays.
 ``mix``: shuffles, arithmetic and memory in the machine code (Fig. 13.13), with ``--plot FILE`` as its three plots.
-``peers``: gcc, clang and numba. ``rows``: further nests beside numba, SciPy and OpenBLAS.
+``peers``: gcc, clang and numba. ``rows``: further nests beside these, SciPy, OpenCV and OpenBLAS.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 
 import weft
 from bench.tensors.kernels import KERNELS, STENCILS, TRANSPOSE, Task, function_of, reach, task
-from bench.tensors.rows import rows
+from bench.tensors.rows import Row, c_source, rows
 from weft.brush import Brush, brush_of
 
 TABLES = ("brushes", "layouts", "choice", "mix", "peers", "rows")
@@ -264,11 +264,7 @@ def _c_source(kernel: str) -> str:
 
 
 def _c_peer(compiler: str, kernel: str, folder: Path) -> Any:
-    source, library = folder / f"{kernel}.c", folder / f"{compiler}-{kernel}.so"
-    source.write_text(_c_source(kernel))
-    flags = ["-O3", "-march=native", "-shared", "-fPIC", "-mprefer-vector-width=512"]
-    subprocess.run([compiler, *flags, "-o", library, source], check=True, capture_output=True)
-    function = CDLL(str(library)).kernel
+    function = _built(compiler, _c_source(kernel), kernel, folder)
     function.argtypes = (c_long, c_long, c_void_p, c_void_p)
     return lambda a, b: function(*a.shape, b.ctypes.data, a.ctypes.data)
 
@@ -303,34 +299,58 @@ def _show_peers(options: argparse.Namespace) -> None:
 
 
 def _show_rows(options: argparse.Namespace) -> None:
-    print("| nest | innermost loop | weft auto | brush | numba | library | weft over the best peer |")
-    print("|---|---:|---:|---|---:|---:|---:|")
-    for name, make in rows().items():
-        row = make()
-        wanted = np.zeros_like(row.b)
-        _numba_peer(row.source)(row.a, wanted, row.w)
-        auto = compiled(row.source, f"{name} auto", brush="auto")
-        kernels = {INNERMOST: compiled(row.source, name), "auto": auto, "numba": _numba_peer(row.source)}
-        if row.library is not None:
-            kernels["library"] = row.library[1]
-        runs: dict[str, Run] = {}
-        for label, kernel in kernels.items():
-            row.b[...] = 0
-            kernel(row.a, row.b, row.w)
-            inside = tuple(slice(3, -3) for _ in row.b.shape)
-            if not np.allclose(row.b[inside], wanted[inside], rtol=1e-4, atol=1e-4):
-                raise AssertionError(f"{label} computes something else for {name}")
-            runs[label] = lambda kernel=kernel, row=row: kernel(row.a, row.b, row.w)
-        found = times(runs, options.rounds, int(row.b.size**0.5))
-        chosen = re.search(r"as a box of (\w+)", " ".join(map(str, auto.remarks)))
-        best = min(found[p] for p in ("numba", "library") if p in found)
-        library = f"{1e6 * found['library']:.0f} us ({row.library[0]})" if row.library else "-"
-        print(
-            f"| {name} | {1e6 * found[INNERMOST]:.0f} us | {1e6 * found['auto']:.0f} us "
-            f"| {chosen.group(1) if chosen else '-'} | {1e6 * found['numba']:.0f} us | {library} "
-            f"| {best / found['auto']:.2f} |",
-            flush=True,
-        )
+    compilers = [c for c in ("gcc", "clang", "clang-19") if shutil.which(c)]
+    columns = [INNERMOST, "weft", *compilers, "numba", "library"]
+    print(f"| nest | brush | {' | '.join(columns)} | weft over the best peer |")
+    print(f"|---|---|{'---:|' * (len(columns) + 1)}")
+    over: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, make in rows().items():
+            row = make()
+            wanted = np.zeros_like(row.b)
+            numba = _numba_peer(row.source)
+            numba(row.a, wanted, row.w)
+            auto = compiled(row.source, f"{name} auto")
+            kernels = {INNERMOST: compiled(row.source, name, brush=False), "weft": auto, "numba": numba}
+            kernels |= {c: _c_row(c, name, row, Path(folder)) for c in compilers} | dict(row.libraries)
+            runs: dict[str, Run] = {}
+            for label, kernel in kernels.items():
+                row.b[...] = 0
+                kernel(row.a, row.b, row.w)
+                # Libraries have other borders.
+                inside = tuple(slice(3, -3) if row.b.shape[-1] > 9 else slice(None) for _ in row.b.shape)
+                if not np.allclose(row.b[inside], wanted[inside], rtol=1e-4, atol=1e-4):
+                    raise AssertionError(f"{label} computes something else for {name}")
+                runs[label] = lambda kernel=kernel, row=row: kernel(row.a, row.b, row.w)
+            found = times(runs, options.rounds, int(row.b.size**0.5))
+            chosen = re.search(r"as a box of (\w+)", " ".join(map(str, auto.remarks)))
+            over.append(min(t for k, t in found.items() if k not in (INNERMOST, "weft")) / found["weft"])
+            cells = [f"{1e6 * found[c]:.0f} us" for c in columns[:-1]]
+            best = min(row.libraries, key=lambda c: found[c], default=None)
+            cells.append(f"{1e6 * found[best]:.0f} us ({best})" if best else "-")
+            shape = chosen.group(1) if chosen else "-"
+            print(f"| {name} | {shape} | {' | '.join(cells)} | {over[-1]:.2f} |", flush=True)
+    print(f"\ngeometric mean {statistics.geometric_mean(over):.2f}")
+
+
+def _c_row(compiler: str, name: str, row: Row, folder: Path) -> Any:
+    label = re.sub(r"\W+", "-", name)
+    function = _built(compiler, c_source(row), label, folder)
+    arrays = (row.a, row.b, row.w)
+    function.argtypes = [c_void_p] * 3 + [c_long] * sum(x.ndim for x in arrays)
+
+    def run(*given: Any) -> None:
+        function(*(x.ctypes.data for x in given), *(n for x in given for n in x.shape))
+
+    return run
+
+
+def _built(compiler: str, text: str, label: str, folder: Path) -> Any:
+    source, library = folder / f"{label}.c", folder / f"{compiler}-{label}.so"
+    source.write_text(text)
+    flags = ["-O3", "-march=native", "-shared", "-fPIC", "-mprefer-vector-width=512"]
+    subprocess.run([compiler, *flags, "-o", library, source], check=True, capture_output=True)
+    return CDLL(str(library)).kernel
 
 
 _TABLES: dict[str, Callable[[argparse.Namespace], None]] = {

@@ -6,8 +6,11 @@ have for it. Plain loops of the same text are numba's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -26,15 +29,15 @@ class Row:
         Its text.
     a, b, w
         What it reads, where it writes, and weights.
-    library
-        What computes the same in one call, by the name of its package; None where nothing does.
+    libraries
+        What computes the same in one call, by the name of its package.
     """
 
     source: str
     a: Any
     b: Any
     w: Any
-    library: tuple[str, Library] | None = None
+    libraries: Mapping[str, Library] = field(default_factory=dict)
 
 
 def rows() -> dict[str, Callable[[], Row]]:
@@ -48,6 +51,8 @@ def rows() -> dict[str, Callable[[], Row]]:
         "Game of Life": _life,
         "4x4 transforms": _transforms,
         "matrix product": _product,
+        "4x4 products": _small_products,
+        "bilateral grid, slice": _slice,
     }
 
 
@@ -76,8 +81,6 @@ def _image(dtype: Any = np.float32, size: int = 1002) -> Any:
 
 
 def _convolution(side: int) -> Row:
-    from scipy import ndimage
-
     a, reach = _image(size=1000 + side - 1), side // 2
     weights = np.random.default_rng(2).random((side, side)).astype(np.float32)
     loops = [(v, f"a.shape[{d}] - {side - 1}") for d, v in enumerate("ji")]
@@ -86,8 +89,16 @@ def _convolution(side: int) -> Row:
         *(f"total += w[{y}, {x}] * a[j + {y}, i + {x}]" for y, x in product(range(side), repeat=2) if y or x),
         f"b[j + {reach}, i + {reach}] = total",
     ]
-    library = ("SciPy", lambda a, b, w: ndimage.correlate(a, w, output=b, mode="constant"))
-    return Row(_nest(loops, body), a, np.zeros_like(a), weights, library)
+    libraries: dict[str, Library] = {}
+    with suppress(ImportError):
+        from scipy import ndimage
+
+        libraries["SciPy"] = lambda a, b, w: ndimage.correlate(a, w, output=b, mode="constant")
+    with suppress(ImportError):
+        cv2: Any = import_module("cv2")
+        cv2.setNumThreads(1)
+        libraries["OpenCV"] = lambda a, b, w: cv2.filter2D(a, -1, w, dst=b)
+    return Row(_nest(loops, body), a, np.zeros_like(a), weights, libraries)
 
 
 def _sobel() -> Row:
@@ -142,4 +153,86 @@ def _product() -> Row:
         "b[j, i] = total",
     ]
     source = _nest([("j", "a.shape[0]"), ("i", "w.shape[1]")], body)
-    return Row(source, a, np.zeros_like(a), w, ("OpenBLAS", lambda a, b, w: np.matmul(a, w, out=b)))
+    return Row(source, a, np.zeros_like(a), w, {"OpenBLAS": lambda a, b, w: np.matmul(a, w, out=b)})
+
+
+def _small_products() -> Row:
+    """Products of 4 by 4 matrices, one after the other in memory."""
+    rng = np.random.default_rng(1)
+    a, w = (rng.random((50_000, 4, 4)).astype(np.float32) for _ in range(2))
+    body = ["b[n, j, i] = " + " + ".join(f"a[n, j, {k}] * w[n, {k}, i]" for k in range(4))]
+    source = _nest([("n", "a.shape[0]"), ("j", "a.shape[1]"), ("i", "w.shape[2]")], body)
+    return Row(source, a, np.zeros_like(a), w, {"NumPy": lambda a, b, w: np.matmul(a, w, out=b)})
+
+
+def _slice() -> Row:
+    """What a bilateral grid has at each pixel: eight cells around it, by its place and its brightness."""
+    body = [
+        "y = j * 0.125",
+        "x = i * 0.125",
+        "z = a[j, i] * 14.0",
+        "p = int(y)",
+        "q = int(x)",
+        "r = int(z)",
+        "y = y - p",
+        "x = x - q",
+        "z = z - r",
+    ]
+    for dy, dx in product(range(2), repeat=2):
+        body.append(f"v{dy}{dx} = (1 - z) * w[p + {dy}, q + {dx}, r] + z * w[p + {dy}, q + {dx}, r + 1]")
+    body.append("b[j, i] = (1 - y) * ((1 - x) * v00 + x * v01) + y * ((1 - x) * v10 + x * v11)")
+    grid = np.random.default_rng(2).random((128, 128, 16)).astype(np.float32)
+    a = _image(size=1000)
+    source = _nest([(v, f"a.shape[{d}]") for d, v in enumerate("ji")], body)
+    return Row(source, a, np.zeros_like(a), grid)
+
+
+def c_source(row: Row) -> str:
+    """A row in C: ``kernel(a, b, w, extents...)``, with the extents of all three arrays."""
+    types = {"float64": "double", "float32": "float", "uint8": "unsigned char"}
+    element = types[row.a.dtype.name]
+    arrays = {"a": row.a, "b": row.b, "w": row.w}
+    head = ", ".join(
+        f"{'' if name == 'b' else 'const '}{types[x.dtype.name]} *restrict {name}"
+        for name, x in arrays.items()
+    )
+    extents = ", ".join(f"long {name}_{d}" for name, x in arrays.items() for d in range(x.ndim))
+    lines, depth, known = [f"void kernel({head}, {extents}) {{"], 0, set[str]()
+    for line in row.source.splitlines()[1:]:
+        inside = (len(line) - len(line.lstrip())) // 4
+        lines += ["}"] * (depth - inside + 1)
+        depth = inside - 1
+        text = _in_c(line.strip(), arrays)
+        loop = re.fullmatch(r"for (\w+) in p?range\((?:(.*), )?(.*)\):", text)
+        if loop:
+            counter, low, high = loop.groups()
+            lines.append(f"for (long {counter} = {low or 0}; {counter} < {high}; {counter}++) {{")
+            depth += 1
+            continue
+        name = re.match(r"(\w+) = ", text)
+        if name and name[1] not in known:
+            known.add(name[1])
+            text = f"{'long' if '(long)' in text else element} {text}"
+        lines.append(f"{text};")
+    return "\n".join([*lines, *["}"] * (depth + 1)]) + "\n"
+
+
+def _in_c(text: str, arrays: dict[str, Any]) -> str:
+    text = re.sub(r"(\w+)\.shape\[(\d)\]", r"\1_\2", text).replace("//", "/").replace("int(", "(long)(")
+
+    def place(found: re.Match[str]) -> str:
+        name, indices = found[1], found[2].split(", ")
+        offset = f"({indices[0]})"
+        for d, index in enumerate(indices[1:], 1):
+            offset = f"({offset} * {name}_{d} + ({index}))"
+        return f"{name}[{offset}]"
+
+    text = re.sub(r"\b([abw])\[([^\[\]]*)\]", place, text)
+    chosen = re.fullmatch(r"(.*) = (.*) if (.*) else (.*)", text)
+    if chosen:
+        target, yes, condition, no = chosen.groups()
+        condition = condition.replace(" and ", " && ").replace(" or ", " || ")
+        text = f"{target} = ({condition}) ? {yes} : {no}"
+    if next(iter(arrays.values())).dtype == np.float32:
+        text = re.sub(r"(\d+\.\d+)", r"\1f", text)
+    return text

@@ -2,8 +2,9 @@
 
 Candidates fill one to eight registers of the widest elements that the nest accesses: rows of a register or more and
 several of these; where accesses of such rows are gathers or scatters, squares and columns of shorter ones, too, which
-transpose well. All are compared with rows of the innermost loop alone. To make the code, and not a model of it, takes
-sharing, shuffles and divergent control flow as they are; of LLVM's work nothing is done.
+transpose well. All are compared with lanes along one loop alone, and a few rows first: where these gain nothing and
+there are no gathers, the others are not tried. To make the code, and not a model of it, takes sharing, shuffles and
+divergent control flow as they are; of LLVM's work nothing is done.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from weft.analysis.loops.parallel_loops import ParallelLoop
-from weft.brush import MOST_LANES, Brush
+from weft.brush import MAX_DIMENSIONS, MOST_LANES, Brush
 from weft.codegen.brushed_nests import lanes_of
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_passes import BODIES, LANES
@@ -29,12 +30,18 @@ from weft.transform.boscc.insertion import Boscc
 from weft.transform.loops.outline_nest import outline_nest
 
 WORTHWHILE = 0.95
-"""Of the cycles of the innermost loop alone, no more must be left for a brush to be chosen."""
+"""Of the cycles of lanes along one loop alone, no more must be left for a brush to be chosen."""
 
-ROW = 0.02
-"""What a row more has to save, as a part: rows compete for the same sets of the cache. Measured by four stencils on
-arrays of five widths: 8x8 takes between 0.65 and 1.7 of the time of the innermost loop alone, as the distance of rows
-is, and 4x16 between 0.6 and 1.04."""
+LEAST_REGISTERS, FEWER = 4, 1.17
+"""Boxes of several rows whose values fill fewer registers wait for sums: what their cycles are multiplied by."""
+
+ROW, REGISTERS, MIDDLE, PLANES = 0.01, 0.03, 0.1, 0.9
+"""What of the cycles is added for a row more, as rows compete for the same sets of the cache; for a register that each
+value takes; and for each row more of the middle one of three loops, whose rows are short; and what is left where the
+outermost of three loops has twice as many iterations: planes come from a cache further away. Fit (`vector_code`)."""
+
+PROMISING = 0.97
+"""Of the cycles of the innermost loop alone, no more must be left with a few rows, for other brushes to be weighed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,39 +56,77 @@ def weigh_brushes(
     module: Module, levels: tuple[ParallelLoop, ...], boscc: Boscc, switches: Switches, name: str
 ) -> list[Weighed]:
     """Candidates for a nest, the best first; empty where iterations cannot run in lanes."""
-    found: list[Weighed] = []
     row = _row(module, levels, boscc.isa)
+
+    costs: dict[Brush, float] = {}
     scattered = False
-    for brush in candidates(row, len(levels)):
-        if brush.extents[-1] < row and not scattered:
-            continue
+    first, rest = candidates(row, len(levels))
+    for brush in first:
         made = _costs(module, levels, brush, boscc, switches, f"{name}.{brush}")
         if made is None:
             return []
-        scattered |= made.gathers and brush.extents[-1] == row
-        found.append(Weighed(brush, made.cycles(boscc.isa) / brush.width))
-    return sorted(found, key=lambda w: w.cycles * (1 + ROW * prod(w.brush.extents[:-1])))
+        scattered |= made.gathers and is_of_one_loop(brush)
+        costs[brush] = made.cycles(boscc.isa)
+    found = [Weighed(b, cycles / b.width * _surcharge(b, row, scattered)) for b, cycles in costs.items()]
+    alone = min(w.cycles for w in found if is_of_one_loop(w.brush))
+    if scattered or min(w.cycles for w in found) <= PROMISING * alone:
+        for brush in rest:
+            if brush.extents[-1] < row and not scattered:
+                continue
+            made = _costs(module, levels, brush, boscc, switches, f"{name}.{brush}")
+            if made is not None:
+                cycles = made.cycles(boscc.isa) / brush.width * _surcharge(brush, row, scattered)
+                found.append(Weighed(brush, cycles))
+    return sorted(found, key=lambda w: w.cycles)
 
 
-def candidates(row: int, levels: int) -> list[Brush]:
-    """The brushes that are weighed, where a register has so many elements; the innermost loop alone first."""
-    rows = [1, 2, 4, 8, 16]
-    plane = [
+def _surcharge(brush: Brush, row: int, scattered: bool) -> float:
+    """What the cycles of a brush are multiplied by for what is not seen in its code.
+
+    Where rows are gathers or scatters, registers hold what is transposed, and not for long.
+    """
+    registers = brush.width / row
+    factor = 1 + (0 if scattered else REGISTERS) * registers
+    if registers < LEAST_REGISTERS and not is_of_one_loop(brush):
+        factor *= FEWER
+    if brush.rank < MAX_DIMENSIONS:
+        return factor * (1 + ROW * prod(brush.extents[:-1]))
+    outer, middle, _ = brush.extents
+    return factor * (1 + MIDDLE * (middle - 1)) * PLANES ** (outer.bit_length() - 1)
+
+
+def candidates(row: int, levels: int) -> tuple[list[Brush], list[Brush]]:
+    """The brushes that are weighed, where a register has so many elements: those that decide about the others first."""
+    first: list[tuple[int, ...]]
+    rest: list[tuple[int, ...]]
+    if levels == MAX_DIMENSIONS:
+        first = [(1, 1, row), (4, 1, row), (1, 4, row)]
+        rest = [(2, 1, row), (2, 2, row), (2, 1, 2 * row), (1, 2, row)]
+        rest += [(1, high, wide) for high, wide in _short(row)]
+    else:
+        first = [(1, row), (1, 2 * row), (4, row)]
+        rest = [(2, row), (8, row), (2, 2 * row), (4, 2 * row), *_short(row)]
+    return _brushes(first, levels), _brushes(rest, levels)
+
+
+def _brushes(shapes: list[tuple[int, ...]], levels: int) -> list[Brush]:
+    return [Brush(e, tuple(reversed(range(levels)))) for e in shapes if prod(e) <= MOST_LANES]
+
+
+def _short(row: int) -> list[tuple[int, int]]:
+    """Squares and columns of rows shorter than a register, and of single elements."""
+    squares = [
         (high, wide)
-        for high in rows
-        for wide in (row, 2 * row, 4 * row, row // 2, row // 4)
-        if wide >= 2 and row <= high * wide <= min(MOST_LANES, 8 * row)
+        for high in (2, 4, 8, 16)
+        for wide in (row // 2, row // 4)
+        if wide >= 2 and row <= high * wide <= 8 * row
     ]
-    shapes = [(1,) * (levels - 2) + p for p in plane]
-    if levels == 3:
-        shapes += [(2, *p) for p in plane if 2 * prod(p) <= min(MOST_LANES, 8 * row) and p[1] >= row]
-    shapes.sort(key=lambda s: (prod(s[:-1]) > 1, s[-1] != row))
-    return [Brush(s, tuple(reversed(range(levels)))) for s in shapes]
+    return [(row, 1), (2 * row, 1), *squares]
 
 
-def is_innermost_only(brush: Brush) -> bool:
-    """Whether a brush is one of the innermost loop alone."""
-    return prod(brush.extents[:-1]) == 1
+def is_of_one_loop(brush: Brush) -> bool:
+    """Whether lanes run along one loop alone."""
+    return sum(extent > 1 for extent in brush.extents) == 1
 
 
 def _row(module: Module, levels: tuple[ParallelLoop, ...], isa: Isa) -> int:

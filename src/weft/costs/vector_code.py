@@ -3,7 +3,9 @@
 The thesis leaves a cost model of brushes to future work, and observes that codes with more than 35 % shuffles are slow,
 and those with more than half arithmetic no faster than others. Here each kind of instruction is counted in registers
 and weighed with the throughput of the table in `weft.costs.instructions`. Memory and arithmetic run at the same time:
-the longer of both counts, and a part of the other. Values that find no register are stored and loaded again.
+the longer of both counts, and a part of the other. Values that find no register are stored and loaded again. What is
+called a fit was fitted to brushes of the nests of ``bench.tensors`` but for the product, on one machine with AVX-512,
+together with `weft.codegen.brush_choice`.
 """
 
 from __future__ import annotations
@@ -19,17 +21,17 @@ from weft.ir.layout import DataLayout
 from weft.ir.types import I1, Type, VectorType
 from weft.machine.targets import Isa
 
-OVERLAP = 0.3
-"""How much of the shorter one of memory and arithmetic shows. Guess."""
+OVERLAP = 0.5
+"""How much of the shorter one of memory and arithmetic shows. Fit."""
 
 SCALAR = 0.03
 """By instruction that all lanes share: most are of addresses, which LLVM hoists, or folds into accesses. Guess."""
 
-BOX = 3.0
-"""Cycles of a lane group for loops and addresses around it. Guess."""
+BOX = 2.0
+"""Cycles of a lane group for loops and addresses around it. Fit."""
 
-SPLIT = 0.35
-"""By load of 64 bytes: where it is not aligned to a cache line it takes two. Table, for one of three aligned."""
+SPLIT = 0.8
+"""By load of 64 bytes: where it is not aligned to a cache line it takes two. Fit."""
 
 
 @dataclass(slots=True)

@@ -46,7 +46,7 @@ def jit(
     parallel: bool | str = True,
     fastmath: bool | Set[str] = False,
     width: int | None = None,
-    brush: Sequence[int] | str | None = None,
+    brush: Sequence[int] | str | bool | None = None,
     projection: Sequence[int] | str | None = None,
     tune: str | None = None,
     boscc: str = "auto",
@@ -77,8 +77,9 @@ def jit(
         Iterations at a time, a power of two.
     brush, projection
         Iterations at a time along each loop of a nest of `prange`, outermost first: ``(4, 16)`` or ``"4x16"``, or
-        ``"auto"``, which lets the cost model choose; and in which order they fill the lanes, ``(1, 0)`` with the inner
-        loop fastest (docs/tensors.md).
+        ``"auto"``, which lets the cost model choose, as it does by default where there is no `width`; False for the
+        innermost loop alone. And in which order they fill the lanes, ``(1, 0)`` with the inner loop fastest
+        (docs/tensors.md).
     tune
         ``"measure"``: several widths, or with ``brush="auto"`` the model's best few brushes, run on copies of the first
         call's arguments, and the fastest is taken, in later processes, too. The function runs some times for that, with
@@ -118,7 +119,7 @@ def jit(
         )
     if parallel not in PARALLEL:
         raise SignatureError(f"parallel={parallel!r}", hint='it is True, "if-legal" or "auto"')
-    box = brush_of(brush, projection, width=width)
+    box = brush_of(None if brush is False else brush, projection, width=width)
     measured = require_tune(
         tune,
         width is None
@@ -126,6 +127,8 @@ def jit(
         and (func_or_sig is None or isinstance(func_or_sig, FunctionType)),
         'it is "measure", without signatures, width= or a brush that is given, or None',
     )
+    if brush is None and width is None and not measured:
+        box = AUTO
     chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
     chosen = jit_options(
         fastmath,

@@ -49,11 +49,11 @@ def _widths(options: JitOptions, spec: TargetSpec) -> list[JitOptions]:
 
 def _brushes(function: FunctionType, types: tuple[KernelType, ...], options: JitOptions) -> list[JitOptions]:
     """The innermost loop alone, and the model's best brushes of several loops."""
-    from weft.codegen.brush_choice import is_innermost_only
+    from weft.codegen.brush_choice import is_of_one_loop
     from weft.loops.build import lower
 
     lowered, _, _ = lower(function, types, None, replace(options, tune=False), Timings())
-    brushes = [w.brush for w in lowered.weighed if not is_innermost_only(w.brush)]
+    brushes = [w.brush for w in lowered.weighed if not is_of_one_loop(w.brush)]
     return [replace(options, tune=False, brush=brush) for brush in (None, *brushes[:CANDIDATES])]
 
 

@@ -10,7 +10,7 @@ from weft.analysis.loops.rectangular_nests import rectangular_nest
 from weft.analysis.loops.shared_rows import shared_row
 from weft.analysis.sequential.repeatable import repeatable
 from weft.brush import AUTO, MOST_LANES, Brush
-from weft.codegen.brush_choice import WORTHWHILE, Weighed, is_innermost_only, weigh_brushes
+from weft.codegen.brush_choice import WORTHWHILE, Weighed, is_of_one_loop, weigh_brushes
 from weft.codegen.brushed_nests import strip_mine_nest_in_boxes
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
@@ -59,7 +59,7 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
         chosen = _choose(weighed)
         if chosen is None:
             return None
-        brush, alone = chosen, min(w.cycles for w in weighed if is_innermost_only(w.brush))
+        brush, alone = chosen, min(w.cycles for w in weighed if is_of_one_loop(w.brush))
         reason = (
             f"which takes {100 * weighed[0].cycles / alone:.0f} % of the inner loop alone by the cost model"
         )
@@ -128,7 +128,7 @@ def share_rows(unit: LoopUnit, found: LegalLoop, name: str) -> FoundLoop | None:
 
 def _choose(weighed: list[Weighed]) -> Brush | None:
     """The best brush; None where the innermost loop alone is as good."""
-    alone = [w.cycles for w in weighed if is_innermost_only(w.brush)]
+    alone = [w.cycles for w in weighed if is_of_one_loop(w.brush)]
     if not weighed or weighed[0].cycles > WORTHWHILE * min(alone):
         return None
     return weighed[0].brush

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from weft.analysis.loops.parallel_loops import captured_by
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
+from weft.brush import Brush
 from weft.codegen.lane_passes import BODIES, NARROWING
 from weft.codegen.nest_launch import run_nest_in_parallel
 from weft.codegen.parallel_launch import run_in_parallel
@@ -108,15 +109,12 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
         return run_in_step(unit, found, name, "this loop", in_grains=told.in_grains)
     if own := updated_pointers(captured_by(found.plan.loop)):
         return _run_with_copies(unit, found, own, name)
-    if (brushed := brush_nest(unit, found, name, only_promised=not unit.if_legal)) is not None:
-        run_nest_in_parallel(module, brushed.mined, f"{name}.grains")
-        return replace(brushed, behind=", and all cores share the nest")
+    if (boxes := _in_boxes(unit, found, name)) is not None:
+        run_nest_in_parallel(module, boxes.mined, f"{name}.grains")
+        return replace(boxes, behind=", and all cores share the nest")
     nest = parallel_nest(
         found.function, found.view, found.wanted.loop, plan, module.layout, promised=found.wanted.promised
     )
-    if (shared := share_rows(unit, found, name)) is not None:
-        run_nest_in_parallel(module, shared.mined, f"{name}.grains")
-        return replace(shared, behind=", and all cores share the nest")
     # The loop becomes part of another function.
     span = span_of((nest.inner if nest else plan).loop.exiting.terminator)
     plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))
@@ -161,6 +159,15 @@ def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], na
         mined.plan = replace(mined.plan, obstacle=LITTLE_WORK)
     run_with_copies(module, mined, own, name)
     return FoundLoop(mined, span, "this loop", " on all cores")
+
+
+def _in_boxes(unit: JitUnit, found: LegalLoop, name: str) -> FoundLoop | None:
+    """Strip-mine a nest in boxes, as asked for or where it pays."""
+    if isinstance(unit.brush, Brush):
+        asked = brush_nest(unit, found, name, only_promised=not unit.if_legal)
+        return asked or share_rows(unit, found, name)
+    shared = share_rows(unit, found, name)
+    return shared or brush_nest(unit, found, name, only_promised=not unit.if_legal)
 
 
 def _build_entry(unit: JitUnit) -> None:

@@ -123,6 +123,9 @@ class LaneExpressions:
         self._w = w
         self._everywhere = everywhere
         self._bits = bits
+        lanes = w.lanes
+        dimensions = range(len(lanes.extents))
+        self._places = [[lanes.coordinate(t, d) for d in dimensions] for t in range(lanes.width)]
         self._narrow: dict[int, LaneExpressions] = {}
         self._known: dict[tuple[Value, tuple[int, ...]], Expression | None] = {}
         self._symbols: dict[tuple[Value | WrappedSum, int], Symbol] = {}
@@ -131,10 +134,10 @@ class LaneExpressions:
         """The expression of a value in a lane; None where it is none."""
         if isinstance(value, ConstInt):
             return Expression(value.signed)
-        lanes, shape = self._w.lanes, self._w.divergence.shape(value)
+        shape = self._w.divergence.shape(value)
         if shape.is_bottom:
             return None
-        where = tuple(lanes.coordinate(lane, d) if s != 0 else 0 for d, s in enumerate(shape.strides))
+        where = tuple([c if s != 0 else 0 for c, s in zip(self._places[lane], shape.strides, strict=True)])
         key = (value, where)
         if key not in self._known:
             self._known[key] = self._find(value, lane, depth)
