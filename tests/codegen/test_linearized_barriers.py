@@ -59,7 +59,7 @@ def test_lanes_that_pass_a_barrier_apart_do_as_before(name: str) -> None:
             for semantics in ("FR", "OBL"):
                 got, memory = initial(threads), Memory()
                 x = np.arange(-(-threads // WIDTH) * WIDTH, dtype=np.uint64)
-                arguments = [memory.map_array(got), n, x, 0, 0, 0, 0, 0, threads, 1, 1, 1, 1, 1, 0, 0]
+                arguments = [memory.map_array(got), n, x, 0, 0, 0, 0, 0, threads, 1, 1, 1, 1, 1, 0, 0, 0]
                 try:
                     run_function(
                         Image(after, memory), "kernel", arguments, WIDTH, semantics=semantics, active=x < threads,

@@ -175,6 +175,19 @@ def dynamic_shared_memory(out, x):
         out[i] = s[cuda.blockDim.x - 1 - t]
 
 
+@cases.kernel(to_out(np.float32, of(floats, np.float32, size=96), size=96), threads=96, dynamic_bytes=8192)
+def parts_of_dynamic_shared_memory(out, x):
+    s = cuda.shared.array(0, dtype=np.float32)
+    t, n = cuda.threadIdx.x, cuda.blockDim.x
+    i = cuda.grid(1)
+    first, second = s[:n], s[-n:]
+    first[t] = x[i] if i < x.size else np.float32(0)
+    second[::-1][t] = first[t] * 2
+    cuda.syncthreads()
+    if i < out.size:
+        out[i] = second[t] + first[n - 1 - t] + s.size + len(s[1::3]) + s[-1]
+
+
 @cases.kernel(VECTOR, threads=96)
 def several_shared_arrays_of_several_types(out, x):
     a = cuda.shared.array(MOST, dtype=np.int8)

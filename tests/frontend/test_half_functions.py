@@ -129,3 +129,14 @@ def test_operators_of_one_have_names():
 def test_types_have_numbas_short_names():
     assert weft.double is weft.float64 and weft.f4 is weft.float32 and weft.types.u1 is weft.uint8
     assert weft.int32(weft.f8).return_type is weft.int32
+
+
+def test_floats_of_text():
+    @weft.jit
+    def f(x):
+        return x < float("inf"), float("-inf"), float("nan"), float("1e3") * x
+
+    found = f(2.0)
+    assert found[:2] == (True, -math.inf) and math.isnan(found[2]) and found[3] == 2000
+    with pytest.raises(weft.errors.TypingError, match="could not convert"):
+        weft.jit(lambda: float("many"))()

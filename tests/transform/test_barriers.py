@@ -65,7 +65,7 @@ def written_after(body: str, n: int) -> list[int]:
         (number,) = set(state.values())
         continuation = program.continuations[number]
         for thread in list(state):
-            ids = [thread, 0, 0, 0, 0, 0, THREADS, 1, 1, 1, 1, 1, 0, 0]
+            ids = [thread, 0, 0, 0, 0, 0, THREADS, 1, 1, 1, 1, 1, 0, 0, 0]
             arguments = [pointer, n, *ids, frame_pointers[thread], vote_pointer, 0, 0]
             outcome = run_function(code, continuation.function.name, arguments, 1, memory=memory)
             assert outcome is not None

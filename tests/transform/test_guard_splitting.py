@@ -62,14 +62,14 @@ def visited(module, threads, args, extra=()):
     memory = Memory()
     out = np.zeros(THREADS, np.int8)
     address = memory.map_array(out, "out")
-    work_items = [threads, 0, 0, 0, 0, 0, THREADS, 1, 1, 1, 1, 1, 0, 0]
+    work_items = [threads, 0, 0, 0, 0, 0, THREADS, 1, 1, 1, 1, 1, 0, 0, 0]
     run_function(module, "k", [address, *args, *work_items], threads.size, memory=memory)
     return np.flatnonzero(out)
 
 
 def bounds_of(module, args):
     """What the bounds function says of the row 0 to `THREADS`."""
-    work_items = [0, 0, 0, 0, 0, 0, THREADS, 1, 1, 1, 1, 1, 0, 0]
+    work_items = [0, 0, 0, 0, 0, 0, THREADS, 1, 1, 1, 1, 1, 0, 0, 0]
     result = run_function(module, "k.bounds", [0, *args, *work_items, 0, THREADS], 1)
     first, last = (int(part.data.astype(np.int64)[0]) for part in result.value.members)
     return first, last

@@ -90,7 +90,7 @@ def result(module, thread, group) -> np.ndarray:
     address = memory.map_array(out, "out")
     for t, g in zip(thread, group, strict=True):
         run_function(
-            module, "k", [address, 5, t, 0, 0, g, 0, 0, SIZE, 1, 1, GROUPS, 1, 1, 0, 0], 1, memory=memory
+            module, "k", [address, 5, t, 0, 0, g, 0, 0, SIZE, 1, 1, GROUPS, 1, 1, 0, 0, 0], 1, memory=memory
         )
     return out
 

@@ -18,6 +18,8 @@ define void @k(ptr %p) "weft.shared"="12:4,40:16" {
   store ptr addrspace(3) %first, ptr %p
   store ptr addrspace(3) %second, ptr %p
   store ptr addrspace(3) %dynamic, ptr %p
+  %size = call i64 @weft.shared.dynamic.size()
+  store i64 %size, ptr %p
   %a = call i64 @outer(i64 3)
   %b = call i64 @plain(i64 4)
   ret void
@@ -38,6 +40,7 @@ define internal i64 @plain(i64 %x) {
 declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
 declare i64 @weft.local.size(i32) nounwind speculatable willreturn memory(none)
 declare ptr addrspace(3) @weft.shared(i32) nounwind speculatable willreturn memory(none)
+declare i64 @weft.shared.dynamic.size() nounwind speculatable willreturn memory(none)
 declare ptr addrspace(3) @weft.shared.dynamic() nounwind speculatable willreturn memory(none)
 """
 ADDED = [p.name for p in WORK_ITEM_PARAMETERS]
@@ -74,7 +77,7 @@ def test_the_record_finds_them_before_others_that_came_later(lowered):
     function.args.append(later)
     items = WorkItems.of(function)
     names = [a.name for a in (*items.tid, *items.gid, *items.lsize, *items.groups)]
-    assert [*names, items.shared.name, items.shared_dynamic.name] == ADDED
+    assert [*names, items.shared.name, items.shared_dynamic.name, items.shared_dynamic_size.name] == ADDED
     assert all(items.tid[d] in function.args for d in range(3))
     assert WorkItems.find(lowered.functions["plain"]) is None
 

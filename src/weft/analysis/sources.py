@@ -47,6 +47,7 @@ class Source:
 _WEFT = {
     "weft.shared": Origin.GROUP,
     "weft.shared.dynamic": Origin.GROUP,
+    "weft.shared.dynamic.size": Origin.GRID,
     "weft.barrier.count": Origin.GROUP,
     "weft.barrier.and": Origin.GROUP,
     "weft.barrier.or": Origin.GROUP,

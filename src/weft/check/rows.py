@@ -78,7 +78,10 @@ def row_groups(image: Image, slots: Sequence[Any], shape: LaunchShape, rows: Row
     last = np.full_like(g0, block[along] * (grid[along] if merged else 1))
     if rows.bounds is not None and g0.size:
         outcome = run_function(
-            image, rows.bounds, [*slots, *tid, *gid, *block, *grid, 0, 0, first, last], g0.size
+            image,
+            rows.bounds,
+            [*slots, *tid, *gid, *block, *grid, 0, 0, shape.dynamic_bytes, first, last],
+            g0.size,
         )
         assert isinstance(outcome.value, Bundle)
         first, last = (member.data.astype(np.int64) for member in outcome.value.members)  # type: ignore[union-attr]

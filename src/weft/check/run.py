@@ -131,6 +131,7 @@ class StageProgram(PreparedStage[KernelFacts]):
             *shape.block,
             *shape.grid,
             *(spread(memory.addresses(lanes.group)) for memory in shared),
+            shape.dynamic_bytes,
         ]
         # Work-groups matter to barriers only; their lane groups stand side by side.
         count = lanes.first.size
@@ -176,7 +177,11 @@ class StageProgram(PreparedStage[KernelFacts]):
         shared, some = ([np.repeat(a, each) for a in arrays] for arrays in (shared, some))
         run_function(
             image, runnable.function,
-            [*slots, *lanes.positions(stage.rows, each), *shape.block, *shape.grid, *shared, *some], each,
+            [
+                *slots, *lanes.positions(stage.rows, each), *shape.block, *shape.grid, *shared,
+                shape.dynamic_bytes, *some,
+            ],
+            each,
             semantics="OBL" if runnable.oblivious else "FR",
             hooks=[budget],
             geometry=Geometry((count, 1, 1), (each, 1, 1), 0, count, each),

@@ -22,8 +22,8 @@ class GroupValues:
         Index of the work-group along x, y and z.
     local_size, groups
         Threads of a work-group, and work-groups of the grid, along each.
-    shared, dynamic
-        The group's shared memory, static and dynamic.
+    shared, dynamic, dynamic_bytes
+        The group's shared memory, static and dynamic, and the size of the latter.
     """
 
     builder: Builder
@@ -34,6 +34,7 @@ class GroupValues:
     groups: list[Value]
     shared: Value
     dynamic: Value
+    dynamic_bytes: Value
 
     def thread_args(self, tid: Sequence[Value]) -> list[Value]:
         """Arguments for the kernel with work-item parameters, in their order."""
@@ -45,4 +46,5 @@ class GroupValues:
             *self.groups,
             self.shared,
             self.dynamic,
+            self.dynamic_bytes,
         ]

@@ -96,7 +96,9 @@ def _entry(
     error = field(ERROR, pointer())
     layout = ScratchLayout(static_bytes, dynamic_bytes, needs)
     shared, dynamic, frames = layout.parts(builder, arena)
-    values = GroupValues(builder, function, kernel_args, [], local_size, groups, shared, dynamic)
+    values = GroupValues(
+        builder, function, kernel_args, [], local_size, groups, shared, dynamic, dynamic_bytes
+    )
     return GroupEntry(values, begin, end, arena, frames, error, layout)
 
 

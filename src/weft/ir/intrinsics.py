@@ -109,6 +109,7 @@ INTRINSICS: dict[str, Intrinsic] = {
         Intrinsic("weft.barrier.grid", _fn(VOID), IntrinsicKind.BARRIER, "all unfinished threads of the grid meet"),
         Intrinsic("weft.shared", _fn(_SHARED_PTR, I32), IntrinsicKind.SHARED, "the k-th static shared object"),
         Intrinsic("weft.shared.dynamic", _fn(_SHARED_PTR), IntrinsicKind.SHARED, "the dynamic shared memory"),
+        Intrinsic("weft.shared.dynamic.size", _fn(I64), _SIZE, "bytes of the dynamic shared memory"),
         Intrinsic("weft.mask", _fn(I1), IntrinsicKind.MASK, "whether the thread is active"),
         Intrinsic("weft.any", _fn(I1, I1), _HORIZONTAL, "true when true on any active lane"),
         Intrinsic("weft.all", _fn(I1, I1), _HORIZONTAL, "true when true on all active lanes"),

@@ -1,6 +1,6 @@
 ; ModuleID = 'weft'
 
-define void @k(ptr %out, i64 %width, i64 %height, i64 noundef range(i64 0, 2199023255552) %tid.x, i64 noundef range(i64 0, 1024) %tid.y, i64 noundef range(i64 0, 1024) %tid.z, i64 noundef range(i64 0, 2147483648) %gid.x, i64 noundef range(i64 0, 2147483648) %gid.y, i64 noundef range(i64 0, 2147483648) %gid.z, i64 noundef range(i64 1, 1025) %lsize.x, i64 noundef range(i64 1, 1025) %lsize.y, i64 noundef range(i64 1, 1025) %lsize.z, i64 noundef range(i64 1, 2147483649) %groups.x, i64 noundef range(i64 1, 2147483649) %groups.y, i64 noundef range(i64 1, 2147483649) %groups.z, ptr addrspace(3) noundef %shared, ptr addrspace(3) noundef %shared.dynamic) {
+define void @k(ptr %out, i64 %width, i64 %height, i64 noundef range(i64 0, 2199023255552) %tid.x, i64 noundef range(i64 0, 1024) %tid.y, i64 noundef range(i64 0, 1024) %tid.z, i64 noundef range(i64 0, 2147483648) %gid.x, i64 noundef range(i64 0, 2147483648) %gid.y, i64 noundef range(i64 0, 2147483648) %gid.z, i64 noundef range(i64 1, 1025) %lsize.x, i64 noundef range(i64 1, 1025) %lsize.y, i64 noundef range(i64 1, 1025) %lsize.z, i64 noundef range(i64 1, 2147483649) %groups.x, i64 noundef range(i64 1, 2147483649) %groups.y, i64 noundef range(i64 1, 2147483649) %groups.z, ptr addrspace(3) noundef %shared, ptr addrspace(3) noundef %shared.dynamic, i64 noundef range(i64 0, 2147483648) %shared.dynamic.size) {
 entry:
   %start.y = mul nuw nsw i64 %gid.y, %lsize.y
   %j = add nuw nsw i64 %start.y, %tid.y
@@ -35,7 +35,7 @@ declare i64 @llvm.smax.i64(i64, i64)
 
 declare i64 @llvm.smin.i64(i64, i64)
 
-define { i64, i64 } @k.bounds(ptr %out, i64 %width, i64 %height, i64 noundef range(i64 0, 2199023255552) %tid.x, i64 noundef range(i64 0, 1024) %tid.y, i64 noundef range(i64 0, 1024) %tid.z, i64 noundef range(i64 0, 2147483648) %gid.x, i64 noundef range(i64 0, 2147483648) %gid.y, i64 noundef range(i64 0, 2147483648) %gid.z, i64 noundef range(i64 1, 1025) %lsize.x, i64 noundef range(i64 1, 1025) %lsize.y, i64 noundef range(i64 1, 1025) %lsize.z, i64 noundef range(i64 1, 2147483649) %groups.x, i64 noundef range(i64 1, 2147483649) %groups.y, i64 noundef range(i64 1, 2147483649) %groups.z, ptr addrspace(3) noundef %shared, ptr addrspace(3) noundef %shared.dynamic, i64 %begin, i64 %end) #2 {
+define { i64, i64 } @k.bounds(ptr %out, i64 %width, i64 %height, i64 noundef range(i64 0, 2199023255552) %tid.x, i64 noundef range(i64 0, 1024) %tid.y, i64 noundef range(i64 0, 1024) %tid.z, i64 noundef range(i64 0, 2147483648) %gid.x, i64 noundef range(i64 0, 2147483648) %gid.y, i64 noundef range(i64 0, 2147483648) %gid.z, i64 noundef range(i64 1, 1025) %lsize.x, i64 noundef range(i64 1, 1025) %lsize.y, i64 noundef range(i64 1, 1025) %lsize.z, i64 noundef range(i64 1, 2147483649) %groups.x, i64 noundef range(i64 1, 2147483649) %groups.y, i64 noundef range(i64 1, 2147483649) %groups.z, ptr addrspace(3) noundef %shared, ptr addrspace(3) noundef %shared.dynamic, i64 noundef range(i64 0, 2147483648) %shared.dynamic.size, i64 %begin, i64 %end) #2 {
 entry:
   %0 = call i64 @llvm.smax.i64(i64 %begin, i64 1)
   %1 = freeze i64 %width

@@ -91,6 +91,10 @@ def _shared_dynamic(decoder: Decoder, i: Instruction) -> Compute:
     return lambda frame: shared_pointer(frame, i, DYNAMIC_SHARED)
 
 
+def _shared_dynamic_size(decoder: Decoder, i: Instruction) -> Compute:
+    return lambda frame: Lanes(np.array([frame.machine.shared_sizes[DYNAMIC_SHARED][0]], np.uint64))
+
+
 def shared_pointer(frame: Frame, i: Instruction, number: int) -> Lanes:
     """The address of a shared object, one part of it for each work-group."""
     machine = frame.machine
@@ -345,6 +349,7 @@ TABLE: dict[str, Decode] = {
     "weft.match.any.i64": _match_any,
     "weft.shared": _shared,
     "weft.shared.dynamic": _shared_dynamic,
+    "weft.shared.dynamic.size": _shared_dynamic_size,
     "weft.check": _check,
     "weft.reached.end": _reached_end,
     "weft.in.memory": _in_memory,

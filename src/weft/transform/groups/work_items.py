@@ -41,6 +41,7 @@ WORK_ITEM_PARAMETERS: tuple[WorkItemParameter, ...] = (
     *(WorkItemParameter(f"groups.{d}", I64, "weft.num.groups", i, _TO_2_31) for i, d in enumerate("xyz")),
     WorkItemParameter("shared", _SHARED, "weft.shared", None),
     WorkItemParameter("shared.dynamic", _SHARED, "weft.shared.dynamic", None),
+    WorkItemParameter("shared.dynamic.size", I64, "weft.shared.dynamic.size", None, _BELOW_2_31),
 )
 _INTRINSICS = {p.intrinsic for p in WORK_ITEM_PARAMETERS}
 _NAMES = [p.name for p in WORK_ITEM_PARAMETERS]
@@ -59,8 +60,8 @@ class WorkItems:
         The position of the thread in its work-group, and that of the work-group in the grid.
     lsize, groups
         The threads of a work-group, and the work-groups of the grid.
-    shared, shared_dynamic
-        Where the memory of the work-group begins, and where the part begins whose size the launch tells.
+    shared, shared_dynamic, shared_dynamic_size
+        Where the memory of the work-group begins, where the part begins whose size the launch tells, and that size.
     """
 
     tid: ThreeArguments
@@ -69,6 +70,7 @@ class WorkItems:
     groups: ThreeArguments
     shared: Argument
     shared_dynamic: Argument
+    shared_dynamic_size: Argument
 
     @classmethod
     def find(cls, function: Function) -> WorkItems | None:
@@ -165,7 +167,7 @@ def _replace(
     name = call.callee_name
     assert name is not None
     value: Value
-    if name == "weft.shared.dynamic":
+    if name in ("weft.shared.dynamic", "weft.shared.dynamic.size"):
         value = own[name, None]
     else:
         index = call.args[0]

@@ -68,6 +68,10 @@ def special_register(builder: Builder, name: str) -> Instruction:
     return builder.call(builder.module.declare(f"{_SREG}.{name}", FunctionType(I32, ()), attributes), ())
 
 
+def _dynamic_size(builder: Builder, call: Instruction) -> Value:
+    return builder.cast("zext", special_register(builder, "dynamic_smem_size"), I64, ("nneg",))
+
+
 def _id(builder: Builder, call: Instruction) -> Value:
     name = call.callee_name
     assert name is not None
@@ -180,6 +184,7 @@ def _no_such(builder: Builder, call: Instruction) -> Value:
 
 _LOWER: dict[str, Lower] = {
     **dict.fromkeys(_IDS, _id),
+    "weft.shared.dynamic.size": _dynamic_size,
     "weft.lane.id": _lane_id,
     "weft.num.lanes": _num_lanes,
     "weft.mask": lambda builder, call: const_int(1, I1),

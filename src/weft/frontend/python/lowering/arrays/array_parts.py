@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from weft.diag.errors import UnsupportedError
 from weft.frontend.python.components import memory_scalar
 from weft.frontend.python.lowering.calls.typed import Typed
 from weft.frontend.python.types import Array, Record, Scalar
@@ -37,7 +36,7 @@ def element_type(dtype: Scalar | Record) -> Type:
 
 
 def has_unknown_extent(type: Array) -> bool:
-    """Whether the array is dynamic shared memory, whose size the kernel does not know."""
+    """Whether the array is dynamic shared memory, whose size the launch tells."""
     return type.shape is not None and -1 in type.shape
 
 
@@ -52,9 +51,8 @@ def extents_of(low: Lowering, value: Typed) -> list[Value]:
     if type.shape is None:
         return list(value.parts[1 : 1 + type.ndim])
     if has_unknown_extent(type):
-        raise UnsupportedError(
-            "the size of dynamic shared memory is not known in the kernel", hint="pass it as an argument"
-        )
+        size = low.builder.call(low.unit.intrinsic("weft.shared.dynamic.size"), ())
+        return [low.builder.binary("udiv", size, const_int(type.dtype.size))]
     return [const_int(n) for n in type.shape]
 
 

@@ -193,7 +193,10 @@ def element_address(low: Lowering, array: Typed, indices: list[Typed]) -> Value:
     """The address of an element, given one index for each dimension."""
     type = array_type_of(array)
     extents: list[Value | None]
-    extents = [None] * type.ndim if has_unknown_extent(type) else [*extents_of(low, array)]
+    # Where the size is only known to the launch, it is asked for where an index certainly counts from the end.
+    from_end = any(index.int_literal is not None and index.int_literal < 0 for index in indices)
+    unasked = has_unknown_extent(type) and not from_end
+    extents = [None] * type.ndim if unasked else [*extents_of(low, array)]
     places: list[tuple[Value, bool]] = []
     for index, extent in zip(indices, extents, strict=True):
         value, nonnegative = wrapped(low, index, extent)

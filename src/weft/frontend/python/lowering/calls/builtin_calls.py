@@ -57,6 +57,12 @@ def _call_int(low: Lowering, args: Arguments) -> Typed:
 
 @call(builtins.float)
 def _call_float(low: Lowering, args: Arguments) -> Typed:
+    text = args.values[0].static if len(args.values) == 1 else None
+    if isinstance(text, str):
+        try:
+            return literal(float(text))
+        except ValueError as error:
+            raise TypingError(str(error)) from None
     return cast_call(low, args, pyfloat)
 
 
