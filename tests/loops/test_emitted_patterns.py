@@ -51,8 +51,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": int, "product": int, "dot": float, "frobenius": float, "backwards": int, "count": int, "both": int,
     "least": int, "greatest": int, "least_float": float, "last_greatest": float,
     "where_least": lambda m, at: at, "where_last": lambda m, at: at, "two_sums": lambda s, t: int(s) + int(t),
-    "running": int, "wrapping": int, "exclusive": lambda *found: None, "running_floats": float, "compact": int,
-    "pairs": int,
+    "running": int, "wrapping": int, "exclusive": lambda *found: None, "add_to": lambda: None,
+    "running_floats": float, "compact": int, "pairs": int,
     "find": or_else(-1), "find_last": or_else(-1), "find_either": lambda i: None if i is None else int(i),
 }  # fmt: skip
 """What each function gives, from what its kernels give."""
@@ -206,3 +206,8 @@ def test_kernels_are_what_a_person_would_write() -> None:
     assert (
         "        k = int(k_parts[cuda.blockIdx.x]) + int(k_before[i])\n        out[k] = int(a[i])\n" in text
     )
+    text = emit("add_to", "cuda").text
+    assert "        cuda.atomic.add(b, 0, b_sum_all[0])\n" in text and text.count("cuda.atomic") == 2
+    text = emit("add_to", "opencl").text
+    assert re.search(r"^// Launch only if .*n > 0\.$", text, re.M)
+    assert "      c_sum_all[thread] = (int)((uint)c_sum_all[thread] + c_sum_all[other]);\n" in text

@@ -195,3 +195,10 @@ long wrapping(int n, const int *a, long *b) {
   }
   return s;
 }
+void add_to(int n, const int *a, long *b, int *c) {
+  for (int i = 0; i < n; i++) {
+    if (a[i] > 20)
+      *b += a[i];
+    c[1] -= a[i + 1];
+  }
+}

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from weft.ir.types import I1, FloatType, IntType, Type
+from weft.loops.emission.c_integers import SIGNED, kind_of, needed_for, promoted
 from weft.loops.emission.printer import ATOM, Printer
 from weft.loops.emission.tree import (
     Assign,
@@ -43,7 +44,6 @@ _SPREAD = {
     "block": ("get_local_id", "get_local_size"),
 }
 """The number of a work-item or group among those that share a loop, and how many these are."""
-_SIGNED = {8: "char", 16: "short", 32: "int", 64: "long"}
 
 
 def _adding(kind: str, bits: str, compare: str) -> str:
@@ -166,16 +166,20 @@ class OpenClC(Printer):
         inner = value.args[0] if value.op == "wrap" and value.bits >= 32 else value
         # Computed in the unsigned type of the variable, nothing is undefined.
         is_update = inner is not value and inner.op in ("+", "-", "*") and self.text(inner.args[0]) == name
-        if is_update and self._kind(inner.args[0]) == (value.bits, True):
+        if is_update and kind_of(inner.args[0]) == (value.bits, True):
             value = inner
         return super()._assignment(name, value)
 
     def _stored(self, value: Node) -> Node:
         """What a store takes the low bits of, unless it could leave the signed numbers, which C does not define."""
-        plain = without_conversion(value)
-        if value.op != "wrap" or plain.is_float or plain.op not in ("+", "-", "*"):
+        plain, wraps = without_conversion(value), False
+        inner = value
+        while inner is not plain:
+            wraps |= inner.op == "wrap"
+            inner = inner.args[0]
+        if not wraps or plain.is_float or plain.op not in ("+", "-", "*"):
             return plain
-        bits, is_unsigned = self._kind(plain)
+        bits, is_unsigned = kind_of(plain)
         return plain if is_unsigned or bits > plain.bits else value
 
     def _shares(self, kind: str, start: Node, step: int, spread: str) -> tuple[str, str]:
@@ -195,7 +199,7 @@ class OpenClC(Printer):
         assert isinstance(type, IntType)
         if type is I1:
             return "bool"
-        return ("u" if reading == "u" else "") + _SIGNED[type.bits]
+        return ("u" if reading == "u" else "") + SIGNED[type.bits]
 
     def _update(self, target: Node, value: Node, update: str) -> str:
         self.has_long_atomics |= target.bits == 64
@@ -210,47 +214,9 @@ class OpenClC(Printer):
     def _index(self, node: Node) -> str:
         return node.text + "".join(f"[{self.text(a)}]" for a in node.args)
 
-    def _kind(self, node: Node) -> tuple[int, bool]:
-        """Bits, and whether unsigned, of the type that C gives an expression of integers."""
-        match node.op:
-            case "int":
-                return (32 if -(1 << 31) <= node.number < 1 << 31 else 64), False
-            case "thread" | "local" | "block":
-                return 64, True
-            case "widen":
-                return self._kind(node.args[0]) if node.args[0].type is not I1 else (32, False)
-            case "name" | "index":
-                return max(node.bits, 8), node.reading == "u"
-            case "wrap" | "signed" | "unsigned" | "narrow" | "as_int":
-                return node.bits, node.reading == "u"
-            case "select":
-                return self._joined(node.args[1:])
-            case "call":
-                return (
-                    self._joined(node.args) if node.args and not node.args[0].is_float else (node.bits, False)
-                )
-            case "<<" | ">>" | "neg" | "~":
-                return self._promoted(self._kind(node.args[0]))
-            case _:
-                if node.type is I1:
-                    return 32, False
-                return self._needed(node)
-
-    def _promoted(self, kind: tuple[int, bool]) -> tuple[int, bool]:
-        return (32, False) if kind[0] < 32 else kind
-
-    def _joined(self, nodes: tuple[Node, ...]) -> tuple[int, bool]:
-        kinds = [self._promoted(self._kind(n)) for n in nodes]
-        bits = max(k[0] for k in kinds)
-        return bits, any(k[1] for k in kinds if k[0] == bits)
-
-    def _needed(self, node: Node) -> tuple[int, bool]:
-        """The type that an operation on integers is to be computed in."""
-        return max(node.bits, 32), node.reading == "u" and node.bits >= 32
-
     def _operand(self, node: Node, needed: tuple[int, bool], level: int, is_alone: bool) -> str:
         """An operand, with a cast where C would take another type; `is_alone` if no other operand says which."""
-        bits, is_unsigned = self._promoted(self._kind(node))
+        bits, is_unsigned = promoted(kind_of(node))
         fits = (bits, is_unsigned) == needed or (not is_alone and (bits < needed[0] or node.op == "int"))
         if fits or (node.op == "int" and not is_alone):
             return self.text(node, level)
@@ -259,7 +225,7 @@ class OpenClC(Printer):
         return self._cast(needed, node)
 
     def _cast(self, kind: tuple[int, bool], node: Node) -> str:
-        name = ("u" if kind[1] else "") + _SIGNED[kind[0]]
+        name = ("u" if kind[1] else "") + SIGNED[kind[0]]
         return f"({name}){self.text(node, _PRECEDENCE['cast'] + 1)}"
 
     def _parts(self, node: Node) -> tuple[str, int]:
@@ -291,7 +257,7 @@ class OpenClC(Printer):
                 level = _PRECEDENCE[op]
                 if node.is_float:
                     return f"-{self.text(node.args[0], level)}", level
-                operand = self._operand(node.args[0], self._needed(node), level + 1, True)
+                operand = self._operand(node.args[0], needed_for(node), level + 1, True)
                 return f"{'-' if op == 'neg' else '~'}{operand}", level
             case "not":
                 return f"!{self.text(node.args[0], _PRECEDENCE[op])}", _PRECEDENCE[op]
@@ -302,7 +268,7 @@ class OpenClC(Printer):
             case "widen":
                 return self._parts(node.args[0])
             case "narrow":
-                if self._kind(node.args[0]) == (node.bits, node.reading == "u"):
+                if kind_of(node.args[0]) == (node.bits, node.reading == "u"):
                     return self._parts(node.args[0])
                 return self._cast((node.bits, node.reading == "u"), node.args[0]), _PRECEDENCE["cast"]
             case "as_float":
@@ -334,8 +300,8 @@ class OpenClC(Printer):
             bits = max(a.bits, b.bits, 32)
             needed = bits, "u" in (a.reading, b.reading) and not (a.is_nonnegative and b.is_nonnegative)
         else:
-            needed = self._needed(node)
-        kinds = [self._promoted(self._kind(n)) for n in (a, b)]
+            needed = needed_for(node)
+        kinds = [promoted(kind_of(n)) for n in (a, b)]
         # One operand of the right type makes C compute in it.
         decided = any(k == needed for k in kinds)
         texts = [
@@ -365,14 +331,14 @@ class OpenClC(Printer):
             inner = Node(inner.op, inner.type, tuple(map(_modulo, inner.args)), reading=inner.reading)
             a = (
                 self._cast(kind, inner.args[0])
-                if self._kind(inner.args[0]) != kind
+                if kind_of(inner.args[0]) != kind
                 else self.text(inner.args[0], level)
             )
             b = self.text(inner.args[1], level + 1)
-            if inner.args[1].op != "int" and self._promoted(self._kind(inner.args[1]))[0] > bits:
+            if inner.args[1].op != "int" and promoted(kind_of(inner.args[1]))[0] > bits:
                 b = self._cast(kind, inner.args[1])
             if node.reading == "s":
-                return f"({_SIGNED[bits]})({a} {inner.op} {b})", _PRECEDENCE["cast"]
+                return f"({SIGNED[bits]})({a} {inner.op} {b})", _PRECEDENCE["cast"]
             return f"{a} {inner.op} {b}", level
         return self._cast((bits, node.reading == "u"), inner), _PRECEDENCE["cast"]
 
@@ -394,8 +360,7 @@ class OpenClC(Printer):
         if node.text in ("min", "max") and not node.is_float:
             kind = max(node.bits, 32), node.reading == "u"
             args = [
-                t if self._kind(a) == kind else self._cast(kind, a)
-                for t, a in zip(args, node.args, strict=True)
+                t if kind_of(a) == kind else self._cast(kind, a) for t, a in zip(args, node.args, strict=True)
             ]
             text = args[0]
             for arg in args[1:]:

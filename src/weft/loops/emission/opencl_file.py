@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from weft.loops.emission.opencl_c import HELPERS, OpenClC
 from weft.loops.emission.plan import KernelPlan, Plan
-from weft.loops.emission.tree import Assign, For, Launch, Statement, launches_in
+from weft.loops.emission.tree import Assign, For, If, Launch, Statement, launches_in
 
 if TYPE_CHECKING:
     from weft.report.loop_nests import LoopNestReport
@@ -74,6 +74,7 @@ class OpenClFile:
         found += [
             f"{s.variable.name} is {printer.text(s.value)}." for s in plan.steps if isinstance(s, Assign)
         ]
+        found += [f"Launch only if {printer.text(s.condition)}." for s in plan.steps if isinstance(s, If)]
         for section in plan.sections:
             way = " and ".join(
                 w

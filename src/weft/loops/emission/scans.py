@@ -27,6 +27,7 @@ from weft.loops.emission.plan import Buffer, KernelPlan, Plan, Result
 from weft.loops.emission.reductions import blocks_for, held_of, iterations_of
 from weft.loops.emission.sections import sections_of
 from weft.loops.emission.structure import Structure
+from weft.loops.emission.tidying import without_last_values, without_unused
 from weft.loops.emission.tree import (
     Argument,
     Assign,
@@ -37,9 +38,7 @@ from weft.loops.emission.tree import (
     Node,
     Statement,
     Variable,
-    While,
     has_jump,
-    names_of,
     number,
 )
 
@@ -236,85 +235,6 @@ def once(parts: KernelParts, loop: For) -> list[Statement]:
     sign = "<" if loop.step > 0 else ">"
     is_there = Node(sign, I1, (loop.variable.node, loop.stop))
     return [Assign(loop.variable, value), If(is_there, loop.body)]
-
-
-def without_unused(body: list[Statement], wanted: set[str]) -> list[Statement]:
-    """Statements without assignments that nothing reads, and without ifs and loops that do nothing."""
-    while True:
-        read = wanted | _read(body)
-        kept = _without(body, read)
-        if _size(kept) == _size(body):
-            return kept
-        body = kept
-
-
-def without_last_values(body: list[Statement]) -> list[Statement]:
-    """The statements of a thread without assignments at their end, which nothing reads."""
-    while body:
-        last = body[-1]
-        if isinstance(last, If):
-            then, otherwise = without_last_values(last.then), without_last_values(last.otherwise)
-            if then or otherwise:
-                return [*body[:-1], If(last.condition, then, otherwise)]
-        elif not isinstance(last, Assign):
-            return body
-        body = body[:-1]
-    return body
-
-
-def _without(body: list[Statement], read: set[str]) -> list[Statement]:
-    found: list[Statement] = []
-    for statement in body:
-        match statement:
-            case Assign(variable, _) if variable.name not in read:
-                continue
-            case If(condition, then, otherwise):
-                then, otherwise = _without(then, read), _without(otherwise, read)
-                if not then and not otherwise:
-                    continue
-                statement = If(condition, then, otherwise)
-            case For() | While():
-                inner = _without(statement.body, read)
-                if not inner:
-                    continue
-                statement = replace(statement, body=inner)
-            case _:
-                pass
-        found.append(statement)
-    return found
-
-
-def _read(body: list[Statement]) -> set[str]:
-    """The variables that statements read; an update of a variable by itself counts as none."""
-    found: set[str] = set()
-    for statement in body:
-        match statement:
-            case Assign(variable, value):
-                own = names_of([Assign(variable, value)])
-                found |= own - {variable.name}
-            case If(condition, then, otherwise):
-                found |= names_of([If(condition)]) | _read(then) | _read(otherwise)
-            case For(_, start, stop, _, inner):
-                found |= names_of([Assign(Variable("", I64, "s"), n) for n in (start, stop)]) | _read(inner)
-            case While(condition, inner):
-                found |= names_of([While(condition)]) | _read(inner)
-            case _:
-                found |= names_of([statement])
-    return found
-
-
-def _size(body: list[Statement]) -> int:
-    total = 0
-    for statement in body:
-        total += 1
-        match statement:
-            case If(_, then, otherwise):
-                total += _size(then) + _size(otherwise)
-            case For() | While():
-                total += _size(statement.body)
-            case _:
-                pass
-    return total
 
 
 def _minus_one(thread: Variable) -> Node:

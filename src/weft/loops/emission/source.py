@@ -10,6 +10,7 @@ from weft.diag.errors import EmissionError
 from weft.diag.source import SourceSpan
 from weft.loops.emission.arguments import HINT, Target
 from weft.loops.emission.cuda_file import CudaFile
+from weft.loops.emission.elements import element_plan
 from weft.loops.emission.grids import grid_plan
 from weft.loops.emission.host_loops import host_plan
 from weft.loops.emission.kernel import legal
@@ -164,7 +165,8 @@ def _plan(
         except EmissionError:
             # The loop inside may do.
             continue
-    return _PLANS[nest.form](nest, name, target), [nest]
+    plan = element_plan(nest, name, target) if nest.updates and not nest.groups else None
+    return plan or _PLANS[nest.form](nest, name, target), [nest]
 
 
 def _emitted(plan: Plan, language: str) -> EmittedKernel:

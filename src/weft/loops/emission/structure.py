@@ -8,16 +8,14 @@ dimension of the grid is a condition on the number of the thread; nothing happen
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from weft.analysis.sequential.scope import LoopContext
-from weft.graph.cfg import CFG
-from weft.graph.dominators import DominatorTree, post_dominator_tree
-from weft.ir import BasicBlock, Instruction
-from weft.ir.effects import may_write
+from weft.ir import BasicBlock
 from weft.ir.types import I1, I64
+from weft.loops.emission.block_statements import BlockStatements
+from weft.loops.emission.frames import Frame, common_join
 from weft.loops.emission.kernel import KernelParts
 from weft.loops.emission.nests import Form
+from weft.loops.emission.tidying import guarded, tidy, without_last_jump
 from weft.loops.emission.tree import (
     Assign,
     Break,
@@ -31,52 +29,12 @@ from weft.loops.emission.tree import (
     Variable,
     While,
     ends_in_jump,
-    names_in,
 )
 from weft.loops.emission.values import Values, negated
 from weft.report.loop_counters import counter_of
 
 MAX_VISITS = 3
 """So often a block may be written; control flow that needs more has no readable form."""
-
-
-@dataclass(slots=True)
-class Frame:
-    """A loop that is being written.
-
-    Parameters
-    ----------
-    loop
-        The loop.
-    follow
-        The block behind it, None behind the kernel's outermost.
-    around
-        The loop around it.
-    """
-
-    loop: LoopContext
-    follow: BasicBlock | None
-    around: Frame | None
-    blocks: frozenset[BasicBlock] = field(init=False)
-    tree: DominatorTree = field(init=False)
-    numbers: dict[BasicBlock, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        own = self.loop.blocks
-        self.blocks = frozenset(own)
-        self.numbers = {
-            b: k for k, b in enumerate([self.loop.header, *(b for b in own if b is not self.loop.header)])
-        }
-        succs = [
-            [self.numbers[s] for s in b.successors if s in self.blocks and s is not self.loop.header]
-            for b in self.numbers
-        ]
-        self.tree = post_dominator_tree(CFG(succs))
-
-    def join(self, block: BasicBlock) -> BasicBlock | None:
-        """Where the ways of a branch meet."""
-        number = self.tree.idom[self.numbers[block]]
-        return next((b for b, k in self.numbers.items() if k == number), None)
 
 
 class Structure:
@@ -86,6 +44,7 @@ class Structure:
         self._parts = parts
         self._values = values
         self._kinds = parts.kinds
+        self._blocks = BlockStatements(parts, values)
         self._visits: dict[BasicBlock, int] = {}
 
     def statements(self) -> list[Statement]:
@@ -98,7 +57,7 @@ class Structure:
         """
         body: list[Statement] = []
         self._grid(self._parts.nest.loop, body, None)
-        return _tidy(body)
+        return tidy(body)
 
     def host(self) -> list[Statement]:
         """The nest's loop as one that the host runs.
@@ -138,7 +97,7 @@ class Structure:
         inside = next(b for b in header.terminator.blocks if b in inner.blocks)
         self._parts.place = header
         made = self._for(loop, self._loop_body(header, inside, inner))
-        made.body = _tidy(made.body)
+        made.body = tidy(made.body)
         made.spread = "grid"
         return made
 
@@ -163,7 +122,7 @@ class Structure:
                 block = following
                 continue
             self._parts.place = block
-            self._compute(block, body)
+            self._blocks.compute(block, body)
             branch = block.terminator
             if branch.op != "br":
                 raise self._values.error(branch, f"'{branch.op}' has no form in the kernel")
@@ -210,7 +169,7 @@ class Structure:
                 if not self._is_test(second, block, frame) or shared not in second.successors:
                     continue
                 last = second.terminator
-                if self._copies(second, shared) != self._copies(block, shared):
+                if self._blocks.copies(second, shared) != self._blocks.copies(block, shared):
                     continue
                 self._parts.place = second
                 more = self._values.of(last.operands[0])
@@ -235,7 +194,7 @@ class Structure:
             return False
         if block.predecessors != [before] or len(block.terminator.operands) != 1:
             return False
-        return not any(self._is_written(i) for i in block.instructions)
+        return not any(self._blocks.is_written(i) for i in block.instructions)
 
     def _arm(
         self,
@@ -256,19 +215,19 @@ class Structure:
         """Write what happens on an edge; whether control does not go on there."""
         self._parts.place = source
         if target in frame.blocks and target is not frame.loop.header:
-            self._assign(source, target, body)
+            self._blocks.assign(source, target, body)
             return False
         if target is frame.loop.header:
             if frame.loop in self._kinds.grid:
                 body.append(Return())
             else:
-                self._assign(source, target, body)
+                self._blocks.assign(source, target, body)
                 body.append(Continue())
             return True
         if frame.follow is None or frame.around is None:
             body += self._leave(frame.loop)
             return True
-        self._assign(source, target, body)
+        self._blocks.assign(source, target, body)
         if target is not frame.follow:
             body += self._walk(target, frame.follow, frame.around)
         body.append(Break())
@@ -303,7 +262,7 @@ class Structure:
         exits = list(dict.fromkeys(view.blocks[x] for _, x in loop.loop.exit_edges))
         if not exits or any(x not in frame.blocks for x in exits):
             raise self._values.error(loop.header.terminator, "a loop is left together with one around it")
-        follow = _common_join(frame, exits)
+        follow = common_join(frame, exits)
         if follow is None:
             raise self._values.error(loop.header.terminator, "the ways out of a loop do not meet again")
         inner = Frame(loop, follow, frame)
@@ -323,11 +282,11 @@ class Structure:
             if self._edge(header, outside, body, frame):
                 return None
             return outside
-        body.append(While(None, _without_last_jump(self._walk(header, None, inner))))
+        body.append(While(None, without_last_jump(self._walk(header, None, inner))))
         return follow
 
     def _loop_body(self, header: BasicBlock, inside: BasicBlock, frame: Frame) -> list[Statement]:
-        return _without_last_jump(self._arm(header, inside, None, None, frame))
+        return without_last_jump(self._arm(header, inside, None, None, frame))
 
     def _tests_first(
         self, header: BasicBlock, ends: list[tuple[BasicBlock, BasicBlock]], follow: BasicBlock
@@ -335,13 +294,13 @@ class Structure:
         """Whether a loop's header is nothing but the test whether it goes on."""
         if header.terminator.op != "br" or not header.terminator.operands:
             return False
-        if any(self._is_written(i) for i in header.non_phis()):
+        if any(self._blocks.is_written(i) for i in header.non_phis()):
             return False
         mine = [x for e, x in ends if e is header]
         if len(mine) != 1:
             return False
         # What the test's own way out does would happen behind a break, too.
-        return len(ends) == 1 or (mine[0] is follow and not self._copies(header, follow))
+        return len(ends) == 1 or (mine[0] is follow and not self._blocks.copies(header, follow))
 
     def _for(self, loop: LoopContext, inner: list[Statement]) -> For:
         counting = self._kinds.counting[loop]
@@ -386,10 +345,10 @@ class Structure:
             inside = next(b for b in branch.blocks if b in inner.blocks)
             condition = self._values.condition(branch.operands[0], branch.blocks[0] is inside)
             body.append(
-                If(condition, _without_last_jump(self._arm(counted.header, inside, None, None, inner)))
+                If(condition, without_last_jump(self._arm(counted.header, inside, None, None, inner)))
             )
             return
-        rest = _guarded(_without_last_jump(self._walk(loop.header, None, inner)))
+        rest = guarded(without_last_jump(self._walk(loop.header, None, inner)))
         if loop.loop.exiting != (loop.loop.header,):
             # What is tested behind an iteration says whether there is another one.
             trips = self._parts.made.trip_count(loop)
@@ -399,148 +358,3 @@ class Structure:
             limit = self._values.number(trips, I64, loop.header.terminator)
             rest = [If(Node("<", I1, (self._parts.iterations[loop], limit)), rest)]
         body += rest
-
-    def _is_written(self, instruction: Instruction) -> bool:
-        """Whether an instruction is a statement of the kernel."""
-        if instruction.is_phi:
-            return False
-        is_store = instruction.op == "store" and not self._parts.nest.is_dry
-        return is_store or self._parts.variable(instruction) is not None or (
-            instruction.op == "call" and may_write(instruction) and instruction in self._parts.variables.live
-        )  # fmt: skip
-
-    def _compute(self, block: BasicBlock, body: list[Statement]) -> None:
-        for instruction in block.instructions:
-            if instruction.op == "store":
-                if not self._parts.nest.is_dry:
-                    body.append(self._store(instruction))
-            elif not instruction.is_phi and instruction in self._parts.variables.live:
-                variable = self._parts.variable(instruction)
-                if variable is not None:
-                    value = self._values.operation(instruction)
-                    turn = self._values.signed if variable.reading == "s" else self._values.unsigned
-                    body.append(Assign(variable, turn(value)))
-                elif instruction.op == "call" and may_write(instruction):
-                    name = instruction.callee_name or "a function through a pointer"
-                    raise self._values.error(instruction, f"the call of {name} has no form in the kernel")
-
-    def _store(self, store: Instruction) -> Store:
-        target = self._parts.element(store)
-        update = self._parts.nest.updates.get(store)
-        if update is not None:
-            return Store(target, self._values.of(update.value), update.operation)
-        return Store(target, self._values.of(store.stored_value))
-
-    def _copies(self, source: BasicBlock, target: BasicBlock) -> list[tuple[Variable, Node]]:
-        """What φs ask for on an edge."""
-        found: list[tuple[Variable, Node]] = []
-        for phi in target.phis():
-            if phi not in self._parts.variables.live or self._parts.is_counter(phi):
-                continue
-            variable = self._parts.variable(phi)
-            if variable is None:
-                continue
-            self._parts.place = source
-            value = self._values.of(phi.incoming_value(source))
-            turn = self._values.signed if variable.reading == "s" else self._values.unsigned
-            value = turn(value)
-            if not (value.op == "name" and value.text == variable.name):
-                found.append((variable, value))
-        return found
-
-    def _assign(self, source: BasicBlock, target: BasicBlock, body: list[Statement]) -> None:
-        """Assign variables of φs as if at the same time."""
-        left = self._copies(source, target)
-        while left:
-            ready = next(
-                (c for c in left if not any(c[0].name in names_in(o[1]) for o in left if o is not c)), None
-            )
-            if ready is None:
-                # All are read by others: one is kept under another name.
-                variable = left[0][0]
-                kept = Variable(self._parts.unique(f"old_{variable.name}"), variable.type, variable.reading)
-                body.append(Assign(kept, variable.node))
-                ready = left[0]
-                others = [(v, _renamed(n, variable.name, kept.node)) for v, n in left[1:]]
-                left = [left[0], *others]
-            body.append(Assign(ready[0], ready[1]))
-            left = [c for c in left if c is not ready]
-
-
-def _renamed(node: Node, name: str, by: Node) -> Node:
-    if node.op == "name" and node.text == name:
-        return by
-    args = tuple(_renamed(a, name, by) for a in node.args)
-    return Node(node.op, node.type, args, node.text, node.number, node.reading, node.is_nonnegative)
-
-
-def _common_join(frame: Frame, exits: list[BasicBlock]) -> BasicBlock | None:
-    """The nearest block that all ways out of a loop come to."""
-    chains: list[list[BasicBlock]] = []
-    for exit in exits:
-        chain: list[BasicBlock] = []
-        block: BasicBlock | None = exit
-        while block is not None:
-            chain.append(block)
-            block = frame.join(block)
-        chains.append(chain)
-    return next((b for b in chains[0] if all(b in c for c in chains)), None)
-
-
-def _without_last_jump(body: list[Statement]) -> list[Statement]:
-    """A loop's body without what begins the next iteration at its end anyway."""
-    while body and isinstance(body[-1], Continue | Return):
-        body = body[:-1]
-    if body and isinstance(body[-1], If):
-        last = body[-1]
-        last.then, last.otherwise = _without_last_jump(last.then), _without_last_jump(last.otherwise)
-    return body
-
-
-def _tidy(body: list[Statement]) -> list[Statement]:
-    """Statements without ifs that do nothing, and with conditions of ifs inside of each other in one."""
-    found: list[Statement] = []
-    for statement in body:
-        if isinstance(statement, For | While):
-            statement.body = _tidy(statement.body)
-        elif isinstance(statement, If):
-            statement.then, statement.otherwise = _tidy(statement.then), _tidy(statement.otherwise)
-            if not statement.then and not statement.otherwise:
-                continue
-            if not statement.then:
-                statement = If(negated(statement.condition), statement.otherwise)
-            while len(statement.then) == 2 and _is_thread(statement.then[0]) and not statement.otherwise:
-                found.append(statement.then.pop(0))
-            inner = statement.then[0]
-            if (
-                not statement.otherwise
-                and len(statement.then) == 1
-                and isinstance(inner, If)
-                and not inner.otherwise
-            ):
-                both = Node("and", I1, (statement.condition, inner.condition))
-                statement = If(both, inner.then)
-        found.append(statement)
-    return found
-
-
-def _guarded(body: list[Statement]) -> list[Statement]:
-    """Statements behind a test that ends the thread, as statements under the opposite condition."""
-    first = body[0] if body else None
-    if (
-        isinstance(first, If)
-        and len(first.then) == 1
-        and isinstance(first.then[0], Return)
-        and not first.otherwise
-    ):
-        return [If(negated(first.condition), body[1:])]
-    return body
-
-
-def _is_thread(statement: Statement) -> bool:
-    """Whether a statement computes the iteration of a thread, which does no harm outside of a condition."""
-
-    def has_thread(node: Node) -> bool:
-        return node.op == "thread" or any(has_thread(a) for a in node.args)
-
-    return isinstance(statement, Assign) and has_thread(statement.value)

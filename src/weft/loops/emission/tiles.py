@@ -26,6 +26,7 @@ from weft.loops.emission.tree import (
     Store,
     Variable,
     While,
+    assigned_in,
     has_jump,
     names_in,
     number,
@@ -89,7 +90,7 @@ def tiled(parts: KernelParts, body: list[Statement]) -> list[Statement] | None:
         return None
     if not isinstance(loop.stop.type, IntType) or (loop.stop.op != "int" and loop.stop.type not in kinds):
         return None
-    changed = {v.name for v in _assigned(guarded.then)} | {x.name, y.name}
+    changed = {v.name for v in assigned_in(guarded.then)} | {x.name, y.name}
     if (names_in(loop.start) | names_in(loop.stop)) & changed:
         return None
     conditions = list(_conjuncts(guarded.condition))
@@ -247,22 +248,6 @@ def _threads(node: Node) -> Iterator[str]:
         yield node.text
     for arg in node.args:
         yield from _threads(arg)
-
-
-def _assigned(body: list[Statement]) -> Iterator[Variable]:
-    for statement in body:
-        match statement:
-            case Assign(variable, _):
-                yield variable
-            case If(_, then, otherwise):
-                yield from _assigned([*then, *otherwise])
-            case For(variable, _, _, _, inner):
-                yield variable
-                yield from _assigned(inner)
-            case While(_, inner):
-                yield from _assigned(inner)
-            case _:
-                pass
 
 
 def _has_return(body: list[Statement]) -> bool:

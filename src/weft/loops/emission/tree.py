@@ -251,6 +251,23 @@ def names_of(statements: Iterable[Statement]) -> set[str]:
     return found
 
 
+def assigned_in(body: Iterable[Statement]) -> Iterator[Variable]:
+    """The variables that statements give values, counters of loops among them."""
+    for statement in body:
+        match statement:
+            case Assign(variable, _):
+                yield variable
+            case If(_, then, otherwise):
+                yield from assigned_in([*then, *otherwise])
+            case For(variable, _, _, _, inner):
+                yield variable
+                yield from assigned_in(inner)
+            case While(_, inner):
+                yield from assigned_in(inner)
+            case _:
+                pass
+
+
 def written_in(statements: Iterable[Statement]) -> set[str]:
     """The arrays that statements store to."""
     found: set[str] = set()
