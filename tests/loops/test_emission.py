@@ -126,7 +126,7 @@ ROUNDED = {"weighted_histogram", "column_sums"}
 """Add up floats in another order."""
 
 RUN = [f for f in FUNCTIONS if f not in REFUSED and f not in NOT_RUN]
-HOSTED = {"jacobi", "overlapping_blocks", "steps_of_time", "shrinking"}
+HOSTED = {"jacobi", "overlapping_blocks", "steps_of_time", "shrinking", "left_early"}
 """Have a loop around the kernels that the host runs; in OpenCL C comments have it."""
 FEW = [
     "matmul",

@@ -52,7 +52,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "least": int, "greatest": int, "least_float": float, "last_greatest": float,
     "where_least": lambda m, at: at, "where_last": lambda m, at: at, "two_sums": lambda s, t: int(s) + int(t),
     "running": int, "wrapping": int, "exclusive": lambda *found: None, "add_to": lambda: None,
-    "running_floats": float, "compact": int, "pairs": int,
+    "running_floats": float, "compact": int, "pairs": int, "in_place": int,
     "find": or_else(-1), "find_last": or_else(-1), "find_either": lambda i: None if i is None else int(i),
 }  # fmt: skip
 """What each function gives, from what its kernels give."""
@@ -172,6 +172,11 @@ def test_zeros_and_what_is_no_number(name: str) -> None:
             given["first"] = first
             wanted, found = run_original(name, given), FUNCTIONS[name](*run(emitted, "cuda", given))
             assert same(wanted, found) or (wanted != wanted and found != found), (first, pattern)
+
+
+def test_what_an_iteration_has_stored_is_not_read_before() -> None:
+    with pytest.raises(EmissionError, match="reads here what it has stored"):
+        emit("stored_first", "cuda")
 
 
 def test_loops_in_python() -> None:

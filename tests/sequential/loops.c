@@ -470,3 +470,11 @@ void pivots(int n, double *A) {
       A[k * n + i] += A[k * n - n + i] / p;
   }
 }
+void left_early(int n, int *a) {
+  for (int k = 0; k < n; k++) { //: sequential
+    for (int i = 0; i < n; i++) //: parallel
+      a[i] += i;
+    if (k == 5)
+      break;
+  }
+}

@@ -202,3 +202,21 @@ void add_to(int n, const int *a, long *b, int *c) {
     c[1] -= a[i + 1];
   }
 }
+long in_place(int n, int *a) {
+  int s = 0;
+  for (int i = 0; i < n; i++) {
+    s += a[i];
+    a[i] = s;
+  }
+  return s;
+}
+long stored_first(int n, const int *a, int *b, const int *c, long *d) {
+  long s = 0;
+  for (int i = 0; i < n; i++) {
+    if (a[i] > 40)
+      b[i] = a[i] * 2;
+    s += b[i];
+    d[i] = s;
+  }
+  return s;
+}

@@ -22,7 +22,7 @@ from weft.loops.emission.blocks import MOST_BLOCKS, THREADS, Held, HeldGroup, sc
 from weft.loops.emission.combining import combined
 from weft.loops.emission.grids import thread_names
 from weft.loops.emission.kernel import KernelParts
-from weft.loops.emission.nests import Nest
+from weft.loops.emission.nests import Nest, accesses_of
 from weft.loops.emission.plan import Buffer, KernelPlan, Plan, Result
 from weft.loops.emission.reductions import blocks_for, held_of, iterations_of
 from weft.loops.emission.sections import sections_of
@@ -55,6 +55,7 @@ def scan_plan(nest: Nest, name: str, target: Target) -> Plan:
         Something has no form.
     """
     dry = target.parts(replace(nest, dimensions=(), is_dry=True))
+    _check_order(dry)
     names = tuple(Variable(dry.unique(n), I64, "s") for n in ("thread", "distance", "blocks"))
     thread, distance, blocks = names
     groups = tuple(HeldGroup(held_of(dry, g), g.combination, is_exact=g.is_exact) for g in nest.groups)
@@ -88,6 +89,29 @@ def scan_plan(nest: Nest, name: str, target: Target) -> Plan:
         name, nest.report.line, (first, second, third), host_arguments(parts), told_of(parts),
         tuple(sections_of(parts)), tuple(made), steps, results,
     )  # fmt: skip
+
+
+def _check_order(parts: KernelParts) -> None:
+    """That nothing which iterations hand on is read from where the same iteration has stored before.
+
+    The first kernel stores nothing.
+    """
+    nest = parts.nest
+    order = {i: n for n, i in enumerate(i for b in nest.loop.blocks for i in b.instructions)}
+    accesses = accesses_of(nest)
+    stores = [i for i in accesses if i.op == "store"]
+    for load in (i for i in accesses if i.op == "load" and i in parts.variables.live):
+        bases = {a.base for a in accesses[load]}
+        for store in stores:
+            if bases.isdisjoint(a.base for a in accesses[store]):
+                continue
+            alone = all(
+                nest.loop.scope.loop_of(i.block) is nest.loop for i in (load, store) if i.block is not None
+            )
+            if not alone or order[store] < order[load]:
+                raise parts.values.error(
+                    load, "an iteration reads here what it has stored, for others to go on with"
+                )
 
 
 def _steps(

@@ -245,6 +245,8 @@ class Structure:
 
     def _leave(self, loop: LoopContext) -> list[Statement]:
         """What happens where the nest's loop is left before its last iteration."""
+        if self._parts.nest.form is Form.HOST:
+            return [Break()]
         if self._parts.nest.form is not Form.SEARCH:
             return [Return()]
         counting = self._kinds.counting[loop]

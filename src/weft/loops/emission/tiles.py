@@ -94,6 +94,9 @@ def tiled(parts: KernelParts, body: list[Statement]) -> list[Statement] | None:
     if (names_in(loop.start) | names_in(loop.stop)) & changed:
         return None
     conditions = list(_conjuncts(guarded.condition))
+    # One condition of each is the loop's own test; another one could leave out what a tile would load.
+    if any(sum(v.name in names_in(c) for c in conditions) != 1 for v in (x, y)):
+        return None
     if any({x.name, y.name} <= names_in(c) or names_in(c) & (changed - {x.name, y.name}) for c in conditions):
         return None
     made = (Variable(parts.unique(n), loop.variable.type, "s") for n in ("first", "column", "row"))
