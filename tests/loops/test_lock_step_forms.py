@@ -237,3 +237,77 @@ def test_of_a_plain_histogram_the_remark_says_why_there_are_no_lanes() -> None:
     agree(compiled, np.random.default_rng(4).integers(0, 9, 100), np.zeros(9, np.int64))
     texts = [r.message for r in compiled.remarks if r.kind is RemarkKind.LANE_BY_LANE]
     assert any("there is little else to do" in t for t in texts), texts
+
+
+def differences(x, y):
+    last = 0
+    for i in range(x.size):
+        y[i] = x[i] - last
+        last = x[i]
+    return last
+
+
+def products_with_the_last(x, y):
+    last = 1
+    for i in range(x.size):
+        product = x[i] * y[i]
+        if last > 2:
+            y[i] = product + last
+        last = product
+    return last
+
+
+def sums_of_neighbours_in_place(x, y):
+    last = 3
+    for i in range(x.size - 1, -1, -1):
+        here = x[i]
+        x[i] = here + last
+        last = here
+    return last + y.size
+
+
+def changes(x, y):
+    k = 0
+    last = -1
+    for i in range(x.size):
+        if x[i] != last:
+            y[k] = i
+            k += 1
+        last = x[i]
+    return k
+
+
+HANDED = [differences, products_with_the_last, sums_of_neighbours_in_place]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("function", HANDED, ids=lambda f: f.__name__)
+def test_each_lane_has_what_the_one_before_hands_on(function, width: int | None, dtype) -> None:
+    compiled = auto(function, width=width)
+    for n in SIZES:
+        x = np.random.default_rng(n).integers(-5, 6, n).astype(dtype)
+        agree(compiled, x, x[::-1].copy())
+    assert says(compiled, "each lane has what the one before it hands on")
+    assert runs_in_lanes(compiled) == 1
+
+
+def test_changes_are_kept() -> None:
+    compiled = auto(changes)
+    for n in SIZES:
+        agree(compiled, np.random.default_rng(n).integers(0, 3, n), np.zeros(n, np.int64))
+
+
+def test_a_value_that_a_store_may_change_is_not_read_earlier() -> None:
+    def behind_the_store(x, y):
+        last = 0
+        for i in range(1, x.size):
+            x[i - 1] = last
+            last = x[i - 1] + y[i]
+        return last
+
+    compiled = auto(behind_the_store)
+    for n in SIZES:
+        x = np.random.default_rng(n).integers(-5, 6, n)
+        agree(compiled, x, x[::-1].copy())
+        agree(compiled, x, x)

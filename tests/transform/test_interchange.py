@@ -85,6 +85,29 @@ def test_the_other_counter_runs_faster() -> None:
         assert sorted(ran(function, n, m)) == sorted(ran(made(), n, m))
 
 
+@pytest.mark.parametrize("loop", ["outer", "inner"])
+def test_a_branch_may_leave_the_loop_where_its_test_holds(loop: str) -> None:
+    text = NEST.format(row="", start="0")
+    for name, test, body in (
+        ("outer", "slt i64 %i, %n", "%row, label %exit"),
+        ("inner", "slt i64 %j, %m", "%body, label %latch"),
+    ):
+        if name == loop:
+            stays, leaves = body.split(", label ")
+            text = text.replace(test, test.replace("slt", "sge")).replace(body, f"{leaves}, label {stays}")
+    function = read_module(text).functions["nest"]
+    before = ran(function, 6, 3)
+    pair = pair_of(function)
+    assert pair is not None
+    interchange(pair)
+    verify(function)
+    assert list(ran(function, 6, 3)[[0, 8, 16]]) == [0, 1, 2]
+    pair = pair_of(function)
+    assert pair is not None
+    interchange(pair)
+    assert list(ran(function, 6, 3)) == list(before)
+
+
 def test_a_second_time_restores_the_order() -> None:
     function = made()
     before = ran(function, 6, 3)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
 from weft.analysis.loops.parallel_nests import ParallelNest
+from weft.codegen.few_iterations import keep_for_few
 from weft.codegen.parallel_loops import StripMinedLoop, run_in_place, strip_mine
 from weft.graph.loops import loop_forest
 from weft.ir import Builder, Function, Module, Value
@@ -63,7 +64,8 @@ def strip_mine_nest(
     function = outer.loop.header.function
     assert function is not None
     tiling = _cut(outer, nest) if nest.tiled else None
-    inner = strip_mine(module, nest.inner, f"{name}.inner", width, isa, runner)
+    plan = nest.inner if nest.tiled else keep_for_few(module, nest.inner, width, isa)
+    inner = strip_mine(module, plan, f"{name}.inner", width, isa, runner)
     if tiling is None:
         run_in_place(module, inner)
     else:

@@ -23,6 +23,7 @@ from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Sco
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
 from weft.analysis.symbolic.integer_sets import has_isl
+from weft.codegen.few_iterations import keep_for_few
 from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.scan_launch import run_scans_in_parallel, totals_of
 from weft.codegen.width import one_register
@@ -41,6 +42,8 @@ from weft.passes.private_form import PrivateUpdate, mark_updates, private_update
 from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
+from weft.transform.loops.early_tests import test_present_values
+from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.promote_elements import Promotion, find_promotions, promote
 from weft.transform.loops.version_loop import version_loop
 
@@ -98,6 +101,8 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     if any((i.callee_name or "").startswith("weft.barrier") for i in function.instructions()):
         return 0
     close_loops(function)
+    test_present_values(function)
+    flag_choices(function)
     arrays = unit.arrays if function is unit.function else ()
     taken_apart, spare = split_loops(unit.module, function, arrays)
     left = set(spare)
@@ -339,7 +344,7 @@ def run_lanes_inside(
     function, module = found.function, unit.module
     made: list[FoundLoop] = []
     for number, header in enumerate(headers):
-        plan = plan_again(unit, function, header)
+        plan = keep_for_few(module, plan_again(unit, function, header), unit.width, unit.isa, proved=True)
         span = span_of(plan.loop.exiting.terminator)
         mined = strip_mine(module, plan, f"{name}.lanes{number}", unit.width, unit.isa, unit.runner)
         run_in_place(module, mined)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from weft.analysis.loops.carried_forms import Compaction, Scan, compaction_of, scan_of
+from weft.analysis.loops.carried_forms import Compaction, HandedOn, Scan, compaction_of, handed_on, scan_of
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, counters_of
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop
 from weft.analysis.loops.quiet_iterations import computed_from
@@ -75,7 +75,7 @@ class LockStep:
         How many.
     tests, assumptions
         What is to be tested before it, and the same in words.
-    scans, compactions, updates
+    scans, compactions, handed, updates
         What it hands on; of each compaction the stores that stand side by side.
     in_grains
         Whether iterations meet nowhere else.
@@ -88,6 +88,7 @@ class LockStep:
     compactions: Mapping[Compaction, tuple[Instruction, ...]] = field(default_factory=dict)
     updates: tuple[Update, ...] = ()
     in_grains: bool = False
+    handed: tuple[HandedOn, ...] = ()
 
     def rewrite(self, function: Function, header: BasicBlock) -> str:
         """Rewrite the loop, and mark it; what remarks say of it."""
@@ -97,7 +98,7 @@ class LockStep:
         assert isinstance(counted, CountedLoop), counted
         module = function.module
         assert module is not None
-        carry_in_lanes(module, counted, self.scans, self.compactions)
+        carry_in_lanes(module, counted, self.scans, self.compactions, self.handed)
         for update in self.updates:
             update.in_one()
         (latch,) = (b for b in header.predecessors if b is not counted.preheader)
@@ -110,6 +111,8 @@ class LockStep:
                 if together
                 else "lanes count together what it keeps"
             )
+        if self.handed:
+            parts.append("each lane has what the one before it hands on")
         if self.updates:
             parts.append("lanes update elements that may be the same one after the other")
         return f"iterations of this loop run in lock step: {', and '.join(parts)}"
@@ -141,6 +144,7 @@ def lock_step_form(
 
     scans: list[Scan] = []
     compactions: dict[Compaction, tuple[Instruction, ...]] = {}
+    handed: list[HandedOn] = []
     for phi in counted.header.phis():
         if isinstance(plan(loop, [p for p in counted.header.phis() if p is not phi]), ParallelLoop):
             # A counter or a reduction.
@@ -151,6 +155,8 @@ def lock_step_form(
             scans.append(scan)
         elif compaction is not None:
             compactions[compaction] = tuple(_side_by_side(accesses, loop, counted, compaction))
+        elif (plain := handed_on(view, dominators, counted, phi, apart)) is not None:
+            handed.append(plain)
     made, shape = accesses.reconstruction, shape_of(accesses.reconstruction, loop)
     kept = {} if shape is None else compacted(made, loop, shape, [c.phi for c in compactions])
     elements, found = _elements(verdict.dependences.found, loop, dominators)
@@ -160,14 +166,14 @@ def lock_step_form(
             return None
         scans.append(scan)
     updates, rest = updates_of(found, loop, accesses.reconstruction.program.module.layout)
-    if not scans and not compactions and not updates:
+    if not (scans or compactions or handed or updates):
         return None
     if any(scan.is_rounded for scan in scans) and not reassociate:
         return _ORDER
-    obstacle = plan(loop, [form.phi for form in (*scans, *compactions) if form.phi.is_phi])
+    obstacle = plan(loop, [form.phi for form in (*scans, *compactions, *handed) if form.phi.is_phi])
     if isinstance(obstacle, Obstacle):
         return obstacle.message
-    if not (scans or compactions or is_worth_lanes(counted, isa, updates)):
+    if not (scans or compactions or handed or is_worth_lanes(counted, isa, updates)):
         return LITTLE_WORK
     rest = [d for d in rest if not is_compacted(d, kept, loop)]
     lanes = lanes_in_step(loop, replace(verdict.dependences, found=tuple(rest)))
@@ -176,20 +182,22 @@ def lock_step_form(
     if isa is not None and compactions and isa.vector_bits < _MOVES_TOGETHER:
         return f"{isa.name} has no instruction that moves together what is kept"
     if isa is not None:
-        lanes = min(lanes, _best_lanes(isa, scans, compactions, bool(updates)))
+        lanes = min(lanes, _best_lanes(isa, (*scans, *handed), compactions, bool(updates)))
     assumptions = tuple(a for a in verdict.assumptions if a.kind != "reassociation")
     tests = run_time_tests(accesses, loop, assumptions, parameters_of(accesses, loop, verdict.private))
     if isinstance(tests, str):
         return tests
     if elements and not test_that_body_runs(tests, accesses, loop, loop):
         return None
-    in_grains = not rest and not updates
-    return LockStep(lanes, tests, assumptions, tuple(scans), compactions, tuple(updates), in_grains)
+    in_grains = not (rest or updates or handed)
+    return LockStep(
+        lanes, tests, assumptions, tuple(scans), compactions, tuple(updates), in_grains, tuple(handed)
+    )
 
 
 def _best_lanes(
     isa: Isa,
-    scans: Iterable[Scan],
+    scans: Iterable[Scan | HandedOn],
     compactions: Mapping[Compaction, tuple[Instruction, ...]],
     updates: bool,
 ) -> int:

@@ -1,9 +1,11 @@
-"""Values that a loop hands on in a way that lanes can follow, group after group: scans and compactions.
+"""Values that a loop hands on in a way that lanes can follow, group after group: scans, compactions, and plain ones.
 
 * *Scan*: the next value is this one combined with what does not depend on it, in every iteration. All values on the
   way may be used: ``s += x[i]; y[i] = s``. Iterations may hand it on in memory, too: ``a[i] = a[i - 1] + x[i]``.
 * *Compaction*: a counter that grows by one number in some iterations, and is used only in those:
   ``if (c) out[k++] = x[i]``.
+* *Handed on*: what an iteration has computed without it, for the next one: ``y[i] = x[i] - last; last = x[i]``, also
+  called a first-order recurrence, or a variable that wraps around (Wolfe, *High Performance Compilers*, 1996, §4.5).
 
 Precondition: a counted loop of canonical, loop-closed P-LLVM.
 """
@@ -81,6 +83,23 @@ class Compaction:
     head: BasicBlock
 
 
+@dataclass(frozen=True, slots=True)
+class HandedOn:
+    """A value of one iteration that the next one has.
+
+    Parameters
+    ----------
+    phi, value
+        The φ of the header, and the value, which does not depend on it.
+    moved
+        What has to be computed earlier, before the first instruction that uses the φ: the value.
+    """
+
+    phi: Instruction
+    value: Instruction
+    moved: tuple[Instruction, ...] = ()
+
+
 def scan_of(
     view: CFGView,
     dominators: DominatorTree,
@@ -113,6 +132,30 @@ def scan_of(
     early = [user for user in used if not _is_behind(user, phi, update, view, dominators)]
     moved = _to_be_moved(update, others[0], early, inside, are_apart)
     return None if moved is None else Scan(phi, update, operation, others[0], moved)
+
+
+def handed_on(
+    view: CFGView,
+    dominators: DominatorTree,
+    loop: CountedLoop,
+    phi: Instruction,
+    are_apart: Callable[[Instruction, Instruction], bool],
+) -> HandedOn | None:
+    """What a φ of the header hands on to the next iteration, if that is computed without it."""
+    inside = set(loop.blocks)
+    value = phi.incoming_value(loop.latch)
+    if not isinstance(value, Instruction) or value.block not in inside or not _has_lanes(phi):
+        return None
+    if value.is_phi or value in depending_on([phi], inside) or not _is_read_at_end(loop, phi, value):
+        return None
+    if not dominators.dominates(view.index[value.block], view.index[loop.latch]):
+        return None
+    used = [u for u in phi.instruction_users() if u.block in inside]
+    if any(user.is_phi for user in used):
+        return None
+    early = [user for user in used if not _is_behind(user, phi, value, view, dominators)]
+    moved = _to_be_moved(value, value, early, inside, are_apart)
+    return None if moved is None else HandedOn(phi, value, moved)
 
 
 def _to_be_moved(

@@ -198,8 +198,12 @@ class DependenceTest:
         return tuple(factors)
 
     def _pitches(self, write: Access, other: Access) -> tuple[int, ...]:
-        """Numbers that are sizes of rows: what the counters of outer dimensions are multiplied with, greatest first."""
+        """Numbers that are sizes of rows: what the counters of outer dimensions are multiplied with, greatest first.
+
+        Of counters that begin at other ones, these are multiplied with more: the differences follow.
+        """
         factors: set[int] = set()
+        differences: set[int] = set()
         for access in (write, other):
             varying = {
                 m: c for m, c in access.offset.terms.items() if any(s.loop is not None for s in _symbols(m))
@@ -207,8 +211,12 @@ class DependenceTest:
             if any(len(m) > 1 or not all(isinstance(a, Symbol) for a in m) for m in varying):
                 continue
             own = {abs(c) for c in varying.values()}
-            factors |= own - {min(own)} if own else set()
-        return tuple(sorted(factors, reverse=True)[:MAX_ROWS])
+            if len(own) > 1:
+                # The least one is that of elements, or of rows, too, where elements are reached by several counters.
+                factors |= own - {min(own)} if access.size.constant == min(own) else own
+            differences |= {a - b for a in own for b in own if a > b}
+        ordered = [sorted(f, reverse=True)[:MAX_ROWS] for f in (factors, differences - factors)]
+        return (*ordered[0], *ordered[1])
 
     def _assumed(
         self, write: Access, other: Access, signs: tuple[Symbol, ...], row: Symbol | int | None
@@ -244,9 +252,12 @@ class DependenceTest:
     def _within_row(self, access: Access, row: Symbol | int) -> list[Expression]:
         """That the part of an offset which has no factor `row` lies in one row."""
         if isinstance(row, int):
-            column = Expression({m: c for m, c in access.offset.terms.items() if m and c % row})
-            # The constant belongs to the nearest row.
-            column = column + ((access.offset.offset + row // 2) % row - row // 2)
+            # Of a greater coefficient, as of the constant, a part belongs to the nearest row.
+            terms = {
+                m: c if m and abs(c) < row else (c + row // 2) % row - row // 2
+                for m, c in access.offset.terms.items()
+            }
+            column = Expression(terms)
             return [column, row - column - access.size]
         parts = access.offset.coefficients(row)
         if len(parts) != 2:

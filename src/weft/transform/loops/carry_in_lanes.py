@@ -6,6 +6,8 @@ What the loop hands on is in a cell, which the lanes of a group read together an
                 mine = so_far + prefix(x)                         mine = base + how many lanes before this one count
                 store mine of the last lane, cell                 store base + how many lanes count, cell
 
+What is handed on as it is each lane has of the lane before it, the first one from the cell.
+
 Where a compaction's counter gives nothing but the elements that values are stored to, side by side, the values that are
 kept move together instead: the first lanes store them, with one contiguous store. Cells become registers.
 
@@ -20,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from weft.analysis.loops.carried_forms import Compaction, Scan
+from weft.analysis.loops.carried_forms import Compaction, HandedOn, Scan
 from weft.analysis.loops.counted_loops import CountedLoop, counters_of
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstFloat, ConstInt, Instruction, Module, Poison, Value
 from weft.ir.builder import const_int
@@ -35,11 +37,14 @@ def carry_in_lanes(
     loop: CountedLoop,
     scans: Sequence[Scan],
     compactions: Mapping[Compaction, Sequence[Instruction]],
+    handed: Sequence[HandedOn] = (),
 ) -> None:
     """Rewrite what a loop hands on; the stores of each compaction that can be made side by side, or none."""
     for scan in scans:
         known = scan if scan.phi.is_phi else replace(scan, phi=_in_register(loop, scan.phi, scan.update))
         _rewrite_scan(module, loop, known)
+    for each in handed:
+        _hand_on(module, loop, each)
     for compaction, stores in compactions.items():
         if stores:
             _store_side_by_side(module, loop, compaction, stores)
@@ -77,25 +82,53 @@ def _rewrite_scan(module: Module, loop: CountedLoop, scan: Scan) -> None:
     mine = combined(prefix)
     others = [u for u in phi.instruction_users() if u is not update and u.block in loop.blocks]
     if others:
-        lane = builder.call(declare(module, "weft.lane.id"), ())
-        before = builder.binary("sub", lane, const_int(1, I32))
-        moved = _as_bits(
-            builder, mine, lambda b, v: b.call(declare(module, f"weft.shfl.idx.i{_bits(v)}"), (v, before))
-        )
-        first = builder.icmp("eq", lane, const_int(0, I32))
-        mine_before = builder.select(first, so_far, moved)
+        mine_before = _of_lane_before(module, builder, mine, so_far)
         for user in others:
             user.replace_operand(phi, mine_before)
-    # The last lane's value, in scalars: the next lane group waits for nothing else.
-    count = builder.call(declare(module, "weft.popcount"), (TRUE,))
-    last = builder.cast("trunc", builder.binary("sub", count, const_int(1)), I32)
-    whole = _as_bits(
-        builder, prefix, lambda b, v: b.call(declare(module, f"weft.extract.i{_bits(v)}"), (v, last))
-    )
-    builder.store(combined(whole), cell)
+    # In scalars: the next lane group waits for nothing else.
+    builder.store(combined(_of_last_lane(module, builder, prefix)), cell)
     update.replace_all_uses(mine)
     _read_behind(loop, phi, mine, cell)
     update.erase()
+    phi.erase()
+
+
+def _of_lane_before(module: Module, builder: Builder, value: Value, first: Value) -> Value:
+    """The value of the lane before each lane, and `first` in the first one."""
+    lane = builder.call(declare(module, "weft.lane.id"), ())
+    before = builder.binary("sub", lane, const_int(1, I32))
+    moved = _as_bits(
+        builder, value, lambda b, v: b.call(declare(module, f"weft.shfl.idx.i{_bits(v)}"), (v, before))
+    )
+    return builder.select(builder.icmp("eq", lane, const_int(0, I32)), first, moved)
+
+
+def _of_last_lane(module: Module, builder: Builder, value: Value) -> Value:
+    count = builder.call(declare(module, "weft.popcount"), (TRUE,))
+    last = builder.cast("trunc", builder.binary("sub", count, const_int(1)), I32)
+    return _as_bits(
+        builder, value, lambda b, v: b.call(declare(module, f"weft.extract.i{_bits(v)}"), (v, last))
+    )
+
+
+def _hand_on(module: Module, loop: CountedLoop, handed: HandedOn) -> None:
+    phi, value = handed.phi, handed.value
+    assert value.block is not None
+    cell = _cell(loop, phi)
+    body = value.block.instructions
+    users = [u for u in phi.instruction_users() if u.block in loop.blocks]
+    behind = body[body.index(value) + 1]
+    at = min((u for u in (*users, behind) if u.block is value.block), key=body.index)
+    for instruction in handed.moved:
+        instruction.detach()
+        Builder(before=at).insert(instruction)
+    builder = Builder(before=at)
+    builder.loc = value.loc
+    mine = _of_lane_before(module, builder, value, builder.load(phi.type, cell))
+    builder.store(_of_last_lane(module, builder, value), cell)
+    for user in users:
+        user.replace_operand(phi, mine)
+    _read_behind(loop, phi, value, cell)
     phi.erase()
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from weft.analysis.integers.intervals import INVERTED
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Instruction
@@ -94,8 +95,6 @@ def _is_plain(loop: CountedLoop, around: set[BasicBlock]) -> bool:
     computed = [i for i in header.non_phis() if i is not counter.following]
     if computed != [test, branch] or list(test.instruction_users()) != [branch]:
         return False
-    if branch.blocks[1] is not loop.exit:
-        return False
     if any(isinstance(v, Instruction) and v.block in around for v in (counter.start, loop.bound)):
         return False
     inside = set(loop.blocks)
@@ -119,10 +118,13 @@ def interchange(pair: Pair) -> None:
     for test in tests:
         assert isinstance(test, Instruction)
         test.detach()
+    leave_if_true = [loop.header.terminator.blocks[0] is loop.exit for loop in loops]
     for position, loop in enumerate(loops):
         other, test = loops[1 - position], tests[1 - position]
         header = loop.header
         assert isinstance(test, Instruction)
+        if leave_if_true[0] != leave_if_true[1]:
+            test.attrs["predicate"] = INVERTED[test.predicate]
         header.insert(0, other.counter.phi)
         header.insert_before(header.terminator, test)
         header.terminator.set_operand(0, test)

@@ -1,0 +1,65 @@
+"""Rows that are summed up, or asked for their greatest element, under fastmath: in lanes if they are long enough."""
+
+import numpy as np
+import pytest
+
+from loops.test_auto import auto, runs_in_lanes
+
+pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
+
+COLUMNS = (1, 3, 31, 63, 64, 65, 200)
+
+
+def greatest(p, out):
+    for i in range(p.shape[0]):
+        top = p[i, 0]
+        for d in range(1, p.shape[1]):
+            top = max(top, p[i, d])
+        out[i] = top
+
+
+def least(p, out):
+    for i in range(p.shape[0]):
+        low = 1e9
+        for d in range(p.shape[1]):
+            if p[i, d] < low:
+                low = p[i, d]
+        out[i] = low
+
+
+def total(p, out):
+    for i in range(p.shape[0]):
+        s = out[i]
+        for d in range(p.shape[1]):
+            s += p[i, d]
+        out[i] = s
+
+
+@pytest.mark.parametrize(
+    ("function", "reference"),
+    [(greatest, np.max), (least, np.min), (total, np.sum)],
+    ids=lambda f: f.__name__,
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_any_length(function, reference, dtype) -> None:
+    compiled = auto(function, fastmath=True)
+    for columns in COLUMNS:
+        p = np.random.default_rng(columns).random((21, columns)).astype(dtype)
+        out = np.zeros(21, dtype)
+        compiled(p, out)
+        np.testing.assert_allclose(out, reference(p, axis=1), rtol=1e-5)
+    assert runs_in_lanes(compiled)
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_counts_of_rows_are_exact(columns: int) -> None:
+    def above(p, out):
+        for i in range(p.shape[0]):
+            n = 0
+            for d in range(p.shape[1]):
+                n += p[i, d] > 0.5
+            out[i] = n
+
+    p, out = np.random.default_rng(columns).random((9, columns)), np.zeros(9, np.int64)
+    auto(above)(p, out)
+    np.testing.assert_array_equal(out, (p > 0.5).sum(axis=1))

@@ -1,0 +1,34 @@
+"""Choices between compared floats take over the comparison's flags where these leave NaNs and zeros open."""
+
+import pytest
+
+from weft.ir.reader import read_module
+from weft.transform.loops.flag_choices import flag_choices
+
+TEXT = """
+define float @choose(float %a, float %b, float %c) {{
+  %t = fcmp {flags} ogt float %a, %b
+  %s = select i1 %t, float {first}, float {second}
+  ret float %s
+}}
+"""
+
+
+def flags_of(flags: str, first: str, second: str) -> tuple[str, ...]:
+    function = read_module(TEXT.format(flags=flags, first=first, second=second)).functions["choose"]
+    flag_choices(function)
+    return next(i for i in function.instructions() if i.op == "select").flags
+
+
+@pytest.mark.parametrize("flags", ["fast", "nnan nsz", "nnan ninf nsz"])
+@pytest.mark.parametrize(("first", "second"), [("%a", "%b"), ("%b", "%a")])
+def test_minima_and_maxima_are_marked(flags: str, first: str, second: str) -> None:
+    assert set(flags_of(flags, first, second)) == set(flags.split())
+
+
+@pytest.mark.parametrize(
+    ("flags", "first", "second"),
+    [("", "%a", "%b"), ("nnan", "%a", "%b"), ("nsz", "%a", "%b"), ("fast", "%a", "%c"), ("fast", "%a", "%a")],
+)
+def test_other_choices_stay(flags: str, first: str, second: str) -> None:
+    assert flags_of(flags, first, second) == ()
