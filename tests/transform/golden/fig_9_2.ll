@@ -4,25 +4,33 @@ P:
   br label %H.live
 
 H.live:
-  %live = phi i1 [ %entering, %P ], [ %stay, %B ] shadow(false)
-  %x = phi i32 [ %t, %P ], [ %xn, %B ]
-  %out.track = phi i32 [ poison, %P ], [ %out.track.next, %B ]
-  br label %H
+  %live = phi i1 [ %entering, %P ], [ %live.next, %H.latch ] shadow(false)
+  %x = phi i32 [ %t, %P ], [ %x.next, %H.latch ]
+  %out.track = phi i32 [ poison, %P ], [ %out.track.next, %H.latch ]
+  %stay = total call i1 @weft.any(i1 %live)
+  br i1 %stay, label %H, label %H.dispatch
 
 H: predicate(%live)
   %c = icmp sgt i32 %x, 20
-  %0 = total xor i1 %c, true
-  %stay = total select i1 %live, i1 %0, i1 false
-  %out.track.next = total select i1 %live, i32 %x, i32 %out.track
-  %stays = total call i1 @weft.any(i1 %stay)
-  br i1 %stays, label %B, label %H.dispatch
+  br i1 %c, label %X.leave, label %B
 
-B: predicate(%stay)
+X.leave:
+  br label %H.latch
+
+B: predicate(%live)
   %xn = add i32 %x, 7
+  br label %H.latch
+
+H.latch:
+  %x.next = phi i32 [ %xn, %B ], [ poison, %X.leave ]
+  %stays = phi i1 [ true, %B ], [ false, %X.leave ]
+  %out.track.now = phi i32 [ poison, %B ], [ %x, %X.leave ]
+  %live.next = total select i1 %live, i1 %stays, i1 false
+  %out.track.next = total select i1 %live, i32 %out.track.now, i32 %out.track
   br label %H.live
 
 H.dispatch:
-  %out = phi i32 [ %out.track.next, %H ]
+  %out = phi i32 [ %out.track, %H.live ]
   br label %X
 
 X:
@@ -36,25 +44,33 @@ P:
   br label %H.live
 
 H.live:
-  %live = phi i1 [ true, %P ], [ %stay, %B ]
-  %x = phi i32 [ %t, %P ], [ %xn, %B ]
-  %out.track = phi i32 [ poison, %P ], [ %out.track.next, %B ]
-  br label %H
+  %live = phi i1 [ true, %P ], [ %live.next, %H.latch ]
+  %x = phi i32 [ %t, %P ], [ %xn, %H.latch ]
+  %out.track = phi i32 [ poison, %P ], [ %out.track.next, %H.latch ]
+  %stay = total call i1 @weft.any(i1 %live)
+  br i1 %stay, label %H, label %H.dispatch
 
 H: predicate(%live)
   %c = icmp sgt i32 %x, 20
-  %0 = total xor i1 %c, true
-  %stay = total select i1 %live, i1 %0, i1 false
-  %out.track.next = total select i1 %live, i32 %x, i32 %out.track
-  %stays = total call i1 @weft.any(i1 %stay)
-  br i1 %stays, label %B, label %H.dispatch
+  %0 = total select i1 %live, i1 %c, i1 false
+  %1 = total xor i1 %c, true
+  %2 = total select i1 %live, i1 %1, i1 false
+  br label %X.leave
 
-B: predicate(%stay)
+X.leave: predicate(%0)
+  br label %B
+
+B: predicate(%2)
   %xn = add i32 %x, 7
+  br label %H.latch
+
+H.latch: predicate(%live)
+  %live.next = total select i1 %live, i1 %2, i1 false
+  %out.track.next = total select i1 %live, i32 %x, i32 %out.track
   br label %H.live
 
 H.dispatch:
-  %out = phi i32 [ %out.track.next, %H ]
+  %out = phi i32 [ %out.track, %H.live ]
   br label %X
 
 X:

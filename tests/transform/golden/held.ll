@@ -4,18 +4,20 @@ P:
   br label %H.live
 
 H.live:
-  %live = phi i1 [ %entering, %P ], [ %stay, %B ] shadow(false)
-  %lo = phi i32 [ 0, %P ], [ %lo.held, %B ]
-  %hi = phi i32 [ %n, %P ], [ %hi.next, %B ]
-  br label %H
+  %live = phi i1 [ %entering, %P ], [ %live.next, %H.latch ] shadow(false)
+  %lo = phi i32 [ 0, %P ], [ %lo.held, %H.latch ]
+  %hi = phi i32 [ %n, %P ], [ %hi.next.1, %H.latch ]
+  %stay = total call i1 @weft.any(i1 %live)
+  br i1 %stay, label %H, label %H.dispatch
 
 H: predicate(%live)
   %open = icmp slt i32 %lo, %hi
-  %stay = total select i1 %live, i1 %open, i1 false
-  %stays = total call i1 @weft.any(i1 %stay)
-  br i1 %stays, label %B, label %H.dispatch
+  br i1 %open, label %B, label %X.leave
 
-B: predicate(%stay)
+X.leave:
+  br label %H.latch
+
+B: predicate(%live)
   %sum = add i32 %lo, %hi
   %mid = lshr i32 %sum, 1
   %square = mul i32 %mid, %mid
@@ -23,11 +25,18 @@ B: predicate(%stay)
   %above = add i32 %mid, 1
   %lo.next = select i1 %below, i32 %above, i32 %lo
   %hi.next = select i1 %below, i32 %hi, i32 %mid
-  %lo.held = total select i1 %stay, i32 %lo.next, i32 %lo
+  br label %H.latch
+
+H.latch:
+  %lo.next.1 = phi i32 [ %lo.next, %B ], [ poison, %X.leave ]
+  %hi.next.1 = phi i32 [ %hi.next, %B ], [ poison, %X.leave ]
+  %stays = phi i1 [ true, %B ], [ false, %X.leave ]
+  %live.next = total select i1 %live, i1 %stays, i1 false
+  %lo.held = total select i1 %live.next, i32 %lo.next.1, i32 %lo
   br label %H.live
 
 H.dispatch:
-  %found = phi i32 [ %lo, %H ]
+  %found = phi i32 [ %lo, %H.live ]
   br label %X
 
 X:

@@ -14,8 +14,8 @@ thread that would have left stays, passively, until no thread is live::
                          +---L    D               D      sends each thread to its exit
                                   X
 
-A loop that is left at its header alone asks there, when it is known who stays, so that no iteration runs its body
-for nobody; nor does it need E and a new latch::
+A loop that is left at its header alone, and after few iterations (`Instruction.chance`), asks there, when it is known
+who stays, so that no iteration runs its body for nobody; nor does it need E and a new latch::
 
         P                    P                    N      live = φ [mask at P, P] [stay, B]  shadow(false)
         |                    |                           track = φ [poison, P] [track', B]

@@ -17,6 +17,9 @@ from weft.transform.linearization.masks import both, either, negated
 from weft.transform.loops.loop_exits import Dispatch, Tracker
 from weft.transform.loops.loop_shape import Edge, LoopShape, LoopSummary, preheader_of
 
+SOON_LEFT = 0.5
+"""A loop that threads stay in with no greater chance has few iterations."""
+
 
 @dataclass(slots=True)
 class LoopRebounding:
@@ -35,10 +38,20 @@ class LoopRebounding:
             self._rebound()
 
     def _asks_at_top(self) -> bool:
-        """Whether the one exit is at the header: then it is known who stays before the body of an iteration runs."""
+        """Whether it is asked before an iteration's body who stays: its one exit is at the header, and soon taken.
+
+        Of many iterations one more for nobody is a small part, and they are one block where the end asks.
+        """
         header, exits = self.loop.header, [*self.loop.uniform_exits, *self.loop.divergent_exits]
-        alone = len(exits) == 1 and exits[0][0] is header and header.terminator.op == "br"
-        return alone and header not in header.successors
+        branch = header.terminator
+        if (
+            len(exits) != 1
+            or exits[0][0] is not header
+            or header in header.successors
+            or branch.chance is None
+        ):
+            return False
+        return (branch.chance if branch.blocks[1] is exits[0][1] else 1 - branch.chance) <= SOON_LEFT
 
     def _rebound_at_top(self) -> None:
         loop, function = self.loop, self.function
