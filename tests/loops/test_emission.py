@@ -372,3 +372,24 @@ def test_tiles_in_shared_memory(function: Callable[..., None], shape: tuple[int,
             sizes = {f"{name}_shape_{k}": e for name, x in given.items() for k, e in enumerate(x.shape)}
             run_opencl(emitted, {**given, **sizes})
         np.testing.assert_array_equal(found, wanted)
+
+
+def upper_products(a, c):
+    for i in range(c.shape[0]):
+        for j in range(i, c.shape[0]):
+            s = 0.0
+            for k in range(a.shape[0]):
+                s += a[k, i] * a[k, j]
+            c[i, j] = s
+
+
+@pytest.mark.parametrize("shape", [(7, 33), (1, 1), (20, 16)])
+def test_columns_that_begin_at_their_row_have_no_tiles(shape: tuple[int, int]) -> None:
+    n, m = shape
+    a = np.random.default_rng(n).random((n, m))
+    wanted, found = np.zeros((m, m)), np.zeros((m, m))
+    upper_products(a, wanted)
+    emitted = weft.loops.emit(upper_products, a, wanted)
+    assert "shared" not in emitted.text
+    run_cuda(emitted, {"a": a, "c": found})
+    np.testing.assert_array_equal(found, wanted)

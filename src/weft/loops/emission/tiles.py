@@ -128,11 +128,14 @@ def _is_simple(statement: Statement) -> bool:
 
 
 def _own(body: list[Statement]) -> tuple[Variable, Variable, If] | None:
-    """The counters of x and y, and the condition that there is an iteration, if a kernel is nothing else."""
+    """The counters of x and y, which begin apart, and the condition that there is an iteration; if that is all."""
     threads: dict[str, Variable] = {}
     for statement in body[:-1]:
         given = list(_threads(statement.value)) if isinstance(statement, Assign) else []
         if len(given) != 1 or not isinstance(statement, Assign):
+            return None
+        # A counter that begins at the other's number differs between the threads of one row or column.
+        if names_in(statement.value) & {v.name for v in threads.values()}:
             return None
         threads[given[0]] = statement.variable
     last = body[-1] if body else None
