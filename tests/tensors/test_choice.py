@@ -46,6 +46,43 @@ def test_nests_get_a_brush_by_default(monkeypatch) -> None:
     assert "as a box of" not in remarks(width=8)
 
 
+def products(a, b):
+    for n in prange(a.shape[0]):
+        for j in prange(a.shape[1]):
+            for i in prange(a.shape[2]):
+                b[n, j, i] = a[n, j, 0] * a[n, 0, i] + a[n, j, 1] * a[n, 1, i]
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (3, 3), (4, 40), (40, 4), (5, 17), (30, 31)])
+def test_nests_smaller_than_their_box_run_along_one_loop(shape, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+    compiled = weft.jit(jacobi)
+    a = np.random.default_rng(1).random(shape)
+    b, wanted = np.zeros(shape), np.zeros(shape)
+    compiled(a, b)
+    jacobi(a, wanted)
+    assert np.allclose(b, wanted, rtol=1e-13)
+    remarks = [str(r) for r in compiled.remarks if "at a time" in str(r)]
+    assert len(remarks) == 2
+    assert "as a box of" in remarks[0]
+    assert "where the nest is smaller than its box" in remarks[1]
+
+
+def test_two_registers_of_a_row_are_no_reason_for_a_box(monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
+    compiled = weft.jit(products)
+    a = typeof(np.zeros((9, 4, 4), np.float32))
+    compiled.compile((a, a))
+    assert "as a box of" not in " ".join(map(str, compiled.remarks))
+
+
+def test_what_is_chosen_has_two_rows_at_most_where_rows_are_read(weighed) -> None:
+    found = weighed(jacobi)
+    assert any(w.competes for w in found)
+    assert {w.competes for w in found if w.brush.extents[0] <= 2} == {False}
+    assert {w.competes for w in found if w.brush.extents[0] > 2} == {True}
+
+
 @pytest.fixture
 def weighed(monkeypatch):
     """Weighs the brushes of a nest over two arrays, for AVX-512."""

@@ -1,22 +1,26 @@
-"""Inner loops that combine values, in lanes only where they have enough iterations.
+"""Loops that have another version for few iterations.
 
 A loop inside of another one that adds something up costs, each time, the masked lane group at its end and the
-combination of lanes. Where it has few iterations it is cheaper to go through them.
+combination of lanes. Where it has few iterations it is cheaper to go through them (`keep_for_few`). Boxes of lanes that
+are greater than the nest that they are cut out of waste lanes, or have masks everywhere; there lanes run along one loop
+(`keep_for_small`).
 
-Precondition: a loop-closed function, a parallel loop of it. Postcondition: a copy of the loop, which nobody takes for a
-parallel one, runs where iterations are few. Preserves the program under FR.
+Precondition: a loop-closed function, a parallel loop of it. Postcondition: a copy of the loop runs where iterations are
+few; nobody takes it for a parallel one, or its nest for one that boxes are cut out of. Preserves the program under FR.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
 from weft.codegen.width import one_register
 from weft.graph.loops import loop_forest
-from weft.ir import Builder, Module, Value
+from weft.ir import TRUE, Builder, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
-from weft.ir.loop_metadata import unmark
+from weft.ir.loop_metadata import mark_rows, unmark
 from weft.machine.targets import Isa
 from weft.transform.loops.version_loop import version_loop
 
@@ -48,3 +52,25 @@ def keep_for_few(
     found = parallel_loop(function, view, loop, module.layout, promised=True, reassociate=True, proved=proved)
     assert isinstance(found, ParallelLoop), found.message
     return found
+
+
+def keep_for_small(levels: Sequence[ParallelLoop], least: Sequence[int]) -> None:
+    """Keep a copy of a nest for when one of its loops has fewer iterations than its box; outermost first."""
+    header = levels[0].loop.header
+    function = header.function
+    assert function is not None
+    view = cfg_of(function)
+    loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is header)
+
+    def is_large(builder: Builder) -> Value:
+        large: Value | None = None
+        for level, extent in zip(levels, least, strict=True):
+            if extent > 1:
+                enough = builder.icmp("uge", build_iterations(level.loop, builder), const_int(extent))
+                large = enough if large is None else builder.binary("and", large, enough)
+        return TRUE if large is None else large
+
+    copies = version_loop(function, view, loop, is_large)
+    copies[header].name = f"{header.name}.rows"
+    for latch in loop.latches:
+        mark_rows(copies[view.blocks[latch]].terminator)

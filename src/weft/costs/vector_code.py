@@ -4,6 +4,7 @@ The thesis leaves a cost model of brushes to future work, and observes that code
 and those with more than half arithmetic no faster than others. Here each kind of instruction is counted in registers
 and weighed with the throughput of the table in `weft.costs.instructions`. Memory and arithmetic run at the same time:
 the longer of both counts, and a part of the other. Values that find no register are stored and loaded again. What is
+A loop takes at least as long as what it hands on from one iteration to the next. What is
 called a fit was fitted to brushes of the nests of ``bench.tensors`` but for the product, on one machine with AVX-512,
 together with `weft.codegen.brush_choice`.
 """
@@ -14,9 +15,11 @@ from dataclasses import dataclass
 
 from weft.costs.constants import constants_of
 from weft.costs.instructions import instruction_cost, memory_cost
-from weft.graph.loops import loop_forest
-from weft.ir import BasicBlock, Function, Instruction, Value
-from weft.ir.cfg_view import cfg_of
+from weft.graph.cfg import reverse_postorder
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import BasicBlock, Function, Instruction, Poison, Value
+from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.effects import is_speculatable
 from weft.ir.layout import DataLayout
 from weft.ir.types import I1, Type, VectorType
 from weft.machine.targets import Isa
@@ -48,6 +51,8 @@ class VectorCosts:
         Instructions that all lanes share.
     lacking
         Registers that there are too few.
+    waits
+        Cycles that loops take at least, for what their iterations hand on.
     gathers
         Whether there are gathers or scatters.
     """
@@ -60,6 +65,7 @@ class VectorCosts:
     others: float = 0.0
     scalars: float = 0.0
     lacking: float = 0.0
+    waits: float = 0.0
     gathers: bool = False
 
     def cycles(self, isa: Isa) -> float:
@@ -67,7 +73,8 @@ class VectorCosts:
         constants = constants_of(isa)
         longer, shorter = max(self.memory, self.others), min(self.memory, self.others)
         spills = 2 * max(constants.spill, 1.0) * self.lacking
-        return BOX + longer + OVERLAP * shorter + SCALAR * self.scalars + spills
+        busy = longer + OVERLAP * shorter + SCALAR * self.scalars
+        return BOX + max(busy, self.waits) + spills
 
     @property
     def shuffled(self) -> float:
@@ -80,13 +87,54 @@ def vector_costs(function: Function, isa: Isa) -> VectorCosts:
     costs, view = VectorCosts(), cfg_of(function)
     loops, weight = loop_forest(view.cfg), constants_of(isa).loop_weight
     for number, block in enumerate(view.blocks):
-        _add_block(costs, block, weight ** loops.depth(number), function.layout, isa)
+        hoisted = _hoisted(view, loops.innermost[number], block)
+        _add_block(costs, block, weight ** loops.depth(number), hoisted, function.layout, isa)
         costs.lacking = max(costs.lacking, _pressure(block, function.layout, isa) - isa.vector_registers)
+    for loop in loops.loops:
+        if not loop.children:
+            costs.waits += weight**loop.depth * _recurrence(view, loop, isa)
     return costs
 
 
-def _add_block(costs: VectorCosts, block: BasicBlock, times: float, layout: DataLayout, isa: Isa) -> None:
+def _recurrence(view: CFGView, loop: Loop, isa: Isa) -> float:
+    """The latency from the vectors that a loop carries to the next ones."""
+    header = view.blocks[loop.header]
+    depth: dict[Value, float] = {phi: 0.0 for phi in header.phis() if isinstance(phi.type, VectorType)}
+    for number in reverse_postorder(view.cfg.succs):
+        if number not in loop.blocks:
+            continue
+        for i in view.blocks[number].instructions:
+            known = [depth[v] for v in i.operands if v in depth]
+            if known and i not in depth and isinstance(i.type, VectorType):
+                op = ".".join((i.callee_name or "").split(".")[:2]) if i.op == "call" else i.op
+                depth[i] = max(known) + (0.0 if i.is_phi else instruction_cost(op, 32, 1, isa).latency)
+    latches = {view.blocks[n] for n in loop.latches}
+    return max(
+        (depth.get(v, 0.0) for phi in header.phis() for v, source in phi.incoming() if source in latches),
+        default=0.0,
+    )
+
+
+def _hoisted(view: CFGView, loop: Loop | None, block: BasicBlock) -> set[Value]:
+    """What a block of a loop computes from what is there before it."""
+    found: set[Value] = set()
+    if loop is None:
+        return found
     for i in block.instructions:
+        inside = (v for v in i.operands if isinstance(v, Instruction) and v not in found)
+        if is_speculatable(i) and all(
+            v.block is None or view.index[v.block] not in loop.blocks for v in inside
+        ):
+            found.add(i)
+    return found
+
+
+def _add_block(
+    costs: VectorCosts, block: BasicBlock, times: float, hoisted: set[Value], layout: DataLayout, isa: Isa
+) -> None:
+    for i in block.instructions:
+        if i in hoisted:
+            continue
         name = i.callee_name or ""
         type = i.accessed_type if i.op in ("load", "store") else vector_of(i)
         if not isinstance(type, VectorType):
@@ -109,6 +157,11 @@ def _add_block(costs: VectorCosts, block: BasicBlock, times: float, layout: Data
             op = "load" if "gather" in name else "store"
             costs.memory += times * memory_cost(op, "gather", bits, type.count, isa).cycles
             costs.loads += times * type.count
+        elif i.op == "insertelement" and isinstance(i.operands[0], Poison):
+            # The first half of a broadcast.
+            continue
+        elif _broadcasts_a_load(i):
+            costs.memory += times * memory_cost("load", "uniform", bits, 1, isa).cycles
         elif i.op == "shufflevector":
             count = shuffles_of(i, type, layout, isa)
             costs.shuffles += times * count
@@ -117,6 +170,17 @@ def _add_block(costs: VectorCosts, block: BasicBlock, times: float, layout: Data
             op = ".".join(name.split(".")[:2]) if i.op == "call" else i.op
             costs.arithmetic += times * registers
             costs.others += times * instruction_cost(op, bits, type.count, isa).cycles
+
+
+def _broadcasts_a_load(i: Instruction) -> bool:
+    """Whether a number goes to all lanes from memory, which takes a load and no shuffle."""
+    if i.op != "shufflevector" or len({m for m in i.attrs["mask"] if m >= 0}) != 1:
+        return False
+    made = i.operands[0]
+    if not isinstance(made, Instruction) or made.op != "insertelement":
+        return False
+    number = made.operands[1]
+    return isinstance(number, Instruction) and number.op == "load"
 
 
 def vector_of(i: Instruction) -> Type:

@@ -19,6 +19,9 @@ IN_STEP = "weft.loop.in_step"
 IN_GRAINS = "weft.loop.in_grains"
 """What iterations in lock step hand on is in cells alone, which each lane group combines with something."""
 
+ROWS = "weft.loop.rows"
+"""It is the outermost of a nest whose loops are too short for boxes: the version for when they are."""
+
 
 def mark_parallel(back_edge: Instruction, *, proved: bool = False) -> None:
     """Promise that the iterations of the loop with this back edge are independent, or note that they are."""
@@ -29,6 +32,15 @@ def mark_in_step(back_edge: Instruction, lanes: int, *, in_grains: bool = False)
     """Note that iterations of the loop with this back edge may run in so many lanes, in lock step and in order."""
     properties = (PROVED, IN_GRAINS) if in_grains else (PROVED,)
     _mark(back_edge, properties, MDTuple([MDString(IN_STEP), MDValue(ConstInt(I32, lanes))]))
+
+
+def mark_rows(back_edge: Instruction) -> None:
+    """Note, beside what is noted already, that the nest of the loop with this back edge is not cut into boxes."""
+    known = back_edge.metadata.get("llvm.loop")
+    properties = known.items[1:] if isinstance(known, MDTuple) else ()
+    node = MDTuple([None, *properties, MDTuple([MDString(ROWS)])], distinct=True)
+    node.items[0] = node
+    back_edge.metadata["llvm.loop"] = node
 
 
 def unmark(back_edge: Instruction) -> None:

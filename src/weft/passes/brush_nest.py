@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from math import prod
 
-from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop
+from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
 from weft.analysis.loops.rectangular_nests import rectangular_nest
 from weft.analysis.loops.shared_rows import shared_row
 from weft.analysis.sequential.repeatable import repeatable
 from weft.brush import AUTO, MOST_LANES, Brush
 from weft.codegen.brush_choice import WORTHWHILE, Weighed, is_of_one_loop, weigh_brushes
 from weft.codegen.brushed_nests import strip_mine_nest_in_boxes
+from weft.codegen.few_iterations import keep_for_small
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
-from weft.graph.loops import Loop
+from weft.graph.loops import Loop, loop_forest
 from weft.ir import Builder, ConstInt, Value
+from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.passes.find_loops import LegalLoop, promises_of
 from weft.passes.loop_unit import FoundLoop, LoopUnit
@@ -33,17 +36,10 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
     None, with a remark, where it is no nest or has fewer loops than the brush has dimensions; without one where the
     unit has no brush. With `only_promised` it has no loops that the user promises nothing of.
     """
-    brush, plan, view = unit.brush, found.plan, found.view
-    if brush is None:
+    brush, plan = unit.brush, found.plan
+    if brush is None or promises_of(found.view, found.wanted.loop).rows:
         return None
-    wanted = found.wanted
-
-    def promised(loop: Loop) -> bool:
-        return wanted.whole_nest or (wanted.promised and promises_of(view, loop).parallel)
-
-    levels = rectangular_nest(
-        found.function, view, wanted.loop, plan, unit.module.layout, promised, only_promised=only_promised
-    )
+    levels = _nest_of(unit, found, only_promised)
     span = span_of(plan.loop.exiting.terminator)
     if isinstance(levels, Obstacle) and brush == AUTO:
         return None
@@ -59,10 +55,12 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
         chosen = _choose(weighed)
         if chosen is None:
             return None
-        brush, alone = chosen, min(w.cycles for w in weighed if is_of_one_loop(w.brush))
-        reason = (
-            f"which takes {100 * weighed[0].cycles / alone:.0f} % of the inner loop alone by the cost model"
-        )
+        brush, alone = chosen.brush, min(w.cycles for w in weighed if is_of_one_loop(w.brush))
+        reason = f"which takes {100 * chosen.cycles / alone:.0f} % of the inner loop alone by the cost model"
+        keep_for_small(levels, (*(1 for _ in levels[brush.rank :]), *brush.extents))
+        found = _again(unit, found)
+        levels = _nest_of(unit, found, only_promised)
+        assert not isinstance(levels, Obstacle), levels.message
     if len(levels) < brush.rank:
         message = f"the brush {brush} has {brush.rank} dimensions, and this nest {len(levels)} loops"
         unit.remarks.add(
@@ -77,6 +75,35 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
         what = "loads are shared across stores where what this nest writes is apart from what it reads, which is tested"
         unit.remarks.add(RemarkKind.TRANSFORM, what, span, pass_name="parallel loops")
     return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")
+
+
+def _nest_of(unit: LoopUnit, found: LegalLoop, only_promised: bool) -> tuple[ParallelLoop, ...] | Obstacle:
+    view, wanted = found.view, found.wanted
+
+    def promised(loop: Loop) -> bool:
+        return wanted.whole_nest or (wanted.promised and promises_of(view, loop).parallel)
+
+    return rectangular_nest(
+        found.function,
+        view,
+        wanted.loop,
+        found.plan,
+        unit.module.layout,
+        promised,
+        only_promised=only_promised,
+    )
+
+
+def _again(unit: LoopUnit, found: LegalLoop) -> LegalLoop:
+    """The loop in the function as it is now."""
+    header, wanted, view = found.plan.loop.header, found.wanted, cfg_of(found.function)
+    loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is header)
+    plan = parallel_loop(
+        found.function, view, loop, unit.module.layout,
+        promised=wanted.promised, reassociate=wanted.reassociate,
+    )  # fmt: skip
+    assert isinstance(plan, ParallelLoop), plan.message
+    return replace(found, view=view, wanted=replace(wanted, loop=loop), plan=plan)
 
 
 def _may_repeat(
@@ -105,7 +132,8 @@ def _may_repeat(
 def share_rows(unit: LoopUnit, found: LegalLoop, name: str) -> FoundLoop | None:
     """Strip-mine a nest that is found to be parallel in boxes, if iterations of both loops share what they load."""
     view, layout = found.view, unit.module.layout
-    if unit.width is not None or not promises_of(view, found.wanted.loop).proved:
+    told = promises_of(view, found.wanted.loop)
+    if unit.width is not None or not told.proved or told.rows:
         return None
 
     def proved(loop: Loop) -> bool:
@@ -126,9 +154,8 @@ def share_rows(unit: LoopUnit, found: LegalLoop, name: str) -> FoundLoop | None:
     return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")
 
 
-def _choose(weighed: list[Weighed]) -> Brush | None:
+def _choose(weighed: list[Weighed]) -> Weighed | None:
     """The best brush; None where the innermost loop alone is as good."""
     alone = [w.cycles for w in weighed if is_of_one_loop(w.brush)]
-    if not weighed or weighed[0].cycles > WORTHWHILE * min(alone):
-        return None
-    return weighed[0].brush
+    chosen = next((w for w in weighed if not w.competes), None)
+    return None if chosen is None or chosen.cycles > WORTHWHILE * min(alone) else chosen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from weft.analysis.loops.loop_promises import LoopPromises
 from weft.analysis.loops.parallel_loops import captured_by
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.brush import Brush
@@ -102,9 +103,16 @@ def _pranges(view: CFGView, if_legal: bool) -> Iterator[Wanted]:
 
 def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
     """Turn a loop into a job, and with it one in it that may run in lanes instead."""
+    told = promises_of(found.view, found.wanted.loop)
+    made = _as_job(unit, found, told)
+    if told.rows:
+        made.behind += ", where the nest is smaller than its box"
+    return made
+
+
+def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
     module, isa, plan = unit.module, unit.isa, found.plan
     name = f"{found.function.name}.loop{found.number}"
-    told = promises_of(found.view, found.wanted.loop)
     if told.in_step:
         return run_in_step(unit, found, name, "this loop", in_grains=told.in_grains)
     if own := updated_pointers(captured_by(found.plan.loop)):

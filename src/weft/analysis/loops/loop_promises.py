@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
-from weft.ir.loop_metadata import IN_GRAINS, IN_STEP, PARALLEL, PROVED
+from weft.ir.loop_metadata import IN_GRAINS, IN_STEP, PARALLEL, PROVED, ROWS
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
 
 MOST_LANES = 64
@@ -41,6 +41,8 @@ class LoopPromises:
         So many of them may run in lanes, in lock step and in order; 0 for none.
     in_grains
         Whether what these hand on is in cells alone (`weft.codegen.scan_launch`).
+    rows
+        Its nest is not to be cut into boxes.
     """
 
     parallel: bool = False
@@ -50,6 +52,7 @@ class LoopPromises:
     proved: bool = False
     in_step: int = 0
     in_grains: bool = False
+    rows: bool = False
 
     @property
     def annotated(self) -> bool:
@@ -71,7 +74,7 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
     return LoopPromises(
         parallel, enabled, width, reorders=parallel and enabled,
         proved=PROVED in properties, in_step=_number(properties.get(IN_STEP, [])),
-        in_grains=IN_GRAINS in properties,
+        in_grains=IN_GRAINS in properties, rows=ROWS in properties,
     )  # fmt: skip
 
 
