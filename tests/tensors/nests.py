@@ -38,11 +38,10 @@ def compiled(source: str, name: str) -> Any:
     return scope["nest"]
 
 
-def arguments(rng: random.Random, depth: int) -> tuple[Any, ...]:
-    """Arrays with small integers, and a number."""
-    shape = [
-        rng.choice([0, 1, 2, 3, 5, 8, 9, 17] if depth == 2 else [0, 1, 2, 3, 4, 5]) for _ in range(depth)
-    ]
+def arguments(rng: random.Random, depth: int, most: int = 17) -> tuple[Any, ...]:
+    """Arrays with small integers, and a number; the longest have that many rows or columns."""
+    lengths = [0, 1, 2, 3, 5, 8, 9, most] if depth == 2 else [0, 1, 2, 3, 4, (most + 3) // 4]
+    shape = [rng.choice(lengths) for _ in range(depth)]
     padded = [n + 2 * MARGIN for n in shape]
     data = np.random.default_rng(rng.randrange(1 << 30))
     longest = max(padded)
@@ -82,11 +81,13 @@ def run(seed: int, most: int = MOST_LANES) -> None:
     function = compiled(source, f"<nest {seed}>")
     extents, projection = brush_for(rng, depth, most)
     layouts = layouts_for(random.Random(-seed - 1), depth)
-    brushed = weft.jit(function, brush=extents, projection=projection)
+    # Some have the brush that weft chooses, if any, on arrays that fill it.
+    chosen = seed % 4 == 3
+    brushed = weft.jit(function) if chosen else weft.jit(function, brush=extents, projection=projection)
     for _ in range(2):
-        given = arguments(rng, depth)
+        given = arguments(rng, depth, 60 if chosen else 17)
         wanted = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in given)
-        what = f"seed {seed}, brush {extents}, projection {projection}, layouts {layouts}, "
+        what = f"seed {seed}, brush {'of its own' if chosen else extents}, projection {projection}, layouts {layouts}, "
         what += f"shape {given[5].shape}, n {given[6]}\n{source}"
         expected = function(*wanted)
         origin = (seed % 3,) * depth
