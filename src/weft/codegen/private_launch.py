@@ -36,7 +36,7 @@ from weft.codegen.parallel_loops import StripMinedLoop, values_behind
 from weft.ir import Builder, Function, Instruction, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstNull
-from weft.ir.types import I8, I32, I64, PTR, VOID, ArrayType, FunctionType, Type
+from weft.ir.types import I8, I32, I64, PTR, VOID, ArrayType, FloatType, FunctionType, IntType, Type
 from weft.transform.loops.outline_loop import cell_type
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
 
@@ -66,8 +66,8 @@ class Updated:
     @property
     def size(self) -> int:
         """The bytes of an element, a power of two."""
-        bits: int = self.type.bits  # type: ignore[attr-defined]
-        return bits // 8
+        assert isinstance(self.type, IntType | FloatType)
+        return self.type.bits // 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 The thesis leaves a cost model of brushes to future work, and observes that codes with more than 35 % shuffles are slow,
 and those with more than half arithmetic no faster than others. Here each kind of instruction is counted in registers
 and weighed with the throughput of the table in `weft.costs.instructions`. Memory and arithmetic run at the same time:
-the longer of both counts, and a part of the other. Values that find no register are stored and loaded again. What is
-A loop takes at least as long as what it hands on from one iteration to the next. What is
-called a fit was fitted to brushes of the nests of ``bench.tensors`` but for the product, on one machine with AVX-512,
-together with `weft.codegen.brush_choice`.
+the longer of both counts, and a part of the other. Values that find no register are stored and loaded again, and a
+loop takes at least as long as what it hands on from one iteration to the next. What is called a fit was fitted to
+brushes of the nests of ``bench.tensors`` but for the product, on one machine with AVX-512, together with
+`weft.codegen.brush_choice`.
 """
 
 from __future__ import annotations

@@ -97,7 +97,8 @@ def _nest_of(unit: LoopUnit, found: LegalLoop, only_promised: bool) -> tuple[Par
 def _again(unit: LoopUnit, found: LegalLoop) -> LegalLoop:
     """The loop in the function as it is now."""
     header, wanted, view = found.plan.loop.header, found.wanted, cfg_of(found.function)
-    loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is header)
+    loop = loop_forest(view.cfg).headed_by[view.index[header]]
+    assert loop is not None
     plan = parallel_loop(
         found.function, view, loop, unit.module.layout,
         promised=wanted.promised, reassociate=wanted.reassociate,
