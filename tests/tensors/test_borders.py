@@ -133,21 +133,46 @@ def test_tiles_of_threads(threads) -> None:
         weft.set_num_threads(before)
 
 
-@pytest.mark.parametrize("brush", [(1, 8), (2, 8)])
-def test_boxes_that_overlap_are_not_aligned_as_others_are(brush) -> None:
-    @weft.jit(brush=brush)
-    def filled(n):
-        # Its memory is aligned to cache lines, and so are its rows.
-        b = np.zeros((7, 24))
-        for j in prange(7):
-            for i in prange(n):
-                b[j, i] = 10 * j + i
-        return b
+def filled(n):
+    # Its memory is aligned to cache lines, and so are its rows.
+    b = np.zeros((7, 24))
+    for j in prange(7):
+        for i in prange(n):
+            b[j, i] = 10 * j + i
+    return b
 
+
+def once(n):
+    b = np.zeros((7, 24))
+    for j in prange(7):
+        for i in prange(n):
+            b[j, i] += 10 * j + i
+    return b
+
+
+def test_boxes_that_overlap_are_not_aligned_as_others_are(monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
+
+    def alignments(function):
+        lowered, _, _ = lower(function, (typeof(3),), None, JitOptions(brush=brush_of((1, 8))), Timings())
+        return set(re.findall(r"store <8 x double> .*, align (\d+)", lowered.text))
+
+    assert overlaps(filled, 3)
+    assert alignments(filled) == {"8"}
+    assert not overlaps(once, 3)
+    assert alignments(once) == {"64"}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("brush", [(1, 8), (2, 8)])
+@pytest.mark.parametrize("function", [filled, once])
+def test_boxes_in_rows_that_are_aligned(function, brush, level, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    compiled = weft.jit(function, brush=brush)
     for n in (24, 13, 19, 9, 8, 3):
         wanted = np.zeros((7, 24))
         wanted[:, :n] = 10 * np.arange(7)[:, None] + np.arange(n)
-        assert np.array_equal(filled(n), wanted)
+        assert np.array_equal(compiled(n), wanted)
 
 
 def gradient(a, x, y):

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from weft.analysis.divergence import uniform_argument
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.analysis.shapes import Shape, domain_named
@@ -181,7 +182,7 @@ def all_uniform(function: Function, lanes: LaneSpace, levels: int = 1) -> dict[V
     of the box's extents (`weft.codegen.nest_chunks`).
     """
     domain = domain_named("product", lanes.extents)
-    shapes: dict[Value, Shape] = dict.fromkeys(function.args, domain.uniform())
+    shapes: dict[Value, Shape] = {a: uniform_argument(a, domain, function.layout) for a in function.args}
     if levels > 1:
         for number, extent in zip(function.args, lanes.by_axis(levels), strict=False):
             shapes[number] = domain.uniform(64, extent)

@@ -8,7 +8,7 @@ one about the threads of the set that execute the instruction, at each execution
 poison. It holds as long as the program is not changed.
 """
 
-from weft.analysis.divergence.api import analyze_divergence, is_kernel
+from weft.analysis.divergence.api import analyze_divergence, is_kernel, uniform_argument
 from weft.analysis.divergence.facts import FunctionFacts
 from weft.analysis.divergence.result import AccessForm, Divergence, Form
 from weft.analysis.divergence.summaries import Summaries
@@ -16,5 +16,5 @@ from weft.analysis.divergence.threads import Scope, ThreadSet
 
 __all__ = [
     "AccessForm", "Divergence", "Form", "FunctionFacts", "Scope", "Summaries", "ThreadSet",
-    "analyze_divergence", "is_kernel",
+    "analyze_divergence", "is_kernel", "uniform_argument",
 ]  # fmt: skip

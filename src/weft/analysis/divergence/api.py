@@ -110,8 +110,17 @@ def _has_scalar_registers(function: Function) -> bool:
 
 
 def _default_shape(function: Function, argument: Argument, domain: Domain, layout: DataLayout) -> Shape:
-    bits = Operands(domain, layout).bits(argument.type)
-    alignment = max((int(a.split()[1]) for a in argument.attributes if a.startswith("align ")), default=1)
     if is_kernel(function) or ("inreg" in argument.attributes and _has_scalar_registers(function)):
-        return domain.uniform(bits, alignment if bits else 1)
-    return domain.varying(bits, alignment if bits else 1)
+        return uniform_argument(argument, domain, layout)
+    bits = Operands(domain, layout).bits(argument.type)
+    return domain.varying(bits, _alignment(argument) if bits else 1)
+
+
+def uniform_argument(argument: Argument, domain: Domain, layout: DataLayout) -> Shape:
+    """The shape of a parameter that is the same in all lanes: with the alignment that its attributes promise."""
+    bits = Operands(domain, layout).bits(argument.type)
+    return domain.uniform(bits, _alignment(argument) if bits else 1)
+
+
+def _alignment(argument: Argument) -> int:
+    return max((int(a.split()[1]) for a in argument.attributes if a.startswith("align ")), default=1)
