@@ -12,6 +12,7 @@ from weft import cuda, prange
 from weft.codegen.widen import covered
 from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
 from weft.codegen.widen.covered import _Extent, _piece
+from weft.frontend.python.typeof import typeof
 from weft.ir import Builder, Function, Module
 from weft.ir.types import I32, VOID, FunctionType, VectorType
 
@@ -267,3 +268,38 @@ def test_pieces_of_far_lanes_are_found_at_once() -> None:
     extent = _Extent(0, 3 * 2**32 - 30, 2, False)
     assert _piece(extent, 3 * 2**32 - 39, 1, 32, False) == (3 * 2**32 - 64, 32)
     assert _piece(extent, 3 * 2**32 - 31, 1, 32, False) == (3 * 2**32 - 32, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "brush", "said"),
+    [
+        (
+            jacobi,
+            (2, 16),
+            "a box of 32 iterations loads 16 registers, stores 4 and takes 0 shuffles of a register",
+        ),
+        (
+            jacobi,
+            (4, 8),
+            "a box of 32 iterations loads 14 registers, stores 4 and takes 0 shuffles of a register",
+        ),
+        (
+            transpose,
+            (8, 8),
+            "takes 24 shuffles of a register: 0.12 loads and 0.38 shuffles for each iteration",
+        ),
+    ],
+)
+def test_the_report_has_loads_and_shuffles_of_a_box(function, brush, said, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
+    compiled = weft.jit(function, brush=brush)
+    a = typeof(np.zeros((8, 8)))
+    compiled.compile((a, a))
+    assert said in " ".join(map(str, compiled.remarks))
+
+
+def test_no_box_no_remark_of_boxes() -> None:
+    compiled = weft.jit(jacobi, brush=(1, 8))
+    a = typeof(np.zeros((8, 8)))
+    compiled.compile((a, a))
+    assert "a box of 8 iterations loads" not in " ".join(map(str, compiled.remarks))

@@ -82,10 +82,11 @@ class VectorCosts:
         return self.shuffles / max(1.0, self.loads + self.stores + self.shuffles + self.arithmetic)
 
 
-def vector_costs(function: Function, isa: Isa) -> VectorCosts:
-    """Count a function's instructions; those of loops as often as loops are thought to run."""
+def vector_costs(function: Function, isa: Isa, weight: float | None = None) -> VectorCosts:
+    """Count a function's instructions; those of loops `weight` times, or as often as loops are thought to run."""
     costs, view = VectorCosts(), cfg_of(function)
-    loops, weight = loop_forest(view.cfg), constants_of(isa).loop_weight
+    loops = loop_forest(view.cfg)
+    weight = constants_of(isa).loop_weight if weight is None else weight
     for number, block in enumerate(view.blocks):
         hoisted = _hoisted(view, loops.innermost[number], block)
         _add_block(costs, block, weight ** loops.depth(number), hoisted, function.layout, isa)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
+from weft.codegen.box_remarks import remark_box
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.groups import build_group_entry
 from weft.codegen.lane_passes import LANES, NARROWING
@@ -151,6 +152,7 @@ def _run_in_lanes(unit: KernelUnit) -> bool:
     unit.program, unit.summary = widen(unit, called)
     unit.summary.narrowed = unit.narrowed
     remark_vectorization(unit.remarks, unit.name, unit.plan.choice.reason, unit.summary)
+    remark_box(unit.remarks, unit.summary.functions, unit.plan.lanes, unit.spec.isa, "thread")
     if isinstance(unit.program, GroupContinuations):
         remark_kept_values(unit.program.split, unit.remarks)
     unit.called = list(called.summaries.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from weft.codegen.box_remarks import remark_box
 from weft.codegen.lane_passes import LANES
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.parallel_loops import StripMinedLoop, widen_loop
@@ -47,6 +48,7 @@ def _remark(unit: LoopUnit, found: FoundLoop) -> None:
         remark_vectorization(
             unit.remarks, subject, mined.plan.choice.reason, mined.summary, "iterations", found.span, found.behind
         )  # fmt: skip
+        remark_box(unit.remarks, mined.summary.functions, mined.lanes, unit.isa, "iteration", found.span)
         return
     because = f", because {mined.plan.obstacle}" if mined.plan.obstacle else f", {mined.plan.choice.reason}"
     message = f"{subject} runs iteration after iteration{found.behind}{because}"
