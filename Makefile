@@ -12,7 +12,7 @@ WORKERS ?= auto
 FUZZ ?= 5000
 
 EXAMPLES := mandelbrot bilateral reaction
-BENCHES := latency analysis precision speed elementwise groups ablation
+BENCHES := latency analysis precision speed suite elementwise groups ablation
 
 .PHONY: run test fuzz search bench lint format docs notebooks package clean
 

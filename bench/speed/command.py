@@ -15,9 +15,11 @@ from bench.speed.rows import Row
 from bench.speed.tables import Result
 
 
-def arguments(description: str, rows: Sequence[Row]) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=description)
+def arguments(
+    description: str, rows: Sequence[Row], further: argparse.ArgumentParser | None = None
+) -> argparse.Namespace:
+    """Read the command line; a bench may have further options."""
+    parser = argparse.ArgumentParser(description=description, parents=[further] if further else [])
     parser.add_argument("rows", nargs="*", choices=[*(row.name for row in rows), []], help="default: all")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])

@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from examples.irregular.problem import Checked
 from weft import cuda, set_num_threads
 
 Run = Callable[[], object]
+Loops = Callable[..., Any]
 Expected = tuple[np.ndarray, ...]
 
 _PAGE = 4096
@@ -95,14 +97,27 @@ def _placed(array: np.ndarray, offset: int) -> np.ndarray:
     return copied
 
 
-def peers_of(task: Task, threads: int, folder: Path) -> list[Peer]:
-    """Return weft and all peers for a number of threads."""
+def _own_loops(task: Task) -> Loops:
+    from bench.speed import loops_divergent, loops_rays, loops_regular
+
+    modules = (loops_divergent, loops_rays, loops_regular)
+    return next(vars(module)[task.row.peer] for module in modules if task.row.peer in vars(module))
+
+
+def peers_of(
+    task: Task,
+    threads: int,
+    folder: Path,
+    sources: Path = SOURCES,
+    loops: Callable[[Task], Loops] = _own_loops,
+) -> list[Peer]:
+    """Return weft and all peers for a number of threads; a bench has C and loops of its own."""
     return [
         Peer("weft", lambda: by_weft(task, threads, folder)),
-        Peer("weft.jit", lambda: by_weft_jit(task, threads, folder)),
-        Peer("gcc", lambda: by_c(task, gcc, SOURCES, threads, folder)),
-        Peer("clang", lambda: by_c(task, clang, SOURCES, threads, folder)),
-        Peer("numba", lambda: by_numba(task, _loops(task), threads)),
+        Peer("weft.jit", lambda: by_weft_jit(task, threads, folder, loops)),
+        Peer("gcc", lambda: by_c(task, gcc, sources, threads, folder)),
+        Peer("clang", lambda: by_c(task, clang, sources, threads, folder)),
+        Peer("numba", lambda: by_numba(task, loops(task), threads)),
         Peer("ispc", lambda: _ispc(task, threads, folder)),
     ]
 
@@ -120,9 +135,11 @@ def by_weft(task: Task, threads: int, folder: Path) -> Prepared:
     return task.prepared(problem, lambda: task.row.launch(kernel, problem), compile_seconds)
 
 
-def by_weft_jit(task: Task, threads: int, folder: Path) -> Prepared:
+def by_weft_jit(
+    task: Task, threads: int, folder: Path, loops: Callable[[Task], Loops] = _own_loops
+) -> Prepared:
     """The loops that numba is given, compiled by weft."""
-    compiled = weft.jit(_loops(task), fastmath=True, width=task.width, tune=task.tune)
+    compiled = weft.jit(loops(task), fastmath=True, width=task.width, tune=task.tune)
     set_num_threads(threads)
     arguments = task.own_problem().arguments
     with tempfile.TemporaryDirectory(dir=folder) as empty:
@@ -134,13 +151,6 @@ def by_weft_jit(task: Task, threads: int, folder: Path) -> Prepared:
     return task.prepared(problem, lambda: compiled(*arguments), compile_seconds)
 
 
-def _loops(task: Task) -> Callable:
-    from bench.speed import loops_divergent, loops_rays, loops_regular
-
-    modules = (loops_divergent, loops_rays, loops_regular)
-    return next(vars(module)[task.row.peer] for module in modules if task.row.peer in vars(module))
-
-
 def by_c(task: Task, command: Callable[[], list[str]], sources: Path, threads: int, folder: Path) -> Prepared:
     """Return a compiler with the row's function in C."""
     problem = task.own_problem()
@@ -150,7 +160,7 @@ def by_c(task: Task, command: Callable[[], list[str]], sources: Path, threads: i
     return task.prepared(problem, run, compile_seconds)
 
 
-def by_numba(task: Task, loops: Callable, threads: int) -> Prepared:
+def by_numba(task: Task, loops: Loops, threads: int) -> Prepared:
     """Return numba with a function of loops, parallel where there are threads for it."""
     import numba
 

@@ -1,0 +1,20 @@
+#include <stdint.h>
+
+static inline int32_t nearest_to(const REAL *restrict point, const REAL *restrict centres, int64_t count,
+                                 int64_t dimensions)
+{
+    REAL least = 3e38;
+    int32_t best = 0;
+    for (int64_t c = 0; c < count; c++) {
+        REAL squared = 0;
+        for (int64_t d = 0; d < dimensions; d++) {
+            REAL step = point[d] - centres[c * dimensions + d];
+            squared += step * step;
+        }
+        if (squared < least) {
+            least = squared;
+            best = c;
+        }
+    }
+    return best;
+}

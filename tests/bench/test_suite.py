@@ -1,0 +1,64 @@
+"""The further rows: each has its loops and its C, and all of them compute what NumPy does."""
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.harness import Comparison, Measurement, Status
+from bench.speed.peers import Task, peers_of
+from bench.suite import dense, widths
+from bench.suite.rows import ROWS, SOURCES, loops_of
+from examples.irregular.problem import Problem
+
+SMALL: dict[str, Callable[[], Problem]] = {
+    "sobel": lambda: dense.edges(9, 70),
+    "bilateral": lambda: dense.smoothing(8, 40),
+    "life": lambda: dense.generation(12, 150),
+    "kmeans2_f32": lambda: dense.clusters(100, 2, 5, np.float32),
+    "kmeans9_f64": lambda: dense.clusters(50, 9, 5, np.float64),
+    "lu": lambda: dense.systems(20),
+    "pi": lambda: dense.darts(40, 12),
+    "ray_triangle": lambda: dense.rays(70, 20),
+}
+
+ROW = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+
+
+def small(row) -> Task:
+    return Task.of(dataclasses.replace(row, make=SMALL[row.name]))
+
+
+@ROW
+def test_every_row_has_its_loops_in_c_and_for_numba(row) -> None:
+    text = (SOURCES / f"{row.peer}.c").read_text()
+    assert f"void {row.peer}(" in text and "PARALLEL_FOR" in text
+    assert loops_of(small(row))
+
+
+@ROW
+@pytest.mark.parametrize("peer", ["weft", "weft.jit", "gcc"])
+def test_peers_compute_what_numpy_does(row, peer, tmp_path: Path, monkeypatch) -> None:
+    if peer == "gcc" and not shutil.which("gcc"):
+        pytest.skip("no gcc")
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
+    peers = partial(peers_of, sources=SOURCES, loops=loops_of)(small(row), 1, tmp_path)
+    ready = next(p for p in peers if p.name == peer).prepare()
+    assert ready.check() is None
+    assert ready.sample() > 0
+
+
+def test_widths_are_held_against_the_best() -> None:
+    measured = [
+        Measurement(widths.CHOSEN, Status.MEASURED, seconds=[0.003]),
+        Measurement("8", Status.MEASURED, seconds=[0.002]),
+        Measurement("16", Status.FAILED, "it does not compile"),
+    ]
+    text = widths.table([Comparison("a row", measured)])
+    assert "|   1.50 |      - |      - |   1.00 |      - |" in text
+    assert "chosen: 1.500" in text
