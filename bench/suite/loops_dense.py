@@ -85,13 +85,13 @@ def pi(seeds, throws, inside):
         state = seeds[i]
         hits = 0
         for _ in range(throws):
-            state ^= state << np.uint32(13)
-            state ^= state >> np.uint32(17)
-            state ^= state << np.uint32(5)
+            state = np.uint32(state ^ state << np.uint32(13))
+            state = np.uint32(state ^ state >> np.uint32(17))
+            state = np.uint32(state ^ state << np.uint32(5))
             x = np.float32(state >> np.uint32(8)) * np.float32(2**-24)
-            state ^= state << np.uint32(13)
-            state ^= state >> np.uint32(17)
-            state ^= state << np.uint32(5)
+            state = np.uint32(state ^ state << np.uint32(13))
+            state = np.uint32(state ^ state >> np.uint32(17))
+            state = np.uint32(state ^ state << np.uint32(5))
             y = np.float32(state >> np.uint32(8)) * np.float32(2**-24)
             if x * x + y * y < np.float32(1):
                 hits += 1

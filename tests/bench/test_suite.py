@@ -41,7 +41,7 @@ def test_every_row_has_its_loops_in_c_and_for_numba(row) -> None:
 
 
 @ROW
-@pytest.mark.parametrize("peer", ["weft", "weft.jit", "gcc"])
+@pytest.mark.parametrize("peer", ["weft", "weft.jit", "gcc", "numba"])
 def test_peers_compute_what_numpy_does(row, peer, tmp_path: Path, monkeypatch) -> None:
     if peer == "gcc" and not shutil.which("gcc"):
         pytest.skip("no gcc")
