@@ -10,7 +10,8 @@ import numpy as np
 
 from bench.speed.peers import Task
 from bench.speed.rows import Row
-from bench.suite import dense
+from bench.suite import dense, irregular
+from examples.irregular import cross_sections, nab_cascade
 
 SOURCES = Path(__file__).parent / "c"
 
@@ -40,13 +41,94 @@ DENSE = (
     ),
 )
 
-ROWS = DENSE
+IRREGULAR = (
+    Row("spmv", "sparse matrix times vector, 50 k rows", lambda: irregular.product(50_000), "sparse_product"),
+    Row(
+        "bfs",
+        "breadth-first search, 0.2 M vertices of 8 edges",
+        lambda: irregular.network(200_000, 8),
+        "search_levels",
+        launch=irregular.each_level,
+    ),
+    Row(
+        "xsbench",
+        "cross sections (XSBench), 20 k lookups",
+        lambda: cross_sections.problems(20_000)[0],
+        "macroscopic",
+        divergent=True,
+    ),
+    Row(
+        "nab",
+        "Born radii (nab), 2000 atoms",
+        lambda: nab_cascade.problems(2_000)[0],
+        "born_sums",
+        divergent=True,
+    ),
+    Row(
+        "bintree_f32",
+        "binary tree, 0.2 M queries of 0.5 M floats",
+        lambda: irregular.members(500_000, 200_000, np.float32),
+        "find_f32",
+        divergent=True,
+    ),
+    Row(
+        "bintree_f64",
+        "binary tree, 0.2 M queries of 0.5 M doubles",
+        lambda: irregular.members(500_000, 200_000, np.float64),
+        "find_f64",
+        divergent=True,
+    ),
+    Row(
+        "vantage2_f32",
+        "vantage-point tree, 0.1 M points of 2 floats",
+        lambda: irregular.nearest_of(1 << 17, 50_000, 2, np.float32),
+        "vantage_f32",
+        divergent=True,
+    ),
+    Row(
+        "vantage9_f64",
+        "vantage-point tree, 4 k points of 9 doubles",
+        lambda: irregular.nearest_of(1 << 12, 5_000, 9, np.float64),
+        "vantage_f64",
+        divergent=True,
+    ),
+    Row(
+        "radii2_f32",
+        "multi-radius correlation, 0.1 M points of 2 floats",
+        lambda: irregular.neighbourhoods(1 << 17, 20_000, 2, np.float32, 0.03),
+        "multi_radius_f32",
+        divergent=True,
+    ),
+    Row(
+        "radii9_f64",
+        "multi-radius correlation, 16 k points of 9 doubles",
+        lambda: irregular.neighbourhoods(1 << 14, 2_000, 9, np.float64, 0.8),
+        "multi_radius_f64",
+        divergent=True,
+    ),
+    Row(
+        "barnes_hut_f32",
+        "Barnes-Hut, 4000 bodies, floats",
+        lambda: irregular.attraction(4_000, np.float32),
+        "barnes_hut_f32",
+        divergent=True,
+    ),
+    Row(
+        "barnes_hut_f64",
+        "Barnes-Hut, 4000 bodies, doubles",
+        lambda: irregular.attraction(4_000, np.float64),
+        "barnes_hut_f64",
+        divergent=True,
+    ),
+)
+
+ROWS = (*DENSE, *IRREGULAR)
 
 
 def loops_of(task: Task) -> Callable[..., Any]:
     """Return the loops of a row; those for floats and for doubles are the same."""
-    from bench.suite import loops_dense
+    from bench.suite import loops_dense, loops_irregular
 
-    modules = (loops_dense,)
+    modules = (loops_dense, loops_irregular)
     name = task.row.peer.removesuffix("_f32").removesuffix("_f64")
     return next(vars(module)[name] for module in modules if name in vars(module))

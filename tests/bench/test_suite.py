@@ -11,8 +11,9 @@ import pytest
 
 from bench.harness import Comparison, Measurement, Status
 from bench.speed.peers import Task, peers_of
-from bench.suite import dense, widths
+from bench.suite import dense, irregular, widths
 from bench.suite.rows import ROWS, SOURCES, loops_of
+from examples.irregular import cross_sections, nab_cascade
 from examples.irregular.problem import Problem
 
 SMALL: dict[str, Callable[[], Problem]] = {
@@ -24,6 +25,18 @@ SMALL: dict[str, Callable[[], Problem]] = {
     "lu": lambda: dense.systems(20),
     "pi": lambda: dense.darts(40, 12),
     "ray_triangle": lambda: dense.rays(70, 20),
+    "spmv": lambda: irregular.product(70),
+    "bfs": lambda: irregular.network(90, 3),
+    "xsbench": lambda: cross_sections.problems(50)[0],
+    "nab": lambda: nab_cascade.problems(40)[0],
+    "bintree_f32": lambda: irregular.members(60, 70, np.float32),
+    "bintree_f64": lambda: irregular.members(60, 70, np.float64),
+    "vantage2_f32": lambda: irregular.nearest_of(63, 70, 2, np.float32),
+    "vantage9_f64": lambda: irregular.nearest_of(31, 40, 9, np.float64),
+    "radii2_f32": lambda: irregular.neighbourhoods(63, 70, 2, np.float32, 0.3),
+    "radii9_f64": lambda: irregular.neighbourhoods(31, 40, 9, np.float64, 0.9),
+    "barnes_hut_f32": lambda: irregular.attraction(60, np.float32),
+    "barnes_hut_f64": lambda: irregular.attraction(60, np.float64),
 }
 
 ROW = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
