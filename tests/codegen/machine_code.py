@@ -25,14 +25,21 @@ from weft.target.machine import TargetSpec, emit_object
 from weft.target.passes import FINAL, Pipeline
 
 WIDTHS = (2, 4, 8, 16, 32, 64)
-ISAS = (SSE2, AVX2, AVX512)
-"""The instruction sets that code is generated for, whatever machine the tests run on."""
+X86_64 = (SSE2, AVX2, AVX512)
+ISAS = X86_64 if chosen().arch == "x86_64" else (chosen().isa,)
+"""The instruction sets that code is generated for, whatever machine of the architecture the tests run on."""
+
+
+def spec_of(isa: Isa, level: int = 3) -> TargetSpec:
+    """What a program is made for: the least processor of a level; on another architecture this one's own."""
+    return TargetSpec.of_isa(isa if isa.arch == chosen().arch else chosen().isa, level)
 
 
 def spec_to_run(isa: Isa, level: int = 3) -> TargetSpec:
     """The least processor of a level; where that cannot run here, the one that code is made for.
 
-    The program is the level's in any case: vectors of its width, accesses in the forms that pay there.
+    On the same architecture the program is the level's in any case: vectors of its width, accesses in the forms that
+    pay there.
     """
     runs = isa.arch == chosen().arch and isa.features <= chosen().features
     return TargetSpec.of_isa(isa, level) if runs else TargetSpec.chosen(level)
@@ -128,7 +135,7 @@ def _compile_kernel(
     passes: Pipeline,
     options: dict[str, Any],
 ) -> MachineCode:
-    spec = TargetSpec.chosen(level) if isa is None else TargetSpec.of_isa(isa, level)
+    spec = TargetSpec.chosen(level) if isa is None else spec_of(isa, level)
     lowered = lower_kernel(module, name, CompileOptions(width=width, **options), spec)
     code = emit_object(lowered.text, spec if isa is None else spec_to_run(isa, level), passes)
     return MachineCode(lowered, load_object(code, [lowered.entry], symbols_of(lowered)))

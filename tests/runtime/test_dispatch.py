@@ -5,10 +5,12 @@ import gc
 import os
 import pickle
 import resource
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -249,7 +251,7 @@ def test_nothing_is_kept_nor_lost() -> None:
     assert len(gc.get_objects()) - before[2] < 50
 
 
-def test_other_threads_and_children_call_as_well() -> None:
+def test_other_threads_and_children_call_as_well(seen: list[tuple[Any, ...]]) -> None:
     function = weft.jit(total)
     a = np.ones(1000)
     assert function(a) == 1000
@@ -260,7 +262,58 @@ def test_other_threads_and_children_call_as_well() -> None:
     for thread in threads:
         thread.join()
     assert found == [1000] * 4
+    assert len(seen) == 1, "calls of other threads are of machine code"
     assert _in_child(lambda: function(a) == 1000 and function(a) == 1000)
+
+
+IN_A_THREAD = """
+import threading
+import numpy as np
+import weft
+from weft.loops.jit import JitFunction
+
+through_python = []
+plain = JitFunction._call
+JitFunction._call = lambda self, *args: through_python.append(args) or plain(self, *args)
+
+@weft.jit
+def total(a):
+    if a.size == 0:
+        raise ValueError("empty")
+    s = 0.0
+    for i in range(a.size):
+        s += a[i]
+    return s
+
+def work():
+    for _ in range(100):
+        assert total(np.ones(7)) == 7.0
+        try:
+            total(np.ones(0))
+            assert False
+        except ValueError:
+            pass
+    assert len(through_python) == 1, len(through_python)
+    done.append(True)
+
+done = []
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+assert done
+with weft.profile() as seen:
+    thread = threading.Thread(target=lambda: done.append(total(np.ones(3))))
+    thread.start()
+    thread.join()
+assert len(through_python) == 2 and len(seen.events) >= 1, "who looks on sees calls of threads as well"
+"""
+
+
+def test_a_thread_calls_where_the_main_one_never_did(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(IN_A_THREAD)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def _in_child(check: Callable[[], bool]) -> bool:

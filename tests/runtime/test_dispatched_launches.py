@@ -135,10 +135,51 @@ def test_other_numbers_of_threads_and_other_threads(seen: list[int]) -> None:
     finally:
         weft.set_num_threads(before)
     assert len(seen) == 4, "the first after each change"
-    worker = threading.Thread(target=lambda: kernel[400, 256](1.0, x, y))
+    worker = threading.Thread(target=lambda: [kernel[400, 256](1.0, x, y) for _ in range(3)])
     worker.start()
     worker.join()
-    assert len(seen) == 5 and (y == 13).all()
+    assert len(seen) == 5 and (y == 15).all()
+
+
+def test_launches_of_threads_at_a_time_have_scratch_memory_of_their_own(seen: list[int]) -> None:
+    @cuda.jit
+    def mixed(x, y, order, rounds):
+        s = cuda.shared.array((8, 64), np.float64)
+        t, i = cuda.threadIdx.x, cuda.grid(1)
+        for k in range(8):
+            s[k, t] = x[i] + k
+        for _ in range(rounds):
+            for k in range(8):
+                s[order[k], t] = s[order[k + 1], t]
+        total = 0.0
+        for k in range(8):
+            total += s[k, t]
+        y[i] = total
+
+    launch = mixed[8, 64]
+    x = np.arange(512.0)
+    order = np.array([3, 1, 4, 2, 7, 6, 0, 5, 3])
+    wanted = np.zeros(512)
+    launch(x, wanted, order, 3000)
+    assert len(seen) == 1
+    wrong: list[int] = []
+    start = threading.Barrier(6)
+
+    def work(k: int) -> None:
+        start.wait()
+        for _ in range(10):
+            y = np.zeros(512)
+            launch(x + k, y, order, 3000)
+            if not np.array_equal(y, wanted + 8 * k):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert len(seen) == 1, "six launches at a time are all of machine code"
 
 
 def test_extensions_that_are_added_later_are_asked(seen: list[int]) -> None:

@@ -1,10 +1,10 @@
 ; Calls of compiled functions without Python code between; weft/runtime/dispatch.py explains the records.
 
-@weft_main_thread = external global i64
+@weft_callers = external global [3 x i64]
 @weft_pool_ready = external global i64
 @weft_names = external global [3 x ptr]
 @weft_parallel_settings = external global [2 x i64]
-@weft_arenas = external global [4 x i64]
+@weft_arenas = external global [${ARENA_SETS} x [4 x i64]]
 @weft_pool_launch = external global i8
 @_Py_RuntimeError = external global i8
 @stopped = internal constant [44 x i8] c"a launch without barriers has stopped early\00"
@@ -34,6 +34,7 @@ declare i32 @weft_set_base(ptr, ptr)
 @weft_array_type = external global i8
 declare void @free(ptr)
 declare i32 @weft_interrupt_enter(ptr, ptr, ptr)
+declare i32 @weft_interrupt_alone(ptr, ptr, ptr)
 
 ; A method of Python's: the object, its arguments, how many come by position, and the names of the others.
 define ptr @weft_dispatch(ptr %self, ptr %args, i64 %count, ptr %keywords) {
@@ -47,12 +48,22 @@ entry:
   %launch = alloca [10 x i64], align 16
   %errors = alloca [${ERROR_WORDS} x i64], align 16
   %positional = icmp eq ptr %keywords, null
-  br i1 %positional, label %thread, label %slow
+  %may = load i64, ptr @weft_callers
+  %allowed = icmp ne i64 %may, 0
+  %simply = and i1 %positional, %allowed
+  br i1 %simply, label %thread, label %slow
 thread:
+  ; The main thread comes through Python until there is a watch over its launches.
   %here = call i64 @pthread_self()
-  %main = load i64, ptr @weft_main_thread
+  %main.at = getelementptr i64, ptr @weft_callers, i64 1
+  %main = load i64, ptr %main.at
+  %watched.at = getelementptr i64, ptr @weft_callers, i64 2
+  %watched = load i64, ptr %watched.at
   %in.main = icmp eq i64 %here, %main
-  br i1 %in.main, label %table, label %slow
+  %unwatched = icmp eq i64 %watched, 0
+  %too.early = and i1 %in.main, %unwatched
+  %enter.by = select i1 %in.main, ptr @weft_interrupt_enter, ptr @weft_interrupt_alone
+  br i1 %too.early, label %slow, label %table
 table:
   %name = load ptr, ptr @weft_names
   %number = call ptr @PyObject_GetAttr(ptr %self, ptr %name)
@@ -216,7 +227,7 @@ clear:
   store i64 0, ptr %error.at
   br label %enter
 enter:
-  %status = call i32 @weft_interrupt_enter(ptr %function, ptr %slots, ptr %memory)
+  %status = call i32 %enter.by(ptr %function, ptr %slots, ptr %memory)
   %raised = call ptr @PyErr_Occurred()
   %fine = icmp eq ptr %raised, null
   br i1 %fine, label %left, label %interrupted
@@ -299,22 +310,31 @@ lay:
   %most = load i64, ptr %most.at
   %fewer = icmp slt i64 %most, %limit
   %threads = select i1 %fewer, i64 %most, i64 %limit
-  ; Scratch memory: its table, for how many threads, bytes for each, and whether a launch has it.
-  %arena.table = load ptr, ptr @weft_arenas
-  %arena.threads.at = getelementptr i64, ptr @weft_arenas, i64 1
-  %arena.threads = load i64, ptr %arena.threads.at
-  %arena.bytes.at = getelementptr i64, ptr @weft_arenas, i64 2
-  %arena.bytes = load i64, ptr %arena.bytes.at
-  %busy.at = getelementptr i64, ptr @weft_arenas, i64 3
-  %busy = load i64, ptr %busy.at
   %needed.at = getelementptr i64, ptr %function, i64 12
   %needed = load i64, ptr %needed.at
+  br label %seek
+seek:
+  ; Scratch memory, of which launches at the same time have one each: its table, for how many threads, bytes for each,
+  ; and whether a launch has it.
+  %arena = phi i64 [ 0, %lay ], [ %arena.next, %another ]
+  %arenas.at = getelementptr [4 x i64], ptr @weft_arenas, i64 %arena
+  %arena.table = load ptr, ptr %arenas.at
+  %arena.threads.at = getelementptr i64, ptr %arenas.at, i64 1
+  %arena.threads = load i64, ptr %arena.threads.at
+  %arena.bytes.at = getelementptr i64, ptr %arenas.at, i64 2
+  %arena.bytes = load i64, ptr %arena.bytes.at
+  %busy.at = getelementptr i64, ptr %arenas.at, i64 3
+  %busy = load i64, ptr %busy.at
   %too.few = icmp slt i64 %arena.threads, %threads
   %too.small = icmp slt i64 %arena.bytes, %needed
   %taken.away = icmp ne i64 %busy, 0
   %no.room = or i1 %too.few, %too.small
   %no.arena = or i1 %no.room, %taken.away
-  br i1 %no.arena, label %slow, label %fill
+  br i1 %no.arena, label %another, label %fill
+another:
+  %arena.next = add i64 %arena, 1
+  %no.more = icmp eq i64 %arena.next, ${ARENA_SETS}
+  br i1 %no.more, label %slow, label %seek
 fill:
   store i64 1, ptr %busy.at
   %entry.point = load i64, ptr %function
@@ -344,7 +364,7 @@ fill:
   store i64 %dynamic, ptr %launch.dynamic
   store ptr %errors, ptr %launch.errors
   store [${ERROR_WORDS} x i64] zeroinitializer, ptr %errors
-  %outcome = call i32 @weft_interrupt_enter(ptr @weft_pool_launch, ptr %pool, ptr %job)
+  %outcome = call i32 %enter.by(ptr @weft_pool_launch, ptr %pool, ptr %job)
   store i64 0, ptr %busy.at
   %signalled = call ptr @PyErr_Occurred()
   %quiet = icmp eq ptr %signalled, null
@@ -404,6 +424,20 @@ slow:
   %by.position = add i64 %count, 1
   %answer = call ptr @PyObject_VectorcallMethod(ptr %method, ptr %stack, i64 %by.position, ptr %keywords)
   ret ptr %answer
+}
+
+; Take scratch memory as a launch does; false if one has it. All who do hold the GIL.
+define i32 @weft_arena_claim(i64 %arena) {
+entry:
+  %at = getelementptr [4 x i64], ptr @weft_arenas, i64 %arena, i64 3
+  %busy = load i64, ptr %at
+  %free = icmp eq i64 %busy, 0
+  br i1 %free, label %take, label %leave
+take:
+  store i64 1, ptr %at
+  ret i32 1
+leave:
+  ret i32 0
 }
 
 ; What a block is, weft/ir/heap.py tells.

@@ -2,8 +2,8 @@
 
 Python code takes some microseconds for a call; most functions on few numbers take less to run. So a class of callable
 objects gets a ``__call__`` in machine code. It goes through the records of what was compiled for an object, and runs
-the first that has the types of the arguments; where none has, or a keyword comes, or another thread than the main one
-calls, it calls the object's method `_call`, which knows all cases.
+the first that has the types of the arguments; where none has, or a keyword comes, it calls the object's method `_call`,
+which knows all cases. Any thread may call; launches of the main one end with Ctrl-C (`weft.runtime.interrupts`).
 
 A record is a sequence of 64-bit words::
 
@@ -19,8 +19,8 @@ array in C order that fills one block becomes a NumPy array here, whose base fre
 else than that or a number, and where there is an error, the object's method `_finish` gets the words of the result.
 
 For a kernel with a grid "entry point" is the address of more words, which say what is launched. Such a call goes
-through Python where an array is not C-contiguous, is empty or has 2 GiB, where two overlap that must not, and from
-within another launch, by a signal handler.
+through Python where an array is not C-contiguous, is empty or has 2 GiB, where two overlap that must not, and where
+as many launches are going on, of other threads, or around it in a signal handler's, as there is scratch memory for.
 
 It rests on where CPython and NumPy keep the parts of floats, scalars and arrays. This is looked at before it is used;
 where they lie elsewhere, calls go through Python.
@@ -44,7 +44,7 @@ from weft.machine.host import core_count
 from weft.runtime.arena import ArenaSet
 from weft.runtime.array_memory import LARGE
 from weft.runtime.heap import HEADER_BYTES
-from weft.runtime.interrupts import ENTER, MAIN_THREAD, interrupts
+from weft.runtime.interrupts import ALONE, CALLERS, ENTER, interrupts
 from weft.runtime.own_code import own_code
 from weft.runtime.parallel import parallel_symbols
 from weft.runtime.pool import thread_limit
@@ -55,7 +55,7 @@ from weft.target.jit import LoadedCode
 from weft.target.machine import TargetSpec
 from weft.target.once import once
 
-_DISPATCH = "weft_dispatch"
+_DISPATCH, _CLAIM = "weft_dispatch", "weft_arena_claim"
 _PYTHON = (
     *("PyObject_GetAttr", "PyLong_AsVoidPtr", "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong"),
     *("PyLong_FromUnsignedLongLong", "PyFloat_FromDouble", "PyBool_FromLong", "PyErr_Occurred"),
@@ -79,9 +79,12 @@ _OWN_FLAGS = 0x501
 _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 """Flags of NumPy's arrays."""
 
-_ARENAS = (ctypes.c_int64 * 4)()
-"""Scratch memory of launches by machine code: a table, for how many threads, of how many bytes each, and whether a
-launch has it."""
+_ARENA_SETS = 16
+_ARENAS = (ctypes.c_int64 * 4 * _ARENA_SETS)()
+"""Scratch memory of launches by machine code, for one at a time each: a table, for how many threads, of how many bytes
+each, and whether a launch has it."""
+_ARENA_BYTES = 1 << 26
+"""What all but the first may have together."""
 
 _METHOD_FLAGS = 0x82
 """``METH_FASTCALL`` and ``METH_KEYWORDS``."""
@@ -107,6 +110,7 @@ class Calls:
             SLOTS=_MOST_SLOTS,
             FLAGS=_CONTIGUOUS | _ALIGNED | _WRITEABLE,
             LAUNCH=_LAUNCH,
+            ARENA_SETS=_ARENA_SETS,
             LARGEST=LARGE - 1,
             ERROR_WORDS=ERROR_WORDS,
             HEADER=_HEADER,
@@ -128,22 +132,30 @@ class Calls:
             "_Py_TrueStruct": id(True),
             "_Py_RuntimeError": id(RuntimeError),
             ENTER: interrupts().enter_address,
+            ALONE: interrupts().alone_address,
             **parallel_symbols(),
             "weft_arenas": ctypes.addressof(_ARENAS),
             "weft_names": ctypes.addressof(self._addresses),
-            "weft_main_thread": ctypes.addressof(MAIN_THREAD),
+            "weft_callers": ctypes.addressof(CALLERS),
             "weft_pool_ready": ctypes.addressof(POOL_READY),
         }
-        self._arenas = ArenaSet()
-        self._code = own_code("dispatch", text, (_DISPATCH,), spec, imports)
+        self._arenas = [ArenaSet() for _ in range(_ARENA_SETS)]
+        self._code = own_code("dispatch", text, (_DISPATCH, _CLAIM), spec, imports)
+        # It keeps the GIL, as launches do until they have theirs.
+        self._claim = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int64)(self._code.address(_CLAIM))
         self._methods: list[_Method] = []
         self._taken: set[type] = set()
 
     def reserve(self, threads: int, size: int) -> None:
-        """Have scratch memory for so many threads, unless a launch is going on in it."""
-        if not _ARENAS[3]:
-            _ARENAS[0] = self._arenas.reserve(threads, size)
-            _ARENAS[1], _ARENAS[2] = self._arenas.workers, self._arenas.size
+        """Have scratch memory for so many threads, but for that where a launch is going on."""
+        sets = min(_ARENA_SETS, 1 + _ARENA_BYTES // max(1, threads * size))
+        for i, (words, arenas) in enumerate(zip(_ARENAS[:sets], self._arenas[:sets], strict=True)):
+            if self._claim(i):
+                try:
+                    words[0] = arenas.reserve(threads, size)
+                    words[1], words[2] = arenas.workers, arenas.size
+                finally:
+                    words[3] = 0
 
     def take_over_once(self, cls: type) -> None:
         """Do so, if it has not been done."""

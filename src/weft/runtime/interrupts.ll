@@ -675,3 +675,15 @@ out:
 done:
   ret i32 %result
 }
+
+; The same in another thread, which signals leave alone.
+define i32 @weft_interrupt_alone(ptr %function, ptr %a, ptr %b) {
+  %save.at = getelementptr ptr, ptr @python, i64 1
+  %restore.at = getelementptr ptr, ptr @python, i64 2
+  %save = load ptr, ptr %save.at
+  %restore = load ptr, ptr %restore.at
+  %thread = call ptr %save()
+  %status = call i32 %function(ptr %a, ptr %b)
+  call void %restore(ptr %thread)
+  ret i32 %status
+}

@@ -65,9 +65,9 @@ _SHARED = (
     "weft_rouse",
     "weft_interrupt_join",
 )
-ENTER, _SETUP, _COVER, _WATCH, _HEAP, _RESET, _HALT, _PRINTER, _PRINT = _OWN = tuple(
+ENTER, ALONE, _SETUP, _COVER, _WATCH, _HEAP, _RESET, _HALT, _PRINTER, _PRINT = _OWN = tuple(
     f"weft_interrupt_{name}"
-    for name in ("enter", "setup", "cover", "watch", "heap", "reset", "halt", "printer", "print")
+    for name in ("enter", "alone", "setup", "cover", "watch", "heap", "reset", "halt", "printer", "print")
 )
 
 FUTEX_SYSCALL = {"x86_64": 202, "aarch64": 98}
@@ -142,6 +142,8 @@ class Interrupts:
         Addresses of what other code of ours uses.
     enter, enter_address
         Calls a function of two pointers in the main thread.
+    alone_address
+        Does so in another thread.
     watch
         Address of what the watch runs.
     print
@@ -160,7 +162,7 @@ class Interrupts:
         self.shared = {name: code.address(name) for name in _SHARED}
         pointer = ctypes.c_void_p
         # With the GIL, and with a look at Python's error indicator behind the call.
-        self.enter_address = code.address(ENTER)
+        self.enter_address, self.alone_address = code.address(ENTER), code.address(ALONE)
         self.enter = ctypes.PYFUNCTYPE(ctypes.c_int, pointer, pointer, pointer)(code.address(ENTER))
         self.free_frames_with = ctypes.PYFUNCTYPE(None, pointer)(code.address(_HEAP))
         self.reset = ctypes.PYFUNCTYPE(None)(code.address(_RESET))
@@ -227,17 +229,18 @@ def interruptible(address: int, kind: Any) -> Callable[[Any, Any], Any]:
 _watched = 0
 """The main thread, once there is a watch over its launches."""
 
-MAIN_THREAD = ctypes.c_int64()
-"""The same, for machine code; 0 where that is to leave all calls to Python."""
-
-_by_machine_code = True
+CALLERS = (ctypes.c_int64 * 3)(1)
+"""For calls by machine code, without Python: whether it may make them, the main thread, and whether that is watched."""
 
 
 def calls_by_machine_code(allowed: bool) -> None:
     """Say whether calls may be made by machine code, without Python."""
-    global _by_machine_code
-    _by_machine_code = allowed
-    MAIN_THREAD.value = _watched if allowed else 0
+    CALLERS[0] = allowed
+
+
+def _find_main_thread() -> None:
+    CALLERS[1] = threading.main_thread().ident or 0
+    CALLERS[2] = int(_watched != 0)
 
 
 def _watch() -> None:
@@ -246,14 +249,16 @@ def _watch() -> None:
     with contextlib.suppress(LaunchError):
         start_thread(interrupts().watch, threading.get_ident(), "weft-watch")
     _watched = threading.get_ident()
-    calls_by_machine_code(_by_machine_code)
+    _find_main_thread()
 
 
 def _after_fork() -> None:
     global _watched
-    _watched = MAIN_THREAD.value = 0
+    _watched = 0
+    _find_main_thread()
     for found in _made:
         found.reset()
 
 
+_find_main_thread()
 os.register_at_fork(after_in_child=_after_fork)

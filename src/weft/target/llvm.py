@@ -195,7 +195,10 @@ class Linker:
 
     def __init__(self) -> None:
         _initialize(native=True)
-        self._jit: Any = binding.create_lljit_compiler(use_jit_link=False, suppress_errors=True)
+        # LLVM's older linker, the faster one, maps each section by itself: elsewhere than on x86-64 they may lie too
+        # far apart for the instructions that lead from one to the other. The newer keeps an object in one place.
+        others = not _native_arch().startswith("x86_64")
+        self._jit: Any = binding.create_lljit_compiler(use_jit_link=others, suppress_errors=True)
 
     def link(
         self, name: str, data: bytes, exports: Iterable[str], imports: Mapping[str, int]
