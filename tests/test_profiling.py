@@ -16,7 +16,7 @@ import pytest
 import weft
 from weft import cuda, opencl
 from weft.errors import SettingError
-from weft.runtime.interrupts import MAIN_THREAD
+from weft.runtime.interrupts import CALLERS
 from weft.runtime.watching import WATCHERS, filled_lanes
 
 
@@ -59,7 +59,7 @@ def test_launches_are_seen_even_when_machine_code_would_make_them() -> None:
     assert {(e.grid, e.block, e.bytes) for e in events} == {((8, 1, 1), (128, 1, 1), 4000)}
     assert all(e.seconds > 0 and e.lanes >= 1 and 0 < e.filled <= 1 for e in events)
     assert not WATCHERS
-    assert MAIN_THREAD.value == threading.get_ident()
+    assert list(CALLERS) == [1, threading.get_ident(), 1]
 
 
 def test_calls_of_functions_are_seen_with_the_bytes_of_their_arrays() -> None:
@@ -108,7 +108,7 @@ def test_tables_json_and_traces() -> None:
         scale[8, 128](x, np.float32(1))
         scale[8, 128](x, np.float32(1))
     table = str(seen).splitlines()
-    assert table[0].split() == "times total ms mean us longest us MiB GB/s lanes filled".split()  # noqa: SIM905
+    assert table[0].split() == "times total ms mean us longest us MiB GB/s lanes filled in use".split()  # noqa: SIM905
     assert next(line for line in table if line.startswith("launch scale")).split()[2] == "2"
     data = json.loads(seen.to_json())
     line = next(line for line in data["lines"] if line["kind"] == "launch")
@@ -125,6 +125,78 @@ def test_lanes_that_get_no_thread_are_counted() -> None:
     assert filled_lanes((4, 1, 1), (24, 1, 1), 16, 0, goes_on=False) == 24 / 32
     assert filled_lanes((4, 1, 1), (24, 1, 1), 16, 0, goes_on=True) == 1.0
     assert filled_lanes((1, 3, 1), (1, 5, 1), 8, 1, goes_on=True) == 15 / 16
+
+
+@pytest.fixture
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is checked is not counted."""
+    monkeypatch.setenv("WEFT_CHECK", "0")
+
+
+@cuda.jit
+def every_fourth(x):
+    i = cuda.grid(1)
+    if i % 4 == 0:
+        for _ in range(200):
+            x[i] = x[i] * 0.5 + 1.0 / (x[i] + 2.0)
+
+
+@weft.jit
+def shrinks(x):
+    for i in weft.prange(x.size):
+        v = x[i]
+        while v > 1:
+            v = v * 0.5 + 0.25 / v
+        x[i] = v
+
+
+@weft.vectorize
+def shrunk(v):
+    while v > 1:
+        v = v * 0.5 + 0.25 / v
+    return v
+
+
+ONE_IN_FOUR = """
+kernel void one_in_four(global float *x) {
+    size_t i = get_global_id(0);
+    if (i % 4 == 0)
+        for (int k = 0; k < 200; k++) x[i] = x[i] * 0.5f + 1.0f / (x[i] + 2.0f);
+}
+"""
+
+
+def test_lanes_that_branches_leave_idle_are_counted(unchecked: None) -> None:
+    x = np.ones(4096)
+    every_fourth[16, 256](x)
+    wanted = x.copy()
+    with weft.profile(lanes=True) as seen:
+        every_fourth[16, 256](np.ones(4096))
+    (event,) = of_kind(seen, "launch")
+    # One lane of four works, but for the test itself.
+    assert event.filled == 1.0 and 0.25 < event.active < 0.27
+    every_fourth[16, 256](y := np.ones(4096))
+    np.testing.assert_array_equal(y, wanted)
+    with weft.profile() as seen:
+        every_fourth[16, 256](x)
+    (event,) = of_kind(seen, "launch")
+    assert event.active is None and "%" not in str(seen).splitlines()[1][-8:]
+
+
+def test_lanes_are_counted_for_every_door(unchecked: None) -> None:
+    program = opencl.Program(ONE_IN_FOUR)
+    # One number of eight takes many rounds; all others none.
+    v = np.where(np.arange(4096) % 8 == 0, 1e30, 0.5)
+    with weft.profile(lanes=True) as seen:
+        program.one_in_four(4096, 256, np.ones(4096, np.float32))
+        shrinks(v.copy())
+        shrunk(v)
+    found = {e.name: e.active for e in seen.events if e.kind in ("launch", "call")}
+    assert 0.25 < found["one_in_four"] < 0.27
+    assert 0.125 < found["shrinks"] < 0.2 and 0.125 < found["line"] < 0.2
+    with weft.profile(lanes=True) as seen:
+        shrinks(np.full(4096, 1e30))
+    assert of_kind(seen, "call")[0].active > 0.99
 
 
 def test_logs_have_names(caplog) -> None:

@@ -20,6 +20,7 @@ from weft.runtime.launch_terms import LaunchTerms
 from weft.runtime.printing import PRINT_SYMBOL
 from weft.runtime.stored_code import StoredCode
 from weft.runtime.symbols import called_symbols
+from weft.runtime.watching import LaneCount
 from weft.target.jit import LoadedCode
 from weft.target.once import made_once
 
@@ -51,7 +52,9 @@ class CompiledKernelBase:
         For which launches it is.
     """
 
-    __slots__ = ("_launchers", "_lowered", "_remarks", "_stored", "options", "terms", "timings", "types")
+    __slots__ = (
+        "_lane_count", "_launchers", "_lowered", "_remarks", "_stored", "options", "terms", "timings", "types",
+    )  # fmt: skip
 
     def __init__(self, types: Any, options: CompileOptions) -> None:
         self.types: Any = types
@@ -60,10 +63,11 @@ class CompiledKernelBase:
         self._remarks: tuple[Remark, ...] = ()
         self._lowered: LoweredKernel | None = None
         self._launchers: dict[None, Launcher | CheckedLauncher] = {}
+        self._lane_count = LaneCount() if self.options.switches.count_lanes else None
         cache = None if checking() else default_cache()
         key = self._key() if cache is not None else None
         self._stored = StoredCode(
-            cache, key, self._described, self._emitted, _symbols, lambda: self.lowered().text
+            cache, key, self._described, self._emitted, self._symbols, lambda: self.lowered().text
         )
         self.terms = LaunchTerms(**self._stored.facts["terms"])
 
@@ -132,6 +136,7 @@ class CompiledKernelBase:
             facts["dimension"],
             RunUnit(**facts["run_unit"]).width > 1,
             facts["arena"]["resident"],
+            self._lane_count,
         )
         if checking():
             from weft.check import CheckedLauncher
@@ -154,6 +159,10 @@ class CompiledKernelBase:
             "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
             "remarks": store_remarks(self._remarks, self._files()),
         }
+
+    def _symbols(self, facts: Mapping[str, Any]) -> dict[str, int] | None:
+        """Addresses of what compiled code uses; None when a vector math function is no longer installed."""
+        return called_symbols(facts["math"], self._lane_count)
 
     def _emitted(self) -> bytes:
         from weft.passes.lower_kernel import emit_kernel
@@ -186,8 +195,3 @@ class CompiledKernelBase:
         from weft.target.machine import TargetSpec
 
         return kernel_assembly(self.lowered(), TargetSpec.chosen())
-
-
-def _symbols(facts: Mapping[str, Any]) -> dict[str, int] | None:
-    """Addresses of what compiled code calls; None when a vector math function is no longer installed."""
-    return called_symbols(facts["math"])

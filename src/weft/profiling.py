@@ -33,6 +33,9 @@ class Line:
         Of the arrays of all times together.
     lanes, filled
         Lanes of a lane group, and the part of them that got a thread, as the mean over time.
+    active
+        The part of the lanes of vector instructions that did the work of a thread, as the mean over time; None where
+        that was not counted, or no lanes were.
     """
 
     kind: str
@@ -43,6 +46,7 @@ class Line:
     bytes: int
     lanes: int
     filled: float
+    active: float | None
 
     @property
     def bandwidth(self) -> float:
@@ -55,21 +59,31 @@ class profile:  # noqa: N801 - it is used as a function
 
     Launches and calls go through Python as long as it does, which takes some microseconds each.
 
+    Parameters
+    ----------
+    lanes
+        Whether to count how many lanes are in use where threads take different ways. Kernels and functions then run in
+        code that counts, made at their first launch; it takes longer.
+
     Attributes
     ----------
     events
         What happened, in the order in which it ended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, lanes: bool = False) -> None:
         self.events: list[Event] = []
+        self._lanes = lanes
 
     def __enter__(self) -> Self:
-        watch(self.events.append)
+        watch(self._note, self._lanes)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        unwatch(self.events.append)
+        unwatch(self._note)
+
+    def _note(self, event: Event) -> None:
+        self.events.append(event)
 
     @property
     def lines(self) -> list[Line]:
@@ -81,7 +95,9 @@ class profile:  # noqa: N801 - it is used as a function
         return sorted(lines, key=lambda line: -line.seconds)
 
     def __str__(self) -> str:
-        rows = [("", "times", "total ms", "mean us", "longest us", "MiB", "GB/s", "lanes", "filled")]
+        rows = [
+            ("", "times", "total ms", "mean us", "longest us", "MiB", "GB/s", "lanes", "filled", "in use")
+        ]
         for line in self.lines:
             runs = line.kind in ("launch", "call")
             rows.append(
@@ -95,6 +111,7 @@ class profile:  # noqa: N801 - it is used as a function
                     f"{line.bandwidth / 1e9:.1f}" if runs else "",
                     str(line.lanes) if line.kind == "launch" else "",
                     f"{line.filled:.0%}" if line.kind == "launch" else "",
+                    "" if line.active is None else f"{line.active:.0%}",
                 )
             )
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -125,9 +142,12 @@ class profile:  # noqa: N801 - it is used as a function
 def _line(kind: str, name: str, events: list[Event]) -> Line:
     seconds = sum(e.seconds for e in events)
     filled = sum(e.filled * e.seconds for e in events) / seconds if seconds else 1.0
+    counted = [e for e in events if e.active is not None]
+    time = sum(e.seconds for e in counted)
+    active = sum(e.active * e.seconds for e in counted if e.active is not None) / time if time else None
     return Line(
         kind, name, len(events), seconds, max(e.seconds for e in events), sum(e.bytes for e in events),
-        max(e.lanes for e in events), filled,
+        max(e.lanes for e in events), filled, active,
     )  # fmt: skip
 
 
@@ -135,7 +155,7 @@ def _trace(events: Iterable[Event]) -> Iterable[dict[str, Any]]:
     for e in events:
         more = {
             "grid": e.grid, "block": e.block, "threads": e.threads, "bytes": e.bytes, "lanes": e.lanes,
-            "filled": e.filled,
+            "filled": e.filled, "active": e.active,
         }  # fmt: skip
         yield {
             "name": e.name,
@@ -145,5 +165,5 @@ def _trace(events: Iterable[Event]) -> Iterable[dict[str, Any]]:
             "dur": 1e6 * e.seconds,
             "pid": os.getpid(),
             "tid": e.thread,
-            "args": more if e.kind == "launch" else {"bytes": e.bytes},
+            "args": more if e.kind == "launch" else {"bytes": e.bytes, "active": e.active},
         }

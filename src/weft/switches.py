@@ -44,6 +44,8 @@ class Switches:
         By which policy loads are replaced by values that are known, one of `SCALAR_REPLACEMENT`.
     without
         Optional passes that do not run, by name.
+    count_lanes
+        Whether the code counts how many lanes do the work of a thread; `weft.profile` asks for it.
 
     Raises
     ------
@@ -56,6 +58,7 @@ class Switches:
     scalar_counters: bool = True
     scalar_replacement: str = DEFAULT_REPLACEMENT
     without: tuple[str, ...] = ()
+    count_lanes: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "without", left_out(self.without))

@@ -18,6 +18,9 @@ GRID, BLOCK, ARGS, ARENAS, DYNAMIC_BYTES, ERROR = accumulate(map(struct.calcsize
 ERROR_WORDS = 8
 """How many i64 an error record has."""
 
+LANE_COUNTS = "weft_lane_counts"
+"""What code that counts lanes adds to, i64[2]: those in use, and all. It is there once for each code that is loaded."""
+
 CLAIMED = 24
 """Byte offset in the error record: i64, 1 from when the first group writes it, as groups may fail at the same time."""
 

@@ -7,6 +7,7 @@ import math
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +31,10 @@ from weft.runtime.results import Description, handed_over, result_memory, result
 from weft.runtime.settings import get_num_threads
 from weft.runtime.stored_code import Facts, StoredCode
 from weft.runtime.symbols import called_symbols
-from weft.runtime.watching import WATCHERS, tell
+from weft.runtime.watching import WATCHERS, LaneCount, counts_lanes, tell
 from weft.target.jit import LoadedCode
 from weft.target.machine import TargetSpec
+from weft.target.once import made_once
 
 if TYPE_CHECKING:
     from weft.loops.build import Results
@@ -69,9 +71,9 @@ class CompiledFunction:
     """
 
     __slots__ = (
-        "_called_by", "_code", "_entry", "_errors", "_format", "_heap", "_lowered", "_memory", "_packer", "_parallel",
-        "_read", "_remarks", "_results", "_slots", "_stored_remarks", "declared", "function", "options", "record",
-        "timings", "types",
+        "_called_by", "_code", "_entry", "_errors", "_format", "_heap", "_lane_count", "_lowered", "_memory", "_packer",
+        "_parallel", "_read", "_remarks", "_results", "_slots", "_stored_remarks", "_twins", "declared", "function",
+        "options", "record", "timings", "types",
     )  # fmt: skip
 
     def __init__(
@@ -86,6 +88,8 @@ class CompiledFunction:
         self.declared = declared
         self.options = options
         self.timings = Timings()
+        self._lane_count = LaneCount() if options.switches.count_lanes else None
+        self._twins: dict[None, CompiledFunction] = {}
         self._lowered: LoweredFunction | None = None
         self._remarks: tuple[Remark, ...] = ()
         self._results: Results | None = None
@@ -101,7 +105,9 @@ class CompiledFunction:
         typed = types if declared is None else (*types, declared)
         door = "jit" if _has_all_tests(options) else "jit without integer sets"
         key = None if cache is None else code_key(door, function, typed, options, TargetSpec.chosen())
-        stored = StoredCode(cache, key, self._described, self._emitted, _symbols, lambda: self.lowered().text)
+        stored = StoredCode(
+            cache, key, self._described, self._emitted, self._symbols, lambda: self.lowered().text
+        )
         # Code for a better machine than this one is only looked at.
         self._code = stored.load() if is_runnable() else None
         metadata = stored.facts
@@ -153,6 +159,15 @@ class CompiledFunction:
             "remarks": store_remarks(self._remarks, files),
         }
 
+    def _symbols(self, metadata: Mapping[str, Any]) -> dict[str, int] | None:
+        """Addresses of what compiled code uses; None when a vector math function is no longer installed."""
+        symbols = called_symbols(metadata["math"], self._lane_count)
+        if symbols is not None and metadata["parallel"]:
+            symbols |= parallel_symbols()
+        if symbols is not None and metadata["heap"]:
+            symbols |= heap_symbols()
+        return symbols
+
     def _emitted(self) -> bytes:
         from weft.loops.build import emit
 
@@ -186,9 +201,12 @@ class CompiledFunction:
 
     def run(self, slots: bytes, args: Sequence[Any] = ()) -> Any:
         """Run the function on packed slots; a result that leads into an array needs the arguments too."""
+        if counts_lanes() and self._lane_count is None:
+            return self._counting().run(slots, args)
         if self._parallel:
             prepare_pool()
         memory = self._memory()
+        counted = (0, 0) if self._lane_count is None else self._lane_count.now()
         start = time.perf_counter() if WATCHERS else 0.0
         try:
             self._entry(slots, memory)
@@ -199,8 +217,17 @@ class CompiledFunction:
             raise
         if start:
             threads = get_num_threads() if self._parallel else 1
-            tell("call", self.function.__name__, start, threads=threads, bytes=self._bytes(slots))
+            active = None if self._lane_count is None else self._lane_count.active_since(counted)
+            size = self._bytes(slots)
+            tell("call", self.function.__name__, start, threads=threads, bytes=size, active=active)
         return self.finish(memory, args)
+
+    def _counting(self) -> CompiledFunction:
+        """The same function, in code that counts lanes."""
+        options = replace(self.options, switches=replace(self.options.switches, count_lanes=True))
+        return made_once(
+            self._twins, None, lambda: CompiledFunction(self.function, self.types, options, self.declared)
+        )
 
     def finish(self, memory: Any, args: Sequence[Any]) -> Any:
         """The value of a result's words, which the function has left.
@@ -270,13 +297,3 @@ def _entry_of(code: LoadedCode, metadata: Mapping[str, Any]) -> Callable[[bytes,
 
 def _refuse(slots: bytes, memory: Any) -> None:
     demand_runnable()
-
-
-def _symbols(metadata: Mapping[str, Any]) -> dict[str, int] | None:
-    """Addresses of what compiled code calls; None when a vector math function is no longer installed."""
-    symbols = called_symbols(metadata["math"])
-    if symbols is not None and metadata["parallel"]:
-        symbols |= parallel_symbols()
-    if symbols is not None and metadata["heap"]:
-        symbols |= heap_symbols()
-    return symbols

@@ -27,7 +27,7 @@ from weft.runtime.pool import JOB, default_pool, thread_limit
 from weft.runtime.printing import printing
 from weft.runtime.settings import get_num_threads
 from weft.runtime.shape import LaunchShape
-from weft.runtime.watching import WATCHERS, bytes_of, filled_lanes, tell
+from weft.runtime.watching import WATCHERS, LaneCount, bytes_of, filled_lanes, tell
 from weft.target.jit import LoadedCode
 
 _LARGEST_ARENA = 1 << 16
@@ -64,6 +64,8 @@ class Launcher:
         Whether lane groups go on from work-group to work-group.
     resident
         Whether groups wait for each other: one worker runs them all.
+    lane_count
+        What the code counts lanes in, if it does.
     """
 
     def __init__(
@@ -79,7 +81,9 @@ class Launcher:
         dimension: int = 0,
         goes_on: bool = False,
         resident: bool = False,
+        lane_count: LaneCount | None = None,
     ) -> None:
+        self._lane_count = lane_count
         self._code = code
         self._entry = code.address(entry)
         self._packer = packer
@@ -129,9 +133,10 @@ class Launcher:
             raise self._packer.blame(args) from None
         run = self._run_printing if self._prints else self._run_quietly
         if WATCHERS:
+            counted = (0, 0) if self._lane_count is None else self._lane_count.now()
             start = time.perf_counter()
             status = run(frame, groups, threads)
-            self._tell(start, shape, args, threads)
+            self._tell(start, shape, args, threads, counted)
         else:
             status = run(frame, groups, threads)
         give_arenas(arenas)
@@ -139,19 +144,23 @@ class Launcher:
             raise self._divergence(frame.error_words(), shape)
         self._frames.append(frame)
 
-    def _tell(self, start: float, shape: LaunchShape, args: Sequence[Any], threads: int) -> None:
+    def _tell(
+        self, start: float, shape: LaunchShape, args: Sequence[Any], threads: int, counted: tuple[int, int]
+    ) -> None:
         """Tell who looks on of a launch that is done."""
         lanes, dimension, goes_on = self._lanes
         tell(
             "launch", self._packer.kernel, start, grid=shape.grid, block=shape.block, threads=threads,
             bytes=bytes_of(args), lanes=lanes,
             filled=filled_lanes(shape.grid, shape.block, lanes, dimension, goes_on),
+            active=None if self._lane_count is None else self._lane_count.active_since(counted),
         )  # fmt: skip
 
     def record(self, shape: LaunchShape, types: Sequence[KernelType], arrays_apart: bool) -> Record | None:
         """What machine code launches the kernel by; None where a launch takes more than that knows."""
         arena = self._arena_bytes(shape.block, shape.dynamic_bytes, shape.groups)
-        if self._prints or self._barrier_lines or self._resident or arena > _LARGEST_ARENA:
+        by_python = self._prints or self._barrier_lines or self._resident or self._lane_count is not None
+        if by_python or arena > _LARGEST_ARENA:
             return None
         chunk = self._chunk(shape.block)
         return launch_record(types, self._code, self._entry, shape, chunk, arena, arrays_apart)

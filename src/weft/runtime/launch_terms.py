@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 
 from weft.options import CompileOptions
 from weft.runtime.shape import LaunchShape
+from weft.runtime.watching import counts_lanes
 from weft.target.once import made_once
 
 
@@ -139,7 +140,10 @@ class Specializations(Generic[SpecializedT]):
                 code = self._specialized(code, replace(code.options, small_arrays=False))
             code = self._specialized(code, code.terms.options_for(code.options, shape))
         if code.terms.arrays_apart and overlapping():
-            return self._specialized(code, replace(code.options, arrays_apart=False))
+            code = self._specialized(code, replace(code.options, arrays_apart=False))
+        if counts_lanes():
+            counting = replace(code.options.switches, count_lanes=True)
+            code = self._specialized(code, replace(code.options, switches=counting))
         return code
 
     def _specialized(self, code: SpecializedT, options: CompileOptions) -> SpecializedT:

@@ -5,6 +5,7 @@ Calls by machine code (`weft.runtime.dispatch`) tell nobody, so while somebody l
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from weft.options import checking
 from weft.runtime.interrupts import calls_by_machine_code
 
 
@@ -38,6 +40,8 @@ class Event:
         What its array arguments have together.
     lanes, filled
         Lanes of a lane group of a launch, and the part of them that got a thread of the grid.
+    active
+        The part of the lanes of vector instructions that did the work of a thread; None where that was not counted.
     """
 
     kind: str
@@ -51,6 +55,7 @@ class Event:
     bytes: int = 0
     lanes: int = 1
     filled: float = 1.0
+    active: float | None = None
 
 
 Watcher: TypeAlias = Callable[[Event], None]
@@ -58,13 +63,16 @@ Watcher: TypeAlias = Callable[[Event], None]
 WATCHERS: list[Watcher] = []
 """Whoever looks on; what runs asks whether the list is empty."""
 
+_counting: list[Watcher] = []
 _lock = threading.Lock()
 
 
-def watch(watcher: Watcher) -> None:
-    """Tell a watcher of what happens from now on."""
+def watch(watcher: Watcher, lanes: bool = False) -> None:
+    """Tell a watcher of what happens from now on; `lanes`, with code that counts them."""
     with _lock:
         WATCHERS.append(watcher)
+        if lanes:
+            _counting.append(watcher)
         calls_by_machine_code(False)
 
 
@@ -72,7 +80,39 @@ def unwatch(watcher: Watcher) -> None:
     """Tell it no more."""
     with _lock:
         WATCHERS.remove(watcher)
+        if watcher in _counting:
+            _counting.remove(watcher)
         calls_by_machine_code(not WATCHERS)
+
+
+def counts_lanes() -> bool:
+    """Whether somebody wants lanes to be counted; what is checked is not counted."""
+    return bool(_counting) and not checking()
+
+
+class LaneCount:
+    """What code that counts lanes adds to: those in use, and all.
+
+    Attributes
+    ----------
+    address
+        Of the variable that the code is linked with.
+    """
+
+    __slots__ = ("_words", "address")
+
+    def __init__(self) -> None:
+        self._words = (ctypes.c_int64 * 2)()
+        self.address = ctypes.addressof(self._words)
+
+    def now(self) -> tuple[int, int]:
+        used, all = self._words
+        return used, all
+
+    def active_since(self, before: tuple[int, int]) -> float | None:
+        """The part in use of what came since; None where nothing was counted."""
+        used, all = self._words
+        return (used - before[0]) / (all - before[1]) if all > before[1] else None
 
 
 def tell(kind: str, name: str, start: float, **more: Any) -> None:

@@ -23,6 +23,7 @@ from weft.codegen.widen.compare_exchange import is_old_value, widen_compare_exch
 from weft.codegen.widen.context import Widening, any_lane
 from weft.codegen.widen.elementwise import is_elementwise, widen_scalar, widen_vector
 from weft.codegen.widen.horizontal import widen_horizontal
+from weft.codegen.widen.lane_counts import LaneCounts
 from weft.codegen.widen.lane_expressions import LoadedPieces
 from weft.codegen.widen.lane_updates import widen_lane_update
 from weft.codegen.widen.lanes import LaneSpace
@@ -113,8 +114,9 @@ def widen_function(
     for block in order:
         w.starts[block] = w.ends[block] = target.add_block(block.name)
     phis: list[Instruction] = []
+    counts = LaneCounts(w) if switches.count_lanes else None
     for block in order:
-        _widen_block(w, block, find_math, phis)
+        _widen_block(w, block, find_math, phis, counts)
     for phi in phis:
         _connect_phi(w, phi)
     notes.scalar, notes.vector = len(w.scalars), len(w.vectors)
@@ -127,7 +129,9 @@ def _returns_scalar(source: Function, divergence: Divergence, kept: set[Value]) 
     return divergence.result.is_uniform and all(isinstance(v, Constant) or v in kept for v in returned)
 
 
-def _widen_block(w: Widening, block: BasicBlock, find_math: FindMath, phis: list[Instruction]) -> None:
+def _widen_block(
+    w: Widening, block: BasicBlock, find_math: FindMath, phis: list[Instruction], counts: LaneCounts | None
+) -> None:
     w.builder.at_end(w.starts[block])
     w.mask = None
     w.pieces = LoadedPieces()
@@ -142,6 +146,12 @@ def _widen_block(w: Widening, block: BasicBlock, find_math: FindMath, phis: list
         w.mask = _mask_of(w, predicate)
     for instruction in block.non_phis():
         mask = w.mask
+        if counts is not None:
+            counts.note(instruction)
+            if instruction.is_terminator:
+                counts.add()
+            if instruction.op == "ret":
+                counts.tell()
         if instruction.total:
             w.mask = None
         _widen_instruction(w, instruction, find_math)
