@@ -68,7 +68,7 @@ def compiled(source: str, label: str, **asked: Any) -> Any:
     """A kernel by the options of `weft.jit`."""
     name = f"<{label}>"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    scope: dict[str, Any] = {"prange": weft.prange}
+    scope: dict[str, Any] = {"prange": weft.prange, "np": np}
     exec(compile(source, name, "exec"), scope)
     return weft.jit(scope["kernel"], **asked)
 

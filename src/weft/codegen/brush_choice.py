@@ -9,6 +9,7 @@ divergent control flow as they are; of LLVM's work nothing is done.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -73,7 +74,7 @@ def weigh_brushes(
     module: Module, levels: tuple[ParallelLoop, ...], boscc: Boscc, switches: Switches, name: str
 ) -> list[Weighed]:
     """Candidates for a nest, the best first; empty where iterations cannot run in lanes."""
-    row = _row(module, levels, boscc.isa)
+    row = elements_of_register(module, levels, boscc.isa)
     has_loops = _has_loops(levels[-1])
 
     costs: dict[Brush, float] = {}
@@ -160,7 +161,7 @@ def is_of_one_loop(brush: Brush) -> bool:
     return sum(extent > 1 for extent in brush.extents) == 1
 
 
-def _row(module: Module, levels: tuple[ParallelLoop, ...], isa: Isa) -> int:
+def elements_of_register(module: Module, levels: Sequence[ParallelLoop], isa: Isa) -> int:
     """Elements of a register, of the widest that are accessed."""
     accessed = [
         module.layout.bit_size(i.accessed_type)

@@ -3,7 +3,8 @@
 A loop inside of another one that adds something up costs, each time, the masked lane group at its end and the
 combination of lanes. Where it has few iterations it is cheaper to go through them (`keep_for_few`). Boxes of lanes that
 are greater than the nest that they are cut out of waste lanes, or have masks everywhere; there lanes run along one loop
-(`keep_for_small`).
+(`keep_for_small`). Where the innermost loop has a fraction of a register's lanes as iterations, as channels of pixels
+or columns of small matrices, lanes along it are idle, and boxes of several such rows are not (`keep_for_short_rows`).
 
 Precondition: a loop-closed function, a parallel loop of it. Postcondition: a copy of the loop runs where iterations are
 few; nobody takes it for a parallel one, or its nest for one that boxes are cut out of. Preserves the program under FR.
@@ -11,7 +12,7 @@ few; nobody takes it for a parallel one, or its nest for one that boxes are cut 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
@@ -20,7 +21,7 @@ from weft.graph.loops import loop_forest
 from weft.ir import TRUE, Builder, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
-from weft.ir.loop_metadata import mark_rows, unmark
+from weft.ir.loop_metadata import ROWS, SHORT_ROWS, mark_version, unmark
 from weft.machine.targets import Isa
 from weft.transform.loops.version_loop import version_loop
 
@@ -56,11 +57,6 @@ def keep_for_few(
 
 def keep_for_small(levels: Sequence[ParallelLoop], least: Sequence[int]) -> None:
     """Keep a copy of a nest for when one of its loops has fewer iterations than its box; outermost first."""
-    header = levels[0].loop.header
-    function = header.function
-    assert function is not None
-    view = cfg_of(function)
-    loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is header)
 
     def is_large(builder: Builder) -> Value:
         large: Value | None = None
@@ -70,7 +66,26 @@ def keep_for_small(levels: Sequence[ParallelLoop], least: Sequence[int]) -> None
                 large = enough if large is None else builder.binary("and", large, enough)
         return TRUE if large is None else large
 
-    copies = version_loop(function, view, loop, is_large)
-    copies[header].name = f"{header.name}.rows"
+    _keep_version(levels[0], is_large, ROWS, "rows")
+
+
+def keep_for_short_rows(levels: Sequence[ParallelLoop], least: int, most: int) -> None:
+    """Keep a copy of a nest for when its innermost loop has so many iterations."""
+
+    def is_another(builder: Builder) -> Value:
+        beyond = builder.binary("sub", build_iterations(levels[-1].loop, builder), const_int(least))
+        return builder.icmp("ugt", beyond, const_int(most - least))
+
+    _keep_version(levels[0], is_another, SHORT_ROWS, "short")
+
+
+def _keep_version(outer: ParallelLoop, test: Callable[[Builder], Value], mark: str, name: str) -> None:
+    header = outer.loop.header
+    function = header.function
+    assert function is not None
+    view = cfg_of(function)
+    loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is header)
+    copies = version_loop(function, view, loop, test)
+    copies[header].name = f"{header.name}.{name}"
     for latch in loop.latches:
-        mark_rows(copies[view.blocks[latch]].terminator)
+        mark_version(copies[view.blocks[latch]].terminator, mark)

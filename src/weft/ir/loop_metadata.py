@@ -22,6 +22,9 @@ IN_GRAINS = "weft.loop.in_grains"
 ROWS = "weft.loop.rows"
 """It is the outermost of a nest whose loops are too short for boxes: the version for when they are."""
 
+SHORT_ROWS = "weft.loop.short_rows"
+"""It is the outermost of a nest whose innermost loop has few iterations: the version for when it has."""
+
 
 def mark_parallel(back_edge: Instruction, *, proved: bool = False) -> None:
     """Promise that the iterations of the loop with this back edge are independent, or note that they are."""
@@ -34,11 +37,11 @@ def mark_in_step(back_edge: Instruction, lanes: int, *, in_grains: bool = False)
     _mark(back_edge, properties, MDTuple([MDString(IN_STEP), MDValue(ConstInt(I32, lanes))]))
 
 
-def mark_rows(back_edge: Instruction) -> None:
-    """Note, beside what is noted already, that the nest of the loop with this back edge is not cut into boxes."""
+def mark_version(back_edge: Instruction, what: str) -> None:
+    """Note, beside what is noted already, which version of its nest the loop with this back edge begins."""
     known = back_edge.metadata.get("llvm.loop")
     properties = known.items[1:] if isinstance(known, MDTuple) else ()
-    node = MDTuple([None, *properties, MDTuple([MDString(ROWS)])], distinct=True)
+    node = MDTuple([None, *properties, MDTuple([MDString(what)])], distinct=True)
     node.items[0] = node
     back_edge.metadata["llvm.loop"] = node
 

@@ -11,9 +11,9 @@ from weft.analysis.loops.rectangular_nests import rectangular_nest
 from weft.analysis.loops.shared_rows import shared_row
 from weft.analysis.sequential.repeatable import repeatable
 from weft.brush import AUTO, MOST_LANES, Brush
-from weft.codegen.brush_choice import WORTHWHILE, Weighed, is_of_one_loop, weigh_brushes
+from weft.codegen.brush_choice import WORTHWHILE, Weighed, elements_of_register, is_of_one_loop, weigh_brushes
 from weft.codegen.brushed_nests import strip_mine_nest_in_boxes
-from weft.codegen.few_iterations import keep_for_small
+from weft.codegen.few_iterations import keep_for_short_rows, keep_for_small
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import Loop, loop_forest
@@ -28,6 +28,14 @@ _BITS = frozenset({"and", "lshr", "ashr", "udiv", "sdiv", "urem", "srem"})
 
 MOST_ROWS = 8
 """Of a brush that shares rows: more values do not stay in registers."""
+
+
+SHORT = 4
+"""Iterations of the innermost loop in a box for short rows. 50,000 products of 4 by 4 floats took 0.47 to 0.53 of the
+time of masked rows in boxes of 4x4 and 2x4x4."""
+
+MOST_FOR_SHORT = 64
+"""Instructions of a nest that gets a version for short rows; what is greater takes long to compile."""
 
 
 def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bool) -> FoundLoop | None:
@@ -49,6 +57,8 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
         unit.remarks.add(RemarkKind.MISSED, message, where, levels.hint, "parallel loops")
         return None
     reason = "as asked for"
+    if brush == AUTO and promises_of(found.view, found.wanted.loop).short_rows:
+        brush, reason = _for_short_rows(unit, levels), "where its innermost loop has few iterations"
     if isinstance(brush, str):
         weighed = weigh_brushes(unit.module, levels, unit.boscc, unit.switches, name)
         unit.weighed = unit.weighed or weighed
@@ -75,6 +85,38 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
         what = "loads are shared across stores where what this nest writes is apart from what it reads, which is tested"
         unit.remarks.add(RemarkKind.TRANSFORM, what, span, pass_name="parallel loops")
     return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")
+
+
+def with_short_rows(unit: LoopUnit, found: LegalLoop, *, only_promised: bool) -> LegalLoop:
+    """Give a nest whose brush weft chooses a version for when its innermost loop has few iterations; it, as it is then.
+
+    Without effect for a loop that is no nest, for a great one, and where a register has few elements.
+    """
+    told = promises_of(found.view, found.wanted.loop)
+    if unit.brush != AUTO or told.rows or told.short_rows:
+        return found
+    levels = _nest_of(unit, found, only_promised)
+    if isinstance(levels, Obstacle) or not _may_have_short_rows(levels):
+        return found
+    elements = elements_of_register(unit.module, levels, unit.isa)
+    if elements <= SHORT:
+        return found
+    # Lanes along the loop add up each row for itself; of others fewer than a box has gain nothing.
+    keep_for_short_rows(levels, 1 if levels[0].reductions else SHORT, elements // 2)
+    return _again(unit, found)
+
+
+def _may_have_short_rows(levels: Sequence[ParallelLoop]) -> bool:
+    """Whether the innermost loop may go through channels, coordinates or columns: these it does from the first on."""
+    first = levels[-1].loop.counter.start
+    instructions = sum(len(block.instructions) for block in levels[0].loop.blocks)
+    return isinstance(first, ConstInt) and first.value == 0 and instructions <= MOST_FOR_SHORT
+
+
+def _for_short_rows(unit: LoopUnit, levels: Sequence[ParallelLoop]) -> Brush:
+    """Rows of a few iterations that fill a register together."""
+    rows = elements_of_register(unit.module, levels, unit.isa) // SHORT
+    return Brush((rows, SHORT), (1, 0))
 
 
 def _nest_of(unit: LoopUnit, found: LegalLoop, only_promised: bool) -> tuple[ParallelLoop, ...] | Obstacle:

@@ -26,7 +26,7 @@ from weft.ir.function import Linkage
 from weft.ir.locations import span_of
 from weft.machine.vector_abi import vector_name
 from weft.passes.auto_loops import find_auto_loops, run_in_step, run_lanes_inside, unmark_nest
-from weft.passes.brush_nest import brush_nest, share_rows
+from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
@@ -121,6 +121,7 @@ def _chosen(view: CFGView, which: str, fastmath: bool) -> Iterator[Wanted]:
 
 def _run_in_place(unit: ForeignLoopUnit, found: LegalLoop) -> FoundLoop:
     """Let a loop run its iterations lane group by lane group where it stands."""
+    found = with_short_rows(unit, found, only_promised=unit.which == "auto")
     module, plan = unit.module, found.plan
     name = module.unused_name(f"{found.function.name}.{found.header}")
     if (brushed := brush_nest(unit, found, name, only_promised=unit.which == "auto")) is not None:

@@ -24,7 +24,7 @@ from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
 from weft.ir.locations import span_of
 from weft.passes.auto_loops import find_auto_loops, plan_again, run_in_step, run_lanes_inside
-from weft.passes.brush_nest import brush_nest, share_rows
+from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
@@ -117,6 +117,8 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
         return run_in_step(unit, found, name, "this loop", in_grains=told.in_grains)
     if own := updated_pointers(captured_by(found.plan.loop)):
         return _run_with_copies(unit, found, own, name)
+    found = with_short_rows(unit, found, only_promised=not unit.if_legal)
+    plan = found.plan
     if (boxes := _in_boxes(unit, found, name)) is not None:
         run_nest_in_parallel(module, boxes.mined, f"{name}.grains")
         return replace(boxes, behind=", and all cores share the nest")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
-from weft.ir.loop_metadata import IN_GRAINS, IN_STEP, PARALLEL, PROVED, ROWS
+from weft.ir.loop_metadata import IN_GRAINS, IN_STEP, PARALLEL, PROVED, ROWS, SHORT_ROWS
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
 
 MOST_LANES = 64
@@ -43,6 +43,8 @@ class LoopPromises:
         Whether what these hand on is in cells alone (`weft.codegen.scan_launch`).
     rows
         Its nest is not to be cut into boxes.
+    short_rows
+        The innermost loop of its nest has few iterations.
     """
 
     parallel: bool = False
@@ -53,6 +55,7 @@ class LoopPromises:
     in_step: int = 0
     in_grains: bool = False
     rows: bool = False
+    short_rows: bool = False
 
     @property
     def annotated(self) -> bool:
@@ -74,7 +77,7 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
     return LoopPromises(
         parallel, enabled, width, reorders=parallel and enabled,
         proved=PROVED in properties, in_step=_number(properties.get(IN_STEP, [])),
-        in_grains=IN_GRAINS in properties, rows=ROWS in properties,
+        in_grains=IN_GRAINS in properties, rows=ROWS in properties, short_rows=SHORT_ROWS in properties,
     )  # fmt: skip
 
 
