@@ -36,6 +36,7 @@ class OrderNest:
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)
         self._beside = random.Random(f"beside {seed}")
+        self._square = random.Random(f"square {seed}")
         self.name = "nest"
 
     def text(self) -> str:
@@ -46,7 +47,11 @@ class OrderNest:
         target = f"{counters[0]} * 32 + {counters[2]}" if is_product else None
         count = 1 if is_product else draw.choice((1, 1, 1, 2))
         body = "".join(f"      {self._statement(target)}\n" for _ in range(count))
-        lines = [self._loop(c, bound) for c, bound in zip(counters, draw.sample("nmp", 3), strict=True)]
+        bounds = draw.sample("nmp", 3)
+        if self._square.random() < 0.3:
+            # Iterations that one of them stands in the way of.
+            bounds = ["n"] * 3
+        lines = [self._loop(c, bound) for c, bound in zip(counters, bounds, strict=True)]
         before, behind = (self._loop_beside(counters[0]) for _ in range(2))
         parameters = "int n, int m, int p, int q, int *a, int *b, int *c"
         return (
@@ -114,6 +119,8 @@ def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
                 continue
             counts["in lanes"] = counts.get("in lanes", 0) + 1
             changed = any("have changed places" in r.message for r in made.remarks)
+            alone = any("runs alone" in r.message for r in made.remarks)
+            counts["cut"] = counts.get("cut", 0) + alone
             apart = any("a loop of its own" in r.message for r in made.remarks)
             counts["taken apart"] = counts.get("taken apart", 0) + apart
             counts["changed"] = counts.get("changed", 0) + changed

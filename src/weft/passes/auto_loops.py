@@ -40,6 +40,7 @@ from weft.passes.loop_splits import split_loops
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.private_form import PrivateUpdate, mark_updates, private_updates
 from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
+from weft.passes.range_splits import split_ranges
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.early_tests import test_present_values
@@ -104,6 +105,7 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     test_present_values(function)
     flag_choices(function)
     arrays = unit.arrays if function is unit.function else ()
+    cut = split_ranges(unit.module, function, arrays, outer=unit.all_cores)
     taken_apart, spare = split_loops(unit.module, function, arrays)
     left = set(spare)
     while True:
@@ -123,6 +125,9 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         left |= lost
     if not has_isl() and scope.loops:
         unit.remarks.add(RemarkKind.MISSED, _NO_SETS, hint="pip install 'weft[loops]'", pass_name=PASS)
+    for header in cut:
+        what = "one iteration of this loop runs alone, and those before and behind it are loops of their own"
+        unit.remarks.add(RemarkKind.TRANSFORM, what, span_of(header.terminator), pass_name=PASS)
     for header in taken_apart:
         what = "each of the loops in this loop has got a loop of its own"
         unit.remarks.add(RemarkKind.TRANSFORM, what, span_of(header.terminator), pass_name=PASS)

@@ -108,16 +108,23 @@ class DependenceTest:
     direction
         A loop inside, and 1 or -1: only pairs count of which the later one is in a later iteration of that loop, or in
         an earlier one.
+    within
+        Only iterations count for which these are 0 or greater.
     """
 
-    __slots__ = ("_accesses", "_direction", "_distance", "_known", "_loop", "_primed")
+    __slots__ = ("_accesses", "_direction", "_distance", "_known", "_loop", "_primed", "_within")
 
     def __init__(
-        self, accesses: Accesses, loop: LoopContext, direction: tuple[LoopContext, int] | None = None
+        self,
+        accesses: Accesses,
+        loop: LoopContext,
+        direction: tuple[LoopContext, int] | None = None,
+        within: tuple[Expression, ...] = (),
     ) -> None:
         self._accesses = accesses
         self._loop = loop
         self._direction = direction
+        self._within = within
         self._distance = Symbol("d", loop.iteration.rank, loop, low=1)
         self._primed: dict[Symbol, Symbol] = {}
         self._known: dict[object, tuple[bool, int | None]] = {}
@@ -241,6 +248,7 @@ class DependenceTest:
     def _leaves_iterations(self, first: Access, second: Access, assumed: Sequence[Assumption]) -> bool:
         """Whether iterations are left in which both accesses happen, the second one some iterations later."""
         facts = [*first.facts.inequalities, *(self._later(f) for f in second.facts.inequalities)]
+        facts += [*self._within, *map(self._later, self._within)]
         conditions = [a.condition for a in assumed if a.condition is not None]
         if not has_isl():
             return not any(Facts(facts).is_nonnegative(-c - 1) for c in conditions)
@@ -306,6 +314,7 @@ class DependenceTest:
                 inner, way = self._direction
                 moved = self._later(as_expression(inner.iteration)) - as_expression(inner.iteration)
                 assumed.append(moved * way - 1)
+            assumed += [*self._within, *map(self._later, self._within)]
             if row is not None:
                 assumed += self._within_row(first, row)
                 assumed += [self._later(e) for e in self._within_row(second, row)]
