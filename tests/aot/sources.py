@@ -55,6 +55,35 @@ def first_above(a, n):
     return -1, np.float32(0), False
 
 
+@cuda.jit("void(UniTuple(float32[:, :], 2), Tuple((int32, float64)))")
+def scaled(arrays, by):
+    i, j = cuda.grid(2)
+    if i < arrays[0].shape[0] and j < arrays[0].shape[1]:
+        arrays[1][i, j] = arrays[0][i, j] * by[0] + by[1]
+        if i == 0 and j == 0:
+            print("scaled", by[0], by[1], i == 0, -0.1, 1e22, 2e-7, 1 / 3)
+
+
+@weft.jit("complex128(complex128, float64)")
+def turned(z, angle):
+    return z * complex(math.cos(angle), math.sin(angle))
+
+
+@weft.jit("float64[:](float64[::1], int64)")
+def thinned(x, by):
+    if by < 1:
+        raise ValueError("by is at least 1")
+    larger = np.zeros(x.size)
+    for i in weft.prange(x.size):
+        larger[i] = by * x[i]
+    return larger[::3]
+
+
+@weft.jit("Tuple((int32[:, ::1], float32))(int32[:, :])")
+def plus_one(a):
+    return a + 1, np.float32(a[0, 0])
+
+
 @weft.vectorize(["float32(float32, float32)", "float64(float64, float64)"])
 def smooth(x, y):
     return math.exp(-x * x) + y if x > 0 else y
@@ -91,7 +120,13 @@ kernel void blur(global const float *x, global float *y, int n, local float *til
 USE = """
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "kernels.h"
+
+static char printed[200];
+
+static void keep(const char *text) { strcat(printed, text); }
 
 static float x[1000], y[1000];
 static double d[1 << 16], sums[512];
@@ -115,6 +150,26 @@ int main(void) {
   uint8_t found;
   first_above(x, 10, 100, 400, 4, 150, &where, &value, &found);
   if (where != 2 || value != 200 || !found) return 7;
+  const int64_t one[3] = {1, 1, 1}, square[3] = {2, 2, 1};
+  kernels_print_to(keep);
+  if (scaled(one, square, 0, x, 2, 2, 8, 4, y, 2, 2, 4, 8, 3, 0.5)) return 8;
+  if (y[0] != 0.5 || y[2] != 3.5 || y[1] != 6.5 || y[3] != 9.5) return 9;
+  if (strcmp(printed, "scaled 3 0.5 True -0.1 1e+22 2e-07 0.3333333333333333\\n")) return 10;
+  kernels_print_to(0);
+  if (scaled(one, square, 0, x, 2, 2, 8, 4, y, 2, 2, 4, 8, 3, 0.5)) return 11;
+  double re, im, *thin;
+  turned(1, 2, 0, &re, &im);
+  if (re != 1 || im != 2) return 12;
+  int64_t count, rows, columns;
+  for (int i = 0; i < 1000; i++) d[i] = i;
+  if (thinned(d, 1000, 2, &thin, &count) || count != 334 || thin[333] != 1998) return 13;
+  free(thin);
+  int status = thinned(d, 1000, 0, &thin, &count);
+  if (status <= 0 || strcmp(thinned_error(status), "ValueError: by is at least 1")) return 14;
+  int32_t a[6] = {1, 2, 3, 4, 5, 6}, *more;
+  if (plus_one(a, 3, 2, 4, 12, &more, &rows, &columns, &value)) return 15;
+  if (rows != 3 || columns != 2 || more[1] != 5 || more[4] != 4 || value != 1) return 16;
+  free(more);
   printf("done\\n");
   return 0;
 }

@@ -81,7 +81,8 @@ def test_programs_in_c_and_c_plus_plus(folder, name) -> None:
         done = subprocess.run(
             [program], capture_output=True, text=True, env={**os.environ, "WEFT_CPU": level}, check=False
         )
-        assert (done.returncode, done.stdout) == (0, "done\n"), (level, done.stderr)
+        wanted = "scaled 3 0.5 True -0.1 1e+22 2e-07 0.3333333333333333\ndone\n"
+        assert (done.returncode, done.stdout) == (0, wanted), (level, done.stderr)
 
 
 CALLS = """
@@ -101,13 +102,37 @@ np.testing.assert_allclose(kernels.smooth(v, v[::-1]), wanted, rtol=1e-12)
 np.testing.assert_allclose(kernels.smooth(v[::-2], v[::2]), wanted[::-2], rtol=1e-12)
 assert kernels.smooth.outer(v[:3], v[:2]).shape == (3, 2)
 assert kernels.smooth(np.float32(-1), np.ones((3, 4), np.float32)).dtype == np.float32
+a, b = x[:12].reshape(3, 4), np.zeros((4, 3), np.float32).T
+kernels.scaled[(1, 1), (4, 4)]((a, b), (2, 0.5))
+assert (b == 2 * a + 0.5).all()
+assert abs(kernels.turned(1 + 2j, 0.5) - (1 + 2j) * np.exp(0.5j)) < 1e-15
+assert kernels.thinned(d[:10], 2).tolist() == [0, 6, 12, 4]
+assert kernels.thinned(d[:0], 2).shape == (0,)
+more, first = kernels.plus_one(np.arange(6, dtype=np.int32).reshape(2, 3)[:, ::2])
+assert more.tolist() == [[1, 3], [4, 6]] and more.flags.c_contiguous and first == 0.0
+more[0, 0] = 5
+for wrong, kind in (
+    (lambda: kernels.thinned(d, 0), ValueError),
+    (lambda: kernels.scaled[1, 1]((a, b, b), (2, 0.5)), TypeError),
+    (lambda: kernels.scaled[1, 1](a, (2, 0.5)), TypeError),
+):
+    try:
+        wrong()
+    except kind as error:
+        print(error)
 print("done")
+"""
+SAID = """scaled 2 0.5 True -0.1 1e+22 2e-07 0.3333333333333333
+by is at least 1
+argument 'arrays' of scaled is a tuple of 2, not one of 3
+argument 'arrays' of scaled is a tuple of 2, not ndarray
+done
 """
 
 
 def test_python_without_weft(folder) -> None:
     for level in runnable():
-        assert python(CALLS, folder, level) == "done\n"
+        assert python(CALLS, folder, level) == SAID
 
 
 WRONG = """
@@ -171,7 +196,7 @@ def test_a_wheel_of_it_installs_and_runs(folder, tmp_path) -> None:
     ]
     done = subprocess.run([*command, wheel], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert python(CALLS.replace("kernels", "kernels_of_weft"), tmp_path / "site") == "done\n"
+    assert python(CALLS.replace("kernels", "kernels_of_weft"), tmp_path / "site") == SAID
 
 
 def test_functions_of_c_have_one_state_whatever_the_level(tmp_path) -> None:
@@ -210,13 +235,14 @@ print(y[:3], y[63:65])
     ("text", "said"),
     [
         (
-            "import weft, numpy as np\n@weft.jit('float64[::1](int64)')\ndef f(n):\n    return np.zeros(n)\n",
-            "f makes arrays",
-        ),
-        ("from weft import cuda\n@cuda.jit('void(int32)')\ndef f(n):\n    print(n)\n", "f prints"),
-        (
-            "from weft import cuda\n@cuda.jit('void(UniTuple(int32[::1], 2))')\ndef f(p):\n    p[0][0] = 1\n",
+            "import numpy as np\nfrom weft import cuda, types\nP = np.dtype([('a', 'i4')])\n"
+            "@cuda.jit((types.from_dtype(P)[::1],))\ndef f(p):\n    p[0].a = 1\n",
             "argument 'p' is of type",
+        ),
+        (
+            "import weft\n@weft.vectorize(['float64(float64)'])\ndef f(x):\n    if x < 0:\n"
+            "        raise ValueError('negative')\n    return x\n",
+            "f raises errors",
         ),
     ],
 )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.aot.glue import glue, header
+from weft.aot.glue import glue, header, public_names
 from weft.aot.interface import PLAIN, Made, c_name
 from weft.aot.stub import stub
 from weft.device.host.library import (
@@ -27,6 +27,7 @@ from weft.device.host.shared_library import link_shared
 from weft.diag.errors import ArgumentError, CompileError, UnsupportedError
 from weft.frontend.clang import SUFFIXES, find_clang
 from weft.machine.targets import SSE2
+from weft.runtime.heap import heap_module
 from weft.runtime.pool_ir import pool_module
 from weft.target.machine import TargetSpec, emit_object
 
@@ -34,7 +35,7 @@ LEVELS = {"x86-64": 1, "x86-64-v2": 2, "x86-64-v3": 3, "x86-64-v4": 4}
 """Levels of instructions by name."""
 
 _OWN = Path(__file__).with_name("c")
-_SHARED = ("arenas.c", "machine.c", "pool.c")
+_SHARED = ("arenas.c", "machine.c", "pool.c", "print.c")
 
 Progress = Callable[[str], None]
 
@@ -136,10 +137,11 @@ def build(
                 [(number, each.exports) for number, each in made],
                 bytes.fromhex(made[0][1].scope),
                 made[0][1].pointers,
+                stem,
             )
         )
         _compile_c(work)
-        public = [e.name for e in exports] + [f"weft_ufunc_{e.name}" for e in exports if e.strided]
+        public = public_names(exports, stem)
         script = work / "exports"
         script.write_text(f"{{ global: {' '.join(f'{n};' for n in public)} local: *; }};\n")
         file = f"lib{stem}.so"
@@ -152,7 +154,7 @@ def build(
         python = folder / f"{stem}.py"
         if python.resolve() == source.resolve():
             raise ArgumentError(f"{python} would be written over", hint="choose another folder with -o")
-        write_whole(python, stub(exports, file, source.name).encode())
+        write_whole(python, stub(exports, file, source.name, stem).encode())
     return Library(folder / file, folder / f"{stem}.h", python, tuple(e.name for e in exports))
 
 
@@ -175,6 +177,7 @@ def _compile_c(work: Path) -> None:
         shutil.copy(file, work / file.name)
     spec = TargetSpec.of_isa(SSE2)
     (work / "threads.o").write_bytes(emit_object(pool_module(spec.triple), spec))
+    (work / "blocks.o").write_bytes(emit_object(heap_module(), spec))
     sources = [file.name for file in sorted(work.glob("*.c"))]
     command = [
         *find_clang(TARGET), f"--target={TARGET}", *OPTIONS, f"-I{SHARED_SOURCES}", f"-I{_OWN}", *sources

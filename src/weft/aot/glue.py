@@ -21,10 +21,28 @@ def prototype(export: Export) -> str:
     if export.kind == UFUNC:
         data = [p for p, s in zip(parameters, export.slots, strict=True) if s.role == "data"]
         return f"void {export.name}({', '.join(['int64_t weft_count', *data])})"
-    result = export.results[0][0] if len(export.results) == 1 else "void"
-    if len(export.results) > 1:
-        parameters += [f"{ctype} *result{k}" for k, (ctype, _) in enumerate(export.results)]
-    return f"{result} {export.name}({', '.join(parameters) or 'void'})"
+    if not export.returned:
+        slots = [slot for result in export.results for slot in result.slots]
+        parameters += [f"{s.ctype}{'' if s.ctype.endswith('*') else ' '}*{s.name}" for s in slots]
+    kind = export.returned or ("int" if export.fails else "void")
+    return f"{kind} {export.name}({', '.join(parameters) or 'void'})"
+
+
+def failure(export: Export) -> str:
+    """The declaration of what tells the errors of a function."""
+    return f"const char *{export.name}_error(int status)"
+
+
+def printer(stem: str) -> str:
+    """The declaration of what chooses where a library prints."""
+    return f"void {stem}_print_to(void (*write)(const char *text))"
+
+
+def public_names(exports: Sequence[Export], stem: str) -> list[str]:
+    """The symbols that a library has."""
+    names = [e.name for e in exports] + [f"weft_ufunc_{e.name}" for e in exports if e.strided]
+    names += [f"{e.name}_error" for e in exports if e.fails]
+    return [*names, f"{stem}_print_to"] if any(e.prints for e in exports) else names
 
 
 def header(exports: Sequence[Export], stem: str, source: str) -> str:
@@ -48,8 +66,20 @@ def header(exports: Sequence[Export], stem: str, source: str) -> str:
             "/* Kernels return 0, 1 where threads of a work-group wait at different barriers, 2 where there is no",
             "   memory, 3 where grid or block is none. Extents of arrays are elements, strides bytes. */",
         ]
+    if any(e.fails for e in exports):
+        lines += [
+            "/* Functions that make arrays or raise errors return 0, or the number of an error, which NAME_error()",
+            "   says in words. An array that one returns is in C order, and for free(). */",
+        ]
     for export in exports:
         lines.append(f"{prototype(export)};")
+        if export.fails:
+            lines.append(f"{failure(export)};")
+    if any(e.prints for e in exports):
+        lines += [
+            "/* Has print() call a function with whole lines; null is the standard output stream again. */"
+        ]
+        lines.append(f"{printer(stem)};")
     lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)
 
@@ -58,6 +88,7 @@ def glue(
     levels: Sequence[tuple[int, Sequence[Export]]],
     scope: bytes = b"",
     pointers: Sequence[tuple[int, int]] = (),
+    stem: str = "",
 ) -> str:
     """The C source that leads from the functions of the header to code.
 
@@ -67,10 +98,13 @@ def glue(
         Each level, as in x86-64-v3, with its exports; in ascending order.
     scope, pointers
         Variables of an OpenCL program, and where they hold addresses of each other.
+    stem
+        What the library is called.
     """
     numbers = [level for level, _ in levels]
     parts = [
         '#include "aot.h"',
+        "#include <stdlib.h>",
         "#include <string.h>",
         "",
         "static int weft_chosen;",
@@ -87,6 +121,8 @@ def glue(
         parts += _MAKERS[export.kind](export, of_levels)
         if export.kind == PLAIN:
             starts.append(f"    weft_at_{export.name} = {export.name}_levels[weft_chosen];")
+    if any(export.prints for export in levels[0][1]):
+        parts.append(f"{_PUBLIC} {printer(stem)} {{ print_to(write); }}")
     parts += [
         "__attribute__((constructor)) static void weft_choose(void) {",
         f"    static const int levels[] = {{{', '.join(map(str, numbers))}}};",
@@ -122,19 +158,70 @@ def _function(export: Export, levels: Sequence[tuple[int, Export]]) -> Iterator[
     yield from _entries(export.name, [(level, each.symbol) for level, each in levels])
     yield f"{_PUBLIC} {prototype(export)} {{"
     yield from _filled(export)
-    yield f"    int64_t weft_results[{len(export.results) + 1}] = {{0}};"
+    words = sum(result.words for result in export.results)
+    # Behind the results is the frame that it leaves its blocks and its error to (weft.ir.heap).
+    yield f"    int64_t weft_results[{words + 3}] = {{0}};"
     if export.parallel:
         yield "    weft_aot_prepare();"
     yield f"    {export.name}_levels[weft_chosen](weft_slots, weft_results);"
-    if len(export.results) == 1:
-        yield f"    {export.results[0][0]} weft_result;"
+    if export.returned:
+        yield f"    {export.returned} weft_result;"
         yield "    memcpy(&weft_result, weft_results, sizeof weft_result);"
         yield "    return weft_result;"
-    elif export.results:
-        for k in range(len(export.results)):
-            yield f"    memcpy(result{k}, &weft_results[{k}], sizeof *result{k});"
+    else:
+        if export.fails:
+            yield f"    int weft_status = (int)weft_results[{words + 1}];"
+            yield "    if (!weft_status) {"
+            yield from _arrays(export)
+            yield "    }"
+            yield f"    weft_aot_release((void *)weft_results[{words}]);"
+            yield "    if (weft_status) return weft_status;"
+        yield from _numbers(export)
+        if export.fails:
+            yield "    return 0;"
     yield "}"
+    if export.fails:
+        texts = [f"{kind}: {message}" if message else kind for kind, message in export.errors]
+        yield f"{_PUBLIC} {failure(export)} {{"
+        yield f"    static const char *const texts[] = {{{', '.join(map(_c_text, ['', *texts]))}}};"
+        yield '    if (status == -1) return "MemoryError: there is no memory for a result";'
+        yield f'    return status >= 0 && status <= {len(texts)} ? texts[status] : "";'
+        yield "}"
     yield ""
+
+
+def _arrays(export: Export) -> Iterator[str]:
+    """Copies of the arrays that a function has returned: all, or none if there is no memory."""
+    at, made = 0, list[str]()
+    for result in export.results:
+        if result.ndim >= 0:
+            data, *extents = result.slots
+            strides = "0" if result.contiguous else f"&weft_results[{at + 1 + result.ndim}]"
+            place = f"(void *)weft_results[{at}], &weft_results[{at + 1}], {strides}, {result.ndim}"
+            yield f"        *{data.name} = weft_aot_array({place}, {_size(result.dtype)});"
+            freed = "".join(f"free(*{name}); " for name in made)
+            yield f"        if (!*{data.name}) {{ {freed}weft_status = -1; goto weft_failed; }}"
+            made.append(data.name)
+            for k, extent in enumerate(extents):
+                yield f"        *{extent.name} = weft_results[{at + 1 + k}];"
+        at += result.words
+    if made:
+        yield "    weft_failed:;"
+
+
+def _numbers(export: Export) -> Iterator[str]:
+    at = 0
+    for result in export.results:
+        if result.ndim < 0:
+            for k, slot in enumerate(result.slots):
+                yield f"    memcpy({slot.name}, &weft_results[{at + k}], sizeof *{slot.name});"
+        at += result.words
+
+
+def _c_text(text: str) -> str:
+    """A string as C has it."""
+    letters = (chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in text.encode())
+    return f'"{"".join(letters)}"'
 
 
 def _ufunc(export: Export, levels: Sequence[tuple[int, Export]]) -> Iterator[str]:

@@ -6,8 +6,7 @@ Code is made in a process for each level of instructions, so these classes come 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -52,11 +51,13 @@ class Parameter:
     dtype
         NumPy's name of a number's type, or of an array's elements.
     ndim
-        Dimensions of an array, -1 for a number, -2 for an array of any, -3 for bytes of local memory.
+        Dimensions of an array, -1 for a number, -2 for an array of any, -3 for bytes of local memory, -4 for a tuple.
     contiguous, readonly
         What an array is.
     slots
-        What compiled code takes for it.
+        What compiled code takes for it. Of a result that is an array, strides are not among them.
+    items
+        Of a tuple.
     """
 
     name: str
@@ -65,6 +66,12 @@ class Parameter:
     contiguous: bool
     readonly: bool
     slots: tuple[Slot, ...]
+    items: tuple[Parameter, ...] = ()
+
+    @property
+    def words(self) -> int:
+        """How many words a result is."""
+        return len(self.slots) + (0 if self.ndim < 0 or self.contiguous else self.ndim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +86,14 @@ class Export:
         Its entry point, without the name of the level before it.
     parameters
         Its arguments.
-    results
-        C types of what it returns, and NumPy's names.
+    results, returns_tuple
+        What it returns, and whether that is a tuple of these.
+    errors
+        Kind and message of each error that it may end with, in the order of their numbers from 1.
+    fails
+        Whether it returns such a number, and its results through pointers.
+    prints
+        Whether it calls ``print``.
     parallel
         Whether it uses the thread pool itself.
     arena, run_unit
@@ -97,7 +110,11 @@ class Export:
     kind: str
     symbol: str
     parameters: tuple[Parameter, ...] = ()
-    results: tuple[tuple[str, str], ...] = ()
+    results: tuple[Parameter, ...] = ()
+    returns_tuple: bool = False
+    errors: tuple[tuple[str, str], ...] = ()
+    fails: bool = False
+    prints: bool = False
     parallel: bool = False
     arena: tuple[int, int, int, int, int] = (0, 0, 1, 1, 1)
     run_unit: tuple[int, int, int] = (1, 0, -1)
@@ -109,6 +126,12 @@ class Export:
     def slots(self) -> tuple[Slot, ...]:
         """What compiled code takes, in order."""
         return tuple(slot for parameter in self.parameters for slot in parameter.slots)
+
+    @property
+    def returned(self) -> str:
+        """The C type of its only result, where C returns that; else it is empty."""
+        one = not self.fails and len(self.results) == 1 and not self.returns_tuple
+        return self.results[0].slots[0].ctype if one and len(self.results[0].slots) == 1 else ""
 
 
 @dataclass(slots=True)
@@ -146,12 +169,15 @@ class Made:
 
 
 def _export(data: dict[str, Any]) -> Export:
-    parameters = tuple(
-        Parameter(**{**p, "slots": tuple(Slot(**slot) for slot in p["slots"])}) for p in data["parameters"]
-    )
-    results = tuple((c, n) for c, n in data["results"])
+    parameters, results = tuple(map(_read, data["parameters"])), tuple(map(_read, data["results"]))
     sized = {"arena": tuple(data["arena"]), "run_unit": tuple(data["run_unit"])}
-    return Export(**{**data, **sized, "parameters": parameters, "results": results})
+    errors = tuple((kind, message) for kind, message in data["errors"])
+    return Export(**{**data, **sized, "parameters": parameters, "results": results, "errors": errors})
+
+
+def _read(data: dict[str, Any]) -> Parameter:
+    slots, items = tuple(Slot(**slot) for slot in data["slots"]), tuple(map(_read, data["items"]))
+    return Parameter(**{**data, "slots": slots, "items": items})
 
 
 def parameter(name: str, type: KernelType) -> Parameter:
@@ -173,9 +199,12 @@ def parameter(name: str, type: KernelType) -> Parameter:
         return Parameter(
             name, numpy_name(type.dtype), type.ndim, type.layout == "C", type.readonly, _array(name, type)
         )
+    if isinstance(type, Tuple):
+        items = tuple(parameter(f"{name}_{k}", item) for k, item in enumerate(type.items))
+        return Parameter(name, "", -4, True, True, tuple(s for item in items for s in item.slots), items)
     raise UnsupportedError(
-        f"argument {name!r} is of type {type}: libraries take numbers, and arrays of numbers",
-        hint="pass the parts of a tuple or record one by one",
+        f"argument {name!r} is of type {type}: libraries take numbers, arrays of numbers, and tuples of these",
+        hint="pass the parts of a record one by one",
     )
 
 
@@ -225,8 +254,8 @@ def _array(name: str, type: Array) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def results_of(type: KernelType) -> tuple[tuple[str, str], ...]:
-    """What a function returns.
+def results_of(type: KernelType) -> tuple[Parameter, ...]:
+    """What a function returns, one by one.
 
     Raises
     ------
@@ -235,16 +264,22 @@ def results_of(type: KernelType) -> tuple[tuple[str, str], ...]:
     """
     if type == none:
         return ()
-    items: Sequence[KernelType] = type.items if isinstance(type, Tuple) else (type,)
-    found: list[tuple[str, str]] = []
-    for item in items:
-        if not isinstance(item, Scalar) or item.kind == "c":
-            raise UnsupportedError(
-                f"it returns {type}: functions of libraries return numbers, or tuples of numbers",
-                hint="write to an array that is an argument",
-            )
-        found.append((element_type(item), numpy_name(item)))
-    return tuple(found)
+    if isinstance(type, Tuple):
+        return tuple(_result(f"result{k}", item, type) for k, item in enumerate(type.items))
+    return (_result("result", type, type),)
+
+
+def _result(name: str, type: KernelType, whole: KernelType) -> Parameter:
+    if isinstance(type, Array) and isinstance(type.dtype, Scalar) and type.shape is None:
+        # It is the caller's, who may write to it.
+        type = Array(type.dtype, type.ndim, type.layout)
+    if isinstance(type, Scalar) or (isinstance(type, Array) and not type.readonly):
+        found = parameter(name, type)
+        return replace(found, slots=tuple(s for s in found.slots if s.role != "stride"))
+    raise UnsupportedError(
+        f"it returns {whole}: functions of libraries return numbers, arrays of numbers, or tuples of these",
+        hint="write to an array that is an argument",
+    )
 
 
 def numpy_name(type: Scalar) -> str:

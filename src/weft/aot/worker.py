@@ -32,7 +32,7 @@ from weft.cuda.kernel import Kernel
 from weft.diag.errors import ArgumentError, SignatureError, UnsupportedError, WeftError
 from weft.diag.source import SourceSpan
 from weft.frontend.clang import SUFFIXES
-from weft.frontend.python.types import KernelType, Scalar, array_type, tuple_type
+from weft.frontend.python.types import KernelType, Scalar, Tuple, array_type, tuple_type
 from weft.ir.function import GlobalVariable
 from weft.loops.build import lower as lower_function
 from weft.loops.c_header import c_declaration
@@ -48,6 +48,9 @@ from weft.runtime.printing import PRINT_SYMBOL
 from weft.target.machine import TargetSpec, emit_object
 from weft.target.passes import FINAL, WHOLE, Pipeline
 from weft.target.reading import read_foreign
+
+_KINDS = {"shape": "ValueError", "memory": "MemoryError"}
+"""What the errors of arrays that cannot be made are called in a library."""
 
 
 class Worker:
@@ -113,29 +116,29 @@ class Worker:
         # For launches of any size, whatever their arrays are.
         options = replace(kernel.options, whole_rows=False, arrays_apart=False, small_arrays=False)
         lowered, _ = lower_kernel(kernel.py_func, types, options, Timings())
-        self._emit(name, lowered.text, lowered.entry, FINAL)
+        prints = self._emit(name, lowered.text, lowered.entry, FINAL)
         names = kernel.py_func.__code__.co_varnames
         parameters = tuple(parameter(n, t) for n, t in zip(names, types, strict=False))
-        self.made.exports.append(_kernel(name, lowered, parameters))
+        self.made.exports.append(_kernel(name, lowered, parameters, prints))
 
     def _add_function(
         self, name: str, function: JitFunction, types: tuple[KernelType, ...], declared: KernelType | None
     ) -> None:
         lowered, results, _ = lower_function(function.py_func, types, declared, function.options, Timings())
-        if lowered.heap:
-            raise UnsupportedError(
-                f"{name} makes arrays, which functions of libraries cannot",
-                hint="write to an array that is an argument",
-            )
-        self._emit(name, lowered.text, lowered.entry, WHOLE)
+        prints = self._emit(name, lowered.text, lowered.entry, WHOLE)
         names = function.py_func.__code__.co_varnames
+        returned = results_of(results.type)
         self.made.exports.append(
             Export(
                 name,
                 FUNCTION,
                 name,
                 tuple(parameter(n, t) for n, t in zip(names, types, strict=False)),
-                results_of(results.type),
+                returned,
+                isinstance(results.type, Tuple),
+                tuple(_said(kind, text) for kind, text, *_ in results.errors),
+                lowered.heap or any(r.ndim >= 0 for r in returned),
+                prints,
                 lowered.parallel,
             )
         )
@@ -146,13 +149,18 @@ class Worker:
         result = function.result_type(types)
         loop = along_line(function.py_func)
         symbols: list[str] = []
-        parallel = False
+        parallel = prints = False
         for layout, suffix in (("C", "line"), ("A", "strided")):
             items = tuple(array_type(t, 1, layout, readonly=True) for t in types)
             arguments = (tuple_type(items), array_type(result, 1, layout))
             lowered, _, _ = lower_function(loop, arguments, None, function.options, Timings())
+            if lowered.heap:
+                raise UnsupportedError(
+                    f"{name} raises errors or makes arrays, which elementwise functions of libraries cannot",
+                    hint="build a function of weft.jit that has the loop",
+                )
             symbols.append(f"{name}_{number}_{suffix}")
-            self._emit(symbols[-1], lowered.text, lowered.entry, WHOLE)
+            prints = self._emit(symbols[-1], lowered.text, lowered.entry, WHOLE)
             parallel |= lowered.parallel
         names = function.py_func.__code__.co_varnames
         own = name if len(function.signatures) == 1 else f"{name}_{number}"
@@ -161,7 +169,16 @@ class Worker:
         ]
         out = parameter("out", array_type(result, 1, "C"))
         self.made.exports.append(
-            Export(own, UFUNC, symbols[0], (*inputs, out), (), parallel, strided=symbols[1], declaration=name)
+            Export(
+                own,
+                UFUNC,
+                symbols[0],
+                (*inputs, out),
+                prints=prints,
+                parallel=parallel,
+                strided=symbols[1],
+                declaration=name,
+            )
         )
 
     def opencl(self, file: Path, wanted: list[str]) -> None:
@@ -175,9 +192,9 @@ class Worker:
             options = replace(kernel.options, whole_rows=False, arrays_apart=False, small_arrays=False)
             lowered = lower_module(kernel.origin.module(False), kernel.origin.symbol, options, self._spec)
             own = c_name(name)
-            self._emit(own, lowered.text, lowered.entry, FINAL)
+            prints = self._emit(own, lowered.text, lowered.entry, FINAL)
             parameters = tuple(opencl_parameter(a) for a in kernel.info.arguments)
-            self.made.exports.append(replace(_kernel(own, lowered, parameters), is_opencl=True))
+            self.made.exports.append(replace(_kernel(own, lowered, parameters, prints), is_opencl=True))
         scope = program.source.scope
         self.made.scope, self.made.pointers = scope.data.hex(), list(scope.pointers)
 
@@ -205,10 +222,11 @@ class Worker:
                 text = self._renamed(text, own.name, own.name)
         self._write("functions", text, WHOLE)
 
-    def _emit(self, name: str, text: str, entry: str, passes: Pipeline) -> None:
-        if PRINT_SYMBOL in text:
-            raise UnsupportedError(f"{name} prints, which libraries do not")
-        self._write(name, self._renamed(text, entry, name), passes)
+    def _emit(self, name: str, text: str, entry: str, passes: Pipeline) -> bool:
+        """Write the code of an export; whether it prints."""
+        own = re.sub(rf'@"?{re.escape(PRINT_SYMBOL)}(?:"|(?![-\w$.]))', "@weft_print", text)
+        self._write(name, self._renamed(own, entry, name), passes)
+        return own != text
 
     def _renamed(self, text: str, name: str, symbol: str) -> str:
         """The module with one of its functions under the symbol of an export."""
@@ -221,7 +239,12 @@ class Worker:
         self.made.objects.append(file.name)
 
 
-def _kernel(name: str, lowered: LoweredKernel, parameters: tuple[Parameter, ...]) -> Export:
+def _said(kind: str, message: str | None) -> tuple[str, str]:
+    """An error as a library tells it: the name of its class, and its message."""
+    return _KINDS.get(kind, kind.rpartition(":")[2]), message or ""
+
+
+def _kernel(name: str, lowered: LoweredKernel, parameters: tuple[Parameter, ...], prints: bool) -> Export:
     """A kernel that has been lowered."""
     x, y, z = [*lowered.arena.lanes, 1, 1, 1][:3]
     unit = lowered.run_unit
@@ -230,6 +253,7 @@ def _kernel(name: str, lowered: LoweredKernel, parameters: tuple[Parameter, ...]
         KERNEL,
         name,
         parameters,
+        prints=prints,
         arena=(lowered.arena.fixed, lowered.arena.per_lane_group, x, y, z),
         run_unit=(unit.width, unit.dimension, -1 if unit.size is None else unit.size),
     )

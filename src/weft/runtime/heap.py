@@ -95,10 +95,14 @@ def array_at(
     return made if made.dtype == dtype else made.view(dtype)
 
 
+def heap_module() -> str:
+    """The text of the module."""
+    return string.Template(Path(__file__).with_name("heap.ll").read_text()).substitute(FRAMES=FRAMES)
+
+
 @once
 def heap_symbols() -> dict[str, int]:
     """The addresses of what compiled code calls."""
-    text = string.Template(Path(__file__).with_name("heap.ll").read_text()).substitute(FRAMES=FRAMES)
-    code = own_code("heap", text, (*SYMBOLS, _ABANDON), TargetSpec.chosen(), interrupts().shared)
+    code = own_code("heap", heap_module(), (*SYMBOLS, _ABANDON), TargetSpec.chosen(), interrupts().shared)
     interrupts().free_frames_with(code.address(_ABANDON))
     return {symbol: code.address(symbol) for symbol in SYMBOLS}

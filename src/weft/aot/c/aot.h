@@ -18,6 +18,12 @@ int weft_aot_launch(
     const struct code *code, const struct run_unit *unit, const int64_t *grid, const int64_t *block, int64_t dynamic,
     int64_t *slots);
 
+/* A copy in C order of an array that a function has left; `strides` is null where it has that order. */
+void *weft_aot_array(const void *data, const int64_t *shape, const int64_t *strides, int ndim, size_t size);
+
+/* Frees what a function has handed over (weft.ir.heap). */
+void weft_aot_release(void *block);
+
 /* Makes the pool ready for functions with parallel loops. */
 void weft_aot_prepare(void);
 

@@ -80,6 +80,8 @@ size_t arena_bytes(const struct code *code, const size_t *local, size_t dynamic)
 
 /* print.c */
 void weft_print(const char *letters, const int64_t *slots);
+/* What gets each line, the end of the line included; null is the standard output stream. */
+void print_to(void (*write)(const char *text));
 
 /* pool.c */
 int32_t pool_run(group_function function, void *record, int64_t groups, int64_t chunk, uint32_t threads);

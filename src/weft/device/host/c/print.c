@@ -1,12 +1,15 @@
-/* printf of kernels: what compiled code calls with a letter and eight bytes for each value.
+/* printf and print of kernels: what compiled code calls with a letter and eight bytes for each value.
 
    The letters are "%" and one for each slot: the first slot is the address of the format, the others are numbers, `f` for
    doubles and `u` for the rest, as the front end has widened them (weft.frontend.device.printing). The formats are C's,
-   with the vectors of the OpenCL C specification, §6.13.13 (`%v4hlf`). Lines of several work-items never mix. */
+   with the vectors of the OpenCL C specification, §6.13.13 (`%v4hlf`). Without a "%" they are of Python's print
+   (weft.diag.print_format). Lines of several work-items never mix. */
 
 #include "host.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct conversion {
@@ -104,18 +107,17 @@ static void write_value(FILE *out, const struct conversion *conversion, int64_t 
     }
 }
 
-void weft_print(const char *letters, const int64_t *slots) {
-    const int64_t *slot = slots + 1, *end = slots + strlen(letters) - 1;
-    flockfile(stdout);
+static void write_c(FILE *out, const int64_t *slots, size_t count) {
+    const int64_t *slot = slots + 1, *end = slots + count;
     for (const char *at = (const char *)slots[0]; *at;) {
         if (*at != '%') {
-            putc(*at++, stdout);
+            putc(*at++, out);
             continue;
         }
         struct conversion conversion;
         at = read_conversion(at + 1, &conversion);
         if (conversion.letter == '%') {
-            putc('%', stdout);
+            putc('%', out);
             continue;
         }
         if (!strchr("dioxXufFeEgGaAcsp", conversion.letter) || !conversion.letter) continue;
@@ -126,10 +128,77 @@ void weft_print(const char *letters, const int64_t *slots) {
             strcat(conversion.flags, "-");
         }
         for (int lane = 0; lane < conversion.lanes && slot < end; lane++) {
-            if (lane) putc(',', stdout);
-            write_value(stdout, &conversion, *slot++);
+            if (lane) putc(',', out);
+            write_value(out, &conversion, *slot++);
         }
     }
-    fflush(stdout);
-    funlockfile(stdout);
+}
+
+/* As Python writes it: the fewest digits that tell it from its neighbours. */
+static void write_double(FILE *out, double value) {
+    char text[40];
+    if (isnan(value) || isinf(value)) {
+        fputs(isnan(value) ? "nan" : value < 0 ? "-inf" : "inf", out);
+        return;
+    }
+    int digits = 0;
+    do
+        snprintf(text, sizeof text, "%.*e", digits++, value);
+    while (strtod(text, NULL) != value);
+    int exponent = atoi(strchr(text, 'e') + 1);
+    if (exponent < -4 || exponent >= 16)
+        fputs(text, out);
+    else
+        fprintf(out, "%.*f", digits - 1 > exponent ? digits - 1 - exponent : 1, value);
+}
+
+static void write_python(FILE *out, const char *letters, const int64_t *slots) {
+    for (const char *at = letters; *at; at++, slots++) {
+        double number;
+        /* A capital letter has no space before it. */
+        if (at > letters && *at >= 'a') putc(' ', out);
+        switch (*at | 32) {
+        case 's':
+            fputs((const char *)*slots, out);
+            break;
+        case 'b':
+            fputs(*slots ? "True" : "False", out);
+            break;
+        case 'f':
+            memcpy(&number, slots, sizeof number);
+            write_double(out, number);
+            break;
+        case 'u':
+            fprintf(out, "%llu", (unsigned long long)*slots);
+            break;
+        default:
+            fprintf(out, "%lld", (long long)*slots);
+        }
+    }
+    putc('\n', out);
+}
+
+static void (*writer)(const char *text);
+
+void print_to(void (*write)(const char *text)) { __atomic_store_n(&writer, write, __ATOMIC_RELEASE); }
+
+void weft_print(const char *letters, const int64_t *slots) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return;
+    if (*letters == '%')
+        write_c(out, slots, strlen(letters) - 1);
+    else
+        write_python(out, letters, slots);
+    if (!fclose(out)) {
+        void (*write)(const char *) = __atomic_load_n(&writer, __ATOMIC_ACQUIRE);
+        if (write)
+            write(text);
+        else {
+            fwrite(text, 1, size, stdout);
+            fflush(stdout);
+        }
+    }
+    free(text);
 }
