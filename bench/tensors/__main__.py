@@ -4,7 +4,8 @@
 copy beside it says what memory allows. ``choice``: what the cost model chooses, and how near it comes to the best.
 ``layouts``: some of these on arrays in blocks (§11.7), what to convert them takes, and after how many sweeps it pays.
 ``mix``: shuffles, arithmetic and memory in the machine code (Fig. 13.13), with ``--plot FILE`` as its three plots.
-``peers``: gcc, clang and numba. ``rows``: further nests beside these, SciPy, OpenCV and OpenBLAS.
+``peers``: gcc, clang, ISPC, numba and Halide, what of them there is. ``rows``: further nests beside these, SciPy,
+OpenCV and OpenBLAS. All peers run on one thread.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import contextlib
 import importlib
 import linecache
+import os
 import random
 import re
 import shutil
@@ -25,11 +27,14 @@ from ctypes import CDLL, c_long, c_void_p
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 
 import weft
+from bench.tensors.halide_peer import halide_pipeline
 from bench.tensors.kernels import KERNELS, STENCILS, TRANSPOSE, Task, function_of, reach, task
-from bench.tensors.rows import Row, c_source, rows
+from bench.tensors.rows import Row, c_source, ispc_source, rows
 from weft.brush import Brush, brush_of
 
 TABLES = ("brushes", "layouts", "choice", "mix", "peers", "rows")
@@ -269,6 +274,13 @@ def _c_peer(compiler: str, kernel: str, folder: Path) -> Any:
     return lambda a, b: function(*a.shape, b.ctypes.data, a.ctypes.data)
 
 
+def _ispc_peer(work: Task, kernel: str, folder: Path) -> Any:
+    """A kernel of two arrays as a row, whose weights nobody reads."""
+    weights = np.zeros(1)
+    run = _c_row("ispc", kernel.replace(" ", "-"), Row(work.source, work.a, work.b, weights), folder)
+    return lambda a, b: run(a, b, weights)
+
+
 def _numba_peer(source: str) -> Any:
     import numba
 
@@ -278,7 +290,7 @@ def _numba_peer(source: str) -> Any:
 
 def _show_peers(options: argparse.Namespace) -> None:
     peers = [c for c in ("gcc", "clang", "clang-19") if shutil.which(c)]
-    columns = [*peers, "numba", "weft auto"]
+    columns = [*peers, *(["ispc"] if shutil.which("ispc") else []), "numba", "Halide", "weft auto"]
     print(
         f"| kernel | {' | '.join(columns)} | weft over the best peer |\n|---|{'---:|' * (len(columns) + 1)}"
     )
@@ -288,8 +300,12 @@ def _show_peers(options: argparse.Namespace) -> None:
             runs = {INNERMOST: _checked(compiled(work.source, f"{kernel} inner", width=8), work, kernel)}
             for peer in peers:
                 runs[peer] = _checked(_c_peer(peer, kernel, Path(folder)), work, f"{peer} {kernel}")
+            if "ispc" in columns:
+                runs["ispc"] = _checked(_ispc_peer(work, kernel, Path(folder)), work, f"ISPC {kernel}")
             with contextlib.suppress(ImportError):
                 runs["numba"] = _checked(_numba_peer(work.source), work, f"numba {kernel}")
+            if (pipeline := halide_pipeline(work.source, {"a": work.a, "b": work.b})) is not None:
+                runs["Halide"] = _checked(pipeline, work, f"Halide {kernel}")
             runs["weft auto"] = _checked(compiled(work.source, f"{kernel} auto", brush="auto"), work, kernel)
             found = times(runs, options.rounds, options.size)
             base = found[INNERMOST]
@@ -300,7 +316,15 @@ def _show_peers(options: argparse.Namespace) -> None:
 
 def _show_rows(options: argparse.Namespace) -> None:
     compilers = [c for c in ("gcc", "clang", "clang-19") if shutil.which(c)]
-    columns = [INNERMOST, "weft", *compilers, "numba", "library"]
+    columns = [
+        INNERMOST,
+        "weft",
+        *compilers,
+        *(["ispc"] if shutil.which("ispc") else []),
+        "numba",
+        "Halide",
+        "library",
+    ]
     print(f"| nest | brush | {' | '.join(columns)} | weft over the best peer |")
     print(f"|---|---|{'---:|' * (len(columns) + 1)}")
     over: list[float] = []
@@ -313,6 +337,11 @@ def _show_rows(options: argparse.Namespace) -> None:
             auto = compiled(row.source, f"{name} auto")
             kernels = {INNERMOST: compiled(row.source, name, brush=False), "weft": auto, "numba": numba}
             kernels |= {c: _c_row(c, name, row, Path(folder)) for c in compilers} | dict(row.libraries)
+            if "ispc" in columns:
+                kernels["ispc"] = _c_row("ispc", name, row, Path(folder))
+            pipeline = halide_pipeline(row.source, {"a": row.a, "b": row.b, "w": row.w})
+            if pipeline is not None:
+                kernels["Halide"] = pipeline
             runs: dict[str, Run] = {}
             for label, kernel in kernels.items():
                 row.b[...] = 0
@@ -325,7 +354,7 @@ def _show_rows(options: argparse.Namespace) -> None:
             found = times(runs, options.rounds, int(row.b.size**0.5))
             chosen = re.search(r"as a box of (\w+)", " ".join(map(str, auto.remarks)))
             over.append(min(t for k, t in found.items() if k not in (INNERMOST, "weft")) / found["weft"])
-            cells = [f"{1e6 * found[c]:.0f} us" for c in columns[:-1]]
+            cells = [f"{1e6 * found[c]:.0f} us" if c in found else "-" for c in columns[:-1]]
             best = min(row.libraries, key=lambda c: found[c], default=None)
             cells.append(f"{1e6 * found[best]:.0f} us ({best})" if best else "-")
             shape = chosen.group(1) if chosen else "-"
@@ -335,7 +364,8 @@ def _show_rows(options: argparse.Namespace) -> None:
 
 def _c_row(compiler: str, name: str, row: Row, folder: Path) -> Any:
     label = re.sub(r"\W+", "-", name)
-    function = _built(compiler, c_source(row), label, folder)
+    text = ispc_source(row) if compiler == "ispc" else c_source(row)
+    function = _built(compiler, text, label, folder)
     arrays = (row.a, row.b, row.w)
     function.argtypes = [c_void_p] * 3 + [c_long] * sum(x.ndim for x in arrays)
 
@@ -346,8 +376,14 @@ def _c_row(compiler: str, name: str, row: Row, folder: Path) -> Any:
 
 
 def _built(compiler: str, text: str, label: str, folder: Path) -> Any:
-    source, library = folder / f"{label}.c", folder / f"{compiler}-{label}.so"
+    source, library = folder / f"{compiler}-{label}.c", folder / f"{compiler}-{label}.so"
     source.write_text(text)
+    if compiler == "ispc":
+        made = source.with_suffix(".o")
+        command = ["ispc", "-O3", "--target=host", "--pic", "--woff", "-o", made, source]
+        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run(["gcc", "-shared", "-o", library, made], check=True, capture_output=True)
+        return CDLL(str(library)).kernel
     flags = ["-O3", "-march=native", "-shared", "-fPIC", "-mprefer-vector-width=512"]
     subprocess.run([compiler, *flags, "-o", library, source], check=True, capture_output=True)
     return CDLL(str(library)).kernel

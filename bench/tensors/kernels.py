@@ -95,6 +95,6 @@ def _source(rows: str, columns: str, body: str) -> str:
 
 def function_of(source: str, prange: Any) -> Callable[..., Any]:
     """The function of a text."""
-    scope: dict[str, Any] = {"prange": prange}
+    scope: dict[str, Any] = {"prange": prange, "np": np}
     exec(compile(source, "<bench.tensors>", "exec"), scope)
     return scope["kernel"]

@@ -168,15 +168,15 @@ def _small_products() -> Row:
 def _slice() -> Row:
     """What a bilateral grid has at each pixel: eight cells around it, by its place and its brightness."""
     body = [
-        "y = j * 0.125",
-        "x = i * 0.125",
-        "z = a[j, i] * 14.0",
+        "y = np.float32(j * 0.125)",
+        "x = np.float32(i * 0.125)",
+        "z = a[j, i] * np.float32(14.0)",
         "p = int(y)",
         "q = int(x)",
         "r = int(z)",
-        "y = y - p",
-        "x = x - q",
-        "z = z - r",
+        "y = y - np.float32(p)",
+        "x = x - np.float32(q)",
+        "z = z - np.float32(r)",
     ]
     for dy, dx in product(range(2), repeat=2):
         body.append(f"v{dy}{dx} = (1 - z) * w[p + {dy}, q + {dx}, r] + z * w[p + {dy}, q + {dx}, r + 1]")
@@ -218,7 +218,8 @@ def c_source(row: Row) -> str:
 
 
 def _in_c(text: str, arrays: dict[str, Any]) -> str:
-    text = re.sub(r"(\w+)\.shape\[(\d)\]", r"\1_\2", text).replace("//", "/").replace("int(", "(long)(")
+    text = re.sub(r"(\w+)\.shape\[(\d)\]", r"\1_\2", text).replace("//", "/")
+    text = text.replace("int(", "(long)(").replace("np.float32(", "(float)(")
 
     def place(found: re.Match[str]) -> str:
         name, indices = found[1], found[2].split(", ")
@@ -236,3 +237,17 @@ def _in_c(text: str, arrays: dict[str, Any]) -> str:
     if next(iter(arrays.values())).dtype == np.float32:
         text = re.sub(r"(\d+\.\d+)", r"\1f", text)
     return text
+
+
+def ispc_source(row: Row) -> str:
+    """A row in ISPC, the innermost of its parallel loops over program instances."""
+    text = c_source(row)
+    counters = re.findall(r"for (\w+) in prange", row.source)
+    text = re.sub(r"(const )?(double|float|unsigned char) \*restrict (\w+)", r"\1uniform \2 \3[]", text)
+    text = re.sub(r"\blong (\w_\d)", r"uniform int64 \1", text)
+    inner = rf"for \(long {counters[-1]} = (.*?); {counters[-1]} < (.*?); {counters[-1]}\+\+\)"
+    text = re.sub(inner, rf"foreach ({counters[-1]} = \1 ... \2)", text)
+    text = text.replace("for (long ", "for (uniform int64 ").replace("long", "int64")
+    if row.a.dtype == np.float64:
+        text = re.sub(r"(\d\.\d+)(e-?\d+)?", r"\1\2d", text)
+    return "export " + text.replace("unsigned char", "uint8")

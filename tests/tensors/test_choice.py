@@ -1,17 +1,38 @@
 """Brushes that the cost model chooses."""
 
+import re
+
 import numpy as np
 import pytest
 
 import weft
 from tensors.test_brush import jacobi, shared_row, transposed
 from weft import prange
+from weft.brush import AUTO
 from weft.codegen.brush_choice import candidates, is_of_one_loop
 from weft.diag.errors import SignatureError
 from weft.frontend.python.typeof import typeof
+from weft.jit_options import JitOptions
+from weft.loops.build import lower
+from weft.options import Timings
 from weft.target.machine import TargetSpec
 
 SHAPE = (19, 45)
+
+
+def nine(a, b):
+    for j in prange(1, a.shape[0] - 1):
+        for i in prange(1, a.shape[1] - 1):
+            total = a[j - 1, i - 1] + a[j - 1, i] + a[j - 1, i + 1] + a[j, i - 1] + a[j, i] + a[j, i + 1]
+            b[j, i] = total + a[j + 1, i - 1] + a[j + 1, i] + a[j + 1, i + 1]
+
+
+def crossing(a, b):
+    for j in prange(2, a.shape[0] - 2):
+        for i in prange(2, a.shape[1] - 2):
+            total = a[j - 2, i] + a[j - 1, i] + a[j, i] + a[j + 1, i] + a[j + 2, i]
+            total += a[j - 1, i - 1] + a[j - 1, i + 1] + a[j + 1, i - 1] + a[j + 1, i + 1]
+            b[j, i] = total + a[j, i - 2] + a[j, i - 1] + a[j, i + 1] + a[j, i + 2]
 
 
 def run(function):
@@ -25,7 +46,7 @@ def run(function):
 
 
 def test_stencils_take_several_rows() -> None:
-    remarks = run(jacobi)
+    remarks = run(crossing)
     if TargetSpec.chosen().isa.vector_bits < 512:
         # Of registers of two or four doubles the model expects nothing of it; the result is right.
         return
@@ -37,13 +58,36 @@ def test_nests_get_a_brush_by_default(monkeypatch) -> None:
     a = np.zeros((9, 20))
 
     def remarks(**options) -> str:
-        compiled = weft.jit(jacobi, **options)
+        compiled = weft.jit(crossing, **options)
         compiled.compile((typeof(a), typeof(a)))
         return " ".join(map(str, compiled.remarks))
 
     assert "as a box of" in remarks()
     assert "as a box of" not in remarks(brush=False)
     assert "as a box of" not in remarks(width=8)
+
+
+def weft_ir(function) -> str:
+    a = typeof(np.zeros((8, 8)))
+    return lower(function, (a, a), None, JitOptions(brush=AUTO), Timings())[0].text
+
+
+@pytest.mark.parametrize(
+    ("function", "row", "version"), [(jacobi, 96, "none"), (nine, 256, "rows"), (crossing, 256, "box")]
+)
+def test_nests_that_wait_for_memory_run_along_one_loop(function, row, version, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
+    monkeypatch.setattr("weft.costs.streams.NEAR_BYTES", 24 * 100 * 100)
+    compiled = weft.jit(function)
+    a = np.random.default_rng(1).random((row, row))
+    b, wanted = np.zeros_like(a), np.zeros_like(a)
+    compiled(a, b)
+    function(a, wanted)
+    assert np.allclose(b, wanted, rtol=1e-13)
+    remarks = " ".join(map(str, compiled.remarks))
+    assert ("as a box of" in remarks) == (version != "none")
+    loop = re.search(r"icmp ule i64 %[^,]*, 10000\b", weft_ir(function))
+    assert (loop is not None) == (version == "rows")
 
 
 def products(a, b):
@@ -89,11 +133,6 @@ def weighed(monkeypatch):
     """Weighs the brushes of a nest over two arrays, for AVX-512."""
     monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
     monkeypatch.setenv("WEFT_CHECK", "0")
-    from weft.brush import AUTO
-    from weft.frontend.python.typeof import typeof
-    from weft.jit_options import JitOptions
-    from weft.loops.build import lower
-    from weft.options import Timings
 
     def weigh(function, dtype=np.float64):
         type = typeof(np.zeros((8, 8), dtype))

@@ -60,14 +60,21 @@ class Weighed:
     ----------
     brush, cycles
         They.
-    competes
-        Whether it has so many rows, which each iteration reads for itself, that they drive each other out of the cache
-        where rows of the arrays are a power of two long. It is not chosen without a measurement.
+    streams
+        Whether each iteration reads and writes rows for itself, element after element.
     """
 
     brush: Brush
     cycles: float
-    competes: bool
+    streams: bool
+
+    @property
+    def competes(self) -> bool:
+        """Whether its rows are so many that they drive each other out of the cache where they are a power of two long.
+
+        It is not chosen without a measurement.
+        """
+        return self.streams and prod(self.brush.extents[:-1]) > SAFE_ROWS
 
 
 def weigh_brushes(
@@ -88,8 +95,8 @@ def weigh_brushes(
         costs[brush] = made.cycles(boscc.isa)
 
     def weighed(brush: Brush, cycles: float) -> Weighed:
-        competes = not (scattered or has_loops) and prod(brush.extents[:-1]) > SAFE_ROWS
-        return Weighed(brush, cycles / brush.width * _surcharge(brush, row, scattered), competes)
+        each = cycles / brush.width * _surcharge(brush, row, scattered)
+        return Weighed(brush, each, not (scattered or has_loops))
 
     found = [weighed(brush, cycles) for brush, cycles in costs.items()]
     alone = min(w.cycles for w in found if is_of_one_loop(w.brush))

@@ -2,9 +2,10 @@
 
 A loop inside of another one that adds something up costs, each time, the masked lane group at its end and the
 combination of lanes. Where it has few iterations it is cheaper to go through them (`keep_for_few`). Boxes of lanes that
-are greater than the nest that they are cut out of waste lanes, or have masks everywhere; there lanes run along one loop
-(`keep_for_small`). Where the innermost loop has a fraction of a register's lanes as iterations, as channels of pixels
-or columns of small matrices, lanes along it are idle, and boxes of several such rows are not (`keep_for_short_rows`).
+are greater than the nest that they are cut out of waste lanes, or have masks everywhere, and nests that wait for memory
+gain nothing from them; there lanes run along one loop (`keep_for_rows`). Where the innermost loop has a fraction of a
+register's lanes as iterations, as channels of pixels or columns of small matrices, lanes along it are idle, and boxes
+of several such rows are not (`keep_for_short_rows`).
 
 Precondition: a loop-closed function, a parallel loop of it. Postcondition: a copy of the loop runs where iterations are
 few; nobody takes it for a parallel one, or its nest for one that boxes are cut out of. Preserves the program under FR.
@@ -13,6 +14,7 @@ few; nobody takes it for a parallel one, or its nest for one that boxes are cut 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
@@ -55,18 +57,25 @@ def keep_for_few(
     return found
 
 
-def keep_for_small(levels: Sequence[ParallelLoop], least: Sequence[int]) -> None:
-    """Keep a copy of a nest for when one of its loops has fewer iterations than its box; outermost first."""
+def keep_for_rows(levels: Sequence[ParallelLoop], least: Sequence[int], most: int | None) -> None:
+    """Keep a copy of a nest for when one of its loops has fewer iterations than its box, or all have more than `most`.
 
-    def is_large(builder: Builder) -> Value:
-        large: Value | None = None
-        for level, extent in zip(levels, least, strict=True):
-            if extent > 1:
-                enough = builder.icmp("uge", build_iterations(level.loop, builder), const_int(extent))
-                large = enough if large is None else builder.binary("and", large, enough)
-        return TRUE if large is None else large
+    `least` are the extents of the box, outermost first.
+    """
 
-    _keep_version(levels[0], is_large, ROWS, "rows")
+    def fits(builder: Builder) -> Value:
+        counts = [build_iterations(level.loop, builder) for level in levels]
+        wanted = [
+            builder.icmp("uge", count, const_int(extent))
+            for count, extent in zip(counts, least, strict=True)
+            if extent > 1
+        ]
+        if most is not None:
+            total = reduce(lambda a, b: builder.binary("mul", a, b), counts)
+            wanted.append(builder.icmp("ule", total, const_int(most)))
+        return reduce(lambda a, b: builder.binary("and", a, b), wanted, TRUE)
+
+    _keep_version(levels[0], fits, ROWS, "rows")
 
 
 def keep_for_short_rows(levels: Sequence[ParallelLoop], least: int, most: int) -> None:

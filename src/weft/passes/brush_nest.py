@@ -13,8 +13,9 @@ from weft.analysis.sequential.repeatable import repeatable
 from weft.brush import AUTO, MOST_LANES, Brush
 from weft.codegen.brush_choice import WORTHWHILE, Weighed, elements_of_register, is_of_one_loop, weigh_brushes
 from weft.codegen.brushed_nests import strip_mine_nest_in_boxes
-from weft.codegen.few_iterations import keep_for_short_rows, keep_for_small
+from weft.codegen.few_iterations import keep_for_rows, keep_for_short_rows
 from weft.codegen.width import one_register
+from weft.costs.streams import Streams, streams
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Builder, ConstInt, Value
@@ -67,7 +68,13 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
             return None
         brush, alone = chosen.brush, min(w.cycles for w in weighed if is_of_one_loop(w.brush))
         reason = f"which takes {100 * chosen.cycles / alone:.0f} % of the inner loop alone by the cost model"
-        keep_for_small(levels, (*(1 for _ in levels[brush.rank :]), *brush.extents))
+        waits = Streams()
+        if chosen.streams:
+            accesses = [i for b in levels[-1].loop.blocks for i in b.instructions if i.is_plain_access]
+            waits = streams(accesses, alone, unit.module.layout, unit.spec.cpu)
+        if not waits.gains:
+            return None
+        keep_for_rows(levels, (*(1 for _ in levels[brush.rank :]), *brush.extents), waits.most)
         found = _again(unit, found)
         levels = _nest_of(unit, found, only_promised)
         assert not isinstance(levels, Obstacle), levels.message

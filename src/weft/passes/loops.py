@@ -106,7 +106,7 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
     told = promises_of(found.view, found.wanted.loop)
     made = _as_job(unit, found, told)
     if told.rows:
-        made.behind += ", where the nest is smaller than its box"
+        made.behind += ", where the nest is smaller than its box, or waits for memory"
     return made
 
 
