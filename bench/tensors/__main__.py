@@ -191,19 +191,26 @@ def _show_brushes(options: argparse.Namespace) -> None:
 
 
 def _show_choice(options: argparse.Namespace) -> None:
-    print("| kernel | chosen | speed | best | speed | chosen over best |\n|---|---|---:|---|---:|---:|")
+    heads = "chosen | speed | measured | speed | best | speed | chosen over best | measured over best"
+    print(f"| kernel | {heads} |\n|---|---|---:|---|---:|---|---:|---:|---:|")
     for kernel in options.kernels:
         work = task(kernel, options.size)
         auto = compiled(work.source, f"{kernel} auto", brush="auto")
-        _checked(auto, work, f"{kernel} auto")
-        found = times(_runs(kernel, work, _brushes()), options.rounds, options.size)
-        # What is chosen is the code that one gets by asking for it.
+        tuned = compiled(work.source, f"{kernel} tuned", brush="auto", tune="measure")
+        others = {
+            "auto": _checked(auto, work, f"{kernel} auto"),
+            "tuned": _checked(tuned, work, f"{kernel} tuned"),
+        }
+        found = times(_runs(kernel, work, _brushes()) | others, options.rounds, options.size)
         name = re.search(r"as a box of (\w+)", " ".join(map(str, auto.remarks)))
-        chosen = name.group(1) if name else INNERMOST
-        best, base = min(found, key=lambda b: found[b]), found[INNERMOST]
+        chosen, base = name.group(1) if name else INNERMOST, found[INNERMOST]
+        best = min((b for b in found if b not in others), key=lambda b: found[b])
+        (measured,) = tuned.overloads.values()
+        cells = [f"{base / found[b]:.2f}" for b in ("auto", "tuned", best)]
+        over = [f"{found[best] / found[b]:.2f}" for b in ("auto", "tuned")]
+        kept = measured.options.brush or INNERMOST
         print(
-            f"| {kernel} | {chosen} | {base / found[chosen]:.2f} | {best} | {base / found[best]:.2f} "
-            f"| {found[best] / found[chosen]:.2f} |",
+            f"| {kernel} | {chosen} | {cells[0]} | {kept} | {cells[1]} | {best} | {cells[2]} | {' | '.join(over)} |",
             flush=True,
         )
 

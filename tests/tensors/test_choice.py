@@ -12,6 +12,7 @@ from weft.brush import AUTO
 from weft.codegen.brush_choice import candidates, is_of_one_loop
 from weft.diag.errors import SignatureError
 from weft.frontend.python.typeof import typeof
+from weft.ir.reader import read_module
 from weft.jit_options import JitOptions
 from weft.loops.build import lower
 from weft.options import Timings
@@ -100,11 +101,11 @@ def products(a, b):
 @pytest.mark.parametrize("shape", [(0, 0), (3, 3), (4, 40), (40, 4), (5, 17), (30, 31)])
 def test_nests_smaller_than_their_box_run_along_one_loop(shape, monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
-    compiled = weft.jit(jacobi)
+    compiled = weft.jit(nine)
     a = np.random.default_rng(1).random(shape)
     b, wanted = np.zeros(shape), np.zeros(shape)
     compiled(a, b)
-    jacobi(a, wanted)
+    nine(a, wanted)
     assert np.allclose(b, wanted, rtol=1e-13)
     remarks = [str(r) for r in compiled.remarks if "at a time" in str(r)]
     assert len(remarks) == 2
@@ -161,7 +162,6 @@ def test_rows_shorter_than_a_register_are_for_gathers(weighed) -> None:
 )
 def test_a_number_in_all_lanes_is_one_register(mask, shuffles) -> None:
     from weft.costs.vector_code import vector_costs
-    from weft.ir.reader import read_module
     from weft.machine.targets import ISAS
 
     lanes = ", ".join(f"i32 {m}" for m in mask)
@@ -237,3 +237,31 @@ def test_tune_is_for_auto() -> None:
         weft.jit(jacobi, brush=(2, 8), tune="measure")
     with pytest.raises(SignatureError, match="tune="):
         weft.jit(jacobi, brush="auto", tune="guess")
+
+
+@pytest.mark.parametrize(
+    ("cycles", "gains", "most", "compete"),
+    [(1.0, False, None, True), (2.0, True, 87381, True), (4.0, True, None, True), (6.0, True, None, False)],
+)
+def test_what_nests_get_from_memory(cycles, gains, most, compete) -> None:
+    from weft.costs.streams import Streams, streams
+
+    text = """
+define void @f(ptr %a, ptr %b, i64 %i) {
+  %p = getelementptr double, ptr %a, i64 %i
+  %q = getelementptr i8, ptr %p, i64 8
+  %r = getelementptr double, ptr %b, i64 %i
+  %v = load double, ptr %p
+  %w = load double, ptr %q
+  %s = fadd double %v, %w
+  store double %s, ptr %r
+  ret void
+}
+"""
+    module = read_module(text)
+    accesses = [i for i in module.functions["f"].instructions() if i.is_plain_access]
+    if not gains:
+        assert not streams(accesses, cycles, module.layout, "x86-64-v4").gains
+    else:
+        assert streams(accesses, cycles, module.layout, "x86-64-v4") == Streams(True, most, compete)
+    assert streams(accesses, cycles, module.layout, "znver5") == Streams()

@@ -72,7 +72,7 @@ class Weighed:
     def competes(self) -> bool:
         """Whether its rows are so many that they drive each other out of the cache where they are a power of two long.
 
-        It is not chosen without a measurement.
+        It is not chosen without a measurement where that counts (`weft.costs.streams`).
         """
         return self.streams and prod(self.brush.extents[:-1]) > SAFE_ROWS
 

@@ -1,15 +1,16 @@
 """Nests that wait for memory: where boxes of several rows gain nothing.
 
 Such boxes save loads and arithmetic. A nest that does little with what it reads waits for caches all the same, and
-reads several rows less steadily than one. Measured on an Intel server core (2 MiB of second-level cache), in AVX-512 and AVX2,
-with nine stencils of 3 to 21 points that are in no published table, in floats and doubles: by the cycles that the model
-has for an iteration along one row, for each byte that it reads or writes,
+reads several rows less steadily than one. Measured on an Intel server core (2 MiB of second-level cache), in AVX-512
+and AVX2, with stencils of 3 to 21 points that are in no published table, in floats and doubles: by the cycles that the
+model has for an iteration along one row, for each byte that it reads or writes,
 
 * up to 0.064 two rows took 0.74 to 1.15 times the speed of one, at all sizes;
-* from 0.074 to 0.1 1.1 to 1.5 times where arrays fit into that cache, 0.85 to 1.05 beyond;
-* from 0.127 on 1.15 to 1.5 times at all sizes.
+* from 0.074 to 0.1 1.05 to 1.5 times where arrays fit into that cache, 0.85 to 1.05 beyond;
+* from 0.127 on 1.1 to 1.5 times at all sizes; four rows up to 1.9 times near, and 0.8 to 1.5 times beyond;
+* from 0.2 on four rows took 1.34 to 1.66 times, and two 1.3 to 1.45, in rows of 500, 512, 1000 and 1024 elements.
 
-On AMD's Zen 4 and 5 nests of all three kinds gained, and as much at 1000 by 1000 doubles as where they fit.
+On AMD's Zen 4 and 5 nests of all kinds gained, and as much at 1000 by 1000 doubles as where they fit.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from weft.analysis.memory.alias import locate
 from weft.ir import Instruction
 from weft.ir.layout import DataLayout
 
-LEAST, BUSY = 0.07, 0.12
-"""Cycles for each byte from which on two rows gain where arrays are near, and wherever they are."""
+LEAST, BUSY, VERY_BUSY = 0.07, 0.12, 0.2
+"""Cycles for each byte from which on two rows gain where arrays are near, wherever they are, and four rows, too."""
 
 NEAR_BYTES = 2 << 20
 """What a near cache holds."""
@@ -41,10 +42,13 @@ class Streams:
         Whether boxes of several rows gain at all.
     most
         Of how many iterations, at most; None for any number.
+    compete
+        Whether more than two rows drive each other out of the cache.
     """
 
     gains: bool = True
     most: int | None = None
+    compete: bool = True
 
 
 def streams(accesses: Iterable[Instruction], cycles: float, layout: DataLayout, cpu: str) -> Streams:
@@ -59,4 +63,5 @@ def streams(accesses: Iterable[Instruction], cycles: float, layout: DataLayout, 
     touched = sum(bytes_of.values())
     if cycles < LEAST * touched:
         return Streams(gains=False)
-    return Streams(most=NEAR_BYTES // touched if cycles < BUSY * touched else None)
+    most = NEAR_BYTES // touched if cycles < BUSY * touched else None
+    return Streams(most=most, compete=cycles < VERY_BUSY * touched)

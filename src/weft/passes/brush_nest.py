@@ -63,17 +63,12 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
     if isinstance(brush, str):
         weighed = weigh_brushes(unit.module, levels, unit.boscc, unit.switches, name)
         unit.weighed = unit.weighed or weighed
-        chosen = _choose(weighed)
+        waits = _waits(unit, levels, weighed)
+        chosen = _choose(weighed, waits)
         if chosen is None:
             return None
         brush, alone = chosen.brush, min(w.cycles for w in weighed if is_of_one_loop(w.brush))
         reason = f"which takes {100 * chosen.cycles / alone:.0f} % of the inner loop alone by the cost model"
-        waits = Streams()
-        if chosen.streams:
-            accesses = [i for b in levels[-1].loop.blocks for i in b.instructions if i.is_plain_access]
-            waits = streams(accesses, alone, unit.module.layout, unit.spec.cpu)
-        if not waits.gains:
-            return None
         keep_for_rows(levels, (*(1 for _ in levels[brush.rank :]), *brush.extents), waits.most)
         found = _again(unit, found)
         levels = _nest_of(unit, found, only_promised)
@@ -204,8 +199,19 @@ def share_rows(unit: LoopUnit, found: LegalLoop, name: str) -> FoundLoop | None:
     return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")
 
 
-def _choose(weighed: list[Weighed]) -> Weighed | None:
+def _waits(unit: LoopUnit, levels: Sequence[ParallelLoop], weighed: Sequence[Weighed]) -> Streams:
+    """What a nest gets from memory, and how far its rows may go together."""
+    if not any(w.streams for w in weighed):
+        return Streams(compete=False)
+    accesses = [i for block in levels[-1].loop.blocks for i in block.instructions if i.is_plain_access]
+    alone = min(w.cycles for w in weighed if is_of_one_loop(w.brush))
+    return streams(accesses, alone, unit.module.layout, unit.spec.cpu)
+
+
+def _choose(weighed: Sequence[Weighed], waits: Streams) -> Weighed | None:
     """The best brush; None where the innermost loop alone is as good."""
     alone = [w.cycles for w in weighed if is_of_one_loop(w.brush)]
-    chosen = next((w for w in weighed if not w.competes), None)
-    return None if chosen is None or chosen.cycles > WORTHWHILE * min(alone) else chosen
+    chosen = next((w for w in weighed if not (w.competes and waits.compete)), None)
+    if chosen is None or not waits.gains or chosen.cycles > WORTHWHILE * min(alone):
+        return None
+    return chosen
