@@ -143,3 +143,18 @@ def test_reports_tell_of_the_width_that_was_taken(monkeypatch):
     wide = cuda.jit(scaled_by_threads)
     wide[4, 256](x, y, np.float32(1))
     assert "threads at a time" in str(wide.report())
+
+
+def test_versions_run_on_the_same_memory_with_the_same_contents(monkeypatch) -> None:
+    monkeypatch.setattr(tuning, "SECONDS", 1e-9)
+    seen = []
+
+    def version(args) -> None:
+        seen.append((args[0].ctypes.data, args[0].tolist(), args[1]))
+        args[0][...] = -1
+
+    a = np.arange(3.0)
+    tuning.fastest("f", [version, version], [a, 7])
+    assert {place for place, _, _ in seen} == {seen[0][0]} != {a.ctypes.data}
+    assert all(contents == [0, 1, 2] and number == 7 for _, contents, number in seen)
+    assert a.tolist() == [0, 1, 2]

@@ -78,7 +78,7 @@ def weft_ir(function) -> str:
 )
 def test_nests_that_wait_for_memory_run_along_one_loop(function, row, version, monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
-    monkeypatch.setattr("weft.costs.streams.NEAR_BYTES", 24 * 100 * 100)
+    monkeypatch.setattr("weft.costs.streams.NEAR_BYTES", 16 * 100 * 100)
     compiled = weft.jit(function)
     a = np.random.default_rng(1).random((row, row))
     b, wanted = np.zeros_like(a), np.zeros_like(a)
@@ -241,7 +241,7 @@ def test_tune_is_for_auto() -> None:
 
 @pytest.mark.parametrize(
     ("cycles", "gains", "most", "compete"),
-    [(1.0, False, None, True), (2.0, True, 87381, True), (4.0, True, None, True), (6.0, True, None, False)],
+    [(1.0, False, None, True), (2.0, True, 131072, True), (4.0, True, None, True), (6.0, True, None, False)],
 )
 def test_what_nests_get_from_memory(cycles, gains, most, compete) -> None:
     from weft.costs.streams import Streams, streams

@@ -55,13 +55,17 @@ def streams(accesses: Iterable[Instruction], cycles: float, layout: DataLayout, 
     """What a nest gets from memory whose iterations make these loads and stores, in so many cycles along one row."""
     if cpu.startswith(STEADY):
         return Streams()
-    bytes_of: dict[object, int] = {}
+    arrays: dict[object, int] = {}
+    written: dict[object, int] = {}
     for access in accesses:
         array, size = locate(access.pointer, layout).base, layout.size(access.accessed_type)
-        # What is written is read first, and goes back.
-        bytes_of[array] = max(bytes_of.get(array, 0), 2 * size if access.op == "store" else size)
-    touched = sum(bytes_of.values())
-    if cycles < LEAST * touched:
+        arrays[array] = max(arrays.get(array, 0), size)
+        if access.op == "store":
+            written[array] = arrays[array]
+    held = sum(arrays.values())
+    # What is written is read first, and goes back.
+    moved = held + sum(written.values())
+    if cycles < LEAST * moved:
         return Streams(gains=False)
-    most = NEAR_BYTES // touched if cycles < BUSY * touched else None
-    return Streams(most=most, compete=cycles < VERY_BUSY * touched)
+    most = NEAR_BYTES // held if cycles < BUSY * moved else None
+    return Streams(most=most, compete=cycles < VERY_BUSY * moved)

@@ -20,8 +20,8 @@ from weft.runtime.code_key import code_key
 from weft.runtime.tuning import Winners, fastest, place_of, widths_to_try
 from weft.target.machine import TargetSpec
 
-CANDIDATES = 4
-"""Brushes of the model that are tried, beside the innermost loop alone."""
+CANDIDATES = 8
+"""Brushes of the model that are tried, beside what runs without one."""
 
 
 def tuned(
@@ -49,11 +49,10 @@ def _widths(options: JitOptions, spec: TargetSpec) -> list[JitOptions]:
 
 def _brushes(function: FunctionType, types: tuple[KernelType, ...], options: JitOptions) -> list[JitOptions]:
     """The innermost loop alone, and the model's best brushes of several loops."""
-    from weft.codegen.brush_choice import is_of_one_loop
     from weft.loops.build import lower
 
     lowered, _, _ = lower(function, types, None, replace(options, tune=False), Timings())
-    brushes = [w.brush for w in lowered.weighed if not is_of_one_loop(w.brush)]
+    brushes = [w.brush for w in lowered.weighed]
     return [replace(options, tune=False, brush=brush) for brush in (None, *brushes[:CANDIDATES])]
 
 

@@ -11,14 +11,21 @@ from weft.analysis.loops.rectangular_nests import rectangular_nest
 from weft.analysis.loops.shared_rows import shared_row
 from weft.analysis.sequential.repeatable import repeatable
 from weft.brush import AUTO, MOST_LANES, Brush
-from weft.codegen.brush_choice import WORTHWHILE, Weighed, elements_of_register, is_of_one_loop, weigh_brushes
+from weft.codegen.brush_choice import (
+    WORTHWHILE,
+    WORTHWHILE_IN_LOOPS,
+    Weighed,
+    elements_of_register,
+    is_of_one_loop,
+    weigh_brushes,
+)
 from weft.codegen.brushed_nests import strip_mine_nest_in_boxes
 from weft.codegen.few_iterations import keep_for_rows, keep_for_short_rows
 from weft.codegen.width import one_register
 from weft.costs.streams import Streams, streams
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import Builder, ConstInt, Value
+from weft.ir import Builder, ConstInt, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.passes.find_loops import LegalLoop, promises_of
@@ -203,7 +210,10 @@ def _waits(unit: LoopUnit, levels: Sequence[ParallelLoop], weighed: Sequence[Wei
     """What a nest gets from memory, and how far its rows may go together."""
     if not any(w.streams for w in weighed):
         return Streams(compete=False)
-    accesses = [i for block in levels[-1].loop.blocks for i in block.instructions if i.is_plain_access]
+    inside = levels[-1].loop.blocks
+    accesses = [i for block in inside for i in block.instructions if i.is_plain_access]
+    # What all iterations read, such as weights, is at hand.
+    accesses = [i for i in accesses if isinstance(i.pointer, Instruction) and i.pointer.block in inside]
     alone = min(w.cycles for w in weighed if is_of_one_loop(w.brush))
     return streams(accesses, alone, unit.module.layout, unit.spec.cpu)
 
@@ -212,6 +222,7 @@ def _choose(weighed: Sequence[Weighed], waits: Streams) -> Weighed | None:
     """The best brush; None where the innermost loop alone is as good."""
     alone = [w.cycles for w in weighed if is_of_one_loop(w.brush)]
     chosen = next((w for w in weighed if not (w.competes and waits.compete)), None)
-    if chosen is None or not waits.gains or chosen.cycles > WORTHWHILE * min(alone):
+    if chosen is None or not waits.gains:
         return None
-    return chosen
+    worthwhile = WORTHWHILE if chosen.streams else WORTHWHILE_IN_LOOPS
+    return chosen if chosen.cycles <= worthwhile * min(alone) else None
