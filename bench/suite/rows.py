@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.speed.peers import Task
 from bench.speed.rows import Row
-from bench.suite import dense, irregular
+from bench.suite import dense, irregular, octets
 from examples.irregular import cross_sections, nab_cascade
 
 SOURCES = Path(__file__).parent / "c"
@@ -122,13 +122,43 @@ IRREGULAR = (
     ),
 )
 
-ROWS = (*DENSE, *IRREGULAR)
+OCTETS = (
+    Row("string_search", "string search, 8 bytes in 8 M", lambda: octets.texts(8_000_000), "find_pattern"),
+    Row(
+        "utf8",
+        "UTF-8 validation, 100 k strings",
+        lambda: octets.strings(100_000, 60),
+        "valid_utf8",
+        divergent=True,
+    ),
+    Row(
+        "run_lengths",
+        "decoding 1 M runs of up to 15 bytes",
+        lambda: octets.runs(1_000_000, 16),
+        "decode_runs",
+    ),
+    Row(
+        "radix_pass",
+        "one pass of radix sort, 4 M keys",
+        lambda: octets.digits(1 << 22),
+        "radix_pass",
+        launch=octets.RadixPass(),
+    ),
+    Row(
+        "smith_waterman",
+        "Smith-Waterman, 1000 pairs of 128 letters",
+        lambda: octets.sequences(1_000),
+        "align",
+    ),
+)
+
+ROWS = (*DENSE, *IRREGULAR, *OCTETS)
 
 
 def loops_of(task: Task) -> Callable[..., Any]:
     """Return the loops of a row; those for floats and for doubles are the same."""
-    from bench.suite import loops_dense, loops_irregular
+    from bench.suite import loops_dense, loops_irregular, loops_octets
 
-    modules = (loops_dense, loops_irregular)
+    modules = (loops_dense, loops_irregular, loops_octets)
     name = task.row.peer.removesuffix("_f32").removesuffix("_f64")
     return next(vars(module)[name] for module in modules if name in vars(module))

@@ -11,7 +11,7 @@ import pytest
 
 from bench.harness import Comparison, Measurement, Status
 from bench.speed.peers import Task, peers_of
-from bench.suite import dense, irregular, widths
+from bench.suite import dense, irregular, octets, widths
 from bench.suite.rows import ROWS, SOURCES, loops_of
 from examples.irregular import cross_sections, nab_cascade
 from examples.irregular.problem import Problem
@@ -37,6 +37,11 @@ SMALL: dict[str, Callable[[], Problem]] = {
     "radii9_f64": lambda: irregular.neighbourhoods(31, 40, 9, np.float64, 0.9),
     "barnes_hut_f32": lambda: irregular.attraction(60, np.float32),
     "barnes_hut_f64": lambda: irregular.attraction(60, np.float64),
+    "string_search": lambda: octets.texts(2_000),
+    "utf8": lambda: octets.strings(70, 12),
+    "run_lengths": lambda: octets.runs(70, 6),
+    "radix_pass": lambda: octets.digits(9_000),
+    "smith_waterman": lambda: octets.sequences(3),
 }
 
 ROW = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
