@@ -101,4 +101,6 @@ def caller(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[
             passed.append(_SCALARS[argument.dtype](argument.item()))
         else:
             passed.append(ctypes.c_int64(argument))
-    return lambda: function(*passed)
+    # An address does not keep its array.
+    kept = tuple(arguments)
+    return lambda: (kept, function(*passed))[1]

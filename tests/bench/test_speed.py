@@ -2,6 +2,7 @@
 
 import dataclasses
 import shutil
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,15 @@ def test_what_a_peer_writes_is_put_back_before_each_run(tmp_path: Path) -> None:
     ready.sample()
     ready.sample()
     assert np.array_equal(seen[0], seen[1])
+
+
+def test_a_function_in_c_keeps_the_arrays_that_it_is_given() -> None:
+    array = np.zeros(8)
+    kept = weakref.ref(array)
+    run = c_compilers.caller(lambda *passed: passed, (array, np.int32(1)))
+    del array
+    assert kept() is not None
+    assert run() is not None
 
 
 def test_arrays_lie_alike_for_every_peer() -> None:
