@@ -120,3 +120,20 @@ def test_the_remark_names_both_lines() -> None:
     assert told.message == f"this loop and that of line {first + 3} have changed places"
     assert told.span is not None
     assert told.span.line == first + 2
+
+
+def tiled(a, b, c):
+    for first in range(0, a.shape[1], 4):
+        end = min(first + 4, a.shape[1])
+        for i in range(c.shape[0]):
+            for k in range(first, end):
+                for j in range(c.shape[1]):
+                    c[i, j] += a[i, k] * b[k, j]
+
+
+def test_tiles_that_are_written_so_stay_outside() -> None:
+    compiled = auto(tiled)
+    draw = np.random.default_rng(6)
+    for rows, inner, columns in ((5, 11, 17), (2, 0, 3), (1, 4, 1)):
+        agree(compiled, draw.random((rows, inner)), draw.random((inner, columns)), np.zeros((rows, columns)))
+    assert changes(compiled) == 1

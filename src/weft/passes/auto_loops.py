@@ -37,6 +37,7 @@ from weft.passes.find_loops import LegalLoop
 from weft.passes.lock_step_form import lock_step_form
 from weft.passes.loop_order import Change, order_loops, undo
 from weft.passes.loop_splits import split_loops
+from weft.passes.loop_tiles import Tiles, run_in_tiles, tiles_of
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.private_form import PrivateUpdate, mark_updates, private_updates
 from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
@@ -85,6 +86,8 @@ class Chosen:
         Rewrites the loop so that lanes can run it, where it carries something in a known way.
     updates
         Updates of elements that may be the same, which each thread makes in memory of its own.
+    tiles
+        How the nest goes through a loop that adds up, tile by tile.
     """
 
     loop: LoopContext
@@ -95,6 +98,7 @@ class Chosen:
     in_step: int = 0
     form: Form | None = None
     updates: tuple[PrivateUpdate, ...] = ()
+    tiles: Tiles | None = None
 
 
 def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) -> int:
@@ -271,7 +275,11 @@ class _Search:
                 promotion.is_touched_before or test_that_body_runs(tests, self.accesses, promotion.loop, loop)
             )
         ]
-        return Chosen(loop, tuple(inside), tests, tuple(assumptions), tuple(promotions))
+        kept = {promotion.loop for promotion in promotions}
+        tiles = tiles_of(self.accesses, loop, inside, tests) if kept else None
+        if tiles is not None and tiles.inner not in kept:
+            tiles = None
+        return Chosen(loop, tuple(inside), tests, tuple(assumptions), tuple(promotions), tiles=tiles)
 
 
 def _ignores_zeros(reduction: Reduction) -> bool:
@@ -309,6 +317,13 @@ def _apply(
             span_of(change.inner.terminator),
             pass_name=PASS,
         )
+    places = {each: span_of(each.header.terminator) for each in (loop, *chosen.inside)}
+    ends = {each: view.blocks[each.loop.latches[0]] for each in (loop, *chosen.inside)}
+    if chosen.tiles is not None:
+        tiles, place = chosen.tiles, span_of(chosen.tiles.inner.header.terminator)
+        ends[tiles.outer], ends[tiles.middle] = run_in_tiles(function, tiles)
+        what = f"{tiles.size} iterations of this loop at a time are a tile, which all iterations around it go over"
+        unit.remarks.add(RemarkKind.TRANSFORM, what, place, pass_name=PASS)
     for promotion in chosen.promotions:
         promote(promotion)
     if chosen.updates:
@@ -324,7 +339,7 @@ def _apply(
         unit.remarks.add(RemarkKind.TRANSFORM, f"{what}{under}", span, pass_name=PASS)
         return
     for each in (loop, *chosen.inside):
-        back_edge = view.blocks[each.loop.latches[0]].terminator
+        back_edge = ends[each].terminator
         if chosen.in_step:
             mark_in_step(back_edge, chosen.in_step)
         else:
@@ -337,7 +352,7 @@ def _apply(
     unit.remarks.add(
         RemarkKind.TRANSFORM,
         f"{what}{under}",
-        span_of(loop.header.terminator),
+        places[loop],
         pass_name=PASS,
     )
 

@@ -98,13 +98,18 @@ def order_loops(
 
 def undo(function: Function, outer: BasicBlock, inner: BasicBlock) -> None:
     """Restore the order of two loops, by their headers."""
+    # What stood between two loops may be in the way of two others now.
+    pair = _pair(function, outer, inner) or (hoist_invariants(function) and _pair(function, outer, inner))
+    assert pair, "loops that have changed places can do so again"
+    interchange(pair)
+
+
+def _pair(function: Function, outer: BasicBlock, inner: BasicBlock) -> Pair | None:
     view = cfg_of(function)
     headed = loop_forest(view.cfg).headed_by
     first, second = headed[view.index[outer]], headed[view.index[inner]]
     assert first is not None and second is not None
-    pair = interchangeable(view, first, second)
-    assert pair is not None, "loops that have changed places can do so again"
-    interchange(pair)
+    return interchangeable(view, first, second)
 
 
 def _changes(accesses: Accesses, scope: Scope, left: Collection[BasicBlock]) -> Iterator[tuple[Change, Pair]]:
@@ -116,7 +121,9 @@ def _changes(accesses: Accesses, scope: Scope, left: Collection[BasicBlock]) -> 
         if top.header in left:
             continue
         pair = interchangeable(scope.view, outer.loop, inner.loop)
-        if pair is None or not (adds_up(accesses, outer, inner) or _is_across(accesses, outer, inner)):
+        if pair is None or _is_over_tiles(accesses, outer, inner):
+            continue
+        if not (adds_up(accesses, outer, inner) or _is_across(accesses, outer, inner)):
             continue
         assumptions = _legal(accesses, outer, inner)
         if assumptions is None:
@@ -132,6 +139,21 @@ def _top(loop: LoopContext) -> LoopContext:
     while loop.parent is not None:
         loop = loop.parent
     return loop
+
+
+def _is_over_tiles(accesses: Accesses, outer: LoopContext, inner: LoopContext) -> bool:
+    """Whether a loop further inside has another range in each iteration of the outer one."""
+    made = accesses.reconstruction
+    for loop in inner.scope.loops.values():
+        if loop is inner or not inner.contains(loop) or isinstance(loop.counted, str):
+            continue
+        ends = (
+            made.at(loop.scope, v, loop.counted.preheader)
+            for v in (loop.counted.counter.start, loop.counted.bound)
+        )
+        if any(outer.iteration in end.symbols() for end in ends):
+            return True
+    return False
 
 
 def adds_up(accesses: Accesses, outer: LoopContext, inner: LoopContext) -> bool:

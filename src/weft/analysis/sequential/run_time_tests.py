@@ -265,8 +265,8 @@ def _is_before(block: BasicBlock, loop: LoopContext) -> bool:
 
 
 def counter_of(loop: LoopContext) -> tuple[Instruction, Value, int] | None:
-    """A φ that counts a loop's iterations up or down by 1, where it begins, and how it counts."""
+    """A φ that counts a loop's iterations up or down, where it begins, and by how much it counts."""
     counted = loop.counted
-    if isinstance(counted, str) or abs(counted.counter.step) != 1:
+    if isinstance(counted, str):
         return None
     return counted.counter.phi, counted.counter.start, counted.counter.step

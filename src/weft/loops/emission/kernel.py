@@ -212,7 +212,7 @@ class KernelParts:
     def _outer_iteration(self, loop: LoopContext) -> Node | None:
         """The number of the iteration of a loop around the nest."""
         counter = counter_of(loop)
-        if counter is None:
+        if counter is None or abs(counter[2]) != 1:
             return None
         phi, start, step = counter
         ends = (self.outer(phi), self.values.of(start))

@@ -130,9 +130,10 @@ class Computed:
         counter = counter_of(loop)
         assert counter is not None
         phi, start, step = counter
-        distance = (
-            self._builder.binary("sub", phi, start) if step > 0 else self._builder.binary("sub", start, phi)
-        )
+        high, low = (phi, start) if step > 0 else (start, phi)
+        distance = self._builder.binary("sub", high, low)
+        if abs(step) != 1:
+            distance = self._builder.binary("udiv", distance, const_int(abs(step), distance.type))
         return distance if phi.type is I64 else self._builder.cast("zext", distance, I64)
 
     def _operation(self, atom: Floor | Minimum | Maximum) -> Value:

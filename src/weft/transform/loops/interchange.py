@@ -47,13 +47,35 @@ def interchangeable(view: CFGView, outer: Loop, inner: Loop) -> Pair | None:
     if isinstance(counted[0], str) or isinstance(counted[1], str):
         return None
     first, second = counted[0], counted[1]
-    if inner.parent is not outer or len(outer.children) != 1 or first.counter.type != second.counter.type:
-        return None
     around = set(first.blocks)
     if not all(_is_plain(loop, around) for loop in (first, second)):
         return None
-    between: list[Instruction] = []
+    between = _between(view, first, outer, inner)
     inside = set(second.blocks)
+    if between is None:
+        return None
+    body = next(b for b in second.header.successors if b in inside)
+    if body.predecessors != [second.header]:
+        return None
+    if any(u.block is second.header for i in between for u in i.instruction_users()):
+        return None
+    return Pair(first, second, tuple(_in_order(between)), body)
+
+
+def holds_only(view: CFGView, outer: Loop, inner: Loop) -> bool:
+    """Whether an outer loop counts and holds nothing but an inner one and what that needs, its bounds among it."""
+    counted = counted_loop(view, outer)
+    if isinstance(counted, str) or not _is_plain(counted, set(counted.blocks)):
+        return False
+    return _between(view, counted, outer, inner) is not None
+
+
+def _between(view: CFGView, first: CountedLoop, outer: Loop, inner: Loop) -> list[Instruction] | None:
+    """What stands between two loops, if it has no effect and is for the inner one only."""
+    if inner.parent is not outer or len(outer.children) != 1:
+        return None
+    between: list[Instruction] = []
+    inside = {view.blocks[b] for b in inner.blocks}
     for block in (view.blocks[b] for b in sorted(outer.blocks - inner.blocks)):
         if block is first.header:
             continue
@@ -67,12 +89,7 @@ def interchangeable(view: CFGView, outer: Loop, inner: Loop) -> Pair | None:
             return None
     if any(u.block not in inside and u not in between for i in between for u in i.instruction_users()):
         return None
-    body = next(b for b in second.header.successors if b in inside)
-    if body.predecessors != [second.header]:
-        return None
-    if any(u.block is second.header for i in between for u in i.instruction_users()):
-        return None
-    return Pair(first, second, tuple(_in_order(between)), body)
+    return between
 
 
 def _in_order(between: list[Instruction]) -> list[Instruction]:

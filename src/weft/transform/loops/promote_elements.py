@@ -122,7 +122,7 @@ def promote(promotion: Promotion) -> None:
     view, header = loop.scope.view, loop.header
     inside = {view.blocks[b] for b in loop.loop.blocks}
     (before,) = (b for b in header.predecessors if b not in inside)
-    exit = view.blocks[loop.loop.exit_edges[0][1]]
+    (exit,) = (b for b in view.blocks[loop.loop.exiting[0]].successors if b not in inside)
     first = promotion.accesses[0]
     type, align = first.accessed_type, min(i.alignment for i in promotion.accesses)
     builder = Builder(before=before.terminator)
