@@ -5,6 +5,7 @@ import re
 import pytest
 
 from codegen.kernels import agree, guarded, kernel_text, stored, widened
+from weft.machine.targets import AVX2, SSE2, Isa
 
 LOAD = "  %p = getelementptr i32, ptr %in, i64 %tid\n  %v = load i32, ptr %p, align 4\n"
 GATHERED = "  %k = and i32 {value}, 255\n  %g = getelementptr i32, ptr %in, i32 %k\n  %w = load i32, ptr %g\n"
@@ -76,10 +77,21 @@ def test_uniform_access_is_made_once() -> None:
 def test_uniform_access_goes_elsewhere_where_no_lane_is_active() -> None:
     text = widened(kernel_text(guarded("  %v = load i32, ptr %in\n  store i32 %v, ptr %out")))
     assert lines(text, "%spare = alloca i32")
-    assert lines(text, r"select i1 %\d+, ptr %in, ptr %spare") and lines(
+    assert lines(text, r"select i1 %\d+, ptr %in, ptr %nothing") and lines(
         text, r"select i1 %\d+, ptr %out, ptr %spare"
     )
     assert not lines(text, "(load|store) .*ptr %(in|out)")
+
+
+@pytest.mark.parametrize("isa", [SSE2, AVX2], ids=lambda isa: isa.name)
+def test_passive_lanes_load_zeros_not_what_is_left_on_the_stack(isa: Isa) -> None:
+    place = "  %g = getelementptr double, ptr %in, i32 %k\n  %w = load double, ptr %g\n"
+    body = LOAD + "  %k = and i32 %v, 255\n" + place + "  %q = getelementptr double, ptr %out, i32 %k\n"
+    text = widened(kernel_text(guarded(body + "  store double %w, ptr %q")), isa=isa)
+    assert lines(text, "store double 0.*, ptr %nothing")
+    assert lines(text, "insertelement <8 x ptr> poison, ptr %nothing")
+    # What passive lanes store stays apart from it.
+    assert lines(text, "insertelement <8 x ptr> poison, ptr %spare")
 
 
 def test_one_test_for_active_lanes_serves_a_block() -> None:

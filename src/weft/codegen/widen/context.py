@@ -20,8 +20,8 @@ from weft.ir import (
     Module,
     Value,
 )
-from weft.ir.constants import Constant, ConstZero, Poison, Undef
-from weft.ir.types import I8, I32, I64, FunctionType, IntType, PointerType, Type, VectorType, int_type
+from weft.ir.constants import Constant, ConstZero, Poison, Undef, zero_of
+from weft.ir.types import I8, I32, I64, VOID, FunctionType, IntType, PointerType, Type, VectorType, int_type
 from weft.machine.targets import Isa
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Widening:
         self.starts: dict[BasicBlock, BasicBlock] = {}
         self.ends: dict[BasicBlock, BasicBlock] = {}
         self._any: dict[tuple[BasicBlock, Value], Value] = {}
-        self._spare: dict[Type, Value] = {}
+        self._spare: dict[tuple[Type, bool], Value] = {}
 
     def is_scalar(self, value: Value) -> bool:
         """Whether the value in lane 0 stands for all lanes, by the value's strides."""
@@ -189,11 +189,18 @@ class Widening:
             known = self._any[key] = any_lane(self.builder, self.mask)
         return known
 
-    def spare(self, type: Type) -> Value:
-        """A stack object that takes the accesses of empty masks."""
-        known = self._spare.get(type)
+    def spare(self, type: Type, *, written: bool) -> Value:
+        """A stack object that takes the accesses of passive lanes: one for what they write, and one of zeros.
+
+        What is left of something else on the stack may read as a denormal number, with which arithmetic takes a
+        hundred cycles and more, for lanes whose results nobody wants.
+        """
+        known = self._spare.get((type, written))
         if known is None:
-            known = self._spare[type] = self.stack_slot(type, 0, "spare")
+            known = self._spare[type, written] = self.stack_slot(type, 0, "spare" if written else "nothing")
+            if not written:
+                attrs = {"align": 0, "volatile": False}
+                self.target.entry.insert(1, Instruction("store", VOID, (zero_of(type), known), attrs=attrs))
         return known
 
     def stack_slot(self, type: Type, align: int, name: str = "") -> Value:
@@ -202,9 +209,9 @@ class Widening:
         slot = Instruction("alloca", PointerType(0), (ConstInt(I32, 1),), name=name, attrs=attrs)
         return self.target.entry.insert(0, slot)
 
-    def spare_place(self, type: Type, address: Type) -> Value:
+    def spare_place(self, type: Type, address: Type, *, written: bool) -> Value:
         """The address of `spare`, as one of type `address`."""
-        spare = self.spare(type)
+        spare = self.spare(type, written=written)
         return spare if spare.type == address else self.builder.cast("addrspacecast", spare, address)
 
     def intrinsic(self, name: str, result: Type, params: tuple[Type, ...]) -> Function:

@@ -54,7 +54,7 @@ def store_some(
 def masked_gather(w: Widening, type: VectorType, addresses: Value, mask: Value, align: int) -> Instruction:
     """Load an element from each of the addresses for which `mask` is true; the others are poison."""
     if not (w.isa.gather and w.isa.mask_registers):
-        addresses, mask = _for_all_lanes(w, type, addresses, mask)
+        addresses, mask = _for_all_lanes(w, type, addresses, mask, written=False)
     name = f"llvm.masked.gather.{mangled(type)}.{mangled(addresses.type)}"
     return _call(w, name, type, [addresses, mask, Poison(type)], 0, align)
 
@@ -63,17 +63,19 @@ def masked_scatter(w: Widening, data: Value, addresses: Value, mask: Value, alig
     """Store the elements for which `mask` is true to the addresses."""
     assert isinstance(data.type, VectorType)
     if not (w.isa.scatter and w.isa.mask_registers):
-        addresses, mask = _for_all_lanes(w, data.type, addresses, mask)
+        addresses, mask = _for_all_lanes(w, data.type, addresses, mask, written=True)
     name = f"llvm.masked.scatter.{mangled(data.type)}.{mangled(addresses.type)}"
     return _call(w, name, VOID, [data, addresses, mask], 1, align)
 
 
-def _for_all_lanes(w: Widening, type: VectorType, addresses: Value, mask: Value) -> tuple[Value, Value]:
+def _for_all_lanes(
+    w: Widening, type: VectorType, addresses: Value, mask: Value, *, written: bool
+) -> tuple[Value, Value]:
     """Addresses that all lanes may access, those of passive ones in a spare object, and the mask of all lanes."""
     everyone = w.lanes.all_lanes
     if mask is everyone or type.count != w.lanes.width or not isinstance(addresses.type, VectorType):
         return addresses, mask
-    spare = w.spare_place(type.element, addresses.type.element)
+    spare = w.spare_place(type.element, addresses.type.element, written=written)
     return w.builder.select(mask, addresses, broadcast(w.builder, spare, w.lanes)), everyone
 
 

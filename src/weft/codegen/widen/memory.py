@@ -86,7 +86,7 @@ def widen_load(w: Widening, load: Instruction) -> None:
         return
     form = address_form(w, load)
     if form == "uniform":
-        address = _scalar_address(w, w.scalar(load.pointer), load.type)
+        address = _scalar_address(w, w.scalar(load.pointer), load.type, written=False)
         loaded = _copy(w, load, load.type, [address], {**load.attrs})
         w.set_scalar(load, loaded)
         if load not in w.kept:
@@ -237,7 +237,7 @@ def _store_one(w: Widening, store: Instruction, value: Value, pointer: Value) ->
                 "trunc", w.builder.binary("and", last, ConstInt(I64, w.lanes.width - 1)), I32
             )
         stored = w.builder.extract_element(vector, lane)
-    address = _scalar_address(w, w.scalar(pointer), value.type)
+    address = _scalar_address(w, w.scalar(pointer), value.type, written=True)
     _copy(w, store, VOID, [stored, address], {**store.attrs})
 
 
@@ -249,12 +249,12 @@ def _copy(
     )
 
 
-def _scalar_address(w: Widening, address: Value, type: Type) -> Value:
+def _scalar_address(w: Widening, address: Value, type: Type, *, written: bool) -> Value:
     """`address`, or that of a spare object where no lane is active."""
     some = w.some_active()
     if some is None:
         return address
-    return w.builder.select(some, address, w.spare_place(type, address.type))
+    return w.builder.select(some, address, w.spare_place(type, address.type, written=written))
 
 
 def _vector_load(w: Widening, load: Instruction, address: Value, form: str) -> Instruction:

@@ -106,7 +106,7 @@ def _elements(w: Widening, load: Instruction, own: Sequence[int], server: Sequen
             assert isinstance(bits.type, IntType)
             served = ConstInt(bits.type, sum(1 << t for t, by in enumerate(server) if by == k))
             some = builder.icmp("ne", builder.binary("and", bits, served), ConstInt(bits.type, 0))
-            address = builder.select(some, address, w.spare_place(load.type, address.type))
+            address = builder.select(some, address, w.spare_place(load.type, address.type, written=False))
         element = builder.load(load.type, address, align=load.alignment, name=load.name)
         element.loc = load.loc
         elements.append(element)
