@@ -1,13 +1,17 @@
 """The width that is chosen for a kernel, and what is said of it."""
 
+import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+import weft
 from weft import cuda
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import domain_named
+from weft.codegen import width as width_module
 from weft.codegen.width import MAX_WIDTH, choose_width, choose_width_of_rounds
 from weft.cuda.build import lower
 from weft.frontend.python.typeof import typeof
@@ -202,3 +206,78 @@ define void @k(ptr %out, i64 %tid.x) "weft.kernel" {
     assert choose_width_of_rounds(divergence, AVX2, 2.0).width == 16
     busy = analyzed(chain(BUSY, carried=12))
     assert choose_width_of_rounds(busy, AVX2, 0.0) == choose_width_of_rounds(busy, AVX2, 2.0)
+
+
+ROWS = """
+define void @k(ptr %out, ptr %in, ptr %starts, i64 %tid.x) "weft.kernel" {
+entry:
+  %at = getelementptr i32, ptr %starts, i64 %tid.x
+  %next = getelementptr i32, ptr %at, i64 1
+  %first = load i32, ptr %at
+  %last = load i32, ptr %next
+  br label %head
+head:
+  %k = phi i32 [ %first, %entry ], [ %more, %head ]
+  %total = phi float [ 0.0, %entry ], [ %sum, %head ]
+  %p = getelementptr float, ptr %in, i32 %k
+  %v = load float, ptr %p
+  %sum = fadd float %total, %v
+  %more = add i32 %k, 1
+  %c = icmp slt i32 %more, %last
+  br i1 %c, label %head, label %done
+done:
+  %to = getelementptr float, ptr %out, i64 %tid.x
+  store float %sum, ptr %to
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("isa", [SSE4, AVX2], ids=lambda isa: isa.name)
+def test_loops_that_load_from_addresses_of_their_own_run_thread_after_thread(isa: Isa) -> None:
+    """Where there is no instruction for that, and threads leave the loop at different times."""
+    kernel = read_module(ROWS).functions["k"]
+    domain = domain_named("product", (16,))
+    initial = {kernel.args[3]: domain.strided(1, 64, 16)}
+    choice = choose_width(analyze_divergence(kernel, domain=domain, initial=initial, width=16), isa)
+    assert choice.width == 1
+    assert re.fullmatch(r"which takes about \d+ % of the time of \d+ lanes", choice.reason)
+
+
+def test_a_kernel_that_runs_thread_after_thread_says_so_and_is_right(monkeypatch) -> None:
+    monkeypatch.setattr(width_module, "cycles_alone", lambda divergence, isa: 0.0)
+
+    @cuda.jit
+    def row_sums(starts, values, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            total = 0.0
+            for k in range(starts[i], starts[i + 1]):
+                total += values[k]
+            out[i] = total
+
+    starts = np.array([0, 3, 3, 10, 11, 40], np.int32)
+    values, out = np.arange(40.0), np.zeros(5)
+    row_sums[2, 4](starts, values, out)
+    assert out.tolist() == [values[a:b].sum() for a, b in pairwise(starts)]
+    (told,) = [r.message for r in row_sums.remarks if "thread after thread" in r.message]
+    assert "which takes about 0 % of the time of" in told
+    assert "one at a time" in str(row_sums.report())
+
+
+def test_a_loop_that_runs_iteration_after_iteration_says_so_and_is_right(monkeypatch) -> None:
+    monkeypatch.setattr(width_module, "cycles_alone", lambda divergence, isa: 0.0)
+
+    @weft.jit
+    def row_sums(starts, values, out):
+        for i in weft.prange(out.size):
+            total = 0.0
+            for k in range(starts[i], starts[i + 1]):
+                total += values[k]
+            out[i] = total
+
+    starts = np.array([0, 3, 3, 10, 11, 40], np.int32)
+    values, out = np.arange(40.0), np.zeros(5)
+    row_sums(starts, values, out)
+    assert out.tolist() == [values[a:b].sum() for a, b in pairwise(starts)]
+    assert any("iteration after iteration" in r.message for r in row_sums.remarks)

@@ -7,6 +7,9 @@ for more of them. The model compares the cycles that a thread takes at one regis
 work is done on, at two and so on: per loop, the longer of what its instructions
 cost and how long the values that it carries take, what it computes for all threads at once, and spills beyond the
 register file, ten times for each loop around.
+
+Where that is clearly more than a thread takes by itself, as where each lane loads from addresses of its own and there
+is no instruction for it, there are no lane groups: the width is 1.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 from weft.analysis.divergence import Divergence
 from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
+from weft.costs.one_thread import cycles_alone
 from weft.machine.targets import Isa
 
 MAX_WIDTH = 64
@@ -35,7 +39,10 @@ def one_register(isa: Isa) -> int:
 
 
 def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
-    """Return the width at which a thread of the kernel that `divergence` is of is expected to take least time."""
+    """Return the width at which a thread of the kernel that `divergence` is of is expected to take least time.
+
+    It is 1 where threads are better off one after the other.
+    """
     model = WidthModel(divergence, isa)
     bits = model.dominant_bits()
     least = max(2, min(MAX_WIDTH, isa.lanes(bits)))
@@ -51,6 +58,11 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
         if cost[width] > (second if best == least else further) * cost[best]:
             break
         best = width
+    waiting = model.cycles_of_thread(best, waiting=constants.waiting)
+    alone = cycles_alone(divergence, isa)
+    # What beginning and ending a thread takes is not counted, and matters where there is no loop.
+    if model.has_loops and alone <= constants.alone_worthwhile * waiting:
+        return WidthChoice(1, f"which takes about {100 * alone / waiting:.0f} % of the time of {best} lanes")
     registers = best // least
     many = f"{registers} registers" if registers > 1 else "a register"
     if best == widths[-1]:

@@ -59,6 +59,13 @@ class Constants:
     registers, wide_registers
         How many a lane group may fill with the values that most work is done on, of 32 bits or less, and of more. Fit:
         4, and 8 of 64-bit values; with 4 of these the loss is 1.132 (AVX2) and 1.113 (AVX-512).
+    waiting
+        How many times as long threads are in loops that they leave in different iterations: the last one counts.
+        Guess: lengths drawn as from a geometric distribution have 2.7 times the mean as the longest of 8.
+    alone_worthwhile
+        Of the cycles in lanes, a thread must take no more by itself to run so. Fit on AVX2: of the kernels below 0.75
+        one is, and takes 0.97 of the time; at 0.8 one that takes 2.3 times as long by itself would be; four that take
+        0.65 to 0.9 stay in lanes. With AVX-512 none is near.
     rounds_worthwhile
         The same for kernels with barriers: wider frames wait in the cache, and what follows a barrier is short. Guess.
     boxes_worthwhile
@@ -109,6 +116,8 @@ class Constants:
     wider_worthwhile: tuple[float, float] = (1.0, 0.999)
     registers: int = 4
     wide_registers: int = 8
+    waiting: float = 1.5
+    alone_worthwhile: float = 0.75
     rounds_worthwhile: float = 0.85
     boxes_worthwhile: float = 0.65
     round: float = 20.0

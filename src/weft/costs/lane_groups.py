@@ -61,8 +61,12 @@ class WidthModel:
                 work[bits] = work.get(bits, 0.0) + weight * bits
         return max(work, key=lambda b: (work[b], b)) if work else 32
 
-    def cycles_of_thread(self, width: int) -> float:
-        """Cycles that a thread takes in lane groups of `width`."""
+    def cycles_of_thread(self, width: int, *, waiting: float = 1.0) -> float:
+        """Cycles that a thread takes in lane groups of `width`.
+
+        In loops that threads leave at different times `waiting` times as long: lane groups stay for their last thread.
+        It is the same for all widths, as far as is known, and different for none.
+        """
         costs = RegionCosts(self._divergence, self._probability, width, self._isa)
         constants = self._constants
         total: dict[Loop | None, float] = {}
@@ -80,10 +84,18 @@ class WidthModel:
         cycles = total.get(None, 0.0)
         for loop in self._loops.loops:
             busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width)
-            cycles += constants.loop_weight**loop.depth * (
-                max(busy, self._latency[loop]) + shared.get(loop, 0.0)
-            )
+            rounds = constants.loop_weight**loop.depth * waiting ** self._divergent_around(loop)
+            cycles += rounds * (max(busy, self._latency[loop]) + shared.get(loop, 0.0))
         return cycles / width
+
+    def _divergent_around(self, loop: Loop) -> int:
+        """Of how many loops, this one and those around it, threads leave in different iterations."""
+        around: Loop | None = loop
+        count = 0
+        while around is not None:
+            count += self._is_divergent(around)
+            around = around.parent
+        return count
 
     def _cycles(self, instruction: Instruction, costs: RegionCosts) -> float:
         """Cycles of a lane group's instruction. Lanes that turn out to be neighbours are not in every wider group."""
@@ -103,6 +115,11 @@ class WidthModel:
             return False
         terms = locate(access.pointer, self._layout).terms
         return is_computed(terms, lambda value: self._divergence.shape(value).is_strided)
+
+    @property
+    def has_loops(self) -> bool:
+        """Whether a thread runs loops."""
+        return bool(self._loops.loops)
 
     @property
     def reads_far_apart(self) -> bool:

@@ -117,6 +117,9 @@ def _narrow(unit: KernelUnit) -> bool:
 
 def _plan_lanes(unit: KernelUnit) -> bool:
     unit.plan = unit.planner.plan(unit.order)
+    if unit.order.in_lanes and unit.plan.width == 1:
+        message = f"{unit.name} runs thread after thread, {unit.plan.choice.reason}"
+        unit.remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")
     return False
 
 

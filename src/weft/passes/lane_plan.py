@@ -223,7 +223,7 @@ class Planner:
         choice = self._width_of_rounds() if in_rounds else self._width_of_rows(order)
         if choice.width > self.most_lanes:
             choice = WidthChoice(self.most_lanes, "whose local arrays there is room for")
-        return LanePlan(order, choice, in_rows=not in_rounds and not order.linear)
+        return LanePlan(order, choice, in_rows=choice.width > 1 and not in_rounds and not order.linear)
 
     def analyzed_width(self) -> int:
         """Threads of the lane groups that are looked at before there is a width."""

@@ -123,7 +123,7 @@ def build_report(program: Program, options: ReportOptions | None = None) -> Repo
     summaries = Summaries()
     shapes = next(iter(program.shapes.values()), None)
     code, how = _code(program, options)
-    if code is not None and code.width > 1:
+    if code is not None:
         options = replace(options, width=code.width, dimension=code.dimension)
     width = options.lanes if options.scope is Scope.LANES else None
     given = program.assumed or ("" if shapes is None else str(shapes))
