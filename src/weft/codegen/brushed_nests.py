@@ -17,6 +17,7 @@ from weft.codegen.lane_passes import BODIES
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.nest_chunks import NestBodies, build_nest_chunk
 from weft.codegen.obstacles import why_not_vectorized
+from weft.codegen.panels import pack
 from weft.codegen.parallel_loops import LoopPlan, StripMinedLoop, all_uniform, why_in_order
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import WidthChoice
@@ -48,6 +49,7 @@ def strip_mine_nest_in_boxes(
     runner: Runner,
     repeats: Value | None = None,
     apart: Collection[Value] = (),
+    may_pack: bool = False,
 ) -> StripMinedLoop:
     """Add the functions `name` and ``name.chunk`` that run a nest's iterations; the nest itself stays as it is.
 
@@ -59,6 +61,8 @@ def strip_mine_nest_in_boxes(
         Whether iterations may run twice, an i1 that is known before the nest: then boxes may overlap.
     apart
         Pointers that lead to different memory where that holds. There are two versions of the body then.
+    may_pack
+        Whether what boxes read again and again may be copied to memory that is allocated for it (`panels`).
     """
     lanes = lanes_of(brush, len(levels))
     dimension = {lanes.along(d): d for d in range(len(lanes.extents))}
@@ -67,7 +71,8 @@ def strip_mine_nest_in_boxes(
     body = outlined.body
     # Boxes that overlap begin anywhere.
     shapes = all_uniform(body, lanes, len(levels) if repeats is None else 1)
-    plan = _plan(LaneUnit(module, body, lanes, shapes, isa), f"as a box of {brush}, {reason}", runner)
+    unit = LaneUnit(module, body, lanes, shapes, isa)
+    plan = _plan(unit, f"as a box of {brush}, {reason}", runner)
     has_loops = bool(loop_forest(cfg_of(body).cfg).loops)
     instructions = sum(1 for _ in body.instructions())
     if plan.choice.width == 1:
@@ -76,6 +81,9 @@ def strip_mine_nest_in_boxes(
         alone = LaneSpace(tuple(1 for _ in lanes.extents), lanes.axes)
         chunk = build_nest_chunk(module, outlined, NestBodies(alone, body, None), f"{name}.chunk")
         return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, alone)
+    packed = None
+    if may_pack and not outlined.parallel.reductions:
+        packed = pack(module, body, unit.divergence, lanes, len(levels), f"{name}.packed")
     partial = clone_function(body, f"{name}.partial")
     guard_by_coordinates(module, partial, len(lanes.extents))
     careful = None
@@ -86,10 +94,16 @@ def strip_mine_nest_in_boxes(
                 argument.attributes = ("noalias", *argument.attributes)
     extents = "x".join(map(str, lanes.extents))
     functions = (body, partial) if careful is None else (body, careful, partial)
+    if packed is not None:
+        functions = (*functions, packed.function)
     for function in functions:
         function.attributes = (*function.attributes, f'"{LANES_ATTRIBUTE}"="{extents}"')
-    chunk = build_nest_chunk(module, outlined, NestBodies(lanes, body, partial, careful), f"{name}.chunk")
-    return StripMinedLoop(outlined, chunk, plan, functions, has_loops, instructions, lanes)
+    bodies = NestBodies(lanes, body, partial, careful, packed)
+    chunk = build_nest_chunk(module, outlined, bodies, f"{name}.chunk")
+    return StripMinedLoop(
+        outlined, chunk, plan, functions, has_loops, instructions, lanes,
+        shares=careful is not None, packs=packed is not None,
+    )  # fmt: skip
 
 
 def _is_each_known(outlined: OutlinedNest, apart: Collection[Value]) -> bool:

@@ -13,15 +13,23 @@ in no order that anybody may rely on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from weft.codegen.chunks import INLINED, Cells
 from weft.codegen.combine import combine_lanes
-from weft.codegen.loops import counted_loop
+from weft.codegen.loops import counted_loop, two_arms
+from weft.codegen.panels import (
+    Packed,
+    build_free,
+    build_is_worthwhile,
+    build_memory,
+    build_packing,
+    build_rows,
+)
 from weft.codegen.widen.lanes import LaneSpace
-from weft.ir import Builder, ConstInt, Function, Module, Value
+from weft.ir import Builder, ConstInt, ConstNull, Function, Module, Value
 from weft.ir.types import I32, I64, PTR, VOID, FunctionType
 from weft.transform.loops.outline_nest import OutlinedNest
 
@@ -39,12 +47,15 @@ class NestBodies:
         along it. With one lane there is only `full`.
     careful
         For whole lane groups where iterations may not run twice, if `full` is not for these.
+    packed
+        For whole lane groups where what they read of rows has been packed, if that can be.
     """
 
     lanes: LaneSpace
     full: Function
     partial: Function | None
     careful: Function | None = None
+    packed: Packed | None = None
 
 
 def build_nest_chunk(module: Module, outlined: OutlinedNest, bodies: NestBodies, name: str) -> Function:
@@ -74,8 +85,18 @@ def build_nest_chunk(module: Module, outlined: OutlinedNest, bodies: NestBodies,
                 ]
             builder.call(body, [*numbers, *captured, *(c.whole for c in cells)])
 
+    def run_full(stops: Sequence[Value], lasts: Sequence[Value] | None) -> None:
+        if bodies.packed is None:
+            run_boxes(bodies.full, stops, lasts, "box")
+            return
+        with _packed_columns(
+            builder, function, bodies, bodies.packed, (begins, stops, lasts), captured
+        ) as otherwise:
+            otherwise()
+            run_boxes(bodies.full, stops, lasts, "box")
+
     if outlined.repeats is None:
-        run_boxes(bodies.full, middles, None, "box")
+        run_full(middles, None)
     else:
         allowed = captured[-1]
         overlap = _all_have_a_box(builder, allowed, begins, ends, extents)
@@ -91,7 +112,7 @@ def build_nest_chunk(module: Module, outlined: OutlinedNest, bodies: NestBodies,
             builder.binary("sub", end, ConstInt(I64, extent))
             for end, extent in zip(ends, extents, strict=True)
         ]
-        run_boxes(bodies.full, stops, lasts, "box")
+        run_full(stops, lasts)
     if bodies.partial is not None:
         for part in cells:
             part.hand_over(builder)
@@ -123,6 +144,47 @@ def build_nest_chunk(module: Module, outlined: OutlinedNest, bodies: NestBodies,
         builder.store(combine_lanes(module, builder, reduction.combination, vector), result)
     builder.ret()
     return function
+
+
+@contextmanager
+def _packed_columns(
+    builder: Builder,
+    function: Function,
+    bodies: NestBodies,
+    packed: Packed,
+    ranges: tuple[Sequence[Value], Sequence[Value], Sequence[Value] | None],
+    captured: Sequence[Value],
+) -> Iterator[Callable[[], None]]:
+    """Run the boxes of a nest column by column where panels are worth packing; what is built inside runs elsewhere."""
+    module = function.module
+    assert module is not None
+    begins, stops, lasts = ranges
+    high, wide = bodies.lanes.by_axis(2)
+    rows = build_rows(packed, captured)
+    row_bytes = wide * function.layout.size(packed.panel.load.accessed_type)
+    smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
+
+    def begin_at(number: Value, level: int) -> Value:
+        return (
+            number
+            if lasts is None or (high, wide)[level] == 1
+            else builder.call(smaller, (number, lasts[level]))
+        )
+
+    boxes = builder.binary("sdiv", builder.binary("sub", stops[0], begins[0]), ConstInt(I64, high))
+    some = builder.icmp("slt", begins[1], stops[1])
+    wanted = builder.binary("and", some, build_is_worthwhile(builder, rows, boxes, row_bytes))
+    size = builder.select(wanted, rows, ConstInt(I64, 0))
+    allocated, memory = build_memory(module, builder, size, row_bytes)
+    there = builder.icmp("ne", allocated, ConstNull(PTR))
+    with two_arms(builder, function, builder.binary("and", wanted, there)) as otherwise:
+        with counted_loop(builder, function, begins[1], stops[1], "column", wide) as column:
+            inner = begin_at(column, 1)
+            build_packing(builder, function, packed, inner, captured, rows, memory, wide)
+            with counted_loop(builder, function, begins[0], stops[0], "packed", high) as row:
+                builder.call(packed.function, [begin_at(row, 0), inner, *captured, memory])
+        yield otherwise
+    build_free(module, builder, allocated)
 
 
 def _whole_until(builder: Builder, begin: Value, end: Value, extent: int) -> Value:

@@ -67,18 +67,28 @@ def _tiles(
         return builder.binary("and", builder.binary("add", value, const_int(extent - 1)), const_int(-extent))
 
     one, grains = const_int(1), const_int(MOST_GRAINS)
-    high, wide, *_ = mined.lanes.by_axis(len(counts))
-    rows, columns = counts[:2]
-    row = columns
-    for count in counts[2:]:
-        row = builder.binary("mul", row, count)
-    least = const_int(least_groups(mined) * mined.width)
-    height = rounded(most(quotient(builder, rows, grains), quotient(builder, least, most(row, one))), high)
-    down = quotient(builder, rows, height)
-    beside = most(builder.binary("udiv", grains, most(down, one)), one)
-    smallest = quotient(builder, least, height) if len(counts) == 2 else one
-    length = rounded(most(most(quotient(builder, columns, beside), smallest), one), wide)
-    across = quotient(builder, columns, length)
+    extents, least = mined.lanes.by_axis(len(counts)), least_groups(mined) * mined.width
+
+    def cut(first: int, second: int) -> tuple[Value, Value]:
+        """Iterations of a tile along two loops: as few as can be along the first, and all along the second, if many."""
+        across = counts[second]
+        for count in counts[2:]:
+            across = builder.binary("mul", across, count)
+        few = most(
+            quotient(builder, counts[first], grains), quotient(builder, const_int(least), most(across, one))
+        )
+        few = rounded(few, extents[first])
+        beside = most(builder.binary("udiv", grains, most(quotient(builder, counts[first], few), one)), one)
+        smallest = quotient(builder, const_int(least), few) if len(counts) == 2 else one
+        many = most(most(quotient(builder, counts[second], beside), smallest), one)
+        return few, rounded(many, extents[second])
+
+    if mined.packs:
+        # Boxes of a column read the same panel.
+        length, height = cut(1, 0)
+    else:
+        height, length = cut(0, 1)
+    down, across = quotient(builder, counts[0], height), quotient(builder, counts[1], length)
     return [height, length, across], builder.binary("mul", down, across)
 
 

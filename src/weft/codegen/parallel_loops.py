@@ -87,6 +87,8 @@ class StripMinedLoop:
         How many instructions it has.
     lanes
         The lane group.
+    shares, packs
+        Of a nest, whether it has a version in which loads are shared across stores, and one that packs what it reads.
     summary
         How the body was vectorized.
     """
@@ -98,6 +100,8 @@ class StripMinedLoop:
     has_loops: bool
     instructions: int
     lanes: LaneSpace
+    shares: bool = False
+    packs: bool = False
     summary: VectorizationSummary = field(default_factory=VectorizationSummary)
 
     @property

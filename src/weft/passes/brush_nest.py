@@ -46,11 +46,14 @@ MOST_FOR_SHORT = 64
 """Instructions of a nest that gets a version for short rows; what is greater takes long to compile."""
 
 
-def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bool) -> FoundLoop | None:
+def brush_nest(
+    unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bool, may_pack: bool = False
+) -> FoundLoop | None:
     """Strip-mine the nest that begins with a loop in the boxes of the unit's brush.
 
     None, with a remark, where it is no nest or has fewer loops than the brush has dimensions; without one where the
-    unit has no brush. With `only_promised` it has no loops that the user promises nothing of.
+    unit has no brush. With `only_promised` it has no loops that the user promises nothing of; with `may_pack` its code
+    may allocate memory.
     """
     brush, plan = unit.brush, found.plan
     if brush is None or promises_of(found.view, found.wanted.loop).rows:
@@ -88,9 +91,12 @@ def brush_nest(unit: LoopUnit, found: LegalLoop, name: str, *, only_promised: bo
         return None
     repeats, apart = _may_repeat(unit, found, levels, brush)
     mined = strip_mine_nest_in_boxes(
-        unit.module, levels, brush, reason, name, unit.isa, unit.runner, repeats, apart
+        unit.module, levels, brush, reason, name, unit.isa, unit.runner, repeats, apart, may_pack
     )
-    if len(mined.lane_functions) > 2:
+    if mined.packs:
+        what = "what boxes in a column read in common of each row is copied to one piece of memory, where they are many"
+        unit.remarks.add(RemarkKind.TRANSFORM, what, span, pass_name="parallel loops")
+    if mined.shares:
         what = "loads are shared across stores where what this nest writes is apart from what it reads, which is tested"
         unit.remarks.add(RemarkKind.TRANSFORM, what, span, pass_name="parallel loops")
     return FoundLoop(mined, span_of(levels[-1].loop.exiting.terminator), "this nest")

@@ -174,10 +174,10 @@ def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], na
 def _in_boxes(unit: JitUnit, found: LegalLoop, name: str) -> FoundLoop | None:
     """Strip-mine a nest in boxes, as asked for or where it pays."""
     if isinstance(unit.brush, Brush):
-        asked = brush_nest(unit, found, name, only_promised=not unit.if_legal)
+        asked = brush_nest(unit, found, name, only_promised=not unit.if_legal, may_pack=True)
         return asked or share_rows(unit, found, name)
     shared = share_rows(unit, found, name)
-    return shared or brush_nest(unit, found, name, only_promised=not unit.if_legal)
+    return shared or brush_nest(unit, found, name, only_promised=not unit.if_legal, may_pack=True)
 
 
 def _build_entry(unit: JitUnit) -> None:
