@@ -78,7 +78,7 @@ def task(name: str, size: int, dtype: Any = np.float64) -> Task:
     inner = slice(border, border + size)
     for j, i in points:
         wanted[inner, inner] += a[border + j : border + j + size, border + i : border + i + size]
-    wanted *= dtype(1 / len(points))
+    wanted *= 1 / len(points)
     total = " + ".join(f"a[j{_by(j)}, i{_by(i)}]" for j, i in points)
     body = f"b[j, i] = {1 / len(points)!r} * ({total})"
     along = [f"{border}, a.shape[{d}] - {border}" for d in range(2)]

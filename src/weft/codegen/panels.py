@@ -187,7 +187,8 @@ def _slice(value: Value) -> tuple[tuple[Instruction, ...] | None, set[Value]]:
 
 def build_rows(packed: Packed, captured: Sequence[Value]) -> Value:
     """How many rows the panel has, where the values that the body gets are these."""
-    return dict(zip(packed.arguments[2:], captured, strict=False)).get(packed.panel.bound, packed.panel.bound)
+    known: ValueMap = dict(zip(packed.arguments[2:], captured, strict=False))
+    return known.get(packed.panel.bound, packed.panel.bound)
 
 
 def build_is_worthwhile(builder: Builder, rows: Value, boxes: Value, row_bytes: int) -> Value:
