@@ -202,8 +202,7 @@ def _show_choice(options: argparse.Namespace) -> None:
             "tuned": _checked(tuned, work, f"{kernel} tuned"),
         }
         found = times(_runs(kernel, work, _brushes()) | others, options.rounds, options.size)
-        name = re.search(r"as a box of (\w+)", " ".join(map(str, auto.remarks)))
-        chosen, base = name.group(1) if name else INNERMOST, found[INNERMOST]
+        chosen, base = _chosen(auto) or INNERMOST, found[INNERMOST]
         best = min((b for b in found if b not in others), key=lambda b: found[b])
         (measured,) = tuned.overloads.values()
         cells = [f"{base / found[b]:.2f}" for b in ("auto", "tuned", best)]
@@ -213,6 +212,12 @@ def _show_choice(options: argparse.Namespace) -> None:
             f"| {kernel} | {chosen} | {cells[0]} | {kept} | {cells[1]} | {best} | {cells[2]} | {' | '.join(over)} |",
             flush=True,
         )
+
+
+def _chosen(compiled: Any) -> str | None:
+    """The brush that the cost model has chosen; None for none."""
+    found = re.search(r"as a box of (\w+), which takes", " ".join(map(str, compiled.remarks)))
+    return found.group(1) if found else None
 
 
 _KINDS = {
@@ -359,13 +364,12 @@ def _show_rows(options: argparse.Namespace) -> None:
                     raise AssertionError(f"{label} computes something else for {name}")
                 runs[label] = lambda kernel=kernel, row=row: kernel(row.a, row.b, row.w)
             found = times(runs, options.rounds, int(row.b.size**0.5))
-            chosen = re.search(r"as a box of (\w+)", " ".join(map(str, auto.remarks)))
+            chosen = _chosen(auto)
             over.append(min(t for k, t in found.items() if k not in (INNERMOST, "weft")) / found["weft"])
             cells = [f"{1e6 * found[c]:.0f} us" if c in found else "-" for c in columns[:-1]]
             best = min(row.libraries, key=lambda c: found[c], default=None)
             cells.append(f"{1e6 * found[best]:.0f} us ({best})" if best else "-")
-            shape = chosen.group(1) if chosen else "-"
-            print(f"| {name} | {shape} | {' | '.join(cells)} | {over[-1]:.2f} |", flush=True)
+            print(f"| {name} | {chosen or '-'} | {' | '.join(cells)} | {over[-1]:.2f} |", flush=True)
     print(f"\ngeometric mean {statistics.geometric_mean(over):.2f}")
 
 

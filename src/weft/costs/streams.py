@@ -7,7 +7,7 @@ model has for an iteration along one row, for each byte that it reads or writes,
 
 * up to 0.064 two rows took 0.74 to 1.15 times the speed of one, at all sizes;
 * from 0.074 to 0.1 1.05 to 1.5 times where arrays fit into that cache, 0.85 to 1.05 beyond;
-* from 0.127 on 1.1 to 1.5 times at all sizes; four rows up to 1.9 times near, and 0.8 to 1.5 times beyond;
+* from 0.107 on 1.05 to 1.5 times at all sizes; four rows up to 1.9 times near, and 0.8 to 1.5 times beyond;
 * from 0.2 on four rows took 1.34 to 1.66 times, and two 1.3 to 1.45, in rows of 500, 512, 1000 and 1024 elements.
 
 On AMD's Zen 4 and 5 nests of all kinds gained, and as much at 1000 by 1000 doubles as where they fit.
@@ -22,7 +22,7 @@ from weft.analysis.memory.alias import locate
 from weft.ir import Instruction
 from weft.ir.layout import DataLayout
 
-LEAST, BUSY, VERY_BUSY = 0.07, 0.12, 0.2
+LEAST, BUSY, VERY_BUSY = 0.07, 0.105, 0.2
 """Cycles for each byte from which on two rows gain where arrays are near, wherever they are, and four rows, too."""
 
 NEAR_BYTES = 2 << 20
