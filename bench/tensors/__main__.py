@@ -55,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("kernels", nargs="*", default=KERNELS, help="kernels; all by default")
+    parser.add_argument("kernels", nargs="*", default=KERNELS, help="kernels, or rows; all by default")
     parser.add_argument("--size", type=int, default=1024, help="rows and columns")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=15)
@@ -341,7 +341,8 @@ def _show_rows(options: argparse.Namespace) -> None:
     print(f"|---|---|{'---:|' * (len(columns) + 1)}")
     over: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, make in rows().items():
+        asked = options.kernels if options.kernels is not KERNELS else rows()
+        for name, make in ((name, make) for name, make in rows().items() if name in asked):
             row = make()
             wanted = np.zeros_like(row.b)
             numba = _numba_peer(row.source)

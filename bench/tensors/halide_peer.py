@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,13 @@ def halide_pipeline(source: str, arrays: dict[str, Any]) -> Callable[..., Any] |
         return lambda index, axis: hl.unsafe_promise_clamped(index, 0, shape[axis] - 1)
 
     scope: dict[str, Any] = {k: _Image(image, clamped(k)) for k, image in images.items()}
-    scope |= {"int": hl.i32, "np": hl, "select": hl.select, "f32": hl.f32, "f64": hl.f64}
+    scope |= {
+        "int": hl.i32,
+        "np": SimpleNamespace(float32=hl.f32),
+        "select": hl.select,
+        "f32": hl.f32,
+        "f64": hl.f64,
+    }
     loops = re.findall(r"for (\w+) in prange\((?:(.*), )?(.*)\):", source)
     ranges = {v: tuple(int(eval(t or "0", dict(arrays))) for t in (low, high)) for v, low, high in loops}
     scope |= {v: hl.Var(v) for v in ranges}
