@@ -20,6 +20,7 @@ import re
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -79,9 +80,9 @@ def compiled(source: str, label: str, **asked: Any) -> Any:
 
 
 def times(runs: dict[str, Run], rounds: int, size: int) -> dict[str, float]:
-    """Seconds of each, the median of rounds in which all take turns, in another order in each.
+    """Seconds of each, the first quartile of rounds in which all take turns, in another order in each.
 
-    CPU time of one thread, and elapsed time of several.
+    CPU time of one thread, and elapsed time of several; other programs that share memory lengthen both.
     """
     clock = time.process_time if weft.get_num_threads() == 1 else time.perf_counter
     order = list(runs.items())
@@ -97,7 +98,9 @@ def times(runs: dict[str, Run], rounds: int, size: int) -> dict[str, float]:
             for _ in range(repeat):
                 run()
             taken[name].append((clock() - begin) / repeat)
-    return {name: statistics.median(seconds) for name, seconds in taken.items()}
+    return {
+        name: statistics.quantiles(seconds, n=4, method="inclusive")[0] for name, seconds in taken.items()
+    }
 
 
 def _checked(kernel: Any, work: Task, label: str) -> Run:
@@ -362,7 +365,10 @@ def _show_rows(options: argparse.Namespace) -> None:
                 # Libraries have other borders.
                 inside = tuple(slice(3, -3) if row.b.shape[-1] > 9 else slice(None) for _ in row.b.shape)
                 if not np.allclose(row.b[inside], wanted[inside], rtol=1e-4, atol=1e-4):
-                    raise AssertionError(f"{label} computes something else for {name}")
+                    if label in (INNERMOST, "weft"):
+                        raise AssertionError(f"{label} computes something else for {name}")
+                    print(f"{label} computes something else for {name}", file=sys.stderr)
+                    continue
                 runs[label] = lambda kernel=kernel, row=row: kernel(row.a, row.b, row.w)
             found = times(runs, options.rounds, int(row.b.size**0.5))
             chosen = _chosen(auto)
