@@ -87,6 +87,7 @@ def test_nests_that_wait_for_memory_run_along_one_loop(function, row, version, m
     assert np.allclose(b, wanted, rtol=1e-13)
     remarks = " ".join(map(str, compiled.remarks))
     assert ("as a box of" in remarks) == (version != "none")
+    assert ("one register, as it waits for memory" in remarks) == (version != "box")
     loop = re.search(r"icmp ule i64 %[^,]*, 10000\b", weft_ir(function))
     assert (loop is not None) == (version == "rows")
 

@@ -23,7 +23,7 @@ from weft.graph.loops import loop_forest
 from weft.ir import TRUE, Builder, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
-from weft.ir.loop_metadata import ROWS, SHORT_ROWS, mark_version, unmark
+from weft.ir.loop_metadata import ROWS, SHORT_ROWS, STREAMS, mark_version, unmark
 from weft.machine.targets import Isa
 from weft.transform.loops.version_loop import version_loop
 
@@ -75,7 +75,7 @@ def keep_for_rows(levels: Sequence[ParallelLoop], least: Sequence[int], most: in
             wanted.append(builder.icmp("ule", total, const_int(most)))
         return reduce(lambda a, b: builder.binary("and", a, b), wanted, TRUE)
 
-    _keep_version(levels[0], fits, ROWS, "rows")
+    _keep_version(levels[0], fits, ROWS if most is None else STREAMS, "rows")
 
 
 def keep_for_short_rows(levels: Sequence[ParallelLoop], least: int, most: int) -> None:

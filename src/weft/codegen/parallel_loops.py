@@ -123,14 +123,15 @@ def strip_mine(
     width: int | None,
     isa: Isa,
     runner: Runner,
+    reason: str = "as asked for",
 ) -> StripMinedLoop:
     """Add the functions `name` and ``name.chunk`` that run a loop's iterations; the loop itself stays as it is.
 
-    Without a `width` the cost model chooses one for `isa`.
+    Without a `width` the cost model chooses one for `isa`; else there is a `reason` for it.
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
-    plan = plan_loop(module, body, width, isa, runner)
+    plan = plan_loop(module, body, width, isa, runner, reason)
     lanes, has_loops = plan.choice.width, bool(loop_forest(cfg_of(body).cfg).loops)
     instructions = sum(1 for _ in body.instructions())
     if lanes == 1:
@@ -148,7 +149,9 @@ def strip_mine(
     )
 
 
-def plan_loop(module: Module, body: Function, width: int | None, isa: Isa, runner: Runner) -> LoopPlan:
+def plan_loop(
+    module: Module, body: Function, width: int | None, isa: Isa, runner: Runner, reason: str = "as asked for"
+) -> LoopPlan:
     """Prepare the body of a loop, and choose in how many lanes its iterations run."""
     lanes = LaneSpace((width or one_register(isa),))
     unit = LaneUnit(module, body, lanes, all_uniform(body, lanes), isa)
@@ -164,7 +167,7 @@ def plan_loop(module: Module, body: Function, width: int | None, isa: Isa, runne
         return LoopPlan(WidthChoice(1, ""), "its inner loops run along rows, and are vectorized instead")
     runner.run((NARROWING,), unit)
     return LoopPlan(
-        choose_width(unit.divergence, isa) if width is None else WidthChoice(width, "as asked for"),
+        choose_width(unit.divergence, isa) if width is None else WidthChoice(width, reason),
         narrowed=unit.summary.narrowed,
     )
 

@@ -59,13 +59,17 @@ def strip_mine_nest(
     width: int | None,
     isa: Isa,
     runner: Runner,
+    reason: str = "as asked for",
 ) -> StripMinedNest:
-    """Add the functions that run the nest; the inner loop becomes a call, the outer one stays as it is."""
+    """Add the functions that run the nest; the inner loop becomes a call, the outer one stays as it is.
+
+    `reason` is for the `width`.
+    """
     function = outer.loop.header.function
     assert function is not None
     tiling = _cut(outer, nest) if nest.tiled else None
     plan = nest.inner if nest.tiled else keep_for_few(module, nest.inner, width, isa)
-    inner = strip_mine(module, plan, f"{name}.inner", width, isa, runner)
+    inner = strip_mine(module, plan, f"{name}.inner", width, isa, runner, reason)
     if tiling is None:
         run_in_place(module, inner)
     else:

@@ -22,6 +22,9 @@ IN_GRAINS = "weft.loop.in_grains"
 ROWS = "weft.loop.rows"
 """It is the outermost of a nest whose loops are too short for boxes: the version for when they are."""
 
+STREAMS = "weft.loop.streams"
+"""As `ROWS`, of a nest that waits for memory where it is large."""
+
 SHORT_ROWS = "weft.loop.short_rows"
 """It is the outermost of a nest whose innermost loop has few iterations: the version for when it has."""
 

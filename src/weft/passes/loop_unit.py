@@ -85,6 +85,8 @@ class LoopUnit:
         What became of functions that their bodies call, by name.
     weighed
         The brushes that were weighed for the first nest, the best first.
+    row
+        In how many lanes the innermost loop of the nest that was looked at last should run; None for any number.
     form
         How the program is run.
     exact_math
@@ -112,6 +114,7 @@ class LoopUnit:
     loops: list[FoundLoop] = field(default_factory=list)
     called: dict[str, VectorizationSummary] = field(default_factory=dict)
     weighed: list[Weighed] = field(default_factory=list)
+    row: int | None = None
     form: Form = Form.CALL
     exact_math: bool = False
     oblivious: set[str] = field(default_factory=set)

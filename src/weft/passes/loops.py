@@ -106,7 +106,9 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
     told = promises_of(found.view, found.wanted.loop)
     made = _as_job(unit, found, told)
     if told.rows:
-        made.behind += ", where the nest is smaller than its box, or waits for memory"
+        made.behind += ", where the nest is smaller than its box"
+        if told.streams:
+            made.behind += " or waits for memory"
     return made
 
 
@@ -143,7 +145,10 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
         mined = strip_mine(module, plan, name, unit.width, isa, unit.runner)
         run_in_parallel(module, mined, f"{name}.grains")
         return FoundLoop(mined, span, "this loop", " on all cores")
-    made = strip_mine_nest(module, plan, nest, name, unit.width, isa, unit.runner)
+    width, reason = unit.width, "as asked for"
+    if width is None and unit.row is not None:
+        width, reason = unit.row, "one register, as it waits for memory"
+    made = strip_mine_nest(module, plan, nest, name, width, isa, unit.runner, reason)
     run_in_parallel(module, made.outer, f"{name}.grains", made)
     where = ", and all cores share " + ("both loops" if nest.tiled else "the loop around it")
     return FoundLoop(made.inner, span, "this loop", where)

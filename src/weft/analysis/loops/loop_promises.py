@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
-from weft.ir.loop_metadata import IN_GRAINS, IN_STEP, PARALLEL, PROVED, ROWS, SHORT_ROWS
+from weft.ir.loop_metadata import IN_GRAINS, IN_STEP, PARALLEL, PROVED, ROWS, SHORT_ROWS, STREAMS
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
 
 MOST_LANES = 64
@@ -43,6 +43,8 @@ class LoopPromises:
         Whether what these hand on is in cells alone (`weft.codegen.scan_launch`).
     rows
         Its nest is not to be cut into boxes.
+    streams
+        As `rows`, of a nest that waits for memory where it is large.
     short_rows
         The innermost loop of its nest has few iterations.
     """
@@ -55,6 +57,7 @@ class LoopPromises:
     in_step: int = 0
     in_grains: bool = False
     rows: bool = False
+    streams: bool = False
     short_rows: bool = False
 
     @property
@@ -77,7 +80,8 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
     return LoopPromises(
         parallel, enabled, width, reorders=parallel and enabled,
         proved=PROVED in properties, in_step=_number(properties.get(IN_STEP, [])),
-        in_grains=IN_GRAINS in properties, rows=ROWS in properties, short_rows=SHORT_ROWS in properties,
+        in_grains=IN_GRAINS in properties, rows=ROWS in properties or STREAMS in properties,
+        streams=STREAMS in properties, short_rows=SHORT_ROWS in properties,
     )  # fmt: skip
 
 
