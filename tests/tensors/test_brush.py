@@ -1,5 +1,6 @@
 """Brushes and projections of every door: what options mean, and the same results as one thread after the other."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -205,8 +206,12 @@ def test_nests_of_c(tmp_path: Path, brush, projection) -> None:
 def test_options_of_nests_of_c(tmp_path: Path) -> None:
     file = tmp_path / "turned.c"
     file.write_text(PROGRAM)
-    with pytest.raises(ArgumentError, match="a nest without a brush"):
-        weft.vectorize_ir(file, "turned", loop="nest")
+    with pytest.raises(ArgumentError, match="a nest with a width"):
+        weft.vectorize_ir(file, "turned", loop="nest", width=8)
+    # A transposition gains by any box.
+    assert re.search(
+        r"as a box of \d+x\d+, which takes", str(weft.vectorize_ir(file, "turned", loop="nest").remarks)
+    )
     with pytest.raises(ArgumentError, match="brushes are for nests"):
         weft.vectorize_ir(file, "turned", brush="4x4")
 

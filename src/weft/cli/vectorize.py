@@ -59,10 +59,12 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--loop",
         metavar="LOOP",
-        help="vectorize loops instead: 'auto', 'outermost', 'annotated', 'nest' (with --brush) or a header's name",
+        help="vectorize loops instead: 'auto', 'outermost', 'annotated', 'nest' (see --brush) or a header's name",
     )
     parser.add_argument(
-        "--brush", metavar="MxN", help="lanes along each loop of a nest, outermost first, as in 4x8"
+        "--brush",
+        metavar="MxN",
+        help="lanes along each loop of a nest, outermost first, as in 4x8; else weft chooses",
     )
     parser.add_argument(
         "--projection",

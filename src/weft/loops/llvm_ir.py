@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.analysis.shapes import parse_args
-from weft.brush import brush_of
+from weft.brush import AUTO, brush_of
 from weft.codegen.width import MAX_WIDTH, one_register
 from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
@@ -210,9 +210,12 @@ def vectorize_ir(
     if loop is None and box is not None:
         raise ArgumentError("brushes are for nests of loops", hint='name the loops: loop="nest"')
     if loop == "nest" and box is None:
-        raise ArgumentError(
-            "a nest without a brush", hint='say how many lanes along each loop, as brush="4x8"'
-        )
+        if width is not None:
+            raise ArgumentError(
+                "a nest with a width",
+                hint='say how many lanes along each loop, as brush="4x8", or leave it to weft',
+            )
+        box = AUTO
     if loop is not None:
         unit = ForeignLoopUnit(
             module, function, spec, isa, width, gadgets, runner,
