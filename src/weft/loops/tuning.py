@@ -48,12 +48,15 @@ def _widths(options: JitOptions, spec: TargetSpec) -> list[JitOptions]:
 
 
 def _brushes(function: FunctionType, types: tuple[KernelType, ...], options: JitOptions) -> list[JitOptions]:
-    """The innermost loop alone, and the model's best brushes of several loops."""
+    """What runs without a brush, one register of a row, which is read most steadily, and the model's best brushes."""
+    from weft.codegen.brush_choice import is_of_one_loop
     from weft.loops.build import lower
 
     lowered, _, _ = lower(function, types, None, replace(options, tune=False), Timings())
-    brushes = [w.brush for w in lowered.weighed]
-    return [replace(options, tune=False, brush=brush) for brush in (None, *brushes[:CANDIDATES])]
+    best = [w.brush for w in lowered.weighed]
+    rows = sorted((b for b in best if is_of_one_loop(b) and b.extents[-1] > 1), key=lambda b: b.width)
+    tried = dict.fromkeys([None, *rows[:1], *best[:CANDIDATES]])
+    return [replace(options, tune=False, brush=brush) for brush in tried]
 
 
 def _name(options: JitOptions) -> str:
