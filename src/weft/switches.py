@@ -10,8 +10,8 @@ from weft.diag.errors import PassError, SignatureError
 OPTIONAL_PASSES = {
     name.replace(" ", "-").replace("φ", "phi"): name
     for name in (
-        *("aligned versions", "boscc", "conditions", "fills", "full groups", "known numbers", "narrow φs"),
-        "narrowing",
+        *("aligned versions", "boscc", "conditions", "fills", "full groups", "known numbers"),
+        *("meeting stores", "narrow φs", "narrowing"),
         *("scalar replacement", "signed indices", "wide comparisons"),
     )
 }

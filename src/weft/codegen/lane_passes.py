@@ -26,6 +26,7 @@ from weft.transform.linearization.unify_conditions import unify_conditions
 from weft.transform.loops.close_loops import is_loop_closed
 from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
 from weft.transform.loops.full_groups import run_full_groups
+from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
@@ -77,6 +78,10 @@ def _replace_known_numbers(unit: LaneUnit) -> bool:
 
 def _narrow_phis(unit: LaneUnit) -> bool:
     return narrow_phis(unit.function) > 0
+
+
+def _merge_meeting_stores(unit: LaneUnit) -> bool:
+    return merge_meeting_stores(unit.function) > 0
 
 
 def _clear_obstacles(unit: LaneUnit) -> bool:
@@ -210,6 +215,12 @@ KNOWN_NUMBERS: Pass[LaneUnit] = Pass(
     "known numbers", "no number of known sign is asked for it", _replace_known_numbers, optional=True
 )
 NARROW_PHIS: Pass[LaneUnit] = Pass("narrow φs", "no φ is wider than its uses", _narrow_phis, optional=True)
+MEETING_STORES: Pass[LaneUnit] = Pass(
+    "meeting stores",
+    "ways that meet do not end with stores to one place",
+    _merge_meeting_stores,
+    optional=True,
+)
 OBSTACLES: Pass[LaneUnit] = Pass(
     "obstacles",
     "edges to what is never reached are no control flow, loops have one entry, vectors are replaced by scalars",
@@ -314,7 +325,7 @@ WIDENING: Pass[LaneUnit] = Pass(
     source="Moll, ch. 10; Karrenberg and Hack, §3",
 )
 
-BODIES = (KNOWN_NUMBERS, NARROW_PHIS, OBSTACLES)
+BODIES = (KNOWN_NUMBERS, NARROW_PHIS, MEETING_STORES, OBSTACLES)
 """On the body of a loop, before its lanes are planned; kernels have the same on their modules."""
 
 LINEAR_LANES = (

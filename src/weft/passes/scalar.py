@@ -16,6 +16,7 @@ from weft.transform.aggregates.replacement import take_module_apart
 from weft.transform.groups.group_atomics import make_group_atomics_plain
 from weft.transform.groups.single_lane import run_single_lane
 from weft.transform.loops.hoist_invariants import hoist_invariants
+from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.wide_comparisons import widen_comparisons
@@ -74,6 +75,10 @@ def _narrow_phis(unit: ScalarUnit) -> bool:
     return sum(map(narrow_phis, unit.module.definitions())) > 0
 
 
+def _merge_meeting_stores(unit: ScalarUnit) -> bool:
+    return sum(map(merge_meeting_stores, unit.module.definitions())) > 0
+
+
 def _widen_comparisons(unit: ScalarUnit) -> bool:
     return sum(map(widen_comparisons, unit.module.definitions())) > 0
 
@@ -114,6 +119,13 @@ KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
 )
 NARROW_PHIS: Pass[ScalarUnit] = Pass(
     "narrow φs", "no φ is wider than its uses", _narrow_phis, requires=(PLAIN,), optional=True
+)
+MEETING_STORES: Pass[ScalarUnit] = Pass(
+    "meeting stores",
+    "ways that meet do not end with stores to one place",
+    _merge_meeting_stores,
+    requires=(PLAIN,),
+    optional=True,
 )
 WIDE_COMPARISONS: Pass[ScalarUnit] = Pass(
     "wide comparisons",
