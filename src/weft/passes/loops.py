@@ -30,7 +30,7 @@ from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
-from weft.passes.scalar import CANONICAL, INVARIANTS, SINGLE_LANE
+from weft.passes.scalar import CANONICAL, INVARIANTS, MEETING_STORES, SINGLE_LANE
 from weft.passes.stages import Form
 from weft.transform.loops.heap_lifetimes import settle_heap
 from weft.transform.loops.private_frames import privatize_frames
@@ -223,5 +223,16 @@ ENTRY: Pass[JitUnit] = Pass(
 LOOPS = PassList(
     "loops",
     "Python functions with parallel loops, elementwise functions; LLVM's whole pipeline follows",
-    (NO_THREADS, CANONICAL, HEAP, INVARIANTS, AUTO_LOOPS, PARALLEL_LOOPS, IN_LANES, SINGLE_LANE, ENTRY),
+    (
+        NO_THREADS,
+        CANONICAL,
+        HEAP,
+        MEETING_STORES,
+        INVARIANTS,
+        AUTO_LOOPS,
+        PARALLEL_LOOPS,
+        IN_LANES,
+        SINGLE_LANE,
+        ENTRY,
+    ),
 )
