@@ -211,3 +211,49 @@ def test_elementwise_functions_report_on_the_loop_over_contiguous_arrays():
     made(np.ones(3), np.full(3, 9.0))
     assert str(made.report()) == asked
     assert [remark.kind.value for remark in made.remarks][:1] == ["vectorized"]
+
+
+@weft.jit
+def _sums_of_rows(a, out):
+    for i in prange(a.shape[0]):
+        total = 0.0
+        for k in range(30):
+            total += a[i, k]
+        out[i] = total
+
+
+@weft.jit
+def _sums_of_short_rows(a, out):
+    for i in prange(a.shape[0]):
+        total = 0.0
+        for k in range(5):
+            total += a[i, k]
+        out[i] = total
+
+
+@weft.jit
+def _chains_of_rows(a, out):
+    for i in prange(a.shape[0]):
+        total = 0.5
+        last = 0.5
+        for k in range(30):
+            following = total + last * a[i, k]
+            last = a[i, k] - total
+            total = following
+        out[i] = total
+
+
+def test_inner_loops_along_rows_are_left_to_llvm_where_it_vectorizes_them() -> None:
+    """It does not where an iteration needs what the last one found, nor where there are a few."""
+    a, out = np.random.default_rng(3).random((40, 30)), np.zeros(40)
+    _sums_of_rows(a, out)
+    assert "along rows" in _sums_of_rows.remarks[0].message and np.allclose(out, a.sum(axis=1))
+    _sums_of_short_rows(a, out)
+    assert not any("along rows" in r.message for r in _sums_of_short_rows.remarks)
+    assert np.allclose(out, a[:, :5].sum(axis=1))
+    _chains_of_rows(a, out)
+    assert not any("along rows" in r.message for r in _chains_of_rows.remarks)
+    total = last = np.full(40, 0.5)
+    for k in range(30):
+        total, last = total + last * a[:, k], a[:, k] - total
+    assert np.allclose(out, total)

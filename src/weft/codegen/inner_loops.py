@@ -2,7 +2,8 @@
 
 Lanes along the rows of an array, each walking through its row, touch memory far apart in every step, where the elements
 of one row are neighbours. If all lanes walk in step (the inner loop is uniform) and most of what they access is not
-together, iteration after iteration is left to LLVM, whose vectorizer takes such inner loops.
+together, iteration after iteration is left to LLVM, whose vectorizer takes such inner loops: those that carry nothing
+but counters and totals. A few steps are no row either.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.parallel_nests import NEAR
 from weft.analysis.memory.alias import locate
-from weft.graph.loops import loop_forest
-from weft.ir import Function, Instruction
-from weft.ir.cfg_view import cfg_of
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import ConstInt, Function, Instruction
+from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.layout import DataLayout
+
+FEW = 7
+"""Iterations that do not fill a register."""
 
 
 def prefers_inner_loops(function: Function, divergence: Divergence) -> bool:
@@ -24,12 +28,46 @@ def prefers_inner_loops(function: Function, divergence: Divergence) -> bool:
     for loop in loop_forest(view.cfg).loops:
         if loop.children or any(divergence.is_divergent_branch(view.blocks[b]) for b in loop.exiting):
             continue
+        if not _only_totals(loop, view) or _is_short(loop, view):
+            continue
         for block in (view.blocks[b] for b in loop.blocks):
             for access in block.instructions:
                 if access.op in ("load", "store") and not _is_on_stack(access, layout):
                     together = _is_near(access, divergence, layout)
                     near, far = near + together, far + (not together)
     return far > near
+
+
+def _only_totals(loop: Loop, view: CFGView) -> bool:
+    """Whether what a loop carries is only counted up, or added up in a way that its iterations do not see."""
+    inside = {view.blocks[b] for b in loop.blocks}
+    latches = {view.blocks[b] for b in loop.latches}
+    for phi in view.blocks[loop.header].phis():
+        for value, source in phi.incoming():
+            if source not in latches or value is phi:
+                continue
+            if not isinstance(value, Instruction) or phi not in value.operands:
+                return False
+            others = [v for v in value.operands if v is not phi]
+            counts = all(not isinstance(v, Instruction) or v.block not in inside for v in others)
+            seen = [u for u in phi.instruction_users() if u is not value and u.block in inside]
+            if seen and not counts:
+                return False
+    return True
+
+
+def _is_short(loop: Loop, view: CFGView) -> bool:
+    """Whether a loop counts from a number to another one that is no more than `FEW` away."""
+    branch = view.blocks[loop.header].terminator
+    test = branch.operands[0] if branch.operands else None
+    if not isinstance(test, Instruction) or test.op != "icmp":
+        return False
+    counter, bound = test.operands
+    if not (isinstance(counter, Instruction) and counter.is_phi and isinstance(bound, ConstInt)):
+        return False
+    inside = {view.blocks[b] for b in loop.blocks}
+    starts = [value for value, source in counter.incoming() if source not in inside]
+    return all(isinstance(v, ConstInt) and abs(bound.signed - v.signed) <= FEW for v in starts)
 
 
 def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:
