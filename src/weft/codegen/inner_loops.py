@@ -28,7 +28,7 @@ def prefers_inner_loops(function: Function, divergence: Divergence) -> bool:
     for loop in loop_forest(view.cfg).loops:
         if loop.children or any(divergence.is_divergent_branch(view.blocks[b]) for b in loop.exiting):
             continue
-        if not _only_totals(loop, view) or _is_short(loop, view):
+        if _is_short(loop, view) or not (_only_totals(loop, view) or _is_in_a_walk(loop, view, divergence)):
             continue
         for block in (view.blocks[b] for b in loop.blocks):
             for access in block.instructions:
@@ -36,6 +36,16 @@ def prefers_inner_loops(function: Function, divergence: Divergence) -> bool:
                     together = _is_near(access, divergence, layout)
                     near, far = near + together, far + (not together)
     return far > near
+
+
+def _is_in_a_walk(loop: Loop, view: CFGView, divergence: Divergence) -> bool:
+    """Whether a loop is in one that lanes leave at different times, which they had better do one after the other."""
+    around = loop.parent
+    while around is not None:
+        if any(divergence.is_divergent_branch(view.blocks[b]) for b in around.exiting):
+            return True
+        around = around.parent
+    return False
 
 
 def _only_totals(loop: Loop, view: CFGView) -> bool:
