@@ -170,7 +170,8 @@ def test_a_sum_is_the_same_for_any_number_of_threads() -> None:
 def test_lanes_run_along_what_is_contiguous() -> None:
     def lines(function) -> list[int]:
         start = function.py_func.__code__.co_firstlineno
-        return [r.span.line - start for r in function.remarks if "iterations at a time" in r.message]
+        said = (r for r in function.remarks if "few iterations" not in r.message)
+        return [r.span.line - start for r in said if "iterations at a time" in r.message]
 
     a = np.zeros((8, 8))
     for function in (rows, columns, triangle):
