@@ -1,4 +1,4 @@
-"""How much scratch memory a worker of a launch needs."""
+"""How much scratch memory a worker of a launch needs; what builds code for it is in `weft.codegen.arena_code`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from itertools import zip_longest
 from math import prod
 
 from weft.codegen.launch_record import SHARED_ALIGN
-from weft.ir import Builder, ConstInt, Value
-from weft.ir.types import I64
 
 RESUMED_BYTES = 16
 """Behind the scratch memory of a work-group that waits for others: where it goes on."""
@@ -33,21 +31,3 @@ class ArenaNeeds:
         lane_groups = prod(-(-n // m) for n, m in zip_longest(block, self.lanes, fillvalue=1))
         one = self.fixed + -(-dynamic // 64) * 64 + self.per_lane_group * lane_groups + 64
         return groups * -(-(one + RESUMED_BYTES) // SHARED_ALIGN) * SHARED_ALIGN if self.resident else one
-
-    def emit_bytes(self, builder: Builder, block: Sequence[Value], dynamic: Value) -> Value:
-        """Build what computes `bytes` of one resident work-group."""
-
-        def rounded(value: Value, to: int) -> Value:
-            more = builder.binary("add", value, ConstInt(I64, to - 1))
-            return builder.binary("and", more, ConstInt(I64, -to))
-
-        lane_groups: Value = ConstInt(I64, 1)
-        for n, m in zip_longest(block, self.lanes, fillvalue=1):
-            assert isinstance(n, Value)
-            count = builder.binary("udiv", builder.binary("add", n, ConstInt(I64, m - 1)), ConstInt(I64, m))
-            lane_groups = builder.binary("mul", lane_groups, count)
-        one = builder.binary("mul", lane_groups, ConstInt(I64, self.per_lane_group))
-        one = builder.binary("add", one, rounded(dynamic, 64))
-        return rounded(
-            builder.binary("add", one, ConstInt(I64, self.fixed + 64 + RESUMED_BYTES)), SHARED_ALIGN
-        )

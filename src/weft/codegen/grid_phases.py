@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from weft.codegen.arena import RESUMED_BYTES
+from weft.codegen.arena_code import emit_bytes
 from weft.codegen.divergence_report import report_divergence
 from weft.codegen.group_program import GroupEntry
 from weft.codegen.launch_record import ErrorCode
@@ -28,7 +29,7 @@ _ENDED = ConstInt(I32, -1)
 def run_in_phases(entry: GroupEntry, run: Callable[..., None]) -> None:
     """Build the phases; `run` runs a group on, given its values, scratch memory, and where it says how it went on."""
     builder, function = entry.values.builder, entry.values.function
-    size = entry.layout.needs.emit_bytes(builder, entry.values.local_size, entry.layout.dynamic_bytes)
+    size = emit_bytes(entry.layout.needs, builder, entry.values.local_size, entry.layout.dynamic_bytes)
     seen = variable(function, I32)
 
     def place(builder: Builder, number: Value) -> tuple[Value, Value]:

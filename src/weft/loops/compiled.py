@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_file, restore_remarks, store_file, store_remarks
-from weft.frontend.python.components import parameter_components
 from weft.frontend.python.fingerprint import files_of
 from weft.frontend.python.types import Array, KernelType, Scalar, Tuple, callees_of
 from weft.jit_options import JitOptions
@@ -244,6 +243,8 @@ class CompiledFunction:
 
     def _bytes(self, slots: bytes) -> int:
         """The bytes of array arguments, by the extents in their slots."""
+        from weft.frontend.python.components import parameter_components
+
         words, at, total = memoryview(slots).cast("q"), 0, 0
         for type in _flat(self.types):
             extents: list[int] = []

@@ -27,6 +27,10 @@ from weft.frontend.python.types import (
     tuple_type,
 )
 from weft.loops.results import takes_number
+from weft.runtime.cache import CacheEntry, default_cache
+from weft.runtime.code_key import code_key
+from weft.runtime.results import dtype_of_text, text_of_dtype
+from weft.target.machine import TargetSpec
 
 WEAK = {int: pyint, float: pyfloat, complex: pycomplex}
 """Python's numbers, whose types give way to those of arrays."""
@@ -126,11 +130,19 @@ class ElementTypes:
         for signature in self.signatures:
             if signature.args == types and isinstance(signature.result, Scalar):
                 return signature.result.dtype
+        # The front end takes longer to import than a call of kept code does.
+        cache = default_cache()
+        key = cache and code_key("element", self.function, types, None, TargetSpec.chosen())
+        known = cache.get(key) if cache and key else None
+        if known is not None:
+            return dtype_of_text(known.metadata["result"])
         from weft.frontend.python.compile import compile_python
 
         made = compile_python(self.function, types, device=True).result
         if not isinstance(made, Scalar):
             raise ArgumentError(f"{self.name} returns {made}, and an elementwise function returns a number")
+        if cache and key:
+            cache.put(key, CacheEntry(b"", {"result": text_of_dtype(made.dtype)}))
         return made.dtype
 
     def line(self, types: Sequence[KernelType]) -> tuple[KernelType, ...]:

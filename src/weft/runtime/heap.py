@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import string
 import struct
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from weft.ir.heap import SYMBOLS
 from weft.runtime.interrupts import FRAMES, interrupts
 from weft.runtime.own_code import own_code
 from weft.target.machine import TargetSpec
@@ -23,6 +23,7 @@ HEADER = struct.Struct("@PqqP")
 HEADER_BYTES = 64
 
 _ABANDON = "weft_heap_abandon"
+_DEFINED = re.compile(r"^define [^@]*@(\w+)", re.MULTILINE)
 
 _free = ctypes.CDLL(None).free
 _free.argtypes = [ctypes.c_void_p]
@@ -103,6 +104,9 @@ def heap_module() -> str:
 @once
 def heap_symbols() -> dict[str, int]:
     """The addresses of what compiled code calls."""
-    code = own_code("heap", heap_module(), (*SYMBOLS, _ABANDON), TargetSpec.chosen(), interrupts().shared)
+    text = heap_module()
+    # As `weft.ir.heap` has them, which is for those who compile.
+    symbols = [name for name in _DEFINED.findall(text) if name != _ABANDON]
+    code = own_code("heap", text, (*symbols, _ABANDON), TargetSpec.chosen(), interrupts().shared)
     interrupts().free_frames_with(code.address(_ABANDON))
-    return {symbol: code.address(symbol) for symbol in SYMBOLS}
+    return {symbol: code.address(symbol) for symbol in symbols}

@@ -7,7 +7,6 @@ from typing import Any
 
 from weft.codegen.launch_record import LANE_COUNTS
 from weft.machine.host import chosen
-from weft.machine.vecmath_load import find_function
 from weft.runtime.printing import PRINT_SYMBOL, print_address
 from weft.runtime.watching import LaneCount
 
@@ -24,6 +23,11 @@ def called_symbols(
     symbols = {PRINT_SYMBOL: print_address()}
     if lane_count is not None:
         symbols[LANE_COUNTS] = lane_count.address
+    if not math:
+        return symbols
+    # The tables of vector math take a millisecond to load.
+    from weft.machine.vecmath_load import find_function
+
     for symbol, (name, bits, lanes) in math.items():
         found = find_function(name, bits, lanes, chosen().isa)
         if found is None or found[0].symbol != symbol:

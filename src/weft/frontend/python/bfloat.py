@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 
 def nearest(value: float) -> float:
@@ -11,6 +10,8 @@ def nearest(value: float) -> float:
     size = float(value)
     if not math.isfinite(size) or size == 0.0:
         return size
+    from fractions import Fraction
+
     # The last of eight digits, or of a subnormal number.
     step = math.ldexp(1.0, max(math.frexp(size)[1] - 8, -133))
     exact = Fraction(int(value) if size.is_integer() else size)
