@@ -2,7 +2,9 @@
 
 ``python -m bench.dask_cluster --workers 1,2,4``. Each number of workers is a cluster of its own, with one thread a
 worker; rounds of the peers take turns on it. A task's cost is the time of tasks that do next to nothing, divided by
-their number: what Dask's scheduler takes is part of it, and the same for all peers.
+their number: what Dask's scheduler takes is part of it, and the same for all peers. Beside the time on the clock stands
+the processor time of the workers, which says the same on a busy machine: work is shared without loss where all workers
+together take as much of it as one does.
 """
 
 from __future__ import annotations
@@ -56,10 +58,17 @@ def _add(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, An
 weft_add, numba_add = weft.jit(_add), numba.njit(_add)
 
 
-def _seconds(action: Callable[[], object]) -> float:
+def _seconds(client: Any, action: Callable[[], object]) -> tuple[float, float]:
+    """By the clock, and of the workers' processors."""
+    before = _processor_time(client)
     start = time.perf_counter()
     action()
-    return time.perf_counter() - start
+    taken = time.perf_counter() - start
+    return taken, _processor_time(client) - before
+
+
+def _processor_time(client: Any) -> float:
+    return sum(client.run(time.process_time).values())
 
 
 def _picture(peer: Callable[..., Any]) -> Any:
@@ -73,11 +82,11 @@ def _small(peer: Callable[..., Any], client: Any) -> list[Any]:
     return client.gather(client.map(peer, ones, ones, pure=False))
 
 
-def measure(workers: int) -> dict[str, dict[str, float]]:
-    """Medians of both tasks in seconds, by task and peer."""
+def measure(workers: int) -> dict[str, dict[str, tuple[float, float]]]:
+    """Medians of both tasks in seconds, on the clock and of processors, by task and peer."""
     pictures = {"weft": weft_escape, "numba": numba_escape}
     adds = {"weft": weft_add, "numba": numba_add, "NumPy": np.add}
-    seconds: dict[str, dict[str, list[float]]] = {"picture": {}, "task": {}}
+    seconds: dict[str, dict[str, list[tuple[float, float]]]] = {"picture": {}, "task": {}}
     with (
         LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
@@ -90,12 +99,15 @@ def measure(workers: int) -> dict[str, dict[str, float]]:
             _small(peer, client)
         for _ in range(ROUNDS):
             for name, peer in pictures.items():
-                seconds["picture"].setdefault(name, []).append(_seconds(_picture(peer).compute))
+                seconds["picture"].setdefault(name, []).append(_seconds(client, _picture(peer).compute))
             for name, peer in adds.items():
-                taken = _seconds(lambda peer=peer: _small(peer, client)) / TASKS
-                seconds["task"].setdefault(name, []).append(taken)
+                clock, processor = _seconds(client, lambda peer=peer: _small(peer, client))
+                seconds["task"].setdefault(name, []).append((clock / TASKS, processor / TASKS))
     return {
-        task: {name: statistics.median(times) for name, times in peers.items()}
+        task: {
+            name: (statistics.median(t for t, _ in times), statistics.median(t for _, t in times))
+            for name, times in peers.items()
+        }
         for task, peers in seconds.items()
     }
 
@@ -105,11 +117,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="compiled functions on a local cluster")
     parser.add_argument("--workers", default="1,2", help="numbers of workers, with commas between them")
     counts = [int(n) for n in parser.parse_args().workers.split(",")]
-    print("workers     picture: weft        numba    task: weft    numba    NumPy")
+    print("milliseconds, of which processors of workers")
+    print("workers    picture: weft             numba  task: weft           numba           NumPy")
     for workers in counts:
         found = measure(workers)
-        picture = "".join(f"{1e3 * t:10.0f} ms" for t in found["picture"].values())
-        task = "".join(f"{1e3 * t:6.2f} ms" for t in found["task"].values())
+        picture = "".join(f"{1e3 * t:10.0f} {1e3 * p:6.0f}" for t, p in found["picture"].values())
+        task = "".join(f"{1e3 * t:9.2f} {1e3 * p:5.2f}" for t, p in found["task"].values())
         print(f"{workers:7}    {picture}   {task}", flush=True)
 
 

@@ -81,7 +81,7 @@ def choice_of(seed: int) -> Choice:
     rng = random.Random(f"widening {seed}")
     width = rng.choice(WIDTHS)
     # A vector of many registers is as much code as many instructions: such programs are fewer, and smaller.
-    isa = rng.choices(ISAS, (1, 2, 4) if width > 16 else None)[0]
+    isa = rng.choices(ISAS, (1, 2, 4)[: len(ISAS)] if width > 16 else None)[0]
     registers = 32 * width // isa.vector_bits
     large = registers <= 2 and seed % 16 == 5
     most = 16 if large else 7 if registers <= 2 else 5 if registers <= 4 else 3
