@@ -197,6 +197,22 @@ def test_wrong_usage_is_status_2(arguments, message, tmp_path, monkeypatch, caps
     assert message in capsys.readouterr().err
 
 
+FUNCTION = """
+import weft
+@weft.jit
+def fill(x):
+    for i in weft.prange(x.size):
+        x[i] = i
+"""
+
+
+def test_types_may_be_given_for_a_function(write, capsys) -> None:
+    assert run(write("k.py", FUNCTION), "--types", "void(float32[::1])") == 0
+    assert "contiguous" in capsys.readouterr().out
+    assert run(write("k.py", FUNCTION + "g = weft.jit(fill.py_func)\n"), "--types", "void(float32[::1])") == 2
+    assert "choose it with --function: fill, g" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "text", "arguments", "message"),
     [
@@ -207,6 +223,8 @@ def test_wrong_usage_is_status_2(arguments, message, tmp_path, monkeypatch, caps
         ("k.py", KERNELS, ["--function", "scale"], "the argument types of scale(a, x) are not known"),
         ("k.py", KERNELS, ["--function", "nothing"], "it has scale, declared"),
         ("k.py", "x = 1\n", [], "defines no kernel"),
+        ("k.py", FUNCTION, [], "the argument types of fill(x) are not known"),
+        ("k.py", FUNCTION, [], 'give them: --function fill --types "void(float32[::1])"'),
         ("k.py", "x = 1 / 0\n", [], "importing the file raised ZeroDivisionError"),
     ],
 )

@@ -23,6 +23,8 @@ def test_one_missing_feature_means_the_level_below() -> None:
 def test_other_architectures_are_scalar_whatever_their_features_are_called() -> None:
     assert best_isa("riscv64", AVX512.features) is SCALAR
     assert best_isa("aarch64", {"neon", "sve"}) is NEON
+    # An emulator's list of features is empty.
+    assert best_isa("aarch64", frozenset()) is NEON and best_isa("x86_64", frozenset()) is SSE2
 
 
 def test_lanes_fill_a_register_and_are_never_none() -> None:

@@ -42,7 +42,9 @@ def add_parser(subparsers: Any) -> None:
         " ones are uniform",
     )
     parser.add_argument(
-        "--types", metavar="SIG", help='argument types of a .py kernel, "void(float32[::1], int32)"'
+        "--types",
+        metavar="SIG",
+        help='argument types of a kernel or function of a .py file, "void(float32[::1], int32)"',
     )
     parser.add_argument(
         "--width", metavar="W", type=_width, help="lanes of a lane group; by default those of a register"

@@ -43,14 +43,31 @@ def kernels_of(module: ModuleType, names: Sequence[str]) -> dict[str, Kernel]:
 
 
 def functions_of(module: ModuleType, names: Sequence[str]) -> dict[str, JitFunction]:
-    """The functions under `weft.jit` of a module that are compiled for some types: its own, or those named."""
+    """The functions under `weft.jit` of a module: its own, or those named."""
     found = {name: value for name, value in vars(module).items() if isinstance(value, JitFunction)}
     return {
         name: function
         for name, function in found.items()
-        if function.overloads
-        and (name in names if names else function.py_func.__code__.co_filename == module.__file__)
+        if (name in names if names else function.py_func.__code__.co_filename == module.__file__)
     }
+
+
+def types_of_text(text: str) -> tuple[KernelType, ...]:
+    """Argument types, as a signature has them."""
+    parsed = parse_signature(text)
+    return parsed.args if isinstance(parsed, Signature) else tuple(parsed)
+
+
+def unknown_types(function: Kernel | JitFunction, option: str) -> SignatureError:
+    """The error for a kernel or function whose argument types are not known; `option` chooses one."""
+    code, name = function.py_func.__code__, function.py_func.__name__
+    parameters = code.co_varnames[: code.co_argcount]
+    return SignatureError(
+        f"the argument types of {name}({', '.join(parameters)}) are not known",
+        SourceSpan(code.co_filename, code.co_firstlineno),
+        hint=f'give them: {option} {name} --types "void({", ".join("float32[::1]" for _ in parameters)})",'
+        f" or declare the {'kernel' if isinstance(function, Kernel) else 'function'} with a signature",
+    )
 
 
 def compile_kernels(kernels: dict[str, Kernel], types: str | None) -> list[FrontendResult]:
@@ -63,14 +80,14 @@ def compile_kernels(kernels: dict[str, Kernel], types: str | None) -> list[Front
     SignatureError
         No kernel has a signature, or `types` does not fit.
     """
-    given = None if types is None else _types(types)
+    given = None if types is None else types_of_text(types)
     results = [
         compile_python(kernel.py_func, argument_types)
         for kernel in kernels.values()
         for argument_types in ([given] if given is not None else kernel.signatures)
     ]
     if not results:
-        raise _unknown_types(next(iter(kernels.values())), "--function")
+        raise unknown_types(next(iter(kernels.values())), "--function")
     return results
 
 
@@ -83,27 +100,10 @@ def compiled_types(kernel: Kernel, types: str | None) -> tuple[KernelType, ...]:
         It was declared with none, or with several.
     """
     if types is not None:
-        return _types(types)
+        return types_of_text(types)
     if len(kernel.signatures) != 1:
-        raise _unknown_types(kernel, "--kernel")
+        raise unknown_types(kernel, "--kernel")
     return kernel.signatures[0]
-
-
-def _unknown_types(kernel: Kernel, option: str) -> SignatureError:
-    """The error for a kernel whose argument types are not known; `option` chooses a kernel."""
-    code, name = _code(kernel), kernel.py_func.__name__
-    parameters = code.co_varnames[: code.co_argcount]
-    return SignatureError(
-        f"the argument types of {name}({', '.join(parameters)}) are not known",
-        SourceSpan(code.co_filename, code.co_firstlineno),
-        hint=f'give them: {option} {name} --types "void({", ".join("float32[::1]" for _ in parameters)})",'
-        " or declare the kernel with a signature",
-    )
-
-
-def _types(text: str) -> tuple[KernelType, ...]:
-    parsed = parse_signature(text)
-    return parsed.args if isinstance(parsed, Signature) else tuple(parsed)
 
 
 def _code(kernel: Kernel) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from weft.analysis.shapes import Signature
 from weft.aot.importing import import_file
-from weft.cli.programs import compile_kernels, functions_of, kernels_of
+from weft.cli.programs import compile_kernels, functions_of, kernels_of, types_of_text, unknown_types
 from weft.cuda.c.module import Module
 from weft.cuda.compiled_code import compiled_by
 from weft.cuda.kernel import Kernel
@@ -116,13 +116,22 @@ def _require(found: Sequence[object], message: str) -> None:
 def _python_report(
     file: Path, settings: ReportOptions, wanted: Sequence[str], shapes: Signature | None, types: str | None
 ) -> Report:
-    """A report on kernels, and on functions under `weft.jit` that are compiled for some types."""
+    """A report on kernels, and on functions under `weft.jit`: for `types`, or what they were declared for."""
     module = import_file(file)
-    functions = functions_of(module, wanted) if types is None else {}
+    functions = functions_of(module, wanted)
     names = [name for name in wanted if name not in functions]
-    reports = [function.report() for function in functions.values()]
-    if reports and not (names or any(isinstance(v, Kernel) for v in vars(module).values())):
+    no_kernels = not (names or any(isinstance(v, Kernel) for v in vars(module).values()))
+    if types is not None and no_kernels and functions:
+        if len(functions) > 1:
+            raise UsageError(
+                f"--types is for one function; choose it with --function: {', '.join(functions)}"
+            )
+        return next(iter(functions.values())).report(types_of_text(types))
+    reports = [function.report() for function in functions.values() if function.overloads and types is None]
+    if reports and no_kernels:
         return joined(reports)
+    if no_kernels and functions:
+        raise unknown_types(next(iter(functions.values())), "--function")
     kernels = kernels_of(module, names)
     if types is not None and len(kernels) > 1:
         raise UsageError(f"--types is for one kernel; choose it with --function: {', '.join(kernels)}")

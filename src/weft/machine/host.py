@@ -8,7 +8,7 @@ import platform
 
 from weft.diag.errors import SettingError
 from weft.machine.processors import processor
-from weft.machine.targets import Machine, best_isa, machine_of, misses
+from weft.machine.targets import ALWAYS, Machine, best_isa, machine_of, misses
 
 SETTING = "WEFT_CPU"
 """The environment variable that names the processor to make code for."""
@@ -23,6 +23,7 @@ def host() -> Machine:
     arch = platform.machine()
     arch = {"AMD64": "x86_64", "arm64": "aarch64"}.get(arch, arch)
     features = frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
+    features |= ALWAYS.get(arch, frozenset())
     return Machine(arch, llvm.get_host_cpu_name(), features, best_isa(arch, features))
 
 

@@ -112,10 +112,14 @@ def isa_named(name: str) -> Isa:
     raise KeyError(name)
 
 
+ALWAYS = {"x86_64": _SSE2, "aarch64": NEON.features}
+"""What each processor of an architecture has, though the system may not say so: an emulator has no list of features."""
+
+
 def best_isa(arch: str, features: Set[str]) -> Isa:
     """Return the best level whose features a processor of the architecture has all."""
     for isa in ISAS:
-        if isa.arch == arch and isa.features <= features:
+        if isa.arch == arch and isa.features <= features | ALWAYS[arch]:
             return isa
     return SCALAR
 
