@@ -8,7 +8,7 @@ import platform
 
 from weft.diag.errors import SettingError
 from weft.machine.processors import processor
-from weft.machine.targets import ALWAYS, Machine, best_isa, machine_of, misses
+from weft.machine.targets import ALWAYS, ISAS, Machine, best_isa, machine_of, misses
 
 SETTING = "WEFT_CPU"
 """The environment variable that names the processor to make code for."""
@@ -73,9 +73,10 @@ def _named(name: str) -> Machine:
         return here
     found = machine_of(here.arch, name) or processor(here.arch, name)
     if found is None:
+        levels = ", ".join(isa.cpu for isa in reversed(ISAS) if isa.arch == here.arch)
         raise SettingError(
             f"{SETTING}={name}: there is no such processor",
-            hint="name a level (x86-64, x86-64-v2, x86-64-v3, x86-64-v4), or a processor as LLVM does: znver3",
+            hint=f"name a level ({levels}), or a processor as LLVM does: znver3",
         )
     return found
 
