@@ -15,7 +15,9 @@ from weft.options import CompileOptions
 from weft.passes.lower_kernel import lower_kernel
 from weft.target.machine import TargetSpec
 
-ISA_LETTER = {"sse2": "b", "sse4": "b", "avx2": "d", "avx512": "e", "neon": "n"}.get(chosen().isa.name, "_LLVM_")
+ISA_LETTER = {"sse2": "b", "sse4": "b", "avx2": "d", "avx512": "e", "neon": "n"}.get(
+    chosen().isa.name, "_LLVM_"
+)
 
 LOAD = "  %p = getelementptr i32, ptr %in, i64 %tid\n  %v = load i32, ptr %p, align 4\n"
 

@@ -6,7 +6,7 @@ The one way in which every door builds, keeps, loads and links code.
 from __future__ import annotations
 
 import contextlib
-import sys
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -16,6 +16,9 @@ from weft.runtime.cache import CacheEntry, ObjectCache
 from weft.runtime.interrupts import interrupts
 from weft.runtime.watching import WATCHERS, tell
 from weft.target.jit import LoadedCode, load_object
+
+# Had once: to look it up takes a lock that forks take, too, and who compiles would wait for it.
+_log = logging.getLogger("weft.cache")
 
 Facts = dict[str, Any]
 """What has to be known to use code again, as JSON values; ``entry`` is the symbol that is called."""
@@ -154,11 +157,6 @@ def _told(kind: str, entry: CacheEntry, start: float) -> None:
     name = entry.metadata["entry"].partition(".")[0]
     if WATCHERS:
         tell(kind, name, start)
-    # Where nobody has imported it, nobody has set up a log, and launches need not wait for it.
-    logging = sys.modules.get("logging")
-    if logging is None:
-        return
-    log = logging.getLogger("weft.cache")
-    if log.isEnabledFor(logging.DEBUG):
+    if _log.isEnabledFor(logging.DEBUG):
         found = "is there, and loaded" if kind == "load" else "is not there, and made"
-        log.debug("%s %s in %.1f ms", name, found, 1e3 * (time.perf_counter() - start))
+        _log.debug("%s %s in %.1f ms", name, found, 1e3 * (time.perf_counter() - start))
