@@ -62,7 +62,6 @@ OTHERS = (
     "decimal",
     "fractions",
     "inspect",
-    "logging",
     "subprocess",
     "tokenize",
     "tempfile",
