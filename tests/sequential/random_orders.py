@@ -19,7 +19,7 @@ import numpy as np
 
 from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import vectorize_ir
-from weft.passes import loop_tiles
+from weft.passes import loop_splits, loop_tiles
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec, emit_object
 
@@ -56,6 +56,14 @@ class OrderNest:
         lines = [self._loop(c, bound) for c, bound in zip(counters, bounds, strict=True)]
         before, behind = (self._loop_beside(counters[0]) for _ in range(2))
         parameters = "int n, int m, int p, int q, int *a, int *b, int *c"
+        if self._square.random() < 0.25:
+            # A sum with statements beside it.
+            place = f"{counters[0]} * 32 + {counters[1]}"
+            ends = [self._square.choice(("", f"c[{place}] = {v};")) for v in ("4", f"c[{place}] * 5 + 1")]
+            return (
+                f"void {self.name}({parameters}) {{\n  {lines[0]}\n  {lines[1]} {{\n    {ends[0]}\n"
+                f"    {lines[2]} {{\n      {self._statement(place)}\n    }}\n    {ends[1]}\n  }}\n}}\n"
+            )
         return (
             f"void {self.name}({parameters}) {{\n  {lines[0]} {{\n{before}"
             f"    {lines[1]}\n    {lines[2]} {{\n{body}    }}\n{behind}  }}\n}}\n"
@@ -116,7 +124,11 @@ def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
             file.write_text(source)
             original = compile_c(file, spec.triple, ["-w"])
             # Loops are short here.
-            with patch.object(loop_tiles, "TILE", (128, 2, 5)[seed % 3]):
+            sizes = (128, 2, 5)[seed % 3], (4, 1)[seed % 2]
+            with (
+                patch.object(loop_tiles, "TILE", sizes[0]),
+                patch.object(loop_splits, "LEAST_SUM", sizes[1]),
+            ):
                 made = vectorize_ir(original, nest.name, loop="auto")
             counts["nests"] = counts.get("nests", 0) + 1
             if not made.loops:

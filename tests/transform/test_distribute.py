@@ -9,7 +9,7 @@ from weft.ir import Function
 from weft.ir.cfg_view import cfg_of
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
-from weft.transform.loops.distribute import Parts, distribute, parts_of
+from weft.transform.loops.distribute import Part, Parts, Statements, distribute, parts_of
 
 # Each iteration of the inner loops notes how many were before it.
 NEST = """
@@ -96,6 +96,36 @@ def test_all_of_the_first_loop_comes_before_the_second() -> None:
         assert sorted(ran(function, n, m)) == sorted(ran(made(), n, m))
 
 
-@pytest.mark.parametrize("mid", ["store i64 0, ptr %x", "%v = load i64, ptr %x"])
-def test_what_stands_between_keeps_them_together(mid: str) -> None:
-    assert parts(made(mid)) is None
+BETWEEN = """%begin = getelementptr i64, ptr %y, i64 %at
+  %last = getelementptr i64, ptr %begin, i64 7
+  %old = load i64, ptr %last
+  %new = add i64 %old, 10
+  store i64 %new, ptr %last"""
+
+
+def test_stores_between_are_a_part() -> None:
+    function = made(BETWEEN)
+    found = parts(function)
+    assert found is not None
+    assert [type(p) for p in found.inside] == [Part, Statements, Part]
+    assert found.place_of(found.inside[2].header) == 2  # type: ignore[union-attr]
+    distribute(function, found, 2)
+    again = parts(function)
+    assert again is not None
+    distribute(function, again, 1)
+    verify(function)
+    assert len(loop_forest(cfg_of(function).cfg).loops) == 5
+    for n, m in ((2, 2), (0, 2), (1, 0), (2, 1)):
+        mine, wanted = ran(function, n, m), ran(made(BETWEEN), n, m)
+        assert sorted(mine) == sorted(wanted)
+        assert mine[7::8] == wanted[7::8]
+
+
+@pytest.mark.parametrize(
+    ("mid", "second"),
+    [("%v = load i64, ptr %x", "%v"), ("store volatile i64 0, ptr %x", "%count.2")],
+    ids=["a load for a loop", "a volatile access"],
+)
+def test_what_else_stands_between_keeps_them_together(mid: str, second: str) -> None:
+    text = NEST.format(mid=mid).replace("store i64 %count.2", f"store i64 {second}")
+    assert parts(read_module(text).functions["nest"]) is None

@@ -208,6 +208,10 @@ def declare(module: Module, name: str) -> Function:
     return module.declare(name, row.signature, row.attributes)
 
 
+PURE = ("nounwind", "willreturn", "speculatable", "memory(none)")
+"""Attributes of LLVM's intrinsics that only compute: without them they count as writes."""
+
+
 def lifetime_start(module: Module) -> Function:
     """LLVM's mark at which a stack object's life begins (anew)."""
     return module.declare("llvm.lifetime.start.p0", _fn(VOID, pointer()), ("nounwind", "willreturn"))

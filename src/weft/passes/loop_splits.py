@@ -1,32 +1,61 @@
-"""Parallel loops over several loops, of which one adds up: each gets a loop of its own (distribution).
+"""Parallel loops over several loops and stores, of which one adds up: each gets a loop of its own (distribution).
 
 ``for i: (for j: c[i, j] *= beta; for k: for j: c[i, j] += a[i, k] * b[k, j])`` becomes two nests. The second one is
-perfect then, so its loops can change places (`loop_order`). Iterations of the loop do not depend on each other, so all
-of them may do the first part before any does the second.
+perfect then, so its loops can change places (`loop_order`). ``for i: for j: (c[i, j] = 0; for k: c[i, j] += ...)``
+becomes two nests where the second one would have tiles (`loop_tiles`), and it is known how much it reads. Iterations of
+the loops do not depend on each other, so all of them may do the first part before any does the second.
 
 What this rests on is tested before the loop; where a test fails a copy of it runs as it was written.
 """
 
 from __future__ import annotations
 
-from weft.analysis.sequential.accesses import Accesses
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
-from weft.analysis.sequential.run_time_tests import run_time_tests
-from weft.analysis.sequential.scope import ArrayParameters, LoopContext, Program, Scope
+from weft.analysis.sequential.run_time_tests import RunTimeTests, is_known_before, run_time_tests
+from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import Verdict, loop_verdict
+from weft.analysis.symbolic.expression import Maximum
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Module
 from weft.ir.cfg_view import cfg_of
 from weft.passes.loop_order import adds_up
+from weft.passes.loop_tiles import tile_size
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
-from weft.transform.loops.distribute import Parts, distribute, parts_of
+from weft.transform.loops.distribute import Part, Parts, distribute, parts_of
 from weft.transform.loops.interchange import interchangeable
+from weft.transform.loops.tile_loop import can_be_tiled
 from weft.transform.loops.version_loop import version_loop
 
-MOST_SPLITS = 4
-"""Loops of one function that are taken apart."""
+MOST_SPLITS = 6
+"""Loops of one function that are taken apart, or have two versions."""
+
+LEAST_SUM = 64
+"""So many numbers are added up where a sum gets a nest of its own, and stores beside it another one."""
+
+
+@dataclass(slots=True)
+class _Copies:
+    """Headers of loops of which there are several versions.
+
+    Parameters
+    ----------
+    spare
+        Run where a test fails.
+    whole
+        Run where sums are short: they do not go apart.
+    large
+        Run where sums are known to be long.
+    """
+
+    spare: set[BasicBlock] = field(default_factory=set)
+    whole: set[BasicBlock] = field(default_factory=set)
+    large: set[BasicBlock] = field(default_factory=set)
 
 
 def split_loops(
@@ -34,50 +63,143 @@ def split_loops(
 ) -> tuple[list[BasicBlock], set[BasicBlock]]:
     """Take loops apart; the headers of these, and of the copies that run where a test fails."""
     taken: list[BasicBlock] = []
-    spare: set[BasicBlock] = set()
-    while len(taken) < MOST_SPLITS:
+    copies = _Copies()
+    while len(taken) + len(copies.whole) < MOST_SPLITS:
         scope = Scope(Program(module, arrays=arrays), function)
-        outermost = [c for c in scope.loops.values() if c.parent is None and c.header not in spare]
-        if all(len(c.loop.children) < 2 for c in outermost):
+        outermost = [
+            c
+            for c in scope.loops.values()
+            if c.parent is None and c.header not in copies.spare and c.header not in copies.whole
+        ]
+        if all(len(c.loop.children) < 2 for c in outermost) and all(
+            c.depth < 3 for c in scope.loops.values()
+        ):
             break
         accesses = Accesses(Reconstruction(scope.program))
-        found = next((c for c in outermost if _split(function, accesses, c, spare)), None)
+        if any(_by_size(function, accesses, c, copies) for c in outermost if c.header not in copies.large):
+            continue
+        found = next((c for c in outermost if _split(function, accesses, c, copies)), None)
         if found is None:
             break
         taken.append(found.header)
-    return taken, spare
+    return taken, copies.spare
 
 
-def _split(function: Function, accesses: Accesses, loop: LoopContext, spare: set[BasicBlock]) -> bool:
+def _by_size(function: Function, accesses: Accesses, loop: LoopContext, copies: _Copies) -> bool:
+    """Have a loop in two versions, for long sums beside stores and for short ones, where it may have either."""
+    sums = dict(filter(None, (_sum_beside(accesses, loop, c) for c in _loops_in(loop))))
+    tests = RunTimeTests()
+    for inner in sums.values():
+        depth = accesses.reconstruction.trip_count(inner)
+        assert depth is not None
+        if depth.constant is None:
+            # Loops up to n have max(0, n) iterations.
+            parts = next((a.values for a in depth.atoms() if isinstance(a, Maximum)), (depth,))
+            tests.nonnegative.update({part - LEAST_SUM: None for part in parts if part.constant is None})
+    if tests.is_empty or not all(
+        is_known_before(accesses, s, loop) for e in tests.expressions() for s in e.symbols()
+    ):
+        return False
+    if _is_independent(accesses, (loop, *sums)) is None:
+        return False
+    made = version_loop(
+        function,
+        loop.scope.view,
+        loop.loop,
+        lambda b: build_tests(b, accesses.reconstruction, tests, loop),
+    )
+    copies.whole.add(made[loop.header])
+    copies.large.add(loop.header)
+    close_loops(function)
+    return True
+
+
+def _is_independent(accesses: Accesses, loops: Iterable[LoopContext]) -> dict[Assumption, None] | None:
+    """What it rests on that no iterations of loops depend on each other; None where some may."""
+    assumptions: dict[Assumption, None] = {}
+    for loop in loops:
+        verdict = loop_verdict(accesses, loop)
+        if verdict.verdict is not Verdict.PARALLEL or verdict.private or verdict.dependences is None:
+            return None
+        if verdict.dependences.found:
+            return None
+        assumptions.update(dict.fromkeys(verdict.assumptions))
+    return assumptions
+
+
+def _split(function: Function, accesses: Accesses, loop: LoopContext, copies: _Copies) -> bool:
     """Take a loop apart before and behind those in it that add up, if that pays and may be."""
     view = loop.scope.view
     parts = parts_of(view, loop.loop)
-    if parts is None or len(parts.inside) < 2:
+    if parts is None:
         return False
-    alone = [k for k, part in enumerate(parts.inside) if _gains(accesses, loop, part.header)]
-    if not alone:
+    # Loops inside that go apart first.
+    sums = dict(filter(None, (_sum_beside(accesses, loop, c) for c in _loops_in(loop))))
+    heads = [part.header for part in parts.inside if isinstance(part, Part)]
+    alone = [h for h in heads if len(parts.inside) > 1 and _gains(accesses, loop, h)]
+    if any(_may_be_short(accesses, c) for c in sums.values()) and loop.header not in copies.large:
+        sums = {}
+    if not alone and not sums:
         return False
-    verdict = loop_verdict(accesses, loop)
-    if verdict.verdict is not Verdict.PARALLEL or verdict.private or verdict.dependences is None:
+    assumptions = _is_independent(accesses, (loop, *sums))
+    if assumptions is None:
         return False
-    if verdict.dependences.found:
-        return False
-    parameters = parameters_of(accesses, loop, verdict.private)
-    tests = run_time_tests(accesses, loop, verdict.assumptions, parameters)
+    parameters = parameters_of(accesses, loop, frozenset())
+    tests = run_time_tests(accesses, loop, assumptions, parameters)
     if isinstance(tests, str):
         return False
     header = loop.header
     if not tests.is_empty:
-        copies = version_loop(
+        made = version_loop(
             function, view, loop.loop, lambda b: build_tests(b, accesses.reconstruction, tests, loop)
         )
-        spare.add(copies[header])
-    # Before and behind each that gains, from the last one on: what is left in front stays the first loop.
-    cuts = sorted({c for k in alone for c in (k, k + 1) if 0 < c < len(parts.inside)}, reverse=True)
-    for cut in cuts:
-        distribute(function, _parts_again(function, header), cut)
+        copies.spare.add(made[header])
+    for each, inner in sums.items():
+        (own,) = _cut(function, each.header, [inner.header])
+        alone.append(own)
+    _cut(function, header, alone)
     close_loops(function)
     return True
+
+
+def _cut(function: Function, header: BasicBlock, alone: list[BasicBlock]) -> list[BasicBlock]:
+    """Cut a loop before and behind loops inside; the headers of the loops that these are in now."""
+    parts = _parts_again(function, header)
+    places = {parts.place_of(h) for h in alone}
+    cuts = sorted({c for k in places for c in (k, k + 1) if 0 < c < len(parts.inside)}, reverse=True)
+    made = {0: header}
+    # From the last one on: what is left in front stays the first loop.
+    for cut in cuts:
+        made[cut] = distribute(function, _parts_again(function, header), cut)
+    return [made[k] for k in sorted(places)]
+
+
+def _may_be_short(accesses: Accesses, loop: LoopContext) -> bool:
+    depth = accesses.reconstruction.trip_count(loop)
+    return depth is None or depth.constant is None
+
+
+def _loops_in(loop: LoopContext) -> list[LoopContext]:
+    return [c for c in loop.scope.loops.values() if c.parent is loop]
+
+
+def _sum_beside(
+    accesses: Accesses, outer: LoopContext, loop: LoopContext
+) -> tuple[LoopContext, LoopContext] | None:
+    """A loop and the one in it that adds up, if stores stand beside it and it would have tiles without."""
+    inside = _loops_in(loop)
+    parts = parts_of(loop.scope.view, loop.loop)
+    if parts is None or len(inside) != 1 or len(parts.inside) < 2 or inside[0].loop.children:
+        return None
+    inner, made = inside[0], accesses.reconstruction
+    if any(made.trip_count(c) is None for c in (outer, loop, inner)) or isinstance(inner.counted, str):
+        return None
+    if not can_be_tiled(inner.counted):
+        return None
+    stores = [a for a in accesses.of(inner) if isinstance(a, Access) and a.is_write]
+    if not stores or any(inner.iteration in a.offset.symbols() for a in stores):
+        return None
+    return (loop, inner) if tile_size(accesses, outer, loop, inner) is not None else None
 
 
 def _gains(accesses: Accesses, loop: LoopContext, header: BasicBlock) -> bool:

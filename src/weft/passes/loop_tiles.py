@@ -90,7 +90,7 @@ def tiles_of(
         isinstance(v, Instruction) and v.block in outer.blocks for v in (counted.counter.start, counted.bound)
     ):
         return None
-    size = _size(accesses, outer, middle, inner)
+    size = tile_size(accesses, outer, middle, inner)
     if size is None:
         return None
     made = accesses.reconstruction
@@ -113,7 +113,7 @@ def _only_loop_in(loop: LoopContext) -> LoopContext | None:
     return inside[0] if len(inside) == 1 else None
 
 
-def _size(accesses: Accesses, outer: LoopContext, middle: LoopContext, inner: LoopContext) -> int | None:
+def tile_size(accesses: Accesses, outer: LoopContext, middle: LoopContext, inner: LoopContext) -> int | None:
     """How many iterations a tile has; None where all that is read again and again stays in the cache anyway."""
     made = accesses.reconstruction
     rounds, columns, depth = (_number(made.trip_count(x)) for x in (outer, middle, inner))

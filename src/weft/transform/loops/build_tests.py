@@ -24,6 +24,7 @@ from weft.analysis.symbolic.expression import (
 )
 from weft.ir import TRUE, Builder, Instruction, Value
 from weft.ir.builder import const_int
+from weft.ir.intrinsics import PURE
 from weft.ir.types import I1, I64, FunctionType, IntType, PointerType, StructType
 
 _ARITHMETIC = FunctionType(StructType((I64, I1)), (I64, I64))
@@ -94,7 +95,7 @@ class Computed:
 
     def _arithmetic(self, op: str, a: Value, b: Value) -> Value:
         builder = self._builder
-        function = builder.module.declare(f"llvm.{op}.with.overflow.i64", _ARITHMETIC)
+        function = builder.module.declare(f"llvm.{op}.with.overflow.i64", _ARITHMETIC, PURE)
         both = builder.call(function, (a, b))
         overflow = builder.extract_value(both, (1,))
         self.valid.append(builder.binary("xor", overflow, TRUE))
@@ -141,7 +142,7 @@ class Computed:
         if isinstance(atom, Floor):
             return self._floor(atom)
         name = "llvm.smin.i64" if isinstance(atom, Minimum) else "llvm.smax.i64"
-        function = builder.module.declare(name, _CHOICE)
+        function = builder.module.declare(name, _CHOICE, PURE)
         found: Value | None = None
         for part in atom.values:
             value = self.value(part)

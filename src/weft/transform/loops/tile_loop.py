@@ -15,6 +15,7 @@ from weft.analysis.integers.intervals import INVERTED
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.ir import BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.builder import const_int
+from weft.ir.intrinsics import PURE
 from weft.ir.types import I64, FunctionType, IntType
 
 _EXTENSION = {"slt": "sext", "ult": "zext"}
@@ -59,7 +60,7 @@ def tile_loop(function: Function, loop: CountedLoop, size: int, before: BasicBlo
     build.cond_br(build.icmp("slt", phi, bound), tile, loop.exit)
     build.at_end(tile)
     following = build.binary("add", phi, const_int(size), ("nsw",))
-    least = build.module.declare("llvm.smin.i64", FunctionType(I64, (I64, I64)))
+    least = build.module.declare("llvm.smin.i64", FunctionType(I64, (I64, I64)), PURE)
     first, end = (_narrowed(build, v, counter.type) for v in (phi, build.call(least, (following, bound))))
     build.br(header)
     build.at_end(latch)
