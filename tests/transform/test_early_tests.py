@@ -60,3 +60,15 @@ def test_the_loop_is_a_counted_one_and_does_the_same(op: str, step: int, more: s
     for a, n in ((3, 20), (20, 3), (5, 5), (5, 6), (6, 5)):
         assert ran(function, a, n) == ran(before, a, n)
     assert give_present_values(function) == 0
+
+
+def test_a_counter_of_which_only_the_next_value_is_used_is_gone() -> None:
+    text = LOOP.format(op="add", step=1, more="slt").replace("store i32 %i", "store i32 %next")
+    text = text.replace("[ %i, %head ]", "[ %next, %head ]")
+    function, before = (read_module(text).functions["count"] for _ in range(2))
+    assert give_present_values(function) == 1
+    verify(function)
+    (loop,) = loop_forest(cfg_of(function).cfg).loops
+    assert len(list(cfg_of(function).blocks[loop.header].phis())) == 1
+    for a, n in ((3, 20), (5, 5), (5, 7)):
+        assert ran(function, a, n) == ran(before, a, n)

@@ -1,13 +1,14 @@
 """Loops that test the next value of their counter before their body get a counter that has this value.
 
-    i = φ(a, next)                     i = φ(a, next); j = φ(a + 1, j + 1)
-    next = i + 1                       next = i + 1
-    while next < n: body               while j < n: body
+    i = φ(a, next)                     i = φ(a, j); j = φ(a + 1, j + 1)
+    next = i + 1
+    while next < n: body(next)         while j < n: body(j)
 
 ``for (j = i + 1; j < n; j++)`` is such a loop where i + 1 is used beside. What transforms loops expects that the tested
 value is that of a φ (`weft.analysis.loops.counted_loops`).
 
-Precondition: canonical P-LLVM. Postcondition: no counted loop tests the next value of its counter in its header.
+Precondition: canonical P-LLVM. Postcondition: no counted loop tests the next value of its counter in its
+header; the counter is gone where only its next value was used.
 Preserves the program under FR and OBL: each sum is one that was computed at the same time, with its flags.
 """
 
@@ -35,8 +36,6 @@ def test_present_values(function: Function) -> int:
 
 def _shift(loop: CountedLoop) -> None:
     phi, following, step = loop.counter.phi, loop.counter.following, loop.counter.step
-    test = loop.exiting.terminator.operands[0]
-    assert isinstance(test, Instruction)
     op, amount = ("add", step) if following.op == "add" else ("sub", -step)
     number = ConstInt(loop.counter.type, amount)
     before = Builder(before=loop.preheader.terminator)
@@ -48,4 +47,8 @@ def _shift(loop: CountedLoop) -> None:
     behind.loc = following.loc
     shifted.add_incoming(first, loop.preheader)
     shifted.add_incoming(behind.binary(op, shifted, number, following.flags), loop.latch)
-    test.replace_operand(following, shifted)
+    following.replace_all_uses(shifted)
+    following.erase()
+    if all(user is phi for user in phi.users):
+        phi.drop_operands()
+        phi.erase()
