@@ -69,6 +69,7 @@ class Shape:
 
 
 _ASSOCIATIVE = {"add", "mul", "and", "or", "xor", "fadd", "fmul"}
+_KEEPS_LOW_BITS = {"add", "sub", "mul", "and", "or", "xor"}
 _ASSOCIATIVE_CALLS = ("llvm.smin.", "llvm.smax.", "llvm.umin.", "llvm.umax.", "llvm.minnum.", "llvm.maxnum.")
 
 
@@ -100,6 +101,8 @@ def _carried(made: Reconstruction, loop: LoopContext, shape: Shape, phi: Instruc
     if not isinstance(reduction, str):
         rounds = any(is_rounded(i) for i in reduction.operations)
         return Carried(phi, Pattern.REDUCTION, rounds=rounds)
+    if _is_narrow_reduction(phi, shape):
+        return Carried(phi, Pattern.REDUCTION)
     update = phi.incoming_value(shape.latch)
     users = [u for u in phi.instruction_users() if u.block in inside]
     if not users and not _depends_on(update, phi, inside):
@@ -110,6 +113,52 @@ def _carried(made: Reconstruction, loop: LoopContext, shape: Shape, phi: Instruc
     if _counts_up_at_times(made, loop, phi, shape):
         return Carried(phi, Pattern.COMPACTION)
     return Carried(phi, None, reduction)
+
+
+def _is_narrow_reduction(phi: Instruction, shape: Shape) -> bool:
+    """Whether a value is combined in a wider type and cut off again, as C does with ``unsigned char s; s += a[i]``.
+
+    What is cut off of a sum or a product depends on nothing that was cut off before.
+    """
+    update, inside = phi.incoming_value(shape.latch), set(shape.blocks)
+    if not isinstance(update, Instruction) or update.op != "trunc" or update.block not in inside:
+        return False
+    (wide,) = update.operands
+    if not isinstance(wide, Instruction) or wide.op not in _KEEPS_LOW_BITS or wide.block not in inside:
+        return False
+    operands = list(wide.operands)
+    mine = [v for v in operands if _narrow(v) is phi and v is not phi]
+    if len(mine) != 1 or (wide.op == "sub" and operands[0] is not mine[0]):
+        return False
+    (other,) = (v for v in operands if v is not mine[0])
+    chain = ((phi, mine[0]), (mine[0], wide), (wide, update), (update, phi))
+    used = all(
+        u is only or (value is update and u.block not in inside) or (value is phi and u.block not in inside)
+        for value, only in chain
+        for u in _users(value)
+    )
+    return used and not _depends_on(other, phi, inside)
+
+
+def _users(value: Value) -> list[Instruction]:
+    return list(value.instruction_users()) if isinstance(value, Instruction) else []
+
+
+def _narrow(value: Value) -> Value:
+    """The value that an extension extends."""
+    if isinstance(value, Instruction) and value.op in ("sext", "zext"):
+        return value.operands[0]
+    return value
+
+
+def _compared(condition: Instruction) -> tuple[Value, ...]:
+    """What a comparison compares: of two values that are extended in one way, these."""
+    a, b = condition.operands
+    ends = _narrow(a), _narrow(b)
+    extended = isinstance(a, Instruction) and isinstance(b, Instruction) and a.op == b.op
+    if extended and a is not ends[0] and b is not ends[1] and ends[0].type == ends[1].type:
+        return ends
+    return a, b
 
 
 def _depends_on(value: Value, source: Value, inside: Collection[BasicBlock]) -> bool:
@@ -252,12 +301,14 @@ def _extremum_places(
         extrema = [
             phi
             for phi, value in members
-            if phi in condition.operands
-            and any(v is not phi and _is_same(made, loop, v, value) for v in condition.operands)
+            if phi in _compared(condition)
+            and any(v is not phi and _is_same(made, loop, v, value) for v in _compared(condition))
         ]
         group = {phi for phi, _ in members}
         merges = {phi.incoming_value(shape.latch) for phi in group}
-        allowed = {condition, *merges}
+        # A φ may be extended to be compared.
+        wide = [v for v in condition.operands if _narrow(v) in group and _users(v) == [condition]]
+        allowed = {condition, *merges, *wide}
         private = all(
             u in allowed or u.block not in inside for phi in group for u in phi.instruction_users()
         ) and all(u in merges or u.is_terminator for u in condition.instruction_users())
@@ -282,7 +333,11 @@ def _is_same(made: Reconstruction, loop: LoopContext, a: Value, b: Value) -> boo
     """Whether two values of an iteration are the same: one value, or loaded twice from what the loop does not write."""
     if a is b:
         return True
-    if not isinstance(a, Instruction) or not isinstance(b, Instruction) or a.op != "load" or b.op != "load":
+    if not isinstance(a, Instruction) or not isinstance(b, Instruction) or a.op != b.op or a.type != b.type:
+        return False
+    if a.op in ("sext", "zext"):
+        return _is_same(made, loop, a.operands[0], b.operands[0])
+    if a.op != "load":
         return False
     if a.type != b.type or not a.is_plain_access or not b.is_plain_access:
         return False
