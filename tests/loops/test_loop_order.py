@@ -137,3 +137,19 @@ def test_tiles_that_are_written_so_stay_outside() -> None:
     for rows, inner, columns in ((5, 11, 17), (2, 0, 3), (1, 4, 1)):
         agree(compiled, draw.random((rows, inner)), draw.random((inner, columns)), np.zeros((rows, columns)))
     assert changes(compiled) == 1
+
+
+def below_diagonal(a, b, c):
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            for k in range(i):
+                c[k, j] += a[i, k] * b[i, j]
+
+
+def test_a_loop_up_to_the_outer_counter_is_no_tile() -> None:
+    compiled = auto(below_diagonal)
+    draw = np.random.default_rng(7)
+    for rows, columns in ((9, 17), (1, 3), (0, 2)):
+        a, b = draw.random((rows, rows)), draw.random((rows, columns))
+        agree(compiled, a, b, np.zeros((rows, columns)))
+    assert changes(compiled)

@@ -142,7 +142,7 @@ def _top(loop: LoopContext) -> LoopContext:
 
 
 def _is_over_tiles(accesses: Accesses, outer: LoopContext, inner: LoopContext) -> bool:
-    """Whether a loop further inside has another range in each iteration of the outer one."""
+    """Whether a loop further inside begins and ends elsewhere in each iteration of the outer one."""
     made = accesses.reconstruction
     for loop in inner.scope.loops.values():
         if loop is inner or not inner.contains(loop) or isinstance(loop.counted, str):
@@ -151,7 +151,7 @@ def _is_over_tiles(accesses: Accesses, outer: LoopContext, inner: LoopContext) -
             made.at(loop.scope, v, loop.counted.preheader)
             for v in (loop.counted.counter.start, loop.counted.bound)
         )
-        if any(outer.iteration in end.symbols() for end in ends):
+        if all(outer.iteration in end.symbols() for end in ends):
             return True
     return False
 
