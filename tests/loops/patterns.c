@@ -94,3 +94,14 @@ int bins(int n, const int *x, int *out, int value) {
     }
     return 0;
 }
+
+//: moved together in lanes|has no instruction that moves together
+int kept_by_a_loop_that_asks_at_its_end(int n, int *x, int *out, int value) {
+    int k = 0, i = 0;
+    do {
+        if (x[i] >= 0 && i < n)
+            out[k++] = x[i] & 7;
+        i++;
+    } while (i < n);
+    return k;
+}

@@ -325,7 +325,8 @@ def _read_behind(loop: CountedLoop, phi: Instruction, following: Value, cell: Va
     """Read what the loop has handed on last from the cell, behind it."""
     found: Value | None = None
     for closing in list(loop.exit.phis()):
-        if closing.incoming_value(loop.exiting) not in (phi, following):
+        # The block that the loop is left from may have been split.
+        if not any(value in (phi, following) for value in closing.operands):
             continue
         if found is None:
             found = Builder.after_phis(loop.exit).load(phi.type, cell)
