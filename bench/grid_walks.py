@@ -2,8 +2,9 @@
 
     python -m bench.grid_walks [--rounds 7]
 
-Each kernel takes turns with itself without the pass that runs full lane groups without masks, and with a loop in memory
-order; medians of CPU time on one thread. ``WEFT_CPU`` chooses another instruction set.
+Each kernel takes turns with itself without the pass that it is about, and with a loop in memory order; medians of CPU
+time on one thread. That pass runs full lane groups without masks; in the last two rows, whose threads count in the array
+itself, it finds arrays that threads only update. ``WEFT_CPU`` chooses another instruction set.
 """
 
 from __future__ import annotations
@@ -52,12 +53,28 @@ def counted(x: Any, out: Any) -> None:
     cuda.atomic.add(out, t, partial[t])
 
 
+def counted_at_once(x: Any, out: Any) -> None:
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(out, x[i], 1)
+
+
+def weighed_at_once(x: Any, out: Any) -> None:
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(out, x[i], np.float32(0.5))
+
+
 @weft.jit(parallel="auto", fastmath=True)
 def sum_in_order(x: Any, out: Any) -> None:
     total = np.float32(0)
     for i in range(x.size):
         total += x[i]
     out[0] = total
+
+
+@weft.jit(parallel="auto", fastmath=True)
+def weigh_in_order(x: Any, out: Any) -> None:
+    for i in range(x.size):
+        out[x[i]] += np.float32(0.5)
 
 
 @weft.jit(parallel="auto")
@@ -89,16 +106,20 @@ def main() -> None:
     rng = np.random.default_rng(0)
     floats = rng.random(ELEMENTS, np.float32)
     octets = rng.integers(0, 256, ELEMENTS).astype(np.uint8)
+    full, copies = "full-groups", "updated-arrays"
     tasks = [
-        ("sum", summed, sum_in_order, floats, np.zeros(1, np.float32)),
-        ("histogram", counted, count_in_order, octets, np.zeros(256, np.int32)),
+        ("sum", summed, full, sum_in_order, floats, np.zeros(1, np.float32)),
+        ("histogram", counted, full, count_in_order, octets, np.zeros(256, np.int32)),
+        ("counts", counted_at_once, copies, count_in_order, octets, np.zeros(256, np.int32)),
+        ("weights", weighed_at_once, copies, weigh_in_order, octets, np.zeros(256, np.float32)),
     ]
-    for name, kernel, loop, data, out in tasks:
-        whole, masked = cuda.jit(kernel), cuda.jit(without=("full-groups",))(kernel)
+    for name, kernel, left_out, loop, data, out in tasks:
+        fast = name == "weights"
+        whole, less = (cuda.jit(fastmath=fast, without=names)(kernel) for names in ((), (left_out,)))
         for blocks in (16, 64, 1024, 8192):
             runs: dict[str, Callable[[], object]] = {
                 "with": lambda: whole[blocks, THREADS](data, out),  # noqa: B023
-                "without": lambda: masked[blocks, THREADS](data, out),  # noqa: B023
+                "without": lambda: less[blocks, THREADS](data, out),  # noqa: B023
                 "loop": lambda: loop(data, out),  # noqa: B023
             }
             took = medians(runs, rounds)

@@ -12,7 +12,7 @@ OPTIONAL_PASSES = {
     for name in (
         *("aligned versions", "boscc", "conditions", "fills", "full groups", "known numbers"),
         *("meeting stores", "narrow φs", "narrowing"),
-        *("scalar replacement", "signed indices", "wide comparisons"),
+        *("scalar replacement", "signed indices", "updated arrays", "wide comparisons"),
     )
 }
 """The passes that may be left out, as options write them, with their names. The lists of passes are the truth

@@ -9,7 +9,7 @@ loop, it says how often the loop runs.
 from __future__ import annotations
 
 from weft.costs.constants import constants_of
-from weft.costs.instructions import MATH_CALL, UNKNOWN, instruction_cost, memory_cost
+from weft.costs.instructions import COPY_UPDATE, MATH_CALL, UNKNOWN, instruction_cost, memory_cost
 from weft.costs.vector_code import SCALAR, registers_of, shuffles_of, vector_of
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import loop_forest
@@ -17,6 +17,7 @@ from weft.ir import TRUE, BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.constants import ConstSplat
 from weft.ir.effects import is_speculatable
+from weft.ir.lane_updates import goes_to_copy
 from weft.ir.layout import DataLayout
 from weft.ir.types import I1, VectorType
 from weft.machine.targets import Isa
@@ -60,12 +61,15 @@ def is_masked(instruction: Instruction) -> bool:
 
 
 def access_of(instruction: Instruction) -> tuple[str, str] | None:
-    """``load``, ``store`` or ``atomic``, and how it is made: ``uniform``, ``contiguous``, ``gather`` or ``scatter``."""
+    """``load``, ``store`` or ``atomic``, and how it is made.
+
+    That is ``uniform``, ``contiguous``, ``gather`` or ``scatter``; ``copy`` where runs of groups update a copy.
+    """
     op, name = instruction.op, instruction.callee_name or ""
     if op in ("load", "store"):
         return op, "contiguous" if isinstance(instruction.accessed_type, VectorType) else "uniform"
     if op in ("atomicrmw", "cmpxchg"):
-        return "atomic", "uniform"
+        return "atomic", "copy" if goes_to_copy(instruction) else "uniform"
     if name.startswith(("llvm.masked.load", "llvm.masked.expandload")):
         return "load", "contiguous"
     if name.startswith(("llvm.masked.store", "llvm.masked.compressstore")):
@@ -81,6 +85,8 @@ def emitted_cycles(instruction: Instruction, layout: DataLayout, isa: Isa) -> fl
     access = access_of(instruction)
     if access is not None and access[0] != "atomic":
         return _memory_cycles(instruction, *access, layout, isa)
+    if goes_to_copy(instruction):
+        return COPY_UPDATE
     type = vector_of(instruction)
     if not isinstance(type, VectorType):
         if op == "call":

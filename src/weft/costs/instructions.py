@@ -64,6 +64,9 @@ INSTRUCTION_COSTS: dict[str, Cost] = {
 }
 """By opcode, and by intrinsic without its type suffix."""
 
+COPY_UPDATE = 3.0
+"""Cycles of a load, an operation and a store of one element that is in the cache."""
+
 NARROW_DIVISIONS: dict[str, Cost] = {op: Cost(40, 26) for op in ("udiv", "sdiv", "urem", "srem")}
 """Of integers of 32 bits or less, in lanes: two registers of doubles are divided for one of theirs."""
 

@@ -10,11 +10,12 @@ from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_o
 from weft.analysis.memory.alias import locate
 from weft.analysis.memory.computed_indices import is_computed
 from weft.costs.constants import constants_of
-from weft.costs.instructions import instruction_cost, memory_cost
+from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.regions import RegionCosts
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
+from weft.ir.lane_updates import goes_to_copy
 from weft.ir.types import I1, VOID
 from weft.machine.targets import Isa
 
@@ -76,7 +77,8 @@ class WidthModel:
             for instruction in block.instructions:
                 if self._is_vector(instruction):
                     apart = self._is_atomic_apart(instruction)
-                    cycles = constants.atomic * width if apart else self._cycles(instruction, costs)
+                    each = COPY_UPDATE if goes_to_copy(instruction) else constants.atomic
+                    cycles = each * width if apart else self._cycles(instruction, costs)
                     total[loop] = total.get(loop, 0.0) + cycles
                 else:
                     shared[loop] = shared.get(loop, 0.0) + constants.scalar

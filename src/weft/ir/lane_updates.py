@@ -13,6 +13,9 @@ from weft.ir.values import Value
 
 LANE_SCOPE = "weft.lanes"
 
+COPY_SCOPE = "weft.copies"
+"""Scope of atomic operations of a kernel that may go to a copy of their array: nobody asks for the old value."""
+
 RMW_OF = {op: op for op in ("add", "sub", "and", "or", "xor", "fadd", "fsub")} | {
     "llvm.smin": "min",
     "llvm.smax": "max",
@@ -27,6 +30,11 @@ _INTRINSICS = {rmw: name for name, rmw in RMW_OF.items() if name.startswith("llv
 def is_lane_update(instruction: Instruction) -> bool:
     """Whether an instruction is such an update."""
     return instruction.op == "atomicrmw" and instruction.attrs.get("syncscope") == LANE_SCOPE
+
+
+def goes_to_copy(instruction: Instruction) -> bool:
+    """Whether an instruction is an atomic operation that may go to a copy of its array."""
+    return instruction.op == "atomicrmw" and instruction.attrs.get("syncscope") == COPY_SCOPE
 
 
 def build_lane_update(builder: Builder, rmw: str, pointer: Value, value: Value, align: int) -> Instruction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence, FunctionFacts
+from weft.analysis.memory.updated_arrays import UpdatedArrays
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.dimension import analyze_along
 from weft.codegen.functions import FunctionVectorizer
@@ -58,6 +59,8 @@ class KernelUnit:
         Which threads run in the lanes; None until that is planned.
     rows
         How lane groups are cut out of rows, where they are.
+    updated
+        Arrays that threads only update.
     box_width
         As `weft.passes.lane_plan.width_below_which_boxes_serve` says.
     runnables, changed
@@ -88,6 +91,7 @@ class KernelUnit:
     order: LaneOrder = field(default_factory=LaneOrder)
     plan: LanePlan | None = None
     rows: Rows | None = None
+    updated: UpdatedArrays = field(default_factory=UpdatedArrays)
     box_width: int = 0
     runnables: list[Runnable] = field(default_factory=list)
     changed: int = 0
@@ -130,6 +134,7 @@ class KernelUnit:
         asked_for = self.options.width is not None or self.options.brush is not None
         width = done.barrier_width if warp is None and not asked_for else 0
         apart = self.summary is not None and self.summary.replacement.arrays_apart
+        apart = apart or self.updated.arrays_apart
         return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1, apart)
 
     @property

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from weft.analysis.memory.updated_arrays import updated_arrays
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
 from weft.codegen.box_remarks import remark_box
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
+from weft.codegen.group_copies import mark_updates, run_groups_with_copies
 from weft.codegen.groups import build_group_entry
 from weft.codegen.lane_passes import LANES, NARROWING
 from weft.codegen.lane_unit import LaneUnit
@@ -15,6 +17,7 @@ from weft.codegen.warps import require_warps
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.remarks import RemarkKind
 from weft.ir.intrinsics import ARRIVE, asks_for_lanes
+from weft.ir.locations import span_of
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.lane_plan import Premises, width_below_which_boxes_serve
@@ -171,6 +174,31 @@ def _split_thread_by_thread(unit: KernelUnit) -> bool:
     return False
 
 
+def _has_atomics(unit: KernelUnit) -> bool:
+    return any(i.op == "atomicrmw" for i in unit.function.instructions())
+
+
+def _find_updated_arrays(unit: KernelUnit) -> bool:
+    unit.updated = updated_arrays(unit.facts)
+    for array, updates in zip(unit.updated.arrays, unit.updated.updates, strict=True):
+        mark_updates(updates)
+        unit.remarks.add(
+            RemarkKind.TRANSFORM,
+            f"{unit.name} only updates {array.name}: work-groups that run one after the other do so in a copy, without"
+            " locks, where they have more threads than the copy elements; what has changed goes to the array at once",
+            span_of(updates[0]),
+            pass_name="copies",
+        )
+    return bool(unit.updated.arrays)
+
+
+def _build_copies(unit: KernelUnit) -> None:
+    entry = unit.module.functions[unit.entry]
+    parameters = len(unit.function.args) - unit.done.parameters
+    chosen = run_groups_with_copies(unit.module, entry, parameters, unit.updated.arrays)
+    unit.entry, unit.runnables, unit.changed = chosen.name, [Runnable(chosen.name, Form.ENTRY)], 0
+
+
 def _build_entry(unit: KernelUnit) -> None:
     entry, unit.arena = build_group_entry(unit.module, unit.function, unit.done, unit.premises.block)
     for function in unit.module.definitions():
@@ -208,6 +236,15 @@ OBSTACLES: Pass[KernelUnit] = Pass(
     "edges to what is never reached are no control flow, loops have one entry, vectors are replaced by scalars",
     _clear_obstacles,
     applies=_may_have_lanes,
+)
+UPDATED_ARRAYS: Pass[KernelUnit] = Pass(
+    "updated arrays",
+    "atomic operations on arrays that threads only update are marked",
+    _find_updated_arrays,
+    Meaning.BOTH,
+    optional=True,
+    applies=_has_atomics,
+    source="Juravle, §4.1",
 )
 LANE_ORDER: Pass[KernelUnit] = Pass(
     "lane order", "it is planned of which threads lane groups are", _order_lanes
@@ -267,6 +304,14 @@ GROUP_LOOPS: Pass[KernelUnit] = Pass(
     Meaning.SCALAR,
     source="Karrenberg and Hack, §2.2, Fig. 4",
 )
+COPIES: Pass[KernelUnit] = Pass(
+    "copies",
+    "runs of many groups update copies of such arrays, without locks",
+    _build_copies,
+    Meaning.SCALAR,
+    applies=lambda unit: bool(unit.updated.arrays),
+    source="Juravle, §4.1",
+)
 
 KERNELS = PassList(
     "kernels",
@@ -283,6 +328,7 @@ KERNELS = PassList(
         FILLS,
         BARRIERS,
         OBSTACLES,
+        UPDATED_ARRAYS,
         LANE_ORDER,
         KERNEL_NARROWING,
         LANE_PLAN,
@@ -295,5 +341,6 @@ KERNELS = PassList(
         SINGLE_LANE,
         GROUP_ATOMICS,
         GROUP_LOOPS,
+        COPIES,
     ),
 )

@@ -40,6 +40,7 @@ _RANK = (
     "interleaved",
     "contiguous",
     "uniform",
+    "copy",
 )
 
 

@@ -126,7 +126,7 @@ def _forms(divergence: Divergence, access: Instruction, code: CompiledCode | Non
     if made is None:
         return {}
     if access.op in ("atomicrmw", "cmpxchg"):
-        return {"atomic": AccessForm.SCATTER}
+        return {"update of a copy" if made.form == "copy" else "atomic": AccessForm.SCATTER}
     text = made.words()
     if form is AccessForm.STRIDED and made.form in ("gather", "scatter"):
         text = text.replace(made.form, _form_text(form, stride), 1)

@@ -304,7 +304,10 @@ def _told(
 ) -> tuple[FindingKind, str, float] | None:
     """What is told of an access by what it has become, if it costs more than one of neighbours."""
     if op in ("atomicrmw", "cmpxchg"):
-        return FindingKind.ATOMIC, _atomic_text(form), made.cycles
+        text = _atomic_text(form)
+        if made.form == "copy":
+            text = f"{text}, without locks where a run of groups has a copy of the array"
+        return FindingKind.ATOMIC, text, made.cycles
     cycles = made.cycles - made.contiguous
     if made.form == "lane by lane":
         return FindingKind.LANE_BY_LANE, f"this {op} is made once for each active lane", cycles

@@ -9,8 +9,8 @@ from weft.codegen.widen.atomics import total_of
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.lane_loop import for_each_active_lane
 from weft.codegen.widen.once import build_once
-from weft.ir import ConstInt, Instruction, Value
-from weft.ir.lane_updates import build_plain_update
+from weft.ir import Builder, ConstInt, Instruction, Value
+from weft.ir.lane_updates import build_plain_update, goes_to_copy
 from weft.ir.types import I64, IntType
 
 
@@ -18,24 +18,29 @@ def widen_lane_update(w: Widening, update: Instruction) -> None:
     """Widen an update, of which nobody uses the old value."""
     pointer, value = update.operands
     builder = w.builder
+    build = _build_atomic if goes_to_copy(update) else build_plain_update
     if w.is_uniform(pointer) and isinstance(value.type, IntType):
         total = total_of(w, update)
 
         def once() -> Instruction:
-            return build_plain_update(builder, update, w.scalar(pointer), total)
+            return build(builder, update, w.scalar(pointer), total)
 
         build_once(w, "update", once, False)
         return
     if w.mask is None:
         for lane in range(w.lanes.width):
             here = [_in_lane(w, operand, lane) for operand in (pointer, value)]
-            build_plain_update(builder, update, *here)
+            build(builder, update, *here)
         return
 
     def body(here: list[Value]) -> Value:
-        return build_plain_update(builder, update, *here)
+        return build(builder, update, *here)
 
     for_each_active_lane(w, update.type, (pointer, value), body)
+
+
+def _build_atomic(builder: Builder, update: Instruction, pointer: Value, value: Value) -> Instruction:
+    return builder.build("atomicrmw", value.type, (pointer, value), attrs=update.attrs)
 
 
 def _in_lane(w: Widening, value: Value, lane: int) -> Value:

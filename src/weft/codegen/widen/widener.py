@@ -36,7 +36,7 @@ from weft.diag.errors import UnsupportedError
 from weft.graph.cfg import reverse_postorder
 from weft.ir import TRUE, BasicBlock, Constant, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_view import cfg_of
-from weft.ir.lane_updates import is_lane_update
+from weft.ir.lane_updates import goes_to_copy, is_lane_update
 from weft.ir.types import VOID, FunctionType
 from weft.ir.values import Argument
 from weft.machine.host import chosen
@@ -195,6 +195,8 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
         widen_lane_update(w, instruction)
     elif op == "atomicrmw" and widen_atomic(w, instruction):
         w.remark(instruction, "combined")
+    elif goes_to_copy(instruction):
+        widen_lane_update(w, instruction)
     elif op == "cmpxchg":
         w.remark(instruction, "lane by lane")
         widen_compare_exchange(w, instruction)

@@ -1,0 +1,246 @@
+"""Arrays that threads only update: runs of groups update copies of their own."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import weft
+from weft import cuda, opencl
+
+LEVELS = ["x86-64", "x86-64-v3", ""]
+N, FEW = 3000, 230
+
+
+def says(kernel) -> list[str]:
+    (compiled,) = kernel.overloads.values()
+    return [r.message for r in compiled.remarks if r.pass_name == "copies"]
+
+
+def histogram(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        cuda.atomic.add(out, x[i], 1)
+
+
+def by_walk(x, out):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(out, x[i], 1)
+
+
+def two_arrays(x, out, lowest):
+    i = cuda.grid(1)
+    if i < x.size:
+        cuda.atomic.add(out, x[i], 1)
+        if i % 3 != 0:
+            cuda.atomic.min(lowest, x[i] // 2, i)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("level", LEVELS)
+def test_histograms(level: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    rng = np.random.default_rng(3)
+    before = weft.get_num_threads()
+    weft.set_num_threads(threads)
+    try:
+        for type, kernel in ((np.uint8, cuda.jit(histogram)), (np.int64, cuda.jit(by_walk))):
+            x = rng.integers(0, 20, FEW).astype(type)
+            for width in (32, 40):
+                out = np.arange(20, dtype=np.int32)
+                kernel[-(-FEW // width) if type is np.uint8 else 3, width](x, out)
+                assert out.tolist() == (np.bincount(x, minlength=20) + np.arange(20)).tolist()
+            assert len(says(kernel)) == 1
+        both = cuda.jit(two_arrays)
+        out, lowest = np.zeros(20, np.int64), np.full(10, FEW, np.int32)
+        both[-(-FEW // 64), 64](x, out, lowest)
+        expected = np.full(10, FEW)
+        for i in (i for i in range(FEW) if i % 3):
+            expected[x[i] // 2] = min(expected[x[i] // 2], i)
+        assert lowest.tolist() == expected.tolist() and out.tolist() == np.bincount(x, minlength=20).tolist()
+        assert len(says(both)) == 2
+    finally:
+        weft.set_num_threads(before)
+
+
+def updates(name: str):
+    """A kernel that updates elements by an operation of ``cuda.atomic``."""
+    operation = getattr(cuda.atomic, name)
+
+    @cuda.jit(fastmath=True)
+    def kernel(x, w, out):
+        i = cuda.grid(1)
+        if i < x.size:
+            operation(out, x[i], w[i])
+
+    return kernel
+
+
+@pytest.mark.parametrize("type", [np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("name", ["add", "sub", "min", "max", "and_", "or_", "xor"])
+def test_operations(name: str, type: type) -> None:
+    rng = np.random.default_rng(4)
+    x, w = rng.integers(0, 20, N), rng.integers(0, 1 << 31, N).astype(type)
+    out = rng.integers(0, 1 << 31, 20).astype(type)
+    if np.dtype(type).kind == "i":
+        w, out = w - type(1 << 30), out - type(1 << 30)
+    expected = out.copy()
+    ufuncs = {
+        "sub": "subtract",
+        "min": "minimum",
+        "max": "maximum",
+        "and_": "bitwise_and",
+        "or_": "bitwise_or",
+    }
+    getattr(np, ufuncs.get(name, "add" if name == "add" else "bitwise_xor")).at(expected, x, w)
+    kernel = updates(name)
+    kernel[-(-N // 128), 128](x, w, out)
+    assert out.tolist() == expected.tolist() and says(kernel)
+
+
+def test_sums_of_floats_are_formed_in_copies_where_their_order_does_not_matter() -> None:
+    rng = np.random.default_rng(5)
+    x, w = rng.integers(0, 20, N), rng.random(N)
+    kernel, in_order = updates("add"), cuda.jit(updates("add").py_func)
+    for one in (kernel, in_order):
+        out = np.zeros(20)
+        one[-(-N // 128), 128](x, w, out)
+        np.testing.assert_allclose(out, np.bincount(x, w, 20), rtol=1e-12)
+    assert says(kernel) and not says(in_order)
+    # What changes nothing is -0.0: an element that nobody updates keeps its sign.
+    out = np.full(20, -0.0)
+    kernel[-(-N // 128), 128](np.full(N, 3), w, out)
+    assert np.signbit(out).tolist() == [k != 3 for k in range(20)]
+
+
+def planes(x, out):
+    i, j = cuda.grid(2)
+    if i < x.shape[0] and j < x.shape[1]:
+        cuda.atomic.add(out, (x[i, j], j % 4), 1)
+
+
+def test_arrays_with_strides() -> None:
+    x = np.random.default_rng(6).integers(0, 10, (32, 24))
+    expected = np.zeros((10, 4), np.int32)
+    np.add.at(expected, (x, np.arange(24) % 4), 1)
+    kernel = cuda.jit(planes)
+    whole = np.zeros((20, 12), np.int32)
+    for out in (np.zeros((10, 4), np.int32), np.asfortranarray(np.zeros((10, 4), np.int32)),
+                whole[::2, ::3], whole[::-2, 2::3], np.zeros((4, 10), np.int32).T):  # fmt: skip
+        kernel[(4, 3), (8, 8)](x, out)
+        assert out.tolist() == expected.tolist()
+    assert whole.sum() == 2 * x.size
+
+
+def test_elements_that_nobody_updates_are_not_touched() -> None:
+    page = np.zeros(64, np.int32)
+    page[50:].flags.writeable = False
+    kernel = cuda.jit(histogram)
+    kernel[-(-N // 128), 128](np.full(N, 7, np.uint8), page)
+    assert page.tolist() == [N if k == 7 else 0 for k in range(64)]
+
+
+def read_as_well(x, out):
+    i = cuda.grid(1)
+    if i < x.size and out[x[i]] >= 0:
+        cuda.atomic.add(out, x[i], 1)
+
+
+def old_value(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] = cuda.atomic.add(out, x[i], 1)
+
+
+def two_operations(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        cuda.atomic.add(out, x[i], 2)
+        cuda.atomic.max(out, x[i], 1)
+
+
+def set_first(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = 0
+    cuda.atomic.add(out, x[i % x.size], 1)
+
+
+@pytest.mark.parametrize("function", [read_as_well, old_value, two_operations, set_first])
+def test_arrays_that_threads_do_more_with_have_no_copies(function) -> None:
+    kernel = cuda.jit(function)
+    kernel[4, 64](np.zeros(256, np.int32), np.zeros(16, np.int32))
+    assert not says(kernel)
+
+
+def test_arrays_that_overlap_have_no_copies() -> None:
+    kernel = cuda.jit(histogram)
+    memory = np.zeros(N, np.int32)
+    kernel[-(-N // 128), 128](memory, memory)
+    # Of thread 0 or a later one: what is read is what has been counted by then.
+    assert memory.sum() == N
+    apart = np.zeros(N, np.int32)
+    kernel[-(-N // 128), 128](np.zeros(N, np.int32), apart)
+    assert apart.tolist() == [N] + [0] * (N - 1)
+
+
+def test_launches_at_the_same_time() -> None:
+    kernel = cuda.jit(histogram)
+    x, out = np.random.default_rng(7).integers(0, 256, 40_000).astype(np.uint8), np.zeros(256, np.int32)
+    kernel[10, 64](x[:640], np.zeros(256, np.int32))
+    ready = threading.Barrier(4)
+
+    def launch() -> None:
+        ready.wait()
+        for _ in range(5):
+            kernel[-(-x.size // 128), 128](x, out)
+
+    all_ = [threading.Thread(target=launch) for _ in range(4)]
+    for one in all_:
+        one.start()
+    for one in all_:
+        one.join()
+    assert out.tolist() == (20 * np.bincount(x, minlength=256)).tolist()
+
+
+def test_left_out() -> None:
+    kernel = cuda.jit(without=("updated-arrays",))(histogram)
+    x, out = np.arange(N) % 50, np.zeros(50, np.int32)
+    kernel[-(-N // 128), 128](x, out)
+    assert not says(kernel) and out.tolist() == [N // 50] * 50
+
+
+IN_OPENCL = """
+kernel void histogram(global const uchar *x, global int *out, int n) {
+    int i = get_global_id(0);
+    if (i < n) atomic_inc(&out[x[i]]);
+}
+kernel void low_bits(global const int *x, global int *out, int n) {
+    int i = get_global_id(0);
+    if (i < n) atomic_add(&out[x[i] & 31], i);
+}
+kernel void unknown(global const int *x, global int *out, int n) {
+    int i = get_global_id(0);
+    if (i < n) atomic_add(&out[x[i]], i);
+}
+"""
+
+
+def test_opencl_has_them_where_places_are_bounded() -> None:
+    program = opencl.Program(IN_OPENCL)
+    octets = np.random.default_rng(8).integers(0, 256, N).astype(np.uint8)
+    out = np.zeros(256, np.int32)
+    program.histogram(N // 8 * 8 + 8, 8, octets, out, np.int32(N))
+    assert out.tolist() == np.bincount(octets, minlength=256).tolist()
+    x = np.random.default_rng(9).integers(-(1 << 31), 1 << 31, N).astype(np.int32)
+    for name, places in (("low_bits", x & 31), ("unknown", x & 31)):
+        out = np.zeros(32, np.int32)
+        values = x if name == "low_bits" else places.astype(np.int32)
+        getattr(program, name)(N // 8 * 8 + 8, 8, values, out, np.int32(N))
+        expected = np.zeros(32, np.int64)
+        np.add.at(expected, places, np.arange(N))
+        assert out.tolist() == expected.tolist()
+    found = {
+        n: [r for r in getattr(program, n).remarks if r.pass_name == "copies"] for n in program.kernel_names
+    }
+    assert {n: len(r) for n, r in found.items()} == {"histogram": 1, "low_bits": 1, "unknown": 0}
