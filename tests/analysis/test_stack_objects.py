@@ -173,6 +173,57 @@ def test_a_mask_that_only_loses_threads_keeps_the_object_of_a_loop_uniform() -> 
     assert not back.is_uniform_object("A")
 
 
+LEAVING_LOOP = """
+  %A = alloca i32
+  br label %outer
+outer:
+  store i32 0, ptr %A
+  br label %head
+head:
+  %live = phi i1 [ true, %outer ], [ {next}, %latch ] shadow(false)
+  %k = phi i32 [ 0, %outer ], [ %k1, %latch ]
+  %some = call i1 @weft.any(i1 %live)
+  br i1 %some, label %body, label %behind
+body: predicate(%live)
+  %r = load i32, ptr %A
+  %stays = icmp slt i32 %k, %x
+  %less = select i1 %live, i1 %stays, i1 false
+  br label %rest
+rest: predicate(%less)
+  store i32 %k, ptr %A
+  %k1 = add i32 %k, 1
+  br label %latch
+latch: predicate({late})
+  %l = load i32, ptr {read}
+  %fewer = select i1 %less, i1 %c, i1 false
+  br label %head
+behind:
+  {end}
+out:
+  ret i32 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "uniform"),
+    [
+        ({}, True),
+        ({"next": "%fewer"}, True),
+        ({"read": "%A"}, True),
+        # Threads that the store was not for read in the next iteration, or behind it.
+        ({"next": "%live"}, False),
+        ({"read": "%A", "late": "%live"}, False),
+        # They come back in the next round of the loop around.
+        ({"end": "br i1 %c, label %outer, label %out"}, False),
+    ],
+)
+def test_threads_that_leave_before_a_store_do_not_read_it_later(changes: dict[str, str], uniform: bool) -> None:
+    parts = {"next": "%less", "read": "%B", "late": "%less", "end": "br label %out"} | changes
+    text = LEAVING_LOOP.format(**parts).replace("%A = alloca i32\n", "%A = alloca i32\n  %B = alloca i32\n")
+    a = objects(text)
+    assert a.is_uniform_object("A") is uniform
+
+
 def test_addresses_of_objects_are_numbers_only_where_they_are_looked_at() -> None:
     a = objects("""
         %A = alloca [4 x i32]

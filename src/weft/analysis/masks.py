@@ -6,10 +6,11 @@ A mask is an i1 value; linearization builds masks from others by ``select m, c, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from weft.graph.loops import Loop
 from weft.ir import FALSE, TRUE, BasicBlock, Instruction, Value
+from weft.ir.types import I1
 
 MAX_STEPS = 64
 """Expressions looked at before giving up: masks are small where the answer is yes."""
@@ -45,6 +46,31 @@ def _implies(narrow: Value, wide: Value, assumed: set[Value], steps: list[int]) 
     if narrow.op == "phi":
         # Around a loop: as long as it implied `wide` before, it does so again.
         return all(holds(v, assumed | {narrow}) for v in narrow.used_values())
+    return False
+
+
+def kept_by(
+    loop: Loop,
+    mask: Value | None,
+    earlier: Value,
+    blocks: Mapping[BasicBlock, int],
+    innermost: Sequence[Loop | None],
+) -> bool:
+    """Whether `mask` has only threads in an iteration of `loop` that were in `earlier` in any iteration before.
+
+    That is so if `earlier` is computed once an iteration and a φ of the header, which only loses threads and which `mask`
+    implies, takes what implies `earlier` from iteration to iteration.
+    """
+    if not isinstance(earlier, Instruction) or earlier.block is None:
+        return False
+    if innermost[blocks[earlier.block]] is not loop:
+        return False
+    header = next(b for b, number in blocks.items() if number == loop.header)
+    for phi in header.phis():
+        taken = [v for v, source in phi.incoming() if blocks[source] in loop.blocks]
+        kept = all(implies(v, earlier) for v in taken)
+        if phi.type == I1 and kept and only_loses_threads(phi, loop, blocks) and implies(mask, phi):
+            return True
     return False
 
 

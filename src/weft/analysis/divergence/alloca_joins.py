@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.analysis.masks import implies, only_loses_threads
+from weft.analysis.masks import implies, kept_by, only_loses_threads
 from weft.analysis.memory.stack_objects import Site
+from weft.graph.loops import Loop
 from weft.ir import Instruction
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def is_masked_away(engine: Engine, write: Instruction, site: Site) -> bool:
     """Whether some threads that may read the object later do not take part in a write to it.
 
     A block predicate keeps threads away. It does no harm if each read of the object is under a predicate that
-    implies it, at the read and in all iterations in between.
+    implies it, at the read and in all iterations in between; or if the read is of a later iteration, and of threads
+    that the loop kept when it began that: those of the iteration before that the write was for (Moll, Fig. 13.2).
     """
     assert write.block is not None
     blocks = engine.blocks
@@ -80,11 +82,38 @@ def is_masked_away(engine: Engine, write: Instruction, site: Site) -> bool:
     loops = engine.control.propagation.loops
     for read in engine.objects.readers(site):
         assert read.block is not None
-        if read.total or not implies(read.block.predicate, mask):
+        if read.total:
             return True
+        predicate = read.block.predicate
+        narrower = implies(predicate, mask)
         loop = loops.common(loops.innermost[number], loops.innermost[blocks[read.block]])
-        while loop is not None:
-            if not only_loses_threads(mask, loop, blocks):
+        if loop is not None and not (narrower and only_loses_threads(mask, loop, blocks)):
+            narrower = narrower or _is_of_later_iteration(engine, loop, write, read)
+            narrower = narrower and kept_by(loop, predicate, mask, blocks, loops.innermost)
+        if not narrower:
+            return True
+        around = None if loop is None else loop.parent
+        while around is not None:
+            if not only_loses_threads(mask, around, blocks):
                 return True
-            loop = loop.parent
+            around = around.parent
     return False
+
+
+def _is_of_later_iteration(engine: Engine, loop: Loop, write: Instruction, read: Instruction) -> bool:
+    """Whether a read in a loop sees what a write in it wrote in later iterations only."""
+    assert write.block is not None and read.block is not None
+    if write.block is read.block:
+        return write.block.instructions.index(read) < write.block.instructions.index(write)
+    source, target = engine.blocks[write.block], engine.blocks[read.block]
+    succs = engine.control.view.cfg.succs
+    seen = {source}
+    work = [source]
+    while work:
+        for block in succs[work.pop()]:
+            if block == target:
+                return target == loop.header
+            if block not in seen and block in loop.blocks and block != loop.header:
+                seen.add(block)
+                work.append(block)
+    return True
