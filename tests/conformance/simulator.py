@@ -17,6 +17,7 @@ NARROW = "bit functions work on 32 bits there"
 FLAGS = "conversions out of range raise or wrap there"
 STRIDES = "arrays must be contiguous and writable there"
 DOMAIN = "Python's math raises outside the domain"
+GRID = "blocks run one after the other there, whatever barriers of the grid say"
 
 DIFFERENT = {
     "integers.python_int_argument_is_64_bits_wide": WEAK,
@@ -53,6 +54,11 @@ DIFFERENT = {
     "math.cbrt_float64": "NaN for negative numbers there",
     "views_enums.accesses_with_cache_hints": "loads and stores with cache hints are not there",
     "shared_barriers.dynamic_shared_memory": "dynamic shared memory has no size there",
+    "times_texts.tuples_by_index": "an element of a shape by a negative index is refused there",
+    "times_texts.exceptions_of_functions_end_the_thread": "an exception ends the launch there",
+    "times_texts.rows_one_after_the_other": GRID,
+    "times_texts.barriers_of_blocks_and_of_the_grid": GRID,
+    "views_enums.kinds_of_values": "arrays are no np.ndarray there",
 }
 LEFT_OUT = ("random.", "warp.")
 """Random numbers are compiled by numba even there, and `test_random` compares with them directly; the simulator has
