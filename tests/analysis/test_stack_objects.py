@@ -217,7 +217,9 @@ out:
         ({"end": "br i1 %c, label %outer, label %out"}, False),
     ],
 )
-def test_threads_that_leave_before_a_store_do_not_read_it_later(changes: dict[str, str], uniform: bool) -> None:
+def test_threads_that_leave_before_a_store_do_not_read_it_later(
+    changes: dict[str, str], uniform: bool
+) -> None:
     parts = {"next": "%less", "read": "%B", "late": "%less", "end": "br label %out"} | changes
     text = LEAVING_LOOP.format(**parts).replace("%A = alloca i32\n", "%A = alloca i32\n  %B = alloca i32\n")
     a = objects(text)
