@@ -3,8 +3,8 @@
     python -m bench.grid_walks [--rounds 7]
 
 Each kernel takes turns with itself without the pass that it is about, and with a loop in memory order; medians of CPU
-time on one thread. That pass runs full lane groups without masks; in the last two rows, whose threads count in the array
-itself, it finds arrays that threads only update. ``WEFT_CPU`` chooses another instruction set.
+time on one thread. That pass runs full lane groups without masks; in the last two tasks, whose threads count in the
+array itself, it finds arrays that threads only update. ``WEFT_CPU`` chooses another instruction set.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ def kept_by(
 ) -> bool:
     """Whether `mask` has only threads in an iteration of `loop` that were in `earlier` in any iteration before.
 
-    That is so if `earlier` is computed once an iteration and a φ of the header, which only loses threads and which `mask`
-    implies, takes what implies `earlier` from iteration to iteration.
+    That is so if `earlier` is computed once an iteration, and a φ of the header takes what implies it from iteration to
+    iteration, only loses threads, and is implied by `mask`.
     """
     if not isinstance(earlier, Instruction) or earlier.block is None:
         return False
