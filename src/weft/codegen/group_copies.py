@@ -8,7 +8,8 @@ more threads than the arrays have elements; the locked instructions stay for the
 
 Precondition: plain LLVM IR; atomic operations that may go to copies have the scope `COPY_SCOPE`, which says nothing to
 LLVM. Postcondition: the module has a second version of the entry point and of what it calls, in which no operation has
-it, and a new entry point that chooses. Preserves what is in memory behind a launch, but for the order of operations that may be done in any.
+it, and a new entry point that chooses. Preserves what is in memory behind a launch, but for the order of operations
+that may be done in any.
 """
 
 from __future__ import annotations
