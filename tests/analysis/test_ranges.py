@@ -210,3 +210,77 @@ def test_bits_are_less_than_a_multiple_that_does_not_wrap_only() -> None:
           ret void
         }""")
     assert ranges.of(a.value("low")) is None
+
+
+SUMS = """
+define void @f(ptr %p, i1 %v, i64 %start, i64 range(i64 0, 5) %m) {
+entry:
+  br label %outer
+outer:
+  %y = phi i64 [ -1, %entry ], [ %y1, %next ]
+  %sum = phi i64 [ FIRST, %entry ], [ %behind, %next ]
+  %down = phi i64 [ 0, %entry ], [ %down1, %next ]
+  %more = icmp slt i64 %y, 2
+  br i1 %more, label %before, label %out
+before:
+  br label %inner
+inner:
+  %x = phi i64 [ 0, %before ], [ %x1, %body ]
+  %part = phi i64 [ %sum, %before ], [ %part1, %body ]
+  %go = icmp slt i64 %x, %m
+  br i1 %go, label %body, label %next
+body:
+  %byte = load i8, ptr %p
+  %wide = zext i8 %byte to i64
+  %added = ADDED
+  %part1 = select i1 %v, i64 %added, i64 %part
+  %x1 = add i64 %x, 1
+  br label %inner
+next:
+  %behind = phi i64 [ %part, %inner ]
+  %sixth = and i64 %behind, 7
+  %down0 = sub i64 %down, %sixth
+  %down1 = sub i64 %down0, 2
+  %y1 = add i64 %y, 1
+  br label %outer
+out:
+  %last = add i64 %sum, 1
+  ret void
+}
+"""
+
+
+def summing(first: str, added: str) -> str:
+    return SUMS.replace("FIRST", first).replace("ADDED", added)
+
+
+def test_sums_of_loops_are_bounded_by_what_rounds_add() -> None:
+    text = summing("10", "add i64 %part, %wide")
+    a, ranges = ranges_of(text)
+    # Three rounds of at most four bytes each.
+    assert ranges.of(a.value("sum")) == Interval(10, 10 + 12 * 255)
+    assert ranges.of(a.value("last")) == Interval(11, 11 + 12 * 255)
+    assert ranges.of(a.value("part")) == Interval(10, 10 + 16 * 255)
+    assert ranges.of(a.value("down")) == Interval(-27, 0)
+    # It is no sum if it begins anew, is multiplied, or begins anywhere.
+    for first, added in (
+        ("10", "add i64 %wide, 1"),
+        ("10", "mul i64 %part, %wide"),
+        ("%start", "add i64 %part, %wide"),
+        ("10", "sub i64 %wide, %part"),
+    ):
+        a, ranges = ranges_of(summing(first, added))
+        found = ranges.of(a.value("sum"))
+        assert found is None or found.hi > 1 << 32 or "wide, 1" in added, (added, found)
+
+
+def test_sums_that_may_wrap_around_are_not_bounded() -> None:
+    text = summing("10", "add i64 %part, %wide")
+    a, ranges = ranges_of(
+        text.replace("i64 %y, 2", "i64 %y, 200").replace("i64", "i32").replace("ptr %p,", "ptr %p, i32 %r,")
+    )
+    assert ranges.of(a.value("sum")) == Interval(10, 10 + 201 * 4 * 255)
+    # Nobody knows how often the loop around runs.
+    a, ranges = ranges_of(text.replace("i64 %y, 2", "i64 %y, %start"))
+    found = ranges.of(a.value("sum"))
+    assert found is None or found.hi > 1 << 60

@@ -2,18 +2,20 @@
 
 A range is an `Interval`, and it holds for every thread and every execution of the instruction in which the value is
 not poison: it says nothing of how threads are related. It is found by a sparse fixed point over SSA values with
-widening at φs, then narrowed; conditions that dominate a use refine it there (``i < n`` says ``i <= INT_MAX - 1`` even
-if nothing is known of n, which is what keeps ``i + 1`` from wrapping).
+widening at φs, then narrowed; sums of loops are bounded by what a round adds (`accumulations`). Conditions that
+dominate a use refine it there (``i < n`` says ``i <= INT_MAX - 1`` even if nothing is known of n, which is what keeps
+``i + 1`` from wrapping).
 
 Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can use ``i < n`` as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 
 from weft.analysis.conditions import Condition, Conditions
+from weft.analysis.integers.accumulations import LoopSums
 from weft.analysis.integers.declared_ranges import attributed
 from weft.analysis.integers.intervals import Interval, full, join, meet, widen
 from weft.analysis.integers.range_rules import RangeRules, Rule, evaluate, read
@@ -51,7 +53,8 @@ class Ranges:
         self._dependents = self._find_dependents()
         rules = [self._rules.rule(instruction) for instruction in self._order]
         self._solve(rules)
-        self._narrow(rules)
+        self._narrow(rules, [i for i, count in self._changes.items() if count > WIDEN_AFTER])
+        self._bound_sums(view, rules)
 
     def of(self, value: Value) -> Interval | None:
         """The range of a value where it is defined; None when nothing is known of it."""
@@ -151,9 +154,29 @@ class Ranges:
         self._base[instruction] = joined
         return True
 
-    def _narrow(self, rules: list[Rule | Interval]) -> None:
+    def _bound_sums(self, view: CFGView, rules: list[Rule | Interval]) -> None:
+        """Bring down sums of loops whose rounds can be counted, and what follows from them."""
+        endless = [i for i in self._order if i.op == "phi" and self._has_no_end(i)]
+        if not endless:
+            return
+        sums = LoopSums(view, self._base)
+        lower: list[Instruction] = []
+        for phi in endless:
+            new = meet(self._base[phi], sums.of(phi) or self._base[phi])
+            if new is not None and new != self._base[phi]:
+                self._base[phi] = new
+                lower += [self._order[k] for k in self._users(phi)]
+        if lower:
+            self._narrow(rules, lower)
+
+    def _has_no_end(self, phi: Instruction) -> bool:
+        assert isinstance(phi.type, IntType)
+        found, whole = self._base.get(phi), full(phi.type.bits)
+        return found is not None and (found.lo == whole.lo or found.hi == whole.hi)
+
+    def _narrow(self, rules: list[Rule | Interval], first: Iterable[Instruction]) -> None:
         """Once more from above: what widening overshot comes down, and stays an upper bound."""
-        again = {self._position[i] for i, count in self._changes.items() if count > WIDEN_AFTER}
+        again = {self._position[i] for i in first}
         for _ in range(NARROWING_PASSES):
             heap, again = sorted(again), set()
             queued = set(heap)
