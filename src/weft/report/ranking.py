@@ -304,10 +304,7 @@ def _told(
 ) -> tuple[FindingKind, str, float] | None:
     """What is told of an access by what it has become, if it costs more than one of neighbours."""
     if op in ("atomicrmw", "cmpxchg"):
-        text = _atomic_text(form)
-        if made.form == "copy":
-            text = f"{text}, without locks where a run of groups has a copy of the array"
-        return FindingKind.ATOMIC, text, made.cycles
+        return FindingKind.ATOMIC, _atomic_text(form, made.form == "copy"), made.cycles
     cycles = made.cycles - made.contiguous
     if made.form == "lane by lane":
         return FindingKind.LANE_BY_LANE, f"this {op} is made once for each active lane", cycles
@@ -331,8 +328,10 @@ def _told(
     return kind, text, cycles
 
 
-def _atomic_text(form: AccessForm) -> str:
+def _atomic_text(form: AccessForm, in_copy: bool = False) -> str:
     text = "atomics of the lanes run one after the other"
+    if in_copy:
+        text += ", without locks where a run of groups has a copy of the array"
     return f"{text}, all at one address" if form is AccessForm.UNIFORM else text
 
 
