@@ -244,6 +244,22 @@ def test_loops_that_load_from_addresses_of_their_own_run_thread_after_thread(isa
     assert re.fullmatch(r"which takes about \d+ % of the time of \d+ lanes", choice.reason)
 
 
+@pytest.mark.parametrize("isa", [SSE4, AVX2], ids=lambda isa: isa.name)
+def test_addresses_that_no_data_decide_keep_their_lanes(isa: Isa) -> None:
+    """They may turn out to be neighbours when the code runs, as those of kernels of PTX do."""
+    text = ROWS
+    for loaded, computed in (
+        ("load i32, ptr %at", "trunc i64 %tid.x to i32"),
+        ("load i32, ptr %next", "mul i32 %first, %first"),
+    ):
+        assert loaded in text
+        text = text.replace(loaded, computed)
+    kernel = read_module(text).functions["k"]
+    domain = domain_named("product", (16,))
+    initial = {kernel.args[3]: domain.strided(1, 64, 16)}
+    assert choose_width(analyze_divergence(kernel, domain=domain, initial=initial, width=16), isa).width > 1
+
+
 def test_a_kernel_that_runs_thread_after_thread_says_so_and_is_right(monkeypatch) -> None:
     monkeypatch.setattr(width_module, "cycles_alone", lambda divergence, isa: 0.0)
 

@@ -293,7 +293,7 @@ def three(x, first):
     return values[first:]
 
 
-@weft.jit
+@weft.jit(width=8)
 def small_scratch(a, out):
     total = 0.0
     for i in prange(a.shape[0]):

@@ -9,7 +9,8 @@ cost and how long the values that it carries take, what it computes for all thre
 register file, ten times for each loop around.
 
 Where that is clearly more than a thread takes by itself, as where each lane loads from addresses of its own and there
-is no instruction for it, there are no lane groups: the width is 1.
+is no instruction for it, there are no lane groups: the width is 1. That is so only where what is loaded decides about
+addresses: others may turn out to be neighbours when the code runs, which it asks.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from weft.analysis.divergence import Divergence
 from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
-from weft.costs.one_thread import cycles_alone
+from weft.costs.one_thread import cycles_alone, follows_data
 from weft.machine.targets import Isa
 
 MAX_WIDTH = 64
@@ -61,7 +62,8 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
     waiting = model.cycles_of_thread(best, waiting=constants.waiting)
     alone = cycles_alone(divergence, isa)
     # What beginning and ending a thread takes is not counted, and matters where there is no loop.
-    if model.has_loops and alone <= constants.alone_worthwhile * waiting:
+    worthwhile = model.has_loops and alone <= constants.alone_worthwhile * waiting
+    if worthwhile and follows_data(divergence):
         return WidthChoice(1, f"which takes about {100 * alone / waiting:.0f} % of the time of {best} lanes")
     registers = best // least
     many = f"{registers} registers" if registers > 1 else "a register"

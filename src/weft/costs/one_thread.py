@@ -15,6 +15,7 @@ from weft.costs.instructions import FREE, INSTRUCTION_COSTS, MATH_CALL, instruct
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Instruction, Value
+from weft.ir.effects import may_read, may_write
 from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
 
@@ -30,6 +31,28 @@ _FEW = 4.0
 def cycles_alone(divergence: Divergence, isa: Isa) -> float:
     """Return the cycles of a thread of the function that `divergence` is of, in code for one thread."""
     return _OneThread(divergence, isa).cycles()
+
+
+def follows_data(divergence: Divergence) -> bool:
+    """Whether lanes access addresses of their own that depend on what has been loaded, or called for."""
+    work: list[Value] = []
+    for block in divergence.function.blocks:
+        for instruction in block.instructions:
+            if instruction.op not in ("load", "store"):
+                continue
+            if divergence.access_form(instruction).form is Form.GATHER:
+                work.append(instruction.pointer)
+    seen = set(work)
+    while work:
+        value = work.pop()
+        if not isinstance(value, Instruction):
+            continue
+        if value.op == "load" or (value.op == "call" and (may_read(value) or may_write(value))):
+            return True
+        fresh = [v for v in value.operands if v not in seen]
+        seen.update(fresh)
+        work += fresh
+    return False
 
 
 class _OneThread:
