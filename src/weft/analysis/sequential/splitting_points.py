@@ -100,6 +100,7 @@ def _quotient(distance: Expression, stride: Expression, loop: LoopContext) -> Ex
         for atom in factor:
             rest.remove(atom)
         terms[tuple(rest)] = coefficient // number
+    # A part of a monomial is one: what was taken out of it leaves its atoms in their order.
     found = Expression(terms)  # type: ignore[arg-type]
     return None if any(loop.contains(s.loop) for s in found.symbols()) else found
 
