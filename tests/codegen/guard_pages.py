@@ -63,6 +63,16 @@ ENDING = {
         + _access(_ELEMENT.format(type="i32", index="%tid"))
         + "\n  br label %exit\nb:\n  br label %exit\nexit:",
     ),
+    "bytes in a loop that threads leave one by one": (
+        "i8",
+        guarded(
+            "  br label %head\nhead:\n  %i = phi i64 [ 0, %then ], [ %i1, %head ]\n  %at = add i64 %tid, %i\n"
+            "  %q = getelementptr i8, ptr %out, i64 %at\n  %f = load i8, ptr %q\n  %i1 = add i64 %i, 1\n"
+            "  %r = add i64 %tid, %i1\n  %room = icmp slt i64 %r, %n\n  %no = icmp ugt i8 %f, 1\n"
+            "  %m = select i1 %room, i1 true, i1 %no\n  br i1 %m, label %head, label %exit2\nexit2:\n"
+            + _access(_ELEMENT.format(type="i8", index="%tid"), "i8"),
+        ),
+    ),
     "loop of different lengths": (
         "i32",
         guarded(

@@ -123,7 +123,10 @@ def _memory_cycles(instruction: Instruction, op: str, form: str, layout: DataLay
         return memory_cost(op, "uniform", 8 * layout.size(type), 1, isa).cycles
     bits = layout.bit_size(type.element)
     if is_masked(instruction) and form == "contiguous":
-        if not isa.masked_memory:
+        if not isa.masks_memory(bits):
+            if op == "load":
+                # All lanes load, where they are known to be in one page (`weft.target.masked_loops`).
+                return memory_cost(op, form, bits, type.count, isa).cycles + constants_of(isa).test
             # LLVM takes it apart into an access for each lane behind a test.
             return memory_cost(op, "gather", bits, type.count, isa).cycles
         slow = 0.0 if op == "load" or isa.mask_registers else constants_of(isa).slow_masked_store

@@ -142,15 +142,15 @@ class RegionCosts:
         if form == "uniform":
             return 1.0
         plain = memory_cost(op, form, bits, self.width, self.isa).cycles
-        if form == "contiguous" and not (self.isa.masked_memory or self._is_written_back(instruction)):
+        if form == "contiguous" and not (self.isa.masks_memory(bits) or self._is_written_back(instruction)):
+            if op == "load":
+                return self.constants.test
             return memory_cost(op, "gather", bits, self.width, self.isa).cycles - plain
         return 0.5 + self._slow_store(instruction) if form == "contiguous" else 0.0
 
     def _slow_store(self, instruction: Instruction) -> float:
         """What masking a store costs where masks are no registers of their own."""
-        if instruction.op != "store" or not self.isa.masked_memory or self.isa.mask_registers:
-            return 0.0
-        if self._form(instruction) != "contiguous":
+        if instruction.op != "store" or self._form(instruction) != "contiguous" or self.isa.mask_registers:
             return 0.0
         bits = self._bits(instruction.accessed_type) * self.width
         if self._is_written_back(instruction):

@@ -30,7 +30,8 @@ class Isa:
     features
         LLVM's names of the features that make up the level.
     masked_memory, gather, scatter
-        Whether loads and stores under a mask, gathers and scatters are single instructions.
+        Whether loads and stores under a mask, gathers and scatters are single instructions, at least of elements of 32
+        and of 64 bits.
     """
 
     name: str
@@ -47,6 +48,10 @@ class Isa:
     def lanes(self, element_bits: int) -> int:
         """Return how many elements one register holds, at least one."""
         return max(1, self.vector_bits // element_bits)
+
+    def masks_memory(self, element_bits: int) -> bool:
+        """Return whether there are loads and stores of such elements under a mask."""
+        return self.masked_memory and (self.mask_registers > 0 or element_bits >= 32)
 
     @property
     def divides_as_floats(self) -> bool:

@@ -1,8 +1,13 @@
-"""Masked gathers and scatters of many lanes that the processor has no instruction for, as loops over active lanes.
+"""Masked accesses that the processor has no instruction for, as functions of one for each type.
 
 LLVM makes a branch of each lane of them (ScalarizeMaskedMemIntrin). The 64 lanes of a kernel on bytes become hundreds
-of blocks for each access, on which the register allocator takes seconds. A function with a loop is made instead, one
-for each type; where the mask is a constant, LLVM's own form stays, which has no branches.
+of blocks for each access, on which the register allocator takes seconds. Gathers and scatters of many lanes are calls
+of a function with a loop over active lanes.
+
+Loads from neighbouring places load all of them, where these lie in one page and some lane is active: then that page
+is there, and what passive lanes get nobody looks at. Others take the loop.
+
+Where the mask is a constant, LLVM's own form stays, which has no branches.
 """
 
 from __future__ import annotations
@@ -12,14 +17,21 @@ import re
 from weft.machine.targets import Isa
 
 LEAST_LANES = 32
-"""Fewer lanes are as well as branches."""
+"""Gathers and scatters of fewer lanes are as well as branches."""
+
+PAGE = 4096
+"""Bytes: of a page, all can be read or none. Larger pages are made of such."""
 
 _CALL = re.compile(
     r"@llvm\.masked\.(?P<op>gather|scatter)\.v(?P<lanes>\d+)(?P<type>i8|i16|i32|i64|f16|f32|f64|p0)\.v(?P=lanes)p0"
     r"(?=\(.*<(?P=lanes) x i1> %)"
 )
+_LOAD = re.compile(
+    r"@llvm\.masked\.load\.v(?P<lanes>\d+)(?P<type>i8|i16|i32|i64|f16|f32|f64|p0)\.p0(?=\(.*<(?P=lanes) x i1> %)"
+)
 _NAMES = {"f16": "half", "f32": "float", "f64": "double", "p0": "ptr"}
 _NARROW = ("i8", "i16", "f16")
+_BYTES = {"i8": 1, "i16": 2, "f16": 2, "i32": 4, "f32": 4, "i64": 8, "f64": 8, "p0": 8}
 
 _PLACES = """\
   %places = alloca <{n} x ptr>
@@ -58,6 +70,47 @@ _SCATTER = (
     + _LOOP
     + "  ret void\n}}\n"
 )
+_MASKS = (2, 4, 8, 16, 32, 64)
+"""Lanes whose masks are integers that LLVM has an instruction for, or nearly."""
+
+_NEIGHBOURS = """\
+define internal <{n} x {t}> @weft.load.v{n}{m}(ptr %p, <{n} x i1> %mask, <{n} x {t}> %rest.of) alwaysinline nounwind {{
+entry:
+  %data = alloca <{n} x {t}>
+  %set = bitcast <{n} x i1> %mask to i{n}
+  %any = icmp ne i{n} %set, 0
+  %address = ptrtoint ptr %p to i64
+  %offset = and i64 %address, {last_of_page}
+  %fits = icmp ule i64 %offset, {last_place}
+  %whole = and i1 %any, %fits
+  br i1 %whole, label %near, label %apart, !prof !{{!"branch_weights", i32 2000, i32 1}}
+near:
+  %found = load <{n} x {t}>, ptr %p, align 1
+  %chosen = select <{n} x i1> %mask, <{n} x {t}> %found, <{n} x {t}> %rest.of
+  br label %loaded
+apart:
+  store <{n} x {t}> %rest.of, ptr %data
+  br i1 %any, label %lane, label %end
+lane:
+  %left = phi i{n} [ %set, %apart ], [ %rest, %lane ]
+  %number = call i{n} @llvm.cttz.i{n}(i{n} %left, i1 true)
+  %k = {to_index} i{n} %number to i64
+  %at = getelementptr {t}, ptr %p, i64 %k
+  %element = getelementptr {t}, ptr %data, i64 %k
+  %value = load {t}, ptr %at, align 1
+  store {t} %value, ptr %element, align {size}
+  %less = sub i{n} %left, 1
+  %rest = and i{n} %left, %less
+  %more = icmp ne i{n} %rest, 0
+  br i1 %more, label %lane, label %end
+end:
+  %picked = load <{n} x {t}>, ptr %data
+  br label %loaded
+loaded:
+  %result = phi <{n} x {t}> [ %chosen, %near ], [ %picked, %end ]
+  ret <{n} x {t}> %result
+}}
+"""
 
 
 def with_masked_loops(text: str, isa: Isa) -> str:
@@ -72,7 +125,14 @@ def with_masked_loops(text: str, isa: Isa) -> str:
         needed.add((op, lanes, type))
         return f"@weft.{op}.v{lanes}{type}"
 
-    changed = _CALL.sub(replaced, text)
+    def loaded(found: re.Match[str]) -> str:
+        lanes, type = int(found["lanes"]), found["type"]
+        if lanes not in _MASKS or isa.masks_memory(8 * _BYTES[type]):
+            return found[0]
+        needed.add(("load", lanes, type))
+        return f"@weft.load.v{lanes}{type}"
+
+    changed = _LOAD.sub(loaded, _CALL.sub(replaced, text))
     for lanes in sorted({lanes for _, lanes, _ in needed}):
         counting = f"declare i{lanes} @llvm.cttz.i{lanes}(i{lanes}, i1"
         changed += "" if counting in changed else f"{counting} immarg)\n"
@@ -80,7 +140,13 @@ def with_masked_loops(text: str, isa: Isa) -> str:
 
 
 def _definition(op: str, lanes: int, type: str) -> str:
-    gather = op == "gather"
-    form, source, sink = (_GATHER, "at", "element") if gather else (_SCATTER, "element", "at")
+    gather, name = op == "gather", _NAMES.get(type, type)
     to_index = "bitcast" if lanes == 64 else "zext"
-    return form.format(n=lanes, t=_NAMES.get(type, type), m=type, source=source, sink=sink, to_index=to_index)
+    if op == "load":
+        size = _BYTES[type]
+        return _NEIGHBOURS.format(
+            n=lanes, t=name, m=type, to_index=to_index, size=size,
+            last_of_page=PAGE - 1, last_place=PAGE - lanes * size,
+        )  # fmt: skip
+    form, source, sink = (_GATHER, "at", "element") if gather else (_SCATTER, "element", "at")
+    return form.format(n=lanes, t=name, m=type, source=source, sink=sink, to_index=to_index)
