@@ -42,8 +42,9 @@ from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.private_form import PrivateUpdate, mark_updates, private_updates
 from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
 from weft.passes.range_splits import split_ranges
+from weft.passes.time_skews import Skewed, skew_over_time
 from weft.transform.loops.build_tests import build_tests
-from weft.transform.loops.close_loops import close_loops
+from weft.transform.loops.close_loops import close_loops, open_needless
 from weft.transform.loops.early_tests import test_present_values
 from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.promote_elements import Promotion, find_promotions, promote
@@ -106,18 +107,29 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     if any((i.callee_name or "").startswith("weft.barrier") for i in function.instructions()):
         return 0
     close_loops(function)
+    open_needless(function)
     test_present_values(function)
     flag_choices(function)
     arrays = unit.arrays if function is unit.function else ()
     cut = split_ranges(unit.module, function, arrays, outer=unit.all_cores)
-    taken_apart, spare = split_loops(unit.module, function, arrays)
-    left = set(spare)
+    waves, spare = skew_over_time(
+        unit.module, function, arrays, lanes=one_register(unit.isa), all_cores=unit.all_cores
+    )
+    in_waves = {each.strips for each in waves}
+    taken_apart, more = split_loops(unit.module, function, arrays, spare | in_waves)
+    spare |= more
+    left = spare | in_waves
     while True:
         changes = order_loops(unit.module, function, arrays, left)
         program = Program(unit.module, arrays=arrays)
         scope = Scope(program, function)
         search = _Search(unit, Accesses(Reconstruction(program)), scope, reassociate)
-        outermost = [c for c in scope.loops.values() if c.parent is None and c.header not in spare]
+        outermost = [
+            c
+            for c in scope.loops.values()
+            if c.parent is None and c.header not in spare and c.header not in in_waves
+        ]
+        outermost += _in_waves(scope, waves)
         found = [chosen for loop in outermost for chosen in search.in_nest(loop)]
         inside = {b: chosen for chosen in found for b in chosen.loop.blocks}
         lost = {c.top for c in changes if c.outer not in inside or inside[c.outer].form is not None}
@@ -135,12 +147,36 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     for header in taken_apart:
         what = "each of the loops in this loop has got a loop of its own"
         unit.remarks.add(RemarkKind.TRANSFORM, what, span_of(header.terminator), pass_name=PASS)
+    for each in waves:
+        _note_waves(unit, function, each)
     for loop, message in search.missed:
         unit.remarks.add(RemarkKind.MISSED, message, span_of(loop.header.terminator), pass_name=PASS)
     for chosen in found:
         mine = [c for c in changes if inside[c.outer] is chosen]
         _apply(unit, function, scope, search.accesses, chosen, mine)
-    return len(found)
+    return len(found) + sum(each.at_once for each in waves)
+
+
+def _in_waves(scope: Scope, waves: Sequence[Skewed]) -> list[LoopContext]:
+    """The loops in steps that do not run at once."""
+    times = {each.time for each in waves if not each.at_once}
+    return [c for c in scope.loops.values() if c.parent is not None and c.parent.header in times]
+
+
+def _note_waves(unit: LoopUnit, function: Function, made: Skewed) -> None:
+    texts = dict.fromkeys(a.text for a in made.assumptions if a.kind != "reassociation")
+    what = (
+        f"{made.length} steps of this loop at a time go over rows together, each {made.slope} rows behind the one "
+        "before it"
+    )
+    what += ", and run at the same time" if made.at_once else ", so that rows stay in the cache"
+    under = f" if {', and '.join(texts)}" if texts else ""
+    unit.remarks.add(RemarkKind.TRANSFORM, f"{what}{under}", span_of(made.time.terminator), pass_name=PASS)
+    if made.at_once:
+        view = cfg_of(function)
+        loop = loop_forest(view.cfg).headed_by[view.index[made.time]]
+        assert loop is not None
+        mark_in_step(view.blocks[loop.latches[0]].terminator, made.length)
 
 
 @dataclass(frozen=True, slots=True)

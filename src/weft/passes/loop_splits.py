@@ -10,7 +10,7 @@ What this rests on is tested before the loop; where a test fails a copy of it ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -59,9 +59,9 @@ class _Copies:
 
 
 def split_loops(
-    module: Module, function: Function, arrays: tuple[ArrayParameters, ...]
+    module: Module, function: Function, arrays: tuple[ArrayParameters, ...], left: Collection[BasicBlock] = ()
 ) -> tuple[list[BasicBlock], set[BasicBlock]]:
-    """Take loops apart; the headers of these, and of the copies that run where a test fails."""
+    """Take loops apart but those with headers in `left`; their headers, and those of copies for when a test fails."""
     taken: list[BasicBlock] = []
     copies = _Copies()
     while len(taken) + len(copies.whole) < MOST_SPLITS:
@@ -69,7 +69,7 @@ def split_loops(
         outermost = [
             c
             for c in scope.loops.values()
-            if c.parent is None and c.header not in copies.spare and c.header not in copies.whole
+            if c.parent is None and c.header not in {*left, *copies.spare, *copies.whole}
         ]
         if all(len(c.loop.children) < 2 for c in outermost) and all(
             c.depth < 3 for c in scope.loops.values()

@@ -3,6 +3,7 @@
 Precondition: loops have exit blocks of their own, which only the loop branches to. Postcondition: the function is
 loop-closed, with φs of one value at the exits where there were none. Nothing else changes: the φ tells that threads
 which left the loop in different iterations have different values. Preserves the program under FR and OBL.
+`open_needless` removes φs that tell nothing: what stood in a loop when it was closed may have left it since.
 """
 
 from __future__ import annotations
@@ -29,6 +30,25 @@ def close_loops(function: Function) -> int:
                     _close(value, users, loop, view, dominators)
                     closed += 1
     return closed
+
+
+def open_needless(function: Function) -> int:
+    """Remove φs of one value that no loop computes which is left on the way to them; how many."""
+    view = cfg_of(function)
+    innermost = loop_forest(view.cfg).innermost
+    removed = 0
+    for number, block in enumerate(view.blocks):
+        for phi in list(block.phis()):
+            value = phi.operands[0]
+            if any(v is not value for v in phi.operands) or value is phi:
+                continue
+            made_in = value.block if isinstance(value, Instruction) else None
+            around = innermost[view.index[made_in]] if made_in is not None else None
+            if around is None or number in around.blocks:
+                phi.replace_all_uses(value)
+                phi.erase()
+                removed += 1
+    return removed
 
 
 def is_loop_closed(function: Function) -> bool:

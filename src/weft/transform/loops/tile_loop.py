@@ -22,9 +22,14 @@ _EXTENSION = {"slt": "sext", "ult": "zext"}
 
 
 def can_be_tiled(loop: CountedLoop) -> bool:
+    """Whether a loop goes up by 1 to below a bound, and does nothing else."""
+    return loop.predicate in _EXTENSION and goes_up(loop)
+
+
+def goes_up(loop: CountedLoop) -> bool:
     """Whether a loop's header counts up by 1 and tests, and nothing else, and nothing of it is used behind it."""
     counter, header, own = loop.counter, loop.header, set(loop.blocks)
-    if not loop.top_tested or loop.tests_next or counter.step != 1 or loop.predicate not in _EXTENSION:
+    if not loop.top_tested or loop.tests_next or counter.step != 1:
         return False
     branch = header.terminator
     test = branch.operands[0]
