@@ -131,9 +131,9 @@ def test_what_the_host_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_levels_are_found_by_llvm_in_their_processors() -> None:
-    assert {name: p.isa for name in ("nehalem", "sandybridge", "znver3", "skylake", "znver4")
+    assert {name: p.isa.name for name in ("nehalem", "sandybridge", "znver3", "skylake", "znver4")
             if (p := processor("x86_64", name))} == {
-        "nehalem": SSE4, "sandybridge": SSE4, "znver3": AVX2, "skylake": AVX2, "znver4": AVX512
+        "nehalem": SSE4.name, "sandybridge": SSE4.name, "znver3": AVX2.name, "skylake": AVX2.name, "znver4": AVX512.name
     }  # fmt: skip
     features = processor("x86_64", "znver4")
     assert (
@@ -144,7 +144,7 @@ def test_levels_are_found_by_llvm_in_their_processors() -> None:
 def test_code_for_the_hosts_own_name_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hypervisor may withhold features of a processor; those that no code has unasked do not matter."""
     named = processor("x86_64", host().cpu)
-    if named is None or best_isa("x86_64", host().features) is not named.isa:
+    if named is None or best_isa("x86_64", host().features, host().cpu) != named.isa:
         pytest.skip("the host has another name, or less than its name says")
     assert misses(host(), named) == ()
 

@@ -6,6 +6,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from weft.machine import host as host_module
+from weft.machine.cores import core_of
 from weft.machine.targets import AVX2, AVX512, ISAS, NEON, SCALAR, SSE2, SSE4, best_isa, isa_named
 
 
@@ -70,3 +71,10 @@ def test_core_count_follows_the_affinity_mask() -> None:
     finally:
         os.sched_setaffinity(0, before)
     assert host_module.core_count() == len(before)
+
+
+def test_a_core_is_known_by_its_name_and_a_level_names_none() -> None:
+    named = best_isa("x86_64", AVX512.features, "znver4")
+    assert named.name == AVX512.name and named.core != AVX512.core
+    assert best_isa("x86_64", AVX512.features, AVX512.cpu) is AVX512
+    assert core_of("znver5").reads_rows_steadily and core_of("znver5") != core_of("znver4")

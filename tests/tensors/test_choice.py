@@ -246,6 +246,7 @@ def test_tune_is_for_auto() -> None:
 )
 def test_what_nests_get_from_memory(cycles, gains, most, compete) -> None:
     from weft.costs.streams import Streams, streams
+    from weft.machine.cores import core_of
 
     text = """
 define void @f(ptr %a, ptr %b, i64 %i) {
@@ -262,7 +263,7 @@ define void @f(ptr %a, ptr %b, i64 %i) {
     module = read_module(text)
     accesses = [i for i in module.functions["f"].instructions() if i.is_plain_access]
     if not gains:
-        assert not streams(accesses, cycles, module.layout, "x86-64-v4").gains
+        assert not streams(accesses, cycles, module.layout, core_of("x86-64-v4")).gains
     else:
-        assert streams(accesses, cycles, module.layout, "x86-64-v4") == Streams(True, most, compete)
-    assert streams(accesses, cycles, module.layout, "znver5") == Streams()
+        assert streams(accesses, cycles, module.layout, core_of("x86-64-v4")) == Streams(True, most, compete)
+    assert streams(accesses, cycles, module.layout, core_of("znver5")) == Streams()

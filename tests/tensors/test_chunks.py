@@ -1,6 +1,9 @@
 """Access groups and chunks: Moll's figures, transpositions of registers, and what is loaded how often."""
 
+import ctypes
 import itertools
+import math
+import mmap
 import random
 import re
 
@@ -15,6 +18,7 @@ from weft.codegen.widen.covered import _Extent, _piece
 from weft.frontend.python.typeof import typeof
 from weft.ir import Builder, Function, Module
 from weft.ir.types import I32, VOID, FunctionType, VectorType
+from weft.machine.host import is_runnable
 
 
 def jacobi(a, b):
@@ -34,6 +38,42 @@ def cross(a, b):
     for j in prange(1, a.shape[0] - 1):
         for i in prange(1, a.shape[1] - 1):
             b[j, i] = a[j - 1, i] + 2 * a[j, i - 1] + 3 * a[j, i] + 5 * a[j, i + 1] + 7 * a[j + 1, i]
+
+
+def sobel(a, b):
+    for j in prange(1, a.shape[0] - 1):
+        for i in prange(1, a.shape[1] - 1):
+            x = a[j - 1, i + 1] + a[j, i + 1] + a[j + 1, i + 1] - a[j - 1, i] - a[j, i] - a[j + 1, i]
+            b[j, i] = x - a[j - 1, i - 1] - a[j, i - 1] - a[j + 1, i - 1]
+
+
+def busy(a, b):
+    for j in prange(1, a.shape[0] - 1):
+        for i in prange(1, a.shape[1] - 1):
+            x = a[j - 1, i + 1] + a[j, i + 1] + a[j + 1, i + 1] - a[j - 1, i] - a[j, i] - a[j + 1, i]
+            x = x - a[j - 1, i - 1] - a[j, i - 1] - a[j + 1, i - 1]
+            x = x / (x * x + 1)
+            b[j, i] = x / (x * x + 2)
+
+
+def planes(a, b):
+    for k in prange(1, a.shape[0] - 1):
+        for j in prange(1, a.shape[1] - 1):
+            for i in prange(1, a.shape[2] - 1):
+                b[k, j, i] = a[k - 1, j, i] + 2 * a[k, j, i - 1] + 3 * a[k, j, i] + 5 * a[k, j, i + 1]
+
+
+def at_the_end_of_a_page(shape, dtype):
+    """An array with a page behind it that no one may touch, and what gives both back."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    whole = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+    memory = mmap.mmap(-1, whole + mmap.PAGESIZE)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mprotect(ctypes.c_void_p(address + whole), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+    array = np.ctypeslib.as_array((ctypes.c_char * size).from_address(address + whole - size)).view(dtype)
+
+    return array.reshape(shape), memory.close
 
 
 class Shuffled:
@@ -141,6 +181,39 @@ def test_figure_11_9_rows_are_four_wide_loads_where_shuffles_cost_nothing(avx512
     assert loads_and_stores(jacobi, (2, 2)) == (8, 2, 0)
     monkeypatch.setattr(covered, "PICK", 0.0)
     assert loads_and_stores(jacobi, (2, 2)) == (4, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("function", "brush", "loads"),
+    # Rows that are read at three shifts are covered once; the others are loaded as they are.
+    [(jacobi, (2, 16), 10), (jacobi, (4, 8), 10), (sobel, (2, 16), 12), (busy, (2, 16), 24)],
+)
+def test_rows_that_are_read_at_shifts_are_loaded_once(function, brush, loads, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
+    directly, stores, _ = loads_and_stores(function, brush)
+    monkeypatch.setenv("WEFT_CPU", "znver4")
+    assert loads_and_stores(function, brush) == (loads, stores, 0)
+    assert loads <= directly
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("brush", [(2, 16), (4, 16), (2, 1, 16)])
+def test_rows_that_are_loaded_once_end_with_their_array(dtype, brush, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "znver4")
+    if not is_runnable():
+        pytest.skip("needs AVX-512")
+    function = planes if len(brush) == 3 else cross.py_func
+    compiled = weft.jit(function, brush=brush)
+    for high, wide in itertools.product((6, 9), (34, 71)):
+        shape = (high, 4, wide) if len(brush) == 3 else (high, wide)
+        a, release = at_the_end_of_a_page(shape, dtype)
+        a[...] = np.random.default_rng(1).integers(0, 99, shape)
+        b, wanted = np.zeros_like(a), np.zeros_like(a)
+        function(a, wanted)
+        compiled(a, b)
+        assert np.array_equal(b, wanted)
+        del a
+        release()
 
 
 @pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4"])

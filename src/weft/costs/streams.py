@@ -21,15 +21,13 @@ from dataclasses import dataclass
 from weft.analysis.memory.alias import locate
 from weft.ir import Instruction
 from weft.ir.layout import DataLayout
+from weft.machine.cores import Core
 
 LEAST, BUSY, VERY_BUSY = 0.07, 0.105, 0.2
 """Cycles for each byte from which on two rows gain where arrays are near, wherever they are, and four rows, too."""
 
 NEAR_BYTES = 2 << 20
 """What a near cache holds."""
-
-STEADY = ("znver",)
-"""Cores, by the beginning of LLVM's name, on which several rows are read as fast as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +49,9 @@ class Streams:
     compete: bool = True
 
 
-def streams(accesses: Iterable[Instruction], cycles: float, layout: DataLayout, cpu: str) -> Streams:
+def streams(accesses: Iterable[Instruction], cycles: float, layout: DataLayout, core: Core) -> Streams:
     """What a nest gets from memory whose iterations make these loads and stores, in so many cycles along one row."""
-    if cpu.startswith(STEADY):
+    if core.reads_rows_steadily:
         return Streams()
     arrays: dict[object, int] = {}
     written: dict[object, int] = {}

@@ -40,8 +40,7 @@ LACKING, LACKING_128 = 0.25, 2.0
 registers of 128 bits, whose unaligned loads are instructions of their own: with the first, 2x8 of four points were
 chosen, which took 1.4 times as long as the innermost loop."""
 
-SPLIT = 0.8
-"""By load of 64 bytes: where it is not aligned to a cache line it takes two. Fit."""
+WIDE_BITS = 512
 
 
 @dataclass(slots=True)
@@ -154,8 +153,8 @@ def _add_block(
             each = memory_cost("load" if load else "store", "contiguous", bits, type.count, isa).cycles
             if load:
                 costs.loads += times * registers
-                whole = min(type.count * bits, isa.vector_bits) == 512
-                each += SPLIT * registers * whole
+                whole = min(type.count * bits, isa.vector_bits) == WIDE_BITS
+                each += isa.core.wide_split * registers * whole
             else:
                 costs.stores += times * registers
             costs.memory += times * (each + (i.op == "call") * registers)
@@ -172,7 +171,7 @@ def _add_block(
         elif i.op == "shufflevector":
             count = shuffles_of(i, type, layout, isa)
             costs.shuffles += times * count
-            costs.others += times * count
+            costs.others += times * count * shuffle_cycles(isa)
         elif type.element is not I1 or i.op in ("icmp", "fcmp"):
             op = ".".join(name.split(".")[:2]) if i.op == "call" else i.op
             costs.arithmetic += times * registers
@@ -196,6 +195,11 @@ def vector_of(i: Instruction) -> Type:
     if i.op in ("icmp", "fcmp"):
         candidates = [i.operands[0].type]
     return next((t for t in candidates if isinstance(t, VectorType)), i.type)
+
+
+def shuffle_cycles(isa: Isa) -> float:
+    """What a shuffle of two registers takes."""
+    return isa.core.wide_shuffle if isa.vector_bits == WIDE_BITS else 1.0
 
 
 def registers_of(type: VectorType, layout: DataLayout, isa: Isa) -> int:

@@ -24,7 +24,8 @@ def host() -> Machine:
     arch = {"AMD64": "x86_64", "arm64": "aarch64"}.get(arch, arch)
     features = frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
     features |= ALWAYS.get(arch, frozenset())
-    return Machine(arch, llvm.get_host_cpu_name(), features, best_isa(arch, features))
+    cpu = llvm.get_host_cpu_name()
+    return Machine(arch, cpu, features, best_isa(arch, features, cpu))
 
 
 def chosen() -> Machine:

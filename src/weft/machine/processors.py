@@ -45,7 +45,7 @@ def processor(arch: str, name: str) -> Machine | None:
     if arch != "x86_64" or name not in _X86_64:
         return None
     features = _features(name) - _ONLY_ON_DEMAND
-    return Machine(arch, name, features, best_isa(arch, features))
+    return Machine(arch, name, features, best_isa(arch, features, name))
 
 
 def _features(cpu: str) -> frozenset[str]:

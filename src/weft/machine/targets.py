@@ -8,7 +8,9 @@ for the host.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from weft.machine.cores import ANY_CORE, Core, core_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Isa:
     masked_memory, gather, scatter
         Whether loads and stores under a mask, gathers and scatters are single instructions, at least of elements of 32
         and of 64 bits.
+    core
+        What is known of the core that code is for.
     """
 
     name: str
@@ -44,6 +48,7 @@ class Isa:
     masked_memory: bool
     gather: bool
     scatter: bool
+    core: Core = ANY_CORE
 
     def lanes(self, element_bits: int) -> int:
         """Return how many elements one register holds, at least one."""
@@ -121,11 +126,12 @@ ALWAYS = {"x86_64": _SSE2, "aarch64": NEON.features}
 """What each processor of an architecture has, though the system may not say so: an emulator has no list of features."""
 
 
-def best_isa(arch: str, features: Set[str]) -> Isa:
-    """Return the best level whose features a processor of the architecture has all."""
+def best_isa(arch: str, features: Set[str], cpu: str = "") -> Isa:
+    """Return the best level whose features a processor of the architecture has all, for the core of that name."""
     for isa in ISAS:
         if isa.arch == arch and isa.features <= features | ALWAYS[arch]:
-            return isa
+            core = core_of(cpu)
+            return isa if core == isa.core else replace(isa, core=core)
     return SCALAR
 
 

@@ -224,7 +224,7 @@ def _waits(unit: LoopUnit, levels: Sequence[ParallelLoop], weighed: Sequence[Wei
     # What all iterations read, such as weights, is at hand.
     accesses = [i for i in accesses if isinstance(i.pointer, Instruction) and i.pointer.block in inside]
     alone = min(w.cycles for w in weighed if is_of_one_loop(w.brush))
-    return streams(accesses, alone, unit.module.layout, unit.spec.cpu)
+    return streams(accesses, alone, unit.module.layout, unit.isa.core)
 
 
 def _row(unit: LoopUnit, levels: Sequence[ParallelLoop] | Obstacle) -> int | None:

@@ -66,7 +66,7 @@ class TargetSpec:
     def isa(self) -> Isa:
         """The best instruction set level that code may use."""
         features = {text[1:] for text in self.features.split(",") if text.startswith("+")}
-        return best_isa(self.triple.split("-", 1)[0], features)
+        return best_isa(self.triple.split("-", 1)[0], features, self.cpu)
 
     @property
     def machine(self) -> TargetMachine:

@@ -25,6 +25,7 @@ from weft.codegen.widen.context import Widening
 from weft.codegen.widen.covered import Covering, covering_of, pick
 from weft.codegen.widen.lane_expressions import Strip, is_address
 from weft.codegen.widen.masked import masked_load, store_some
+from weft.codegen.widen.shifted import shifted_of
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import ConstAggregate, ConstInt, Instruction, Poison, Value
 from weft.ir.effects import may_write
@@ -64,6 +65,9 @@ def chunks_of(w: Widening, access: Instruction) -> Chunks | Covering | None:
     slots = min(w.lanes.width, w.isa.lanes(8 * size))
     direct = _length(found, size, slots)
     if direct == slots:
+        shifted = shifted_of(w, access, found, size, slots) if access.op == "load" else None
+        if shifted is not None:
+            return shifted
         return Chunks(tuple(found[k] for k in range(0, len(found), direct)), direct, None)
     chunks, cost = _cheapest(found, size, slots, direct)
     if access.op == "load" and w.mask is None and slots > 1:

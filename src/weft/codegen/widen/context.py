@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.analysis.memory.linear_locations import LinearAliasAnalysis
-from weft.codegen.widen.lane_expressions import LaneExpressions, LoadedPieces
+from weft.codegen.widen.lane_expressions import LaneExpressions, LoadedPieces, Strip
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.stack_objects import PlacedDivergence
 from weft.ir import (
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from weft.codegen.widen.covered import Extents
     from weft.codegen.widen.gather_pairs import GatherPair
     from weft.codegen.widen.joint_stores import JointStores
+    from weft.codegen.widen.shifted import Row
     from weft.codegen.widen.simd_calls import FindSimd
 
 
@@ -70,6 +71,8 @@ class Widening:
         What has been loaded in this block in contiguous pieces.
     extents
         For loads that have been looked at what loads beside them need of memory.
+    rows
+        For loads that have been looked at what loads beside them read of rows at several shifts.
     read_by_all
         Loads that all lanes make wherever they are made.
     """
@@ -100,6 +103,7 @@ class Widening:
         self.joint_stores: dict[BasicBlock, dict[Instruction, JointStores]] = {}
         self.pieces = LoadedPieces()
         self.extents: dict[Instruction, Extents] = {}
+        self.rows: dict[Instruction, dict[Strip, Row]] = {}
         self.read_by_all: set[Instruction] = set()
         self._expressions: dict[bool, LaneExpressions] = {}
         self.find_simd: FindSimd = lambda function, signature: None

@@ -148,10 +148,10 @@ def _extents(
     if known is not None:
         return known
     found: Extents = {}
-    for other in _loads_beside(load):
+    for other in loads_beside(load):
         if other.type == load.type:
             w.extents[other] = found
-            _add_extents(found, list(_elements(w, other)), size, is_scattered)
+            _add_extents(found, list(elements_at(w, other)), size, is_scattered)
     if load not in w.extents:
         w.extents[load] = found
         _add_extents(found, elements, size, is_scattered)
@@ -172,7 +172,8 @@ def _add_extents(found: Extents, elements: Sequence[Element], size: int, is_scat
         used.add(key)
 
 
-def _elements(w: Widening, load: Instruction) -> Iterator[Element]:
+def elements_at(w: Widening, load: Instruction) -> Iterator[Element]:
+    """The strip and the offset that each lane loads, as far as they are known."""
     expressions = w.expressions(everywhere=False)
     for lane in range(w.lanes.width):
         at = expressions.at(load.pointer, lane)
@@ -181,7 +182,7 @@ def _elements(w: Widening, load: Instruction) -> Iterator[Element]:
         yield at.terms, at.constant
 
 
-def _loads_beside(load: Instruction) -> Iterator[Instruction]:
+def loads_beside(load: Instruction) -> Iterator[Instruction]:
     """The loads of the block that are made whenever this one is."""
     block = load.block
     if block is None or block.predicate is not None:

@@ -1,0 +1,40 @@
+"""What differs between cores that have the same instructions, by the beginning of LLVM's name of the processor.
+
+A level, as ``x86-64-v4``, names no core: code for it is what is best on most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """A core.
+
+    Parameters
+    ----------
+    reads_rows_steadily
+        Whether several rows are read from memory as fast as one (`weft.costs.streams`).
+    wide_split
+        Cycles that a load of 64 bytes takes more where it is not aligned to a cache line: it takes two lines. A fit of
+        brushes for both (`weft.costs.vector_code`, `weft.codegen.widen.shifted`).
+    wide_shuffle
+        Cycles of a shuffle of two registers of 512 bits, where an addition takes a half. On Zen 4 all such operations
+        take two halves of two pipes, and shuffles have pipes that additions do not use; on Intel's server cores there
+        is one port for shuffles.
+    """
+
+    reads_rows_steadily: bool = False
+    wide_split: float = 0.8
+    wide_shuffle: float = 1.0
+
+
+ANY_CORE = Core()
+
+_CORES = {"znver4": Core(True, 0.5, 0.5), "znver": Core(True)}
+
+
+def core_of(cpu: str) -> Core:
+    """What is known of a processor by LLVM's name."""
+    return next((core for prefix, core in _CORES.items() if cpu.startswith(prefix)), ANY_CORE)
