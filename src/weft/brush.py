@@ -54,6 +54,11 @@ class Brush:
         """The extents in the order of lanes."""
         return tuple(self.extents[d] for d in self.projection)
 
+    def rows_of(self, levels: int) -> list[int]:
+        """The loops of a nest of so many, outermost first, but the innermost, of which it has several iterations."""
+        first = levels - self.rank
+        return [first + d for d, extent in enumerate(self.extents[:-1]) if extent > 1]
+
     def lane(self, coordinates: Sequence[int]) -> int:
         """The lane in which an iteration runs (§11.5)."""
         number = 0

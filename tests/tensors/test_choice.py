@@ -15,6 +15,7 @@ from weft.frontend.python.typeof import typeof
 from weft.ir.reader import read_module
 from weft.jit_options import JitOptions
 from weft.loops.build import lower
+from weft.machine.host import is_runnable
 from weft.options import Timings
 from weft.target.machine import TargetSpec
 
@@ -266,4 +267,52 @@ define void @f(ptr %a, ptr %b, i64 %i) {
         assert not streams(accesses, cycles, module.layout, core_of("x86-64-v4")).gains
     else:
         assert streams(accesses, cycles, module.layout, core_of("x86-64-v4")) == Streams(True, most, compete)
-    assert streams(accesses, cycles, module.layout, core_of("znver5")) == Streams()
+    assert streams(accesses, cycles, module.layout, core_of("znver5")) == Streams(by_distance=True)
+
+
+def sparse(a, b):
+    for j in prange(2, a.shape[0] - 2):
+        for i in prange(2, a.shape[1] - 2):
+            b[j, i] = 0.2 * (a[j - 2, i] + a[j, i - 2] + a[j, i] + a[j, i + 2] + a[j + 2, i])
+
+
+def counting_down(a, b):
+    for j in prange(a.shape[0] - 2, 0, -1):
+        for i in prange(1, a.shape[1] - 1):
+            b[j, i] = a[j - 1, i] + 2 * a[j, i - 1] + 3 * a[j, i] + 5 * a[j, i + 1] + 7 * a[j + 1, i]
+
+
+@pytest.mark.parametrize("function", [jacobi, sparse, nine, counting_down])
+def test_rows_that_compete_have_a_version_of_two(function, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "znver4")
+    compiled = weft.jit(function)
+    compiled.compile((typeof(np.zeros((9, 9))),) * 2)
+    boxes = [re.search(r"as a box of (\d+)x", str(r)) for r in compiled.remarks]
+    rows = [int(found[1]) for found in boxes if found]
+    assert len(rows) == 2
+    assert rows[0] > 2 >= rows[1]
+    assert any("compete for the same places of the cache" in str(r) for r in compiled.remarks)
+    if not is_runnable():
+        return
+    # Of 256, 258, 300 and 512 doubles a row; no rows, one, and fewer than a box has.
+    for shape in [(40, 256), (21, 258), (23, 300), (9, 512), (0, 300), (1, 256), (3, 256), (6, 300), (40, 9)]:
+        a = np.random.default_rng(1).random(shape)
+        b, wanted = np.zeros(shape), np.zeros(shape)
+        compiled(a, b)
+        function(a, wanted)
+        assert np.allclose(b, wanted, rtol=1e-13)
+
+
+def test_addresses_that_are_loaded_have_no_version(monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "znver4")
+
+    @weft.jit
+    def indirect(a, b, rows):
+        for j in prange(1, a.shape[0] - 1):
+            for i in prange(1, a.shape[1] - 1):
+                r = rows[j]
+                b[j, i] = 0.2 * (a[r, i - 1] + a[r, i] + a[r, i + 1] + a[j - 1, i] + a[j + 1, i])
+
+    a = typeof(np.zeros((9, 9)))
+    indirect.compile((a, a, typeof(np.zeros(9, np.int64))))
+    assert not any("compete for" in str(r) for r in indirect.remarks)

@@ -75,7 +75,7 @@ def keep_for_rows(levels: Sequence[ParallelLoop], least: Sequence[int], most: in
             wanted.append(builder.icmp("ule", total, const_int(most)))
         return reduce(lambda a, b: builder.binary("and", a, b), wanted, TRUE)
 
-    _keep_version(levels[0], fits, ROWS if most is None else STREAMS, "rows")
+    keep_version(levels[0], fits, ROWS if most is None else STREAMS, "rows")
 
 
 def keep_for_short_rows(levels: Sequence[ParallelLoop], least: int, most: int) -> None:
@@ -85,10 +85,11 @@ def keep_for_short_rows(levels: Sequence[ParallelLoop], least: int, most: int) -
         beyond = builder.binary("sub", build_iterations(levels[-1].loop, builder), const_int(least))
         return builder.icmp("ugt", beyond, const_int(most - least))
 
-    _keep_version(levels[0], is_another, SHORT_ROWS, "short")
+    keep_version(levels[0], is_another, SHORT_ROWS, "short")
 
 
-def _keep_version(outer: ParallelLoop, test: Callable[[Builder], Value], mark: str, name: str) -> None:
+def keep_version(outer: ParallelLoop, test: Callable[[Builder], Value], mark: str, name: str) -> None:
+    """Keep a copy of a nest, with a mark, for when a test fails that is made before it."""
     header = outer.loop.header
     function = header.function
     assert function is not None

@@ -25,6 +25,9 @@ ROWS = "weft.loop.rows"
 STREAMS = "weft.loop.streams"
 """As `ROWS`, of a nest that waits for memory where it is large."""
 
+CLOSE = "weft.loop.close_rows"
+"""It is the outermost of a nest whose rows compete for the same sets of a cache: the version for when they do."""
+
 SHORT_ROWS = "weft.loop.short_rows"
 """It is the outermost of a nest whose innermost loop has few iterations: the version for when it has."""
 

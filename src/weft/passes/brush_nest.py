@@ -12,6 +12,7 @@ from weft.analysis.loops.shared_rows import shared_row
 from weft.analysis.sequential.repeatable import repeatable
 from weft.brush import AUTO, MOST_LANES, Brush
 from weft.codegen.brush_choice import (
+    SAFE_ROWS,
     WORTHWHILE,
     WORTHWHILE_IN_LOOPS,
     Weighed,
@@ -21,8 +22,9 @@ from weft.codegen.brush_choice import (
 )
 from weft.codegen.brushed_nests import strip_mine_nest_in_boxes
 from weft.codegen.few_iterations import keep_for_rows, keep_for_short_rows
+from weft.codegen.row_versions import keep_for_close_rows
 from weft.codegen.width import one_register
-from weft.costs.streams import Streams, streams
+from weft.costs.streams import MORE_ROWS, Streams, streams
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Builder, ConstInt, Instruction, Value
@@ -73,15 +75,26 @@ def brush_nest(
     if brush == AUTO and told.short_rows:
         brush, reason = _for_short_rows(unit, levels), "where its innermost loop has few iterations"
     if isinstance(brush, str):
-        weighed = weigh_brushes(unit.module, levels, unit.boscc, unit.switches, name)
+        most_rows = SAFE_ROWS if told.close_rows else MOST_LANES
+        weighed = weigh_brushes(unit.module, levels, unit.boscc, unit.switches, name, most_rows)
         unit.weighed = unit.weighed or weighed
         waits = _waits(unit, levels, weighed)
         chosen = _choose(weighed, waits)
+        many = _choose_many(weighed, chosen, waits) if not told.close_rows else None
+        if many is not None and keep_for_close_rows(
+            levels, many.brush.rows_of(len(levels)), unit.module.layout
+        ):
+            chosen = many
+            found = _again(unit, found)
+            levels = _nest_of(unit, found, only_promised)
+            assert not isinstance(levels, Obstacle), levels.message
         if chosen is None:
             unit.row = None if waits.gains else _row(unit, levels)
             return None
         brush, alone = chosen.brush, min(w.cycles for w in weighed if is_of_one_loop(w.brush))
         reason = f"which takes {100 * chosen.cycles / alone:.0f} % of the inner loop alone by the cost model"
+        if told.close_rows:
+            reason += ", where its rows compete for the same places of the cache"
         keep_for_rows(levels, (*(1 for _ in levels[brush.rank :]), *brush.extents), waits.most)
         found = _again(unit, found)
         levels = _nest_of(unit, found, only_promised)
@@ -233,6 +246,16 @@ def _row(unit: LoopUnit, levels: Sequence[ParallelLoop] | Obstacle) -> int | Non
     Of Jacobi-5 and its sparse form, at 1000 and 1024 doubles a row, two took 1.05 to 1.15 times as long.
     """
     return None if isinstance(levels, Obstacle) else elements_of_register(unit.module, levels, unit.isa)
+
+
+def _choose_many(weighed: Sequence[Weighed], chosen: Weighed | None, waits: Streams) -> Weighed | None:
+    """A brush of more rows than the one that is chosen, for rows that do not compete; None where it gains nothing."""
+    if not waits.by_distance or not weighed:
+        return None
+    best = min(weighed, key=lambda w: w.cycles * (MORE_ROWS if w.competes else 1))
+    alone = min(w.cycles for w in weighed if is_of_one_loop(w.brush))
+    most = WORTHWHILE * alone if chosen is None else chosen.cycles
+    return best if best.competes and MORE_ROWS * best.cycles < most else None
 
 
 def _choose(weighed: Sequence[Weighed], waits: Streams) -> Weighed | None:

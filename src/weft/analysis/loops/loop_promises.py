@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
-from weft.ir.loop_metadata import IN_GRAINS, IN_STEP, PARALLEL, PROVED, ROWS, SHORT_ROWS, STREAMS
+from weft.ir.loop_metadata import CLOSE, IN_GRAINS, IN_STEP, PARALLEL, PROVED, ROWS, SHORT_ROWS, STREAMS
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
 
 MOST_LANES = 64
@@ -45,6 +45,8 @@ class LoopPromises:
         Its nest is not to be cut into boxes.
     streams
         As `rows`, of a nest that waits for memory where it is large.
+    close_rows
+        Rows of its nest compete for the same sets of a cache.
     short_rows
         The innermost loop of its nest has few iterations.
     """
@@ -59,6 +61,7 @@ class LoopPromises:
     rows: bool = False
     streams: bool = False
     short_rows: bool = False
+    close_rows: bool = False
 
     @property
     def annotated(self) -> bool:
@@ -82,6 +85,7 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
         proved=PROVED in properties, in_step=_number(properties.get(IN_STEP, [])),
         in_grains=IN_GRAINS in properties, rows=ROWS in properties or STREAMS in properties,
         streams=STREAMS in properties, short_rows=SHORT_ROWS in properties,
+        close_rows=CLOSE in properties,
     )  # fmt: skip
 
 
