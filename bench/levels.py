@@ -21,6 +21,8 @@ RUNTIMES = {
 
 _NUMBA = {"x86-64-v3": "haswell", "x86-64-v4": "skylake-avx512"}
 
+_ISPC = {"x86-64-v3": "avx2-i32x8", "x86-64-v4": "avx512skx-x16"}
+
 LEVELS = tuple(RUNTIMES)
 
 
@@ -37,3 +39,8 @@ def march() -> list[str]:
     """What tells gcc and clang the level, tuned for this machine."""
     level = os.environ.get("WEFT_CPU")
     return [f"-march={level}", "-mtune=native"] if level else ["-march=native"]
+
+
+def ispc_target() -> str:
+    """What tells ISPC the level: registers full of 32-bit lanes."""
+    return _ISPC.get(os.environ.get("WEFT_CPU", ""), "host")

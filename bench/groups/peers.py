@@ -12,7 +12,7 @@ from bench.groups.rows import GroupRow
 from bench.groups.weft_opencl import weft_opencl
 from bench.harness import Prepared
 from bench.speed.c_compilers import build, caller, clang, gcc
-from bench.speed.peers import Run, Task, by_numba
+from bench.speed.peers import Run, Task, by_ispc, by_numba
 from examples.irregular.problem import Problem
 from weft import cuda, set_num_threads
 
@@ -79,4 +79,5 @@ PEERS: dict[str, Callable[[Task, int, Path], Prepared]] = {
     "gcc blocked": _c(gcc, "_blocked"),
     "clang": _c(clang, ""),
     "clang blocked": _c(clang, "_blocked"),
+    "ispc": lambda task, threads, folder: by_ispc(task, SOURCES.parent / "ispc", threads, folder),
 }

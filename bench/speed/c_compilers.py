@@ -17,7 +17,6 @@ import numpy as np
 from bench import levels
 
 SOURCES = Path(__file__).parent / "c"
-ISPC_SOURCES = Path(__file__).parent / "ispc"
 FLAGS = ("-O3", "-ffast-math", "-std=gnu11", "-fPIC")
 ON_THREADS = '-DPARALLEL_FOR=_Pragma("omp parallel for num_threads({}) schedule(guided)")'
 
@@ -47,12 +46,14 @@ def clang() -> list[str]:
     return [*command, "-fveclib=libmvec"]
 
 
-def build(command: Sequence[str], source: Path, threads: int, folder: Path) -> tuple[ctypes.CDLL, float]:
+def build(
+    command: Sequence[str], source: Path, threads: int, folder: Path, real: str = ""
+) -> tuple[ctypes.CDLL, float]:
     """Compile the C version of a kernel; return the library and how many seconds that took."""
     code, library = folder / f"{source.stem}.o", folder / f"{source.stem}.so"
     parallel = ["-fopenmp", ON_THREADS.format(threads)] if threads > 1 else ["-DPARALLEL_FOR="]
     begin = time.perf_counter()
-    _run([*command, *FLAGS, *levels.march(), *parallel, "-c", str(source), "-o", str(code)])
+    _run([*command, *FLAGS, *levels.march(), *parallel, *_real(real), "-c", str(source), "-o", str(code)])
     # Linked under -ffast-math, gcc's libraries make the whole process flush denormal numbers when they are loaded.
     threading = ["-fopenmp"] if threads > 1 else []
     _run([*command, "-shared", *threading, str(code), "-o", str(library), "-lm", *_vector_math()])
@@ -64,18 +65,23 @@ def build(command: Sequence[str], source: Path, threads: int, folder: Path) -> t
         raise ImportError(f"no OpenMP library for it ({str(error).rpartition(': ')[2]})") from None
 
 
-def build_ispc(name: str, folder: Path) -> tuple[ctypes.CDLL, float]:
-    """Compile the ISPC version of a kernel for this machine; return the library and how many seconds that took."""
+def build_ispc(source: Path, folder: Path, real: str = "") -> tuple[ctypes.CDLL, float]:
+    """Compile the ISPC version of a kernel; return the library and how many seconds that took."""
     if not shutil.which("ispc"):
         raise ImportError("no ispc on PATH")
-    source = ISPC_SOURCES / f"{name}.ispc"
     if not source.exists():
         raise ImportError("no version of this kernel in its language")
-    code, library = folder / f"{name}.o", folder / f"{name}.so"
+    code, library = folder / f"{source.stem}.o", folder / f"{source.stem}.so"
+    target = f"--target={levels.ispc_target()}"
+    options = ["-O3", "--opt=fast-math", "--addressing=32", "--woff", "--pic", target, *_real(real)]
     begin = time.perf_counter()
-    _run(["ispc", "-O3", "--opt=fast-math", "--pic", str(source), "-o", str(code)])
-    _run([*gcc(), "-shared", str(code), "-o", str(library)])
+    _run(["ispc", *options, str(source), "-o", str(code)])
+    _run([*gcc(), "-shared", str(code), "-o", str(library), "-lm"])
     return ctypes.CDLL(str(library)), time.perf_counter() - begin
+
+
+def _real(real: str) -> list[str]:
+    return [f"-DREAL={real}"] if real else []
 
 
 def _run(command: Sequence[str]) -> None:

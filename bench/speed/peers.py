@@ -118,7 +118,8 @@ def peers_of(
         Peer("gcc", lambda: by_c(task, gcc, sources, threads, folder)),
         Peer("clang", lambda: by_c(task, clang, sources, threads, folder)),
         Peer("numba", lambda: by_numba(task, loops(task), threads)),
-        Peer("ispc", lambda: _ispc(task, threads, folder)),
+        Peer("ispc", lambda: by_ispc(task, sources.parent / "ispc", threads, folder)),
+        Peer("taichi", lambda: _taichi(task, threads)),
     ]
 
 
@@ -155,7 +156,8 @@ def by_c(task: Task, command: Callable[[], list[str]], sources: Path, threads: i
     """Return a compiler with the row's function in C."""
     problem = task.own_problem()
     place = Path(tempfile.mkdtemp(dir=folder))
-    library, compile_seconds = build(command(), sources / f"{task.row.peer}.c", threads, place)
+    source = sources / f"{task.row.peer}.c"
+    library, compile_seconds = build(command(), source, threads, place, task.row.real)
     run = caller(getattr(library, task.row.peer), problem.arguments)
     return task.prepared(problem, run, compile_seconds)
 
@@ -174,11 +176,20 @@ def by_numba(task: Task, loops: Loops, threads: int) -> Prepared:
     return task.prepared(problem, lambda: compiled(*arguments), compile_seconds)
 
 
-def _ispc(task: Task, threads: int, folder: Path) -> Prepared:
+def by_ispc(task: Task, sources: Path, threads: int, folder: Path) -> Prepared:
+    """Return ISPC with the version for the row, or else the one for all rows with the same function in C."""
     if threads > 1:
         raise ImportError("its versions run on one thread")
     problem = task.own_problem()
+    own = (sources / f"{task.row.name}.ispc").exists()
+    name = task.row.name if own else task.row.peer
     place = Path(tempfile.mkdtemp(dir=folder))
-    library, compile_seconds = build_ispc(task.row.peer, place)
-    run = caller(getattr(library, task.row.peer), problem.arguments)
+    library, compile_seconds = build_ispc(sources / f"{name}.ispc", place, task.row.real)
+    run = caller(getattr(library, name), problem.arguments)
     return task.prepared(problem, run, compile_seconds)
+
+
+def _taichi(task: Task, threads: int) -> Prepared:
+    from bench.speed.taichi_peer import by_taichi
+
+    return by_taichi(task, threads)

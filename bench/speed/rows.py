@@ -42,13 +42,16 @@ class Row:
     make
         The problem; seeded, so that all peers have the same.
     peer
-        Name of the C file and function, and of the loops for numba.
+        Name of the C file and function, and of the loops for numba; and of the file and function for ISPC, unless
+        there is one with the row's name.
     divergent
         Whether threads go different ways, so that peers do not vectorize it.
     wanted
         How many times as fast as the fastest peer on one thread; 0: only as part of a mean.
     launch
         What a sample of weft does.
+    real
+        Type of the numbers, where the versions in C and ISPC leave it open as ``REAL``.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Row:
     divergent: bool = False
     wanted: float = 0.95
     launch: Callable[[Kernel, Problem], None] = _once
+    real: str = ""
 
 
 ROWS = (

@@ -23,13 +23,15 @@ DENSE = (
         "kmeans2_f32",
         "k-means, 0.5 M points of 2 floats, 32 centres",
         lambda: dense.clusters(500_000, 2, 32, np.float32),
-        "nearest_centre_f32",
+        "nearest_centre",
+        real="float",
     ),
     Row(
         "kmeans9_f64",
         "k-means, 0.2 M points of 9 doubles, 32 centres",
         lambda: dense.clusters(200_000, 9, 32, np.float64),
-        "nearest_centre_f64",
+        "nearest_centre",
+        real="double",
     ),
     Row("lu", "LU of 50 k matrices of 8 x 8 floats", lambda: dense.systems(50_000), "lu"),
     Row("pi", "pi by chance, 64 k threads of 256 darts", lambda: dense.darts(1 << 16, 256), "pi"),
@@ -68,56 +70,64 @@ IRREGULAR = (
         "bintree_f32",
         "binary tree, 0.2 M queries of 0.5 M floats",
         lambda: irregular.members(500_000, 200_000, np.float32),
-        "find_f32",
+        "find",
+        real="float",
         divergent=True,
     ),
     Row(
         "bintree_f64",
         "binary tree, 0.2 M queries of 0.5 M doubles",
         lambda: irregular.members(500_000, 200_000, np.float64),
-        "find_f64",
+        "find",
+        real="double",
         divergent=True,
     ),
     Row(
         "vantage2_f32",
         "vantage-point tree, 0.1 M points of 2 floats",
         lambda: irregular.nearest_of(1 << 17, 50_000, 2, np.float32),
-        "vantage_f32",
+        "vantage",
+        real="float",
         divergent=True,
     ),
     Row(
         "vantage9_f64",
         "vantage-point tree, 4 k points of 9 doubles",
         lambda: irregular.nearest_of(1 << 12, 5_000, 9, np.float64),
-        "vantage_f64",
+        "vantage",
+        real="double",
         divergent=True,
     ),
     Row(
         "radii2_f32",
         "multi-radius correlation, 0.1 M points of 2 floats",
         lambda: irregular.neighbourhoods(1 << 17, 20_000, 2, np.float32, 0.03),
-        "multi_radius_f32",
+        "multi_radius",
+        real="float",
         divergent=True,
     ),
     Row(
         "radii9_f64",
         "multi-radius correlation, 16 k points of 9 doubles",
         lambda: irregular.neighbourhoods(1 << 14, 2_000, 9, np.float64, 0.8),
-        "multi_radius_f64",
+        "multi_radius",
+        real="double",
         divergent=True,
     ),
     Row(
         "barnes_hut_f32",
         "Barnes-Hut, 4000 bodies, floats",
         lambda: irregular.attraction(4_000, np.float32),
-        "barnes_hut_f32",
+        "barnes_hut",
+        real="float",
         divergent=True,
     ),
     Row(
         "barnes_hut_f64",
         "Barnes-Hut, 4000 bodies, doubles",
         lambda: irregular.attraction(4_000, np.float64),
-        "barnes_hut_f64",
+        "barnes_hut",
+        real="double",
         divergent=True,
     ),
 )
@@ -156,9 +166,8 @@ ROWS = (*DENSE, *IRREGULAR, *OCTETS)
 
 
 def loops_of(task: Task) -> Callable[..., Any]:
-    """Return the loops of a row; those for floats and for doubles are the same."""
+    """Return the loops of a row."""
     from bench.suite import loops_dense, loops_irregular, loops_octets
 
     modules = (loops_dense, loops_irregular, loops_octets)
-    name = task.row.peer.removesuffix("_f32").removesuffix("_f64")
-    return next(vars(module)[name] for module in modules if name in vars(module))
+    return next(vars(module)[task.row.peer] for module in modules if task.row.peer in vars(module))

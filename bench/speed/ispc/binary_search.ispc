@@ -6,7 +6,7 @@ export void binary_search(uniform const float values[], uniform int64 size, unif
         float key = keys[i];
         int32 low = 0, high = (uniform int32)size;
         while (high - low > 1) {
-            int32 middle = (low + high) / 2;
+            int32 middle = (low + high) >> 1;
             if (values[middle] > key)
                 high = middle;
             else

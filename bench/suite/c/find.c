@@ -1,12 +1,12 @@
 #include <stdint.h>
 
-void find_f32(const float *restrict labels, int64_t size, const int32_t *restrict left, int64_t left_size,
-              const int32_t *restrict right, int64_t right_size, const float *restrict queries, int64_t count,
-              int32_t *restrict found, int64_t found_size)
+void find(const REAL *restrict labels, int64_t size, const int32_t *restrict left, int64_t left_size,
+          const int32_t *restrict right, int64_t right_size, const REAL *restrict queries, int64_t count,
+          int32_t *restrict found, int64_t found_size)
 {
     PARALLEL_FOR
     for (int64_t i = 0; i < count; i++) {
-        float wanted = queries[i];
+        REAL wanted = queries[i];
         int32_t node = 0;
         while (labels[node] != wanted) {
             node = wanted < labels[node] ? left[node] : right[node];

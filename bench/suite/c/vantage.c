@@ -1,4 +1,3 @@
-#include <math.h>
 #include <stdint.h>
 #include <tgmath.h>
 
@@ -33,4 +32,13 @@ static inline REAL nearest_to(const REAL *restrict query, const REAL *restrict p
             gap = gaps[top];
         }
     }
+}
+
+void vantage(const REAL *restrict points, int64_t count, int64_t dimensions, const REAL *restrict radii,
+             int64_t radii_size, const REAL *restrict queries, int64_t queries_count, int64_t queries_dimensions,
+             REAL *restrict distances, int64_t size)
+{
+    PARALLEL_FOR
+    for (int64_t i = 0; i < size; i++)
+        distances[i] = nearest_to(queries + i * dimensions, points, radii, count, dimensions);
 }
