@@ -11,7 +11,9 @@ export void life(uniform const unsigned int8 cells[], uniform int64 rows, unifor
         foreach (x = 1 ... width - 1) {
             unsigned int8 around = above[x - 1] + above[x] + above[x + 1] + here[x - 1] + here[x + 1] + below[x - 1]
                                    + below[x] + below[x + 1];
-            line[x] = around == three || (around == two && here[x] == one) ? one : none;
+            unsigned int8 own = here[x];
+            bool lives = (around == three) | ((around == two) & (own == one));
+            line[x] = lives ? one : none;
         }
     }
 }
