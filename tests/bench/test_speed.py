@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bench.harness import Comparison, Measurement, Prepared, Status
-from bench.speed import c_compilers, loops_divergent, loops_rays, loops_regular, tables
+from bench.speed import c_compilers, loops_divergent, loops_rays, loops_regular, peers, tables
 from bench.speed.peers import Task, peers_of
 from bench.speed.rows import ROWS
 from examples.irregular import collatz
@@ -34,10 +34,13 @@ def prepared(task: Task, peer: str, folder: Path, threads: int = 1) -> Prepared:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_every_row_has_its_loops_in_c_and_for_numba(row) -> None:
+def test_every_row_has_its_loops_in_c_for_numba_and_for_ispc(row) -> None:
     text = (c_compilers.SOURCES / f"{row.peer}.c").read_text()
     assert f"void {row.peer}(" in text and "PARALLEL_FOR" in text
     assert any(row.peer in vars(module) for module in (loops_divergent, loops_rays, loops_regular))
+    assert (
+        f"export void {row.peer}(" in (c_compilers.SOURCES.parent / "ispc" / f"{row.peer}.ispc").read_text()
+    )
 
 
 @pytest.mark.parametrize("peer", ["weft", "gcc"])
@@ -53,6 +56,16 @@ def test_a_peer_is_checked_and_its_samples_are_times(peer, tmp_path: Path, monke
     assert ready.compile_seconds and ready.compile_seconds > 0
     task.expected[0][5] += 1
     assert "[5]" in str(ready.check())
+
+
+def test_ispc_has_the_form_in_which_threads_walk_a_tree_together(tmp_path: Path, monkeypatch) -> None:
+    compiled = []
+    monkeypatch.setattr(peers, "build_ispc", lambda source, *_: compiled.append(source.stem) or (None, 0.0))
+    for name in ("kd_sorted", "kd_random"):
+        task = small(name, make=lambda: collatz.problems(10)[0])
+        with pytest.raises(AttributeError):
+            peers.by_ispc(task, c_compilers.SOURCES.parent / "ispc", 1, tmp_path)
+    assert compiled == ["kd_sorted", "kd_nearest"]
 
 
 def test_what_a_peer_writes_is_put_back_before_each_run(tmp_path: Path) -> None:

@@ -52,17 +52,18 @@ def small(row) -> Task:
 
 
 @ROW
-def test_every_row_has_its_loops_in_c_and_for_numba(row) -> None:
+def test_every_row_has_its_loops_in_c_for_numba_and_for_ispc(row) -> None:
     text = (SOURCES / f"{row.peer}.c").read_text()
     assert f"void {row.peer}(" in text and "PARALLEL_FOR" in text
     assert loops_of(small(row))
+    assert f"export void {row.peer}(" in (SOURCES.parent / "ispc" / f"{row.peer}.ispc").read_text()
 
 
 @ROW
-@pytest.mark.parametrize("peer", ["weft", "weft.jit", "gcc", "numba"])
+@pytest.mark.parametrize("peer", ["weft", "weft.jit", "gcc", "numba", "ispc"])
 def test_peers_compute_what_numpy_does(row, peer, tmp_path: Path, monkeypatch) -> None:
-    if peer == "gcc" and not shutil.which("gcc"):
-        pytest.skip("no gcc")
+    if peer in ("gcc", "ispc") and not shutil.which(peer):
+        pytest.skip(f"no {peer}")
     monkeypatch.setenv("WEFT_CHECK", "0")
     monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
     peers = partial(peers_of, sources=SOURCES, loops=loops_of)(small(row), 1, tmp_path)
