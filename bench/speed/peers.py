@@ -97,7 +97,8 @@ def _placed(array: np.ndarray, offset: int) -> np.ndarray:
     return copied
 
 
-def _own_loops(task: Task) -> Loops:
+def own_loops(task: Task) -> Loops:
+    """Return the loops of a row of this bench."""
     from bench.speed import loops_divergent, loops_rays, loops_regular
 
     modules = (loops_divergent, loops_rays, loops_regular)
@@ -109,7 +110,7 @@ def peers_of(
     threads: int,
     folder: Path,
     sources: Path = SOURCES,
-    loops: Callable[[Task], Loops] = _own_loops,
+    loops: Callable[[Task], Loops] = own_loops,
 ) -> list[Peer]:
     """Return weft and all peers for a number of threads; a bench has C and loops of its own."""
     return [
@@ -137,7 +138,7 @@ def by_weft(task: Task, threads: int, folder: Path) -> Prepared:
 
 
 def by_weft_jit(
-    task: Task, threads: int, folder: Path, loops: Callable[[Task], Loops] = _own_loops
+    task: Task, threads: int, folder: Path, loops: Callable[[Task], Loops] = own_loops
 ) -> Prepared:
     """The loops that numba is given, compiled by weft."""
     compiled = weft.jit(loops(task), fastmath=True, width=task.width, tune=task.tune)

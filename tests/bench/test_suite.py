@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from bench.harness import Comparison, Measurement, Status
+from bench.speed import widths
 from bench.speed.peers import Task, peers_of
-from bench.suite import dense, irregular, octets, widths
+from bench.suite import dense, irregular, octets
 from bench.suite.rows import ROWS, SOURCES, loops_of
 from examples.irregular import cross_sections, nab_cascade
 from examples.irregular.problem import Problem

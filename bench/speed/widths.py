@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from bench import output
 from bench.harness import Comparison, Peer, Prepared, Status, compare
-from bench.speed.peers import Task, by_weft, by_weft_jit
+from bench.speed.peers import Loops, Task, by_weft, by_weft_jit
 from bench.speed.rows import Row
 from bench.speed.tables import geometric_mean
-from bench.suite.rows import loops_of
 
 WIDTHS = (1, 4, 8, 16, 32, 64)
 CHOSEN = "chosen"
 
-_FORMS: dict[str, Callable[[Task, Path], Prepared]] = {
-    "kernel": lambda task, folder: by_weft(task, 1, folder),
-    "prange": lambda task, folder: by_weft_jit(task, 1, folder, loops_of),
-}
+
+def option() -> argparse.ArgumentParser:
+    """Return the option that asks for widths, for the command lines of benches."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--widths", action="store_true", help="compare the widths of weft, not the peers")
+    return parser
 
 
-def compared(row: Row, form: str, clock: Callable[[], float], rounds: int) -> Comparison:
+def run(name: str, rows: Sequence[Row], options: argparse.Namespace, loops: Callable[[Task], Loops]) -> None:
+    """Compare the widths of the kernels and the loops that were asked for; print and keep the table."""
+    clock = time.thread_time if options.cpu_time else time.perf_counter
+    measured: list[Comparison] = []
+    for row in (row for row in rows if not options.rows or row.name in options.rows):
+        task = Task.of(row)
+        task.clock = clock
+        measured += [compared(task, form, loops, options.rounds) for form in ("kernel", "prange")]
+    print(table(measured))
+    print(f"\nfigures: {output.save(f'{name}-widths', measured)}")
+
+
+def compared(task: Task, form: str, loops: Callable[[Task], Loops], rounds: int) -> Comparison:
     """Measure one form of a row at the width chosen, and at all others, by turns on one thread."""
-    task = Task.of(row)
-    task.clock = clock
     tasks = {CHOSEN: task, **{str(width): dataclasses.replace(task, width=width) for width in WIDTHS}}
+
+    def prepared(own: Task, folder: Path) -> Prepared:
+        return by_weft(own, 1, folder) if form == "kernel" else by_weft_jit(own, 1, folder, loops)
+
     with tempfile.TemporaryDirectory() as folder:
-        peers = [Peer(name, lambda own=own: _FORMS[form](own, Path(folder))) for name, own in tasks.items()]
-        return compare(f"{row.title}, {form}", peers, rounds)
-
-
-def both(row: Row, clock: Callable[[], float], rounds: int) -> list[Comparison]:
-    """Compare the widths of the kernel, and of the loop."""
-    return [compared(row, form, clock, rounds) for form in _FORMS]
+        peers = [Peer(name, lambda own=own: prepared(own, Path(folder))) for name, own in tasks.items()]
+        return compare(f"{task.row.title}, {form}", peers, rounds)
 
 
 def table(comparisons: Sequence[Comparison]) -> str:
