@@ -33,7 +33,7 @@ from weft.passes.stages import StageLog, log_of
 from weft.switches import ALL_ON, Switches
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
-from weft.target.passes import WHOLE, optimize
+from weft.target.passes import WHOLE, WHOLE_ROWS, Pipeline, optimize
 from weft.target.reading import decode_text
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
@@ -63,6 +63,7 @@ class VectorizedIR:
     _text: str
     _spec: TargetSpec
     _declaration: str | None
+    _pipeline: Pipeline = WHOLE
 
     @property
     def text(self) -> str:
@@ -72,20 +73,20 @@ class VectorizedIR:
     @property
     def llvm(self) -> str:
         """The module as optimized LLVM IR."""
-        return optimize(self._text, WHOLE, self._spec.machine)
+        return optimize(self._text, self._pipeline, self._spec.machine)
 
     @property
     def bitcode(self) -> bytes:
-        return emit_bitcode(self._text, self._spec, WHOLE)
+        return emit_bitcode(self._text, self._spec, self._pipeline)
 
     @property
     def assembly(self) -> str:
-        return emit_assembly(self._text, self._spec, WHOLE)
+        return emit_assembly(self._text, self._spec, self._pipeline)
 
     @property
     def object_code(self) -> bytes:
         """The module as an object file."""
-        return emit_object(self._text, self._spec, WHOLE)
+        return emit_object(self._text, self._spec, self._pipeline)
 
     @property
     def header(self) -> str:
@@ -258,7 +259,7 @@ def _with_loops(unit: ForeignLoopUnit, check_with: Sequence[Any] | None) -> Vect
     log = _run(FOREIGN_LOOPS, unit, check_with is not None)
     made = VectorizedIR(
         unit.name, sum(found.mined.width > 1 for found in unit.loops), unit.remarks, tuple(unit.math),
-        write_module(unit.module, plain=True), unit.spec, "",
+        write_module(unit.module, plain=True), unit.spec, "", WHOLE_ROWS if unit.rows_together else WHOLE,
     )  # fmt: skip
     if log.stages:
         from weft.check.foreign import check_loops

@@ -42,6 +42,7 @@ from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.private_form import PrivateUpdate, mark_updates, private_updates
 from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
 from weft.passes.range_splits import split_ranges
+from weft.passes.rows_together import RowsTogether, add_rows_together
 from weft.passes.time_skews import Skewed, skew_over_time
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops, open_needless
@@ -118,7 +119,13 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     in_waves = {each.strips for each in waves}
     taken_apart, more = split_loops(unit.module, function, arrays, spare | in_waves)
     spare |= more
-    left = spare | in_waves
+    rows: list[RowsTogether] = []
+    if not unit.all_cores and not reassociate:
+        rows, more = add_rows_together(unit.module, function, arrays, spare | in_waves)
+        spare |= more
+        unit.rows_together |= bool(rows)
+    settled = in_waves | {each.header for each in rows}
+    left = spare | settled
     while True:
         changes = order_loops(unit.module, function, arrays, left)
         program = Program(unit.module, arrays=arrays)
@@ -127,7 +134,7 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         outermost = [
             c
             for c in scope.loops.values()
-            if c.parent is None and c.header not in spare and c.header not in in_waves
+            if c.parent is None and c.header not in spare and c.header not in settled
         ]
         outermost += _in_waves(scope, waves)
         found = [chosen for loop in outermost for chosen in search.in_nest(loop)]
@@ -149,6 +156,8 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         unit.remarks.add(RemarkKind.TRANSFORM, what, span_of(header.terminator), pass_name=PASS)
     for each in waves:
         _note_waves(unit, function, each)
+    for each in rows:
+        _note_rows(unit, each)
     for loop, message in search.missed:
         unit.remarks.add(RemarkKind.MISSED, message, span_of(loop.header.terminator), pass_name=PASS)
     for chosen in found:
@@ -177,6 +186,13 @@ def _note_waves(unit: LoopUnit, function: Function, made: Skewed) -> None:
         loop = loop_forest(view.cfg).headed_by[view.index[made.time]]
         assert loop is not None
         mark_in_step(view.blocks[loop.latches[0]].terminator, made.length)
+
+
+def _note_rows(unit: LoopUnit, made: RowsTogether) -> None:
+    texts = dict.fromkeys(a.text for a in made.assumptions if a.kind != "reassociation")
+    what = f"{made.count} iterations of this loop at a time add up their rows together, each in order"
+    under = f" if {', and '.join(texts)}" if texts else ""
+    unit.remarks.add(RemarkKind.TRANSFORM, f"{what}{under}", span_of(made.header.terminator), pass_name=PASS)
 
 
 @dataclass(frozen=True, slots=True)

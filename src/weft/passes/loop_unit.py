@@ -97,6 +97,8 @@ class LoopUnit:
         Which parameters of the function are arrays with extents.
     all_cores
         Whether loops run on the thread pool.
+    rows_together
+        Whether loops add up several rows at a time, each in order.
     """
 
     module: Module
@@ -120,6 +122,7 @@ class LoopUnit:
     oblivious: set[str] = field(default_factory=set)
     arrays: tuple[ArrayParameters, ...] = ()
     all_cores: bool = False
+    rows_together: bool = False
 
     @property
     def function(self) -> Function:

@@ -16,7 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from weft.analysis.sequential.accesses import Access, Accesses
-from weft.analysis.sequential.dependences import DependenceTest, Waves
+from weft.analysis.sequential.dependences import DependenceTest
+from weft.analysis.sequential.orders import Waves
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import RunTimeTests, is_known_before, run_time_tests
 from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
@@ -232,7 +233,7 @@ def _least_waves(
         return Waves(tuple(zip(parts[:upto], shifted, strict=True)), slope, steps, strict)
 
     def holds(waves: Waves) -> bool:
-        found = DependenceTest(accesses, loop, waves=waves).run(frozenset())
+        found = DependenceTest(accesses, loop, order=waves).run(frozenset())
         if found.found or found.opaque or not found.is_complete:
             return False
         assumptions.update(dict.fromkeys(found.assumptions))

@@ -115,10 +115,18 @@ class ParsedModule:
         self._run(manager, binding.create_pipeline_tuning_options(0), machine)
 
     def run_pipeline(
-        self, level: int, machine: TargetMachine, *, unroll: bool = True, vectorize: bool = False
+        self,
+        level: int,
+        machine: TargetMachine,
+        *,
+        unroll: bool = True,
+        vectorize: bool = False,
+        superwords: bool = True,
     ) -> None:
         """Run LLVM's default pipeline ``O<level>``, with its loop and superword vectorizers if told so."""
-        self._run(None, _tuning(level, unroll, vectorize), machine)
+        tuning = _tuning(level, unroll, vectorize)
+        tuning.slp_vectorization = vectorize and superwords
+        self._run(None, tuning, machine)
 
     def simplify_functions(self, level: int, machine: TargetMachine, *, unroll: bool = True) -> None:
         """Run the part of pipeline ``O<level>`` that simplifies one function, once on each."""

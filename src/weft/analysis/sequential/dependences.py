@@ -29,6 +29,7 @@ from math import gcd
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
 from weft.analysis.sequential.invariants import is_apart
+from weft.analysis.sequential.orders import Order
 from weft.analysis.sequential.scope import Assumption, LoopContext
 from weft.analysis.symbolic.expression import Atom, Expression, Symbol, as_expression
 from weft.analysis.symbolic.extent import bound_of
@@ -98,35 +99,6 @@ class Dependences:
     is_complete: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Waves:
-    """Another order of what a loop over time does: in waves, of which each holds a part of several of its iterations.
-
-    Iteration t does its parts one after the other, each a loop over rows. Row r of part k stands in wave
-    ``r + shift(k) + slope * t``; within a wave things are done in their order.
-
-    Parameters
-    ----------
-    places
-        The parts in their order: the loop that a part is, and its row with the part's shift.
-    slope
-        By how many waves an iteration is later than the one before it.
-    length
-        So many iterations go into waves together.
-    strict
-        Whether iterations that share a wave may be done in any order, so that they must not depend on each other.
-    """
-
-    places: tuple[tuple[LoopContext, Expression], ...]
-    slope: int
-    length: int
-    strict: bool = False
-
-    def part_of(self, access: Access) -> int | None:
-        """Which part an access belongs to; None for none."""
-        return next((k for k, (loop, _) in enumerate(self.places) if loop.contains(access.loop)), None)
-
-
 class DependenceTest:
     """Dependences of one loop.
 
@@ -139,11 +111,11 @@ class DependenceTest:
         an earlier one.
     within
         Only iterations count for which these are 0 or greater.
-    waves
-        Another order: only pairs count that would change places in it, those of one iteration among them.
+    order
+        Another order of the loop: only pairs count that change places in it, those of one iteration among them.
     """
 
-    __slots__ = ("_accesses", "_direction", "_distance", "_known", "_loop", "_primed", "_waves", "_within")
+    __slots__ = ("_accesses", "_direction", "_distance", "_known", "_loop", "_order", "_primed", "_within")
 
     def __init__(
         self,
@@ -151,14 +123,14 @@ class DependenceTest:
         loop: LoopContext,
         direction: tuple[LoopContext, int] | None = None,
         within: tuple[Expression, ...] = (),
-        waves: Waves | None = None,
+        order: Order | None = None,
     ) -> None:
         self._accesses = accesses
         self._loop = loop
         self._direction = direction
         self._within = within
-        self._waves = waves
-        self._distance = Symbol("d", loop.iteration.rank, loop, low=0 if waves else 1)
+        self._order = order
+        self._distance = Symbol("d", loop.iteration.rank, loop, low=1 if order is None else 0)
         self._primed: dict[Symbol, Symbol] = {}
         self._known: dict[object, tuple[bool, int | None]] = {}
 
@@ -339,10 +311,12 @@ class DependenceTest:
             key: object = (distance, size, later_size, first.facts.inequalities)
         else:
             key = (distance, size, later_size, first.facts.inequalities, second.facts.inequalities)
-        parts = (
-            (None, None) if self._waves is None else (self._waves.part_of(first), self._waves.part_of(second))
-        )
-        key = (key, positive, row, parts)
+        turned: tuple[Expression, ...] | None = ()
+        if self._order is not None:
+            turned = self._order.turned(first, second, self._later, as_expression(self._distance))
+            if turned is None:
+                return False, None
+        key = (key, positive, row, turned)
         known = self._known.get(key)
         if known is None:
             assumed = [as_expression(symbol) - 1 for symbol in positive]
@@ -350,26 +324,13 @@ class DependenceTest:
                 inner, way = self._direction
                 moved = self._later(as_expression(inner.iteration)) - as_expression(inner.iteration)
                 assumed.append(moved * way - 1)
-            if self._waves is not None:
-                assumed += self._reordered(self._waves, *parts)
+            assumed += turned
             assumed += [*self._within, *map(self._later, self._within)]
             if row is not None:
                 assumed += self._within_row(first, row)
                 assumed += [self._later(e) for e in self._within_row(second, row)]
             known = self._known[key] = self._solve(first, second, distance, size, later_size, assumed)
         return known
-
-    def _reordered(self, waves: Waves, first: int | None, second: int | None) -> list[Expression]:
-        """That something of one part comes before something of another, and not so in waves."""
-        distance = as_expression(self._distance)
-        found = [waves.length - 1 - distance]
-        if first is None or second is None or not first < second or waves.strict:
-            # Within an iteration, parts follow each other, and each goes from row to row.
-            found.append(distance - 1)
-        if first is not None and second is not None:
-            earlier, later = waves.places[first][1], self._later(waves.places[second][1])
-            found.append(earlier - later - distance * waves.slope - (0 if waves.strict else 1))
-        return found
 
     def _solve(
         self,

@@ -1,0 +1,109 @@
+"""Other orders of what a loop does: which pairs of accesses change places in them.
+
+`DependenceTest` asks of two accesses, the second one of them d iterations later, d = 0 among them, what has to hold for
+the second one to come before the first in the new order. If nothing that they both touch can be left then, for no pair
+of which one writes, the loop may be done in the new order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from weft.analysis.sequential.accesses import Access
+from weft.analysis.sequential.scope import LoopContext
+from weft.analysis.symbolic.expression import Expression, as_expression
+from weft.ir import BasicBlock
+
+
+class Order(Protocol):
+    """Another order."""
+
+    def turned(
+        self, first: Access, second: Access, later: Callable[[Expression], Expression], distance: Expression
+    ) -> tuple[Expression, ...] | None:
+        """What is 0 or greater where two accesses change places, at least; None where they never do.
+
+        Parameters
+        ----------
+        first, second
+            The first comes before the second as the loop is written.
+        later
+            An expression of the second one's iteration.
+        distance
+            By how many iterations of the loop that is later.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Waves:
+    """What a loop over time does in waves, of which each holds a part of several of its iterations.
+
+    Iteration t does its parts one after the other, each a loop over rows. Row r of part k stands in wave
+    ``r + shift(k) + slope * t``; within a wave things are done in their order.
+
+    Parameters
+    ----------
+    places
+        The parts in their order: the loop that a part is, and its row with the part's shift.
+    slope
+        By how many waves an iteration is later than the one before it.
+    length
+        So many iterations go into waves together.
+    strict
+        Whether iterations that share a wave may be done in any order, so that they must not depend on each other.
+    """
+
+    places: tuple[tuple[LoopContext, Expression], ...]
+    slope: int
+    length: int
+    strict: bool = False
+
+    def turned(
+        self, first: Access, second: Access, later: Callable[[Expression], Expression], distance: Expression
+    ) -> tuple[Expression, ...]:
+        """What is 0 or greater where the second access is in an earlier wave; with `strict`, in none that is later."""
+        parts = self._part_of(first), self._part_of(second)
+        found = [distance * -1 + (self.length - 1)]
+        if parts[0] is None or parts[1] is None or not parts[0] < parts[1] or self.strict:
+            # Within an iteration, parts follow each other, and each goes from row to row.
+            found.append(distance - 1)
+        if parts[0] is not None and parts[1] is not None:
+            rows = self.places[parts[0]][1] - later(self.places[parts[1]][1])
+            found.append(rows - distance * self.slope - (0 if self.strict else 1))
+        return tuple(found)
+
+    def _part_of(self, access: Access) -> int | None:
+        """Which part an access belongs to; None for none."""
+        return next((k for k, (loop, _) in enumerate(self.places) if loop.contains(access.loop)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What a loop does, several iterations at a time: each block for all of them, and so each round of a loop inside.
+
+    Parameters
+    ----------
+    places
+        The number of each block, in order, and the loop inside that it is the body of, None for none.
+    count
+        So many iterations are done together.
+    """
+
+    places: Mapping[BasicBlock, tuple[int, LoopContext | None]]
+    count: int
+
+    def turned(
+        self, first: Access, second: Access, later: Callable[[Expression], Expression], distance: Expression
+    ) -> tuple[Expression, ...] | None:
+        """What is 0 or greater where a block or a round of the later iteration comes before that of the earlier one."""
+        found = (distance - 1, distance * -1 + (self.count - 1))
+        here, there = self.places[first.block], self.places[second.block]
+        if here[0] != there[0]:
+            return found if here[0] > there[0] else None
+        if here[1] is None:
+            return None
+        round = as_expression(here[1].iteration)
+        return (*found, round - later(round) - 1)

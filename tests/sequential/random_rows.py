@@ -1,0 +1,134 @@
+"""Random loops that add up rows in order, through ``--loop auto``: ``python -m sequential.random_rows FIRST LAST``.
+
+From the folder of tests. Rows may be added up several at a time there, each in order. Around and beside the sums stand
+statements that read and write elements of the same row, of rows before it and behind it, and sums over rows; float sums
+show any other order. Bounds are 0 and less at times, and arrays overlap in some calls.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from sequential.random_orders import LENGTH, OVERLAPS, START
+from weft.frontend.clang import compile_c
+from weft.loops.llvm_ir import vectorize_ir
+from weft.target.jit import load_object
+from weft.target.machine import TargetSpec, emit_object
+
+CALLS = 6
+
+
+class RowNest:
+    """A function of a loop over rows, drawn by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = random.Random(f"rows {seed}")
+        self.name = "nest"
+
+    def text(self) -> str:
+        """The function in C."""
+        draw = self._draw
+        lines: list[str] = []
+        for number in range(draw.choice((1, 1, 2))):
+            if draw.random() < 0.6:
+                lines.append(f"c[i] = {draw.choice(('0', '0', self._value()))};")
+            if draw.random() < 0.3:
+                lines.append(f"double t{number} = {draw.choice(('0', 'c[i]'))};")
+            else:
+                number = -1
+            first = draw.choice(("0", "0", "1"))
+            bound = draw.choice(("j < m", "j < m", "j <= m - 1", "j < n"))
+            body = [self._sum(number)]
+            if draw.random() < 0.4:
+                body.insert(draw.randrange(2), self._other())
+            lines.append(f"for (int j = {first}; {bound}; j++) {{ {' '.join(body)} }}")
+            if number >= 0:
+                lines.append(f"c[i{draw.choice(('', '', ' + 1'))}] = t{number};")
+        if draw.random() < 0.4:
+            lines.append(f"c[i] = c[i] * 0.5 + {self._value()};")
+        rows = draw.choice(("i = 0; i < n", "i = 0; i < n", "i = 1; i <= n - 1", "i = 2; i < n"))
+        quals = [draw.choice(("", "restrict ")) for _ in "abc"]
+        parameters = ", ".join(f"double *{q}{name}" for q, name in zip(quals, "abc", strict=True))
+        inside = "\n    ".join(lines)
+        return (
+            f"void {self.name}(int n, int m, int q, {parameters}) {{\n"
+            f"  for (int {rows}; i++) {{\n    {inside}\n  }}\n}}\n"
+        )
+
+    def _value(self) -> str:
+        return self._draw.choice(("b[i]", "b[i + 1]", "b[0]", "c[i - 1]", "a[i * 32]", "1.5"))
+
+    def _sum(self, number: int) -> str:
+        draw = self._draw
+        pitch = draw.choice(("32", "32", "32", "q"))
+        target = f"t{number}" if number >= 0 else "c[i]"
+        row = draw.choice(("a[i * {0} + j]", "a[i * {0} + j]", "a[(i + 1) * {0} + j]", "b[i * {0} + j]"))
+        other = draw.choice(("b[j]", "b[j]", "b[j + 1]", "c[j]", "c[i + 1]"))
+        return f"{target} {draw.choice(('+=', '+=', '-='))} {row.format(pitch)} * {other};"
+
+    def _other(self) -> str:
+        draw = self._draw
+        target = draw.choice(("b[j]", "b[j]", "c[j]", "a[i * 32 + j]", "b[i]"))
+        value = draw.choice(("a[i * 32 + j] * 0.25", "c[i] * 0.5", "b[j + 1] * 0.5", "a[(i - 1) * 32 + j]"))
+        return f"{target} += {value};" if draw.random() < 0.7 else f"{target} = {value};"
+
+
+def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
+    """Compare the nests of some seeds; what is wrong, with the source."""
+    found: list[str] = []
+    spec = TargetSpec.chosen()
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int] * 3, *[ctypes.c_void_p] * 3)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "nest.c"
+        for seed in range(first, last):
+            nest = RowNest(seed)
+            source = nest.text()
+            file.write_text(source)
+            original = compile_c(file, spec.triple, ["-w", "-ffp-contract=off"])
+            made = vectorize_ir(original, nest.name, loop="auto")
+            counts["nests"] = counts.get("nests", 0) + 1
+            together = any("add up their rows together" in r.message for r in made.remarks)
+            counts["together"] = counts.get("together", 0) + together
+            if not made.loops and not together:
+                continue
+            codes = [load_object(c, [nest.name]) for c in (emit_object(original, spec), made.object_code)]
+            draw = np.random.default_rng(seed)
+            for call in range(CALLS):
+                sizes = [int(s) for s in draw.integers(-1, 30, 2)]
+                sizes.append(int(draw.choice((32, 32, 40, 3, 0))))
+                memory = draw.integers(-50, 50, 5 * LENGTH) / 7
+                starts = OVERLAPS[0 if "restrict" in source else call % len(OVERLAPS)]
+                results: list[np.ndarray] = []
+                for code in codes:
+                    mine = memory.copy()
+                    pointers = [mine.ctypes.data + 8 * (START + s) for s in starts]
+                    kind(code.address(nest.name))(*sizes, *pointers)
+                    results.append(mine)
+                if not np.array_equal(results[0].view(np.int64), results[1].view(np.int64)):
+                    if np.array_equal(results[0], results[1], equal_nan=True):
+                        continue
+                    found.append(f"seed {seed}, call {call}, {sizes}\n{source}")
+                    break
+    return found
+
+
+def main() -> None:
+    """Go through the seeds from the first argument up to the second."""
+    first, last = (int(a) for a in sys.argv[1:3])
+    counts: dict[str, int] = {}
+    begin = time.monotonic()
+    for seed in range(first, last, 50):
+        for text in check(seed, min(seed + 50, last), counts):
+            print(text, flush=True)
+        print(seed + 50, counts, f"{time.monotonic() - begin:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
