@@ -1,4 +1,4 @@
-"""Rows that are added up in order go several at a time (``--loop auto``); results are those of the loop as written."""
+"""Rows that are added up in order go several at a time (`auto`); results are those of the loop as written."""
 
 import ctypes
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 
+from loops.test_auto import agree, auto
 from weft.frontend.clang import compile_c
 from weft.interp import Memory, run_function
 from weft.ir.reader import read_module
@@ -91,3 +92,23 @@ def test_float_sums_in_any_order_have_lanes(tmp_path: Path) -> None:
     original = compile_c(file, TargetSpec.chosen().triple, ["-w"])
     made = vectorize_ir(original, "sums", loop="auto", fastmath=True)
     assert "add up their rows together" not in told(made)
+
+
+def across(a, s, q, p):
+    for i in range(a.shape[0]):
+        q[i] = 0.0
+        for j in range(a.shape[1]):
+            s[j] += q[i] * a[i, j]
+            q[i] += a[i, j] * p[j]
+
+
+def test_python_does_so_where_cores_cannot_share_the_rows() -> None:
+    compiled = auto(across)
+    draw = np.random.default_rng(3)
+    for n, m in ((0, 0), (1, 3), (8, 1), (9, 4), (25, 17), (7, 0)):
+        agree(compiled, draw.random((n, m)), draw.random(m), draw.random(n), draw.random(m))
+    assert "add up their rows together" in told(compiled)
+    # Strides that are negative or wide, and arrays that overlap.
+    whole = draw.random(40)
+    agree(compiled, draw.random((11, 9))[::-1], whole[:9], whole[3:14], draw.random(9))
+    agree(compiled, draw.random((11, 18))[:, ::2], draw.random(9), draw.random(22)[::-2], draw.random(9))

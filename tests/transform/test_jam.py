@@ -65,6 +65,7 @@ FORMS = {
     "up to": ("sle", "body", "exit", 0),
     "leaves if true": ("sge", "exit", "body", 0),
     "from 2": ("slt", "body", "exit", 2),
+    "unsigned": ("ult", "body", "exit", 0),
 }
 
 
@@ -107,7 +108,8 @@ def test_rounds_are_done_for_several_iterations(form: str, count: int) -> None:
     jam(function, nest, count)
     assert function.module is not None
     verify(function.module)
-    for n, m in ((0, 3), (1, 2), (-3, 1), (4, 0), (4, 3), (5, 1), (9, 2), (-(1 << 31), 2)):
+    negative = () if form == "unsigned" else ((-3, 1), (-(1 << 31), 2))
+    for n, m in ((0, 3), (1, 2), (4, 0), (4, 3), (5, 1), (9, 2), *negative):
         rows = range(FORMS[form][3], n + (form == "up to"))
         assert noted(function, n, m) == together(rows, m, count)
 

@@ -18,7 +18,7 @@ from weft.passes.lower_function import LoweredFunction, lower_function
 from weft.passes.runner import Runner
 from weft.runtime.results import Description, describe_result
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
-from weft.target.passes import WHOLE, optimize
+from weft.target.passes import optimize
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +71,14 @@ def _array_parameters(param: ParamSpec) -> ArrayParameters | None:
 def emit(lowered: LoweredFunction) -> bytes:
     """Object code for this machine."""
     with lowered.timings.measure("llvm"):
-        return emit_object(lowered.text, TargetSpec.chosen(), WHOLE)
+        return emit_object(lowered.text, TargetSpec.chosen(), lowered.pipeline)
 
 
 def llvm(lowered: LoweredFunction) -> str:
     """Optimized LLVM IR for this machine."""
-    return optimize(lowered.text, WHOLE, TargetSpec.chosen().machine)
+    return optimize(lowered.text, lowered.pipeline, TargetSpec.chosen().machine)
 
 
 def assembly(lowered: LoweredFunction) -> str:
     """Assembly for this machine."""
-    return emit_assembly(lowered.text, TargetSpec.chosen(), WHOLE)
+    return emit_assembly(lowered.text, TargetSpec.chosen(), lowered.pipeline)

@@ -33,7 +33,7 @@ from weft.passes.stages import StageLog, log_of
 from weft.switches import ALL_ON, Switches
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
-from weft.target.passes import WHOLE, WHOLE_ROWS, Pipeline, optimize
+from weft.target.passes import WHOLE, Pipeline, optimize
 from weft.target.reading import decode_text
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
@@ -259,7 +259,7 @@ def _with_loops(unit: ForeignLoopUnit, check_with: Sequence[Any] | None) -> Vect
     log = _run(FOREIGN_LOOPS, unit, check_with is not None)
     made = VectorizedIR(
         unit.name, sum(found.mined.width > 1 for found in unit.loops), unit.remarks, tuple(unit.math),
-        write_module(unit.module, plain=True), unit.spec, "", WHOLE_ROWS if unit.rows_together else WHOLE,
+        write_module(unit.module, plain=True), unit.spec, "", unit.pipeline,
     )  # fmt: skip
     if log.stages:
         from weft.check.foreign import check_loops

@@ -26,7 +26,6 @@ from weft.report.debug_source import DebugSource
 from weft.report.machine_code import MakeLines, machine_lines
 from weft.report.report import Report, joined
 from weft.target.machine import TargetSpec
-from weft.target.passes import WHOLE
 
 _BEFORE = LOOPS.passes[: LOOPS.passes.index(PARALLEL_LOOPS) + 1]
 
@@ -97,7 +96,7 @@ def _reports(
     runner = Runner((bodies,), frozenset(options.switches.without))
     made, _, remarks = lower(function, types, declared, options, Timings(), runner)
     isa = chosen().isa
-    lines: MakeLines | None = partial(machine_lines, made.text, WHOLE, TargetSpec.chosen())
+    lines: MakeLines | None = partial(machine_lines, made.text, made.pipeline, TargetSpec.chosen())
     reports: list[Report] = []
     for name, width, line in bodies.found or [(bodies.main, 1, 0)]:
         module = read_module(bodies.text)

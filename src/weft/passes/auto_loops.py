@@ -120,8 +120,10 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     taken_apart, more = split_loops(unit.module, function, arrays, spare | in_waves)
     spare |= more
     rows: list[RowsTogether] = []
-    if not unit.all_cores and not reassociate:
-        rows, more = add_rows_together(unit.module, function, arrays, spare | in_waves)
+    if not reassociate:
+        rows, more = add_rows_together(
+            unit.module, function, arrays, spare | in_waves, all_cores=unit.all_cores
+        )
         spare |= more
         unit.rows_together |= bool(rows)
     settled = in_waves | {each.header for each in rows}

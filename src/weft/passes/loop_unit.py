@@ -19,6 +19,7 @@ from weft.passes.runner import Runner
 from weft.passes.stages import Form, Runnable, Stage
 from weft.switches import ALL_ON, Switches
 from weft.target.machine import TargetSpec
+from weft.target.passes import WHOLE, WHOLE_ROWS, Pipeline
 from weft.target.vector_math import MathSymbol
 from weft.transform.boscc.insertion import Boscc
 
@@ -123,6 +124,11 @@ class LoopUnit:
     arrays: tuple[ArrayParameters, ...] = ()
     all_cores: bool = False
     rows_together: bool = False
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What LLVM is to do with the module."""
+        return WHOLE_ROWS if self.rows_together else WHOLE
 
     @property
     def function(self) -> Function:

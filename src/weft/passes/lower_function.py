@@ -20,6 +20,7 @@ from weft.passes.runner import Runner
 from weft.passes.stages import Stage, log_of
 from weft.target.machine import TargetSpec
 from weft.target.masked_loops import with_masked_loops
+from weft.target.passes import WHOLE, Pipeline
 from weft.target.vector_math import MathSymbol
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
@@ -52,6 +53,8 @@ class LoweredFunction:
         What vectorization did to the bodies of loops, and to functions that they call.
     scalar
         The functions that are not vectorized.
+    pipeline
+        What LLVM is to do with the module.
     """
 
     text: str
@@ -66,6 +69,7 @@ class LoweredFunction:
     stages: list[Stage] = field(default_factory=list)
     summaries: list[VectorizationSummary] = field(default_factory=list)
     scalar: list[Function] = field(default_factory=list)
+    pipeline: Pipeline = WHOLE
 
 
 def lower_function(
@@ -110,5 +114,5 @@ def lower_function(
     scalar = [f for f in unit.module.definitions() if f.name not in made]
     return LoweredFunction(
         text, unit.name, bool(unit.loops), uses_heap(unit.module), timings, interface, unit.math, unit.remarks,
-        unit.weighed, log.stages, summaries, scalar,
+        unit.weighed, log.stages, summaries, scalar, unit.pipeline,
     )  # fmt: skip

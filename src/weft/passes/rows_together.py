@@ -20,7 +20,7 @@ from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import run_time_tests, test_that_body_runs
 from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
-from weft.analysis.sequential.verdicts import private_objects
+from weft.analysis.sequential.verdicts import Verdict, loop_verdict, private_objects
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Module
 from weft.ir.cfg_edit import remove_dead_instructions
@@ -62,7 +62,12 @@ class RowsTogether:
 
 
 def add_rows_together(
-    module: Module, function: Function, arrays: tuple[ArrayParameters, ...], left: Collection[BasicBlock]
+    module: Module,
+    function: Function,
+    arrays: tuple[ArrayParameters, ...],
+    left: Collection[BasicBlock],
+    *,
+    all_cores: bool,
 ) -> tuple[list[RowsTogether], set[BasicBlock]]:
     """Do rows together that are added up in order; and the headers of copies that run as they were written.
 
@@ -70,6 +75,8 @@ def add_rows_together(
     ----------
     left
         Headers of outermost loops whose nests stay as they are.
+    all_cores
+        Whether all cores share rows that are independent of each other: these stay as they are.
     """
     made: list[RowsTogether] = []
     tried, others = set(left), set[BasicBlock]()
@@ -92,6 +99,8 @@ def add_rows_together(
         header = rows.loop.header
         tried.add(header)
         loop = next(c for c in scope.loops.values() if c.header is header)
+        if all_cores and loop_verdict(accesses, loop).verdict is Verdict.PARALLEL:
+            continue
         done = _together(function, accesses, loop, rows, others)
         if done is not None:
             made.append(done)

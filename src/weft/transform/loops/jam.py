@@ -29,6 +29,9 @@ from weft.ir.intrinsics import PURE
 from weft.ir.types import FunctionType
 from weft.transform.loops.tile_loop import goes_up
 
+_LEAVES = {"slt": "sge", "sle": "sgt", "ult": "uge"}
+"""By which tests a loop goes on, and leaves."""
+
 
 @dataclass(frozen=True, slots=True)
 class Jammable:
@@ -52,7 +55,7 @@ class Jammable:
 def jammable(view: CFGView, loop: Loop) -> Jammable | None:
     """A loop over loops of one block, with no other control flow; None for any other."""
     counted = counted_loop(view, loop)
-    if isinstance(counted, str) or counted.predicate not in ("slt", "sle") or not goes_up(counted):
+    if isinstance(counted, str) or counted.predicate not in _LEAVES or not goes_up(counted):
         return None
     start = counted.counter.start
     if not isinstance(start, ConstInt) or start.signed < 0 or not loop.children:
@@ -112,16 +115,19 @@ def jam(function: Function, found: Jammable, count: int) -> BasicBlock:
     assert isinstance(left, BasicBlock) and isinstance(own_phi, Instruction)
     before = Builder(before=loop.preheader.terminator)
     before.loc = header.terminator.loc
-    # Of 0 and more iterations, so that nothing wraps around.
-    declared = before.module.declare(f"llvm.smax.i{type.bits}", FunctionType(type, (type, type)), PURE)
-    most = before.call(declared, (loop.bound, const_int(0, type)))
-    limit = before.binary("sub", most, const_int(count - 1, type), ("nsw",))
+    # Where the bound is below it, there is nothing to do together.
+    signed = loop.predicate != "ult"
+    least, name = (0, "smax") if signed else (count - 1, "umax")
+    flags = ("nsw",) if signed else ("nuw",)
+    declared = before.module.declare(f"llvm.{name}.i{type.bits}", FunctionType(type, (type, type)), PURE)
+    most = before.call(declared, (loop.bound, const_int(least, type)))
+    limit = before.binary("sub", most, const_int(count - 1, type), flags)
     test = header.terminator.operands[0]
     assert isinstance(test, Instruction)
     again = Builder(before=header.terminator)
     again.loc = header.terminator.loc
     leaves_if_true = header.terminator.blocks[0] is loop.exit
-    predicate = {"slt": "sge", "sle": "sgt"}[loop.predicate] if leaves_if_true else loop.predicate
+    predicate = _LEAVES[loop.predicate] if leaves_if_true else loop.predicate
     header.terminator.set_operand(0, again.icmp(predicate, counter.phi, limit))
     test.erase()
     _turn(header, loop.exit, left)
@@ -133,7 +139,7 @@ def jam(function: Function, found: Jammable, count: int) -> BasicBlock:
     _do_together(found, count)
     end = Builder(before=loop.latch.terminator)
     end.loc = counter.following.loc
-    following = end.binary("add", counter.phi, const_int(count, type), ("nsw",))
+    following = end.binary("add", counter.phi, const_int(count, type), flags)
     for index, source in enumerate(counter.phi.blocks):
         if source is loop.latch:
             counter.phi.set_operand(index, following)
@@ -158,7 +164,8 @@ def _do_together(found: Jammable, count: int) -> None:
         values: dict[Value, Value] = {}
         begin = Builder(before=first.terminator)
         begin.loc = counter.following.loc
-        own = begin.binary("add", counter.phi, const_int(number, counter.type), ("nsw",))
+        flags = ("nuw",) if loop.predicate == "ult" else ("nsw",)
+        own = begin.binary("add", counter.phi, const_int(number, counter.type), flags)
         values[counter.phi] = own
         phis: list[tuple[Instruction, Instruction]] = []
         if counter.following.block is loop.header:
