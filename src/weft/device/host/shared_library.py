@@ -81,7 +81,7 @@ def link_shared(objects: Sequence[Path], path: Path, linking: Sequence[str] = ()
         There is no linker.
     """
     options = ("-shared", "-Bsymbolic", "-z", "now", "-z", "defs", *linking, "-o", str(path))
-    command = [*_linker(), *options, *map(str, objects), *_libraries()]
+    command = [*_linker(), *options, *map(str, objects), *_libraries(), *_mathematics(objects)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CompileError(f"a library for host programs cannot be linked: {done.stderr.strip()}")
@@ -104,10 +104,30 @@ def _linker() -> list[str]:
 
 @cache
 def _libraries() -> tuple[str, ...]:
-    """Files of the libraries that kernels may call, as they are loaded here."""
-    mathematics = (re.escape(Path(library.file).name) for library in installed())
-    stems = [r"libm\.so", r"libc\.so", r"ld-linux-x86-64\.so", *mathematics]
-    wanted = re.compile(rf"/(?:{'|'.join(stems)})")
+    """Files of the system's libraries that all code may call, as they are loaded here."""
+    return _loaded((r"libm\.so", r"libc\.so", r"ld-linux-x86-64\.so"))
+
+
+def _mathematics(objects: Sequence[Path]) -> list[str]:
+    """Files of the vector math libraries whose functions object files name, and where the loader finds them."""
+    found: list[str] = []
+    names = b"".join(o.read_bytes() for o in objects)
+    for loaded in installed():
+        library = loaded.library
+        if library.symbol.partition("{")[0].encode() not in names:
+            continue
+        wanted = (loaded.file, *((library.preload,) if library.preload else ()))
+        files = _loaded(tuple(re.escape(Path(file).name) for file in wanted))
+        found += files
+        if os.path.isabs(loaded.file):
+            # Wheels put it beside Python, where no other program looks.
+            found += [f"-rpath={folder}" for folder in dict.fromkeys(str(Path(f).parent) for f in files)]
+    return found
+
+
+def _loaded(patterns: Sequence[str]) -> tuple[str, ...]:
+    """Files that are mapped into this process."""
+    wanted = re.compile(rf"/(?:{'|'.join(patterns)})")
     maps = Path("/proc/self/maps").read_text().splitlines()
     files = {line.split(maxsplit=5)[5] for line in maps if wanted.search(line)}
     return tuple(sorted(files))
