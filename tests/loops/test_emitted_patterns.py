@@ -53,11 +53,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where_least": lambda m, at: at, "where_last": lambda m, at: at, "two_sums": lambda s, t: int(s) + int(t),
     "running": int, "wrapping": int, "exclusive": lambda *found: None, "add_to": lambda: None,
     "running_floats": float, "compact": int, "pairs": int, "in_place": int,
+    "onward": lambda: None, "onward_floats": lambda: None, "downward": lambda: None, "each_second": lambda: None,
     "find": or_else(-1), "find_last": or_else(-1), "find_either": lambda i: None if i is None else int(i),
 }  # fmt: skip
 """What each function gives, from what its kernels give."""
 
-ROUNDED = {"dot", "frobenius", "running_floats"}
+ROUNDED = {"dot", "frobenius", "running_floats", "onward_floats"}
 """Sum floats: refused unless that is allowed."""
 
 
@@ -119,7 +120,7 @@ def run(emitted: EmittedSource, language: str, given: dict[str, Any]) -> tuple[A
 
 @cache
 def report() -> LoopNestReport:
-    return analyze_file(SOURCE)
+    return analyze_file(SOURCE, order=True)
 
 
 def emit(name: str, language: str, fastmath: bool = True) -> EmittedSource:
@@ -192,10 +193,22 @@ def test_loops_in_python() -> None:
     assert in_python("least", {"x": floats}) == (floats.min(),)
     in_python("running", {"x": x, "y": y})
     np.testing.assert_array_equal(y, np.cumsum(x))
+    in_python("onward", {"x": y})
+    np.testing.assert_array_equal(y, np.cumsum(np.cumsum(x)))
     assert in_python("kept", {"x": x, "out": y}) == ((x > 0).sum(),)
     np.testing.assert_array_equal(y[: (x > 0).sum()], x[x > 0])
     assert in_python("first", {"x": x, "key": 5}) == (np.flatnonzero(x == 5)[0],)
     assert in_python("first", {"x": x, "key": 99}) == (None,)
+
+
+def test_the_first_element_is_read_by_a_kernel() -> None:
+    text = emit("onward", "cuda").text
+    assert "    if n - 1 > 0:\n        value = int(a[0])\n    else:\n        value = 0\n" in text
+    assert "def run_onward(n, a):" in text and "_to_device(a, 0, n)" in text and "_end" not in text
+    assert "        value += int(a[i])\n        a[i] = value\n" in text
+    assert "It is assumed that a and c do not overlap" in emit("onward_floats", "cuda").text
+    # Threads take rows, and each goes along its own.
+    assert "a[j * n + i] += a[j * n + i - 1]" in emit("onward_rows", "cuda").text
 
 
 def test_kernels_are_what_a_person_would_write() -> None:

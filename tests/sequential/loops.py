@@ -84,6 +84,11 @@ def running(x, y):
         y[i] = s
 
 
+def onward(x):
+    for i in range(1, x.size):  #: scan
+        x[i] += x[i - 1]
+
+
 def bins(x, h):
     for i in range(x.size):  #: histogram
         h[x[i]] += 1

@@ -220,3 +220,26 @@ long stored_first(int n, const int *a, int *b, const int *c, long *d) {
   }
   return s;
 }
+void onward(int n, int *a) {
+  for (int i = 1; i < n; i++)
+    a[i] += a[i - 1];
+}
+void onward_floats(int n, float *a, const float *b, float *c) {
+  for (int i = 1; i < n; i++) {
+    a[i] = a[i - 1] - b[i];
+    c[i] = a[i] * 2;
+  }
+}
+void downward(long n, long *a, const long *b) {
+  for (long i = n - 1; i >= 0; i--)
+    a[i] = b[i] ^ a[i + 1];
+}
+void each_second(int n, unsigned *a, const unsigned *b) {
+  for (int i = 2; i <= n; i += 2)
+    a[i] = a[i - 2] * b[i];
+}
+void onward_rows(int n, int m, int *a) {
+  for (int j = 0; j < m; j++)
+    for (int i = 1; i < n; i++)
+      a[j * n + i] += a[j * n + i - 1];
+}

@@ -59,7 +59,19 @@ class KernelLoop:
     def text(self) -> str:
         """The function in C."""
         form = self.draw.choice(
-            ("parallel", "sum", "least", "place", "scan", "keep", "search", "product", "time", "two")
+            (
+                "parallel",
+                "sum",
+                "least",
+                "place",
+                "scan",
+                "onward",
+                "keep",
+                "search",
+                "product",
+                "time",
+                "two",
+            )
         )
         body = getattr(self, f"_{form}")()
         given = f"int n, int m, {self.element} *a, {self.element} *b, {self.element} *c, int *index"
@@ -130,6 +142,21 @@ class KernelLoop:
         update = f"s {self.pick('+=', '-=') if self.is_float else self.pick('+=', '-=', '*=', '^=')} {value};"
         body = f"{update} {store}" if self.draw.random() < 0.6 else f"{store} {update}"
         return f"  {self.wide} s = {self.pick('0', '2')};\n  {self.loop('i')} {{ {body} }}\n  return s;\n"
+
+    def _onward(self) -> str:
+        """Elements that are each computed from the one before."""
+        step = self.pick("1", "1", "2", "-1")
+        bound = self.pick("n", "m")
+        loop = {
+            "1": f"for (int i = 1; i < {bound}; i++)", "2": f"for (int i = 2; i <= {bound}; i += 2)",
+            "-1": f"for (long i = {bound} - 1; i >= 0; i--)",
+        }[step]  # fmt: skip
+        before = {"1": "i - 1", "2": "i - 2", "-1": "i + 1"}[step]
+        other = self.pick("a[i]", self.value("i", "i + 1", arrays="bc"))
+        operation = self.pick("+", "+", "-") if self.is_float else self.pick("+", "+", "-", "*", "^")
+        store = f"a[i] = a[{before}] {operation} {other};"
+        extra = self.pick("", "", "c[i + 64] = b[i];", "c[i + 64] = a[i] + 1;")
+        return f"  {loop} {{ {store} {extra} }}\n"
 
     def _keep(self) -> str:
         self.result, self.values = "int", "k"

@@ -19,6 +19,7 @@ from weft.ir import Function, Module
 from weft.ir.metadata import DebugLoc
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
+from weft.loops.handed_elements import hand_on_elements
 from weft.loops.observations import Observations
 from weft.loops.observer import LoopObserver
 from weft.loops.profiled_run import Calls, run_c_program, run_calls
@@ -163,6 +164,8 @@ def _report(
     changes = [c for f in functions for c in order_loops(module, f, (), (), hoist=False)] if order else []
     observe = None if observer is None else Observations(observer).of
     report = report_on_loops(module, functions, file, settings, observe)
+    if order and hand_on_elements(functions, report):
+        report = report_on_loops(module, functions, file, settings, observe)
     _check_values(report, settings)
     if not settings.rounds and not settings.instantiate:
         return _resting_on(report, changes)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.analysis.loops.reductions import Combination, is_rounded, reduction_of
+from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.names import value_name
 from weft.analysis.sequential.patterns import (
     Carried,
@@ -23,9 +24,8 @@ from weft.analysis.sequential.patterns import (
     scanned_by,
     shape_of,
 )
-from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import LoopContext
-from weft.ir import Instruction, Value
+from weft.ir import Instruction, Poison, Value
 from weft.ir.types import I1, FloatType, IntType, Type
 from weft.loops.emission.tree import Node
 
@@ -85,6 +85,9 @@ class Group:
         What combines in the loop; in another order integers may leave their width on the way.
     is_exact
         Whether they never do.
+    first
+        The element that the first of them is before the loop, which is not there if no iteration follows; None for
+        numbers that are known before the loop.
     """
 
     phis: tuple[Instruction, ...]
@@ -94,6 +97,7 @@ class Group:
     rounds: bool = False
     operations: tuple[Instruction, ...] = ()
     is_exact: bool = False
+    first: Access | None = None
 
     @property
     def type(self) -> Type:
@@ -105,7 +109,7 @@ class Group:
         return identity(self.combination, self.type, self.extremum)
 
 
-def groups_of(made: Reconstruction, loop: LoopContext, patterns: Sequence[Pattern]) -> list[Group] | str:
+def groups_of(accesses: Accesses, loop: LoopContext, patterns: Sequence[Pattern]) -> list[Group] | str:
     """What a loop hands on, or why it has no form for several threads.
 
     Parameters
@@ -113,6 +117,7 @@ def groups_of(made: Reconstruction, loop: LoopContext, patterns: Sequence[Patter
     patterns
         Those that have a form here, beside counters.
     """
+    made = accesses.reconstruction
     shape = shape_of(made, loop)
     if shape is None:
         return "it is entered or repeated in more than one way"
@@ -129,7 +134,8 @@ def groups_of(made: Reconstruction, loop: LoopContext, patterns: Sequence[Patter
                 return group
             places.setdefault(chosen.condition, []).append(value.phi)
         else:
-            found.append(group)
+            is_scan = value.pattern is Pattern.SCAN
+            found.append(replace(group, first=_first(group, accesses, loop)) if is_scan else group)
     for condition, phis in places.items():
         group = _extremum(condition, phis, shape)
         if isinstance(group, str):
@@ -137,6 +143,30 @@ def groups_of(made: Reconstruction, loop: LoopContext, patterns: Sequence[Patter
         found.append(group)
     order = [c.phi for c in carried]
     return sorted(found, key=lambda g: min(order.index(p) for p in g.phis))
+
+
+def _first(group: Group, accesses: Accesses, loop: LoopContext) -> Access | None:
+    """The element that a value is before the loop, if only the loop's iterations need it."""
+    (phi,) = group.phis
+    inside = set(loop.blocks)
+    if any(u.block not in inside for u in phi.instruction_users()):
+        return None
+    value: Value = group.starts[0]
+    while isinstance(value, Instruction) and value.is_phi:
+        # Where no iteration follows there is no value.
+        known = {v for v in value.operands if not isinstance(v, Poison)}
+        if len(known) != 1 or len(known) == len(value.operands):
+            return None
+        (value,) = known
+    if value is group.starts[0] or not isinstance(value, Instruction) or value.op != "load":
+        return None
+    assert value.block is not None
+    found = [
+        a
+        for a in accesses.in_block(loop.scope, value.block)
+        if isinstance(a, Access) and a.instruction is value
+    ]
+    return found[0] if len(found) == 1 and found[0].base is not None else None
 
 
 def _group(value: Carried, shape: Shape) -> Group | str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from weft.analysis.memory.alias import locate
+from weft.analysis.sequential.accesses import Access
 from weft.analysis.sequential.names import value_name
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import counter_of
@@ -262,23 +263,33 @@ class KernelParts:
         array = self.arrays[self._accessed[access]]
         layout = self.made.program.module.layout
         if locate(access.pointer, layout).base is not array.base.origin:
-            index = self._computed_index(access, array)
-            return Node("index", access.accessed_type, (index,), array.name, reading=array.reading)
+            (found,) = accesses_of(self.nest)[access]
+            return self._by_offset(found, array)
         found = subscripts(access, array.shape, layout, array.element)
         if isinstance(found, str):
             raise self.values.error(access, found)
         args = tuple(self._index(terms) for terms in found)
         return Node("index", access.accessed_type, args, array.name, reading=array.reading)
 
-    def _computed_index(self, access: Instruction, array: ArrayParameter) -> Node:
-        """The index of an access through a pointer that moves along an array."""
-        (found,) = accesses_of(self.nest)[access]
+    def first_element(self, access: Access) -> Node:
+        """An element that is read before the loop, of an array that the loop accesses."""
+        array = None if access.base is None else self.arrays.get(access.base)
+        if array is None or array.element != access.instruction.accessed_type:
+            raise self.values.error(
+                access.instruction, "what is read before the loop is no element of its arrays"
+            )
+        return self._by_offset(access, array)
+
+    def _by_offset(self, found: Access, array: ArrayParameter) -> Node:
+        """An element by where it is in the array, as of accesses through a pointer that moves along it."""
+        access = found.instruction
         size = self.made.program.module.layout.store_size(array.element)
         rows = array.shape is not None and (array.shape.ndim > 1 or not array.shape.is_contiguous)
         if rows or any(c % size for c in found.offset.terms.values()):
             raise self.values.error(access, "it is not known which element this accesses")
         index = Expression({m: c // size for m, c in found.offset.terms.items()})
-        return self.values.number(index, IntType(64), access)
+        place = self.values.number(index, IntType(64), access)
+        return Node("index", access.accessed_type, (place,), array.name, reading=array.reading)
 
     def _index(self, terms: list[tuple[Value | None, int]]) -> Node:
         """A sum of multiples of values."""

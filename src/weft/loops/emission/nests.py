@@ -179,7 +179,7 @@ def _nest(
     updates = _updates(report)
     if isinstance(updates, str):
         return updates
-    groups = groups_of(accesses.reconstruction, report.loop, tuple(PATTERNS))
+    groups = groups_of(accesses, report.loop, tuple(PATTERNS))
     if isinstance(groups, str):
         return groups
     rounds = any(g.rounds for g in groups) or any(_is_float(u) for u in updates)

@@ -181,11 +181,12 @@ def held_of(parts: KernelParts, group: Group) -> tuple[Held, ...]:
         neutral = group.identity() if not position else identity(None, phi.type)
         turn = parts.values.signed if variable.reading == "s" else parts.values.unsigned
         parts.place = parts.nest.loop.header
+        before = parts.values.of(start) if group.first is None else parts.first_element(group.first)
         found.append(
             Held(
                 variable,
                 turn(neutral),
-                turn(parts.values.of(start)),
+                turn(before),
                 parts.unique(f"{variable.name}_all"),
                 parts.unique(f"{variable.name}_parts"),
             )
@@ -304,7 +305,7 @@ def _spread_inner(parts: KernelParts, loop: For, handed: set[str]) -> None:
     )
     if context is None or context.parent is not parts.nest.loop:
         return
-    found = groups_of(parts.made, context, (Pattern.REDUCTION,))
+    found = groups_of(parts.nest.accesses, context, (Pattern.REDUCTION,))
     if isinstance(found, str):
         return
     variables = {v.name for g in found for p in g.phis if (v := parts.variable(p)) is not None}

@@ -61,10 +61,15 @@ def scan_plan(nest: Nest, name: str, target: Target) -> Plan:
     groups = tuple(HeldGroup(held_of(dry, g), g.combination, is_exact=g.is_exact) for g in nest.groups)
     values = [g.values[0] for g in groups]
     before = {v: dry.unique(f"{v.variable.name}_before") for v in values}
-    totals = {v: dry.unique(f"{v.variable.name}_end") for v in values}
+    inside = set(nest.loop.blocks)
+    totals = {
+        v: dry.unique(f"{v.variable.name}_end")
+        for g, v in zip(nest.groups, values, strict=True)
+        if any(u.block not in inside for u in g.phis[0].instruction_users())
+    }
     count = iterations_of(dry)
     first = _steps(dry, name, groups, before, thread, distance, count)
-    second = _between(dry, name, groups, totals, names)
+    second = _between(dry, name, groups, totals, names, count)
     third, parts = _run(nest, name, target, values, before)
     steps: list[Statement] = [Assign(blocks, blocks_for(count, THREADS, None))]
     steps += [
@@ -75,14 +80,10 @@ def scan_plan(nest: Nest, name: str, target: Target) -> Plan:
     made = [
         Buffer(array, v.type, v.variable.reading, size)
         for v in values
-        for array, size in ((v.buffer, blocks.node), (before[v], length), (totals[v], number(1)))
+        for array, size in ((v.buffer, blocks.node), (before[v], length), (totals.get(v), number(1)))
+        if array is not None
     ]
-    inside = set(nest.loop.blocks)
-    results = tuple(
-        Result(v.variable.name, totals[v], is_truth=v.variable.type is I1)
-        for g, v in zip(nest.groups, values, strict=True)
-        if any(u.block not in inside for u in g.phis[0].instruction_users())
-    )
+    results = tuple(Result(v.variable.name, t, is_truth=v.variable.type is I1) for v, t in totals.items())
     for symbol, known in dry.numbers.items():
         parts.numbers.setdefault(symbol, known)
     return Plan(
@@ -163,6 +164,7 @@ def _between(
     groups: tuple[HeldGroup, ...],
     totals: dict[Held, str],
     names: tuple[Variable, ...],
+    count: Node,
 ) -> KernelPlan:
     """One block: what blocks add becomes what all before them have combined."""
     thread, distance, blocks = names
@@ -174,7 +176,7 @@ def _between(
     end = Node("call", I64, (Node("+", I64, (first.node, each)), blocks.node), "min")
     body.append(Assign(last, end))
     given: list[Argument] = []
-    for group in groups:
+    for known, group in zip(parts.nest.groups, groups, strict=True):
         (value,) = group.values
         variable, combination = value.variable, group.combination
         assert combination is not None and value.start is not None
@@ -193,7 +195,11 @@ def _between(
         )
         body.append(value.put(value.shared, thread.node, variable.node))
         body += scan_block(group, thread, distance, variable, MOST_BLOCKS)
-        body.append(Assign(variable, value.start))
+        if known.first is None:
+            body.append(Assign(variable, value.start))
+        else:
+            is_read = Node(">", I1, (count, number(0)))
+            body.append(If(is_read, [Assign(variable, value.start)], [Assign(variable, value.identity)]))
         earlier = value.at(value.shared, _minus_one(thread))
         is_later = Node(">", I1, (thread.node, number(0)))
         body.append(
@@ -205,12 +211,11 @@ def _between(
             Assign(variable, combined(combination, variable.node, old.node, is_exact=exact)),
         ]
         body.append(For(k, first.node, last.node, 1, moved))
-        is_last = Node("==", I1, (thread.node, number(MOST_BLOCKS - 1)))
-        body.append(If(is_last, [value.put(totals[value], number(0), variable.node)]))
-        given += [
-            Argument(array, value.type, variable.reading, True, True)
-            for array in (value.buffer, totals[value])
-        ]
+        given.append(Argument(value.buffer, value.type, variable.reading, True, True))
+        if value in totals:
+            is_last = Node("==", I1, (thread.node, number(MOST_BLOCKS - 1)))
+            body.append(If(is_last, [value.put(totals[value], number(0), variable.node)]))
+            given.append(Argument(totals[value], value.type, variable.reading, True, True))
     given.append(Argument(blocks.name, I64, "s", False))
     title = f"One block: what blocks of {name}_steps add becomes what all before them have combined."
     return KernelPlan(f"{name}_blocks", title, (), arguments_of(parts, body, given), body, (MOST_BLOCKS,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.analysis.symbolic.expression import Expression, floor_division, maximum, minimum
+from weft.analysis.symbolic.facts import Facts
 from weft.ir.types import I64
 from weft.loops.emission.kernel import ArrayParameter, KernelParts
 from weft.loops.emission.tree import Node
@@ -28,19 +29,24 @@ def sections_of(parts: KernelParts) -> list[Section]:
     """What a kernel touches of each of its arrays."""
     found: list[Section] = []
     given = parts.nest.report.parameters
+    firsts = [g.first for g in parts.nest.groups if g.first is not None]
+    # What is read before the loop is read if there is an iteration.
+    body = parts.nest.loop.scope.view.blocks[parts.nest.loop.loop.latches[0]]
+    there = parts.made.facts(parts.nest.loop.scope, body)
     facts = parts.made.facts(parts.nest.loop.scope, parts.nest.loop.header)
     for array in sorted(parts.arrays.values(), key=lambda a: a.order):
         size = max(1, parts.made.program.module.layout.store_size(array.element))
         mine = [(s, w) for w, group in ((False, given.inputs), (True, given.outputs)) for s in group]
-        mine = [(s, w) for s, w in mine if s.base is array.base]
+        mine = [(s.low, s.end, w) for s, w in mine if s.base is array.base]
+        mine += [(f.offset, f.offset + f.size, False) for f in firsts if f.base is array.base]
         ends: list[Node | None] = []
         for upper in (False, True):
-            values = [s.end if upper else s.low for s, _ in mine]
+            values = [end if upper else low for low, end, _ in mine]
             if not values or any(v is None for v in values):
                 ends.append(None)
                 continue
             known = [v for v in values if v is not None]
-            value = _extreme(known, upper)
+            value = _extreme(known, upper, there if firsts else facts)
             value = floor_division(value + (size - 1 if upper else 0), size)
             if upper and value.constant is not None and value.constant > _NO_SIZE:
                 ends.append(None)
@@ -48,9 +54,12 @@ def sections_of(parts: KernelParts) -> list[Section]:
             if not upper and not facts.is_nonnegative(value):
                 value = maximum([value, Expression({})])
             ends.append(parts.values.number(value, I64, parts.nest.loop.header.terminator))
-        found.append(Section(array, ends[0], ends[1], any(not w for _, w in mine), any(w for _, w in mine)))
+        found.append(Section(array, ends[0], ends[1], any(not w for *_, w in mine), any(w for *_, w in mine)))
     return found
 
 
-def _extreme(values: list[Expression], upper: bool) -> Expression:
+def _extreme(values: list[Expression], upper: bool, facts: Facts) -> Expression:
+    for value in values:
+        if all(facts.is_nonnegative(value - v if upper else v - value) for v in values):
+            return value
     return maximum(values) if upper else minimum(values)
