@@ -28,7 +28,7 @@ from weft.target.machine import TargetSpec, emit_object
 
 SOURCE = Path(__file__).parents[1] / "sequential" / "patterns.c"
 DTYPES = {
-    "unsigned char": "u1", "int": "i4", "unsigned": "u4", "long": "i8", "float": "f4", "double": "f8", "void": "",
+    "unsigned char": "u1", "short": "i2", "int": "i4", "unsigned": "u4", "long": "i8", "float": "f4", "double": "f8", "void": "",
 }  # fmt: skip
 """NumPy's names of C's types."""
 
@@ -48,7 +48,7 @@ def or_else(value: int) -> Callable[..., Any]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "sum": int, "product": int, "dot": float, "frobenius": float, "backwards": int, "count": int, "both": int,
+    "sum": int, "bytes": int, "shorts": int, "product": int, "dot": float, "frobenius": float, "backwards": int, "count": int, "both": int,
     "least": int, "greatest": int, "least_float": float, "last_greatest": float,
     "where_least": lambda m, at: at, "where_last": lambda m, at: at, "two_sums": lambda s, t: int(s) + int(t),
     "running": int, "wrapping": int, "exclusive": lambda *found: None, "add_to": lambda: None,
@@ -106,6 +106,8 @@ def run_original(name: str, given: dict[str, Any]) -> Any:
         "i4": ctypes.c_int,
         "u4": ctypes.c_uint,
         "i8": ctypes.c_long,
+        "u1": ctypes.c_ubyte,
+        "i2": ctypes.c_short,
     }
     result, parameters = signature(name)
     types = [ctypes.c_void_p if is_array else kinds[kind] for kind, _, is_array in parameters]

@@ -13,6 +13,12 @@ unsigned char bytes(int n, const unsigned char *a) {
     s += a[i];
   return s;
 }
+short shorts(int n, const short *a) {
+  short s = -5;
+  for (int i = n - 1; i >= 0; i--)
+    s -= a[i] * 300;
+  return s;
+}
 long product(long n, const long *a, long first) {
   long p = first;
   for (long i = 0; i < n; i++)

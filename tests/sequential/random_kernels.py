@@ -116,7 +116,8 @@ class KernelLoop:
         inner = f"    {self.loop('j', 'm')}\n  " if rows else ""
         value = self.value(at, f"{at} + 1")
         body = f"{self._when(at)}s {operation} {value};"
-        return f"  {self.wide} s = {start};\n  {self.loop('i')}\n{inner}    {body}\n  return s;\n"
+        # What C combines as int is cut off again.
+        return f"  {self.pick(self.wide, self.element)} s = {start};\n  {self.loop('i')}\n{inner}    {body}\n  return s;\n"
 
     def _least(self) -> str:
         self.result = self.wide

@@ -101,7 +101,7 @@ def _carried(made: Reconstruction, loop: LoopContext, shape: Shape, phi: Instruc
     if not isinstance(reduction, str):
         rounds = any(is_rounded(i) for i in reduction.operations)
         return Carried(phi, Pattern.REDUCTION, rounds=rounds)
-    if _is_narrow_reduction(phi, shape):
+    if narrow_reduction(phi, shape) is not None:
         return Carried(phi, Pattern.REDUCTION)
     update = phi.incoming_value(shape.latch)
     users = [u for u in phi.instruction_users() if u.block in inside]
@@ -115,21 +115,21 @@ def _carried(made: Reconstruction, loop: LoopContext, shape: Shape, phi: Instruc
     return Carried(phi, None, reduction)
 
 
-def _is_narrow_reduction(phi: Instruction, shape: Shape) -> bool:
-    """Whether a value is combined in a wider type and cut off again, as C does with ``unsigned char s; s += a[i]``.
+def narrow_reduction(phi: Instruction, shape: Shape) -> Instruction | None:
+    """What combines a value in a wider type that is cut off again, as C does with ``unsigned char s; s += a[i]``.
 
     What is cut off of a sum or a product depends on nothing that was cut off before.
     """
     update, inside = phi.incoming_value(shape.latch), set(shape.blocks)
     if not isinstance(update, Instruction) or update.op != "trunc" or update.block not in inside:
-        return False
+        return None
     (wide,) = update.operands
     if not isinstance(wide, Instruction) or wide.op not in _KEEPS_LOW_BITS or wide.block not in inside:
-        return False
+        return None
     operands = list(wide.operands)
     mine = [v for v in operands if _narrow(v) is phi and v is not phi]
     if len(mine) != 1 or (wide.op == "sub" and operands[0] is not mine[0]):
-        return False
+        return None
     (other,) = (v for v in operands if v is not mine[0])
     chain = ((phi, mine[0]), (mine[0], wide), (wide, update), (update, phi))
     used = all(
@@ -137,7 +137,7 @@ def _is_narrow_reduction(phi: Instruction, shape: Shape) -> bool:
         for value, only in chain
         for u in _users(value)
     )
-    return used and not _depends_on(other, phi, inside)
+    return wide if used and not _depends_on(other, phi, inside) else None
 
 
 def _users(value: Value) -> list[Instruction]:

@@ -20,6 +20,7 @@ from weft.analysis.sequential.patterns import (
     Pattern,
     Shape,
     carried_values,
+    narrow_reduction,
     replacement_of,
     scanned_by,
     shape_of,
@@ -176,10 +177,13 @@ def _group(value: Carried, shape: Shape) -> Group | str:
     if not isinstance(phi.type, IntType | FloatType):
         return reason
     if value.pattern is Pattern.REDUCTION:
-        found = reduction_of(shape, phi)
-        if isinstance(found, str) or found.combination in _BY_SELECT:
+        found, narrow = reduction_of(shape, phi), narrow_reduction(phi, shape)
+        if narrow is not None:
+            combination, operations = _BY_NAME[narrow.op], (narrow,)
+        elif isinstance(found, str) or found.combination in _BY_SELECT:
             return reason
-        combination, operations = found.combination, found.operations
+        else:
+            combination, operations = found.combination, found.operations
     elif value.pattern is Pattern.COMPACTION:
         # What only grows, and stays in its width in the end, does so on the way.
         sums = [u for u in phi.instruction_users() if u.op == "add" and u.block in shape.blocks]
