@@ -28,7 +28,8 @@ from weft.target.machine import TargetSpec, emit_object
 
 SOURCE = Path(__file__).parents[1] / "sequential" / "patterns.c"
 DTYPES = {
-    "unsigned char": "u1", "short": "i2", "int": "i4", "unsigned": "u4", "long": "i8", "float": "f4", "double": "f8", "void": "",
+    "unsigned char": "u1", "short": "i2", "int": "i4", "unsigned": "u4", "long": "i8", "float": "f4", "double": "f8",
+    "void": "",
 }  # fmt: skip
 """NumPy's names of C's types."""
 
@@ -48,7 +49,8 @@ def or_else(value: int) -> Callable[..., Any]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "sum": int, "bytes": int, "shorts": int, "product": int, "dot": float, "frobenius": float, "backwards": int, "count": int, "both": int,
+    "sum": int, "bytes": int, "shorts": int,
+    "product": int, "dot": float, "frobenius": float, "backwards": int, "count": int, "both": int,
     "least": int, "greatest": int, "least_float": float, "last_greatest": float,
     "where_least": lambda m, at: at, "where_last": lambda m, at: at, "two_sums": lambda s, t: int(s) + int(t),
     "running": int, "wrapping": int, "exclusive": lambda *found: None, "add_to": lambda: None,
@@ -210,7 +212,7 @@ def test_the_first_element_is_read_by_a_kernel() -> None:
     assert "        value += int(a[i])\n        a[i] = value\n" in text
     assert "It is assumed that a and c do not overlap" in emit("onward_floats", "cuda").text
     # Threads take rows, and each goes along its own.
-    assert "a[j * n + i] += a[j * n + i - 1]" in emit("onward_rows", "cuda").text
+    assert "a[j * n + i] = int(a[j * n + i]) + int(a[j * n + i - 1])" in emit("onward_rows", "cuda").text
 
 
 def test_kernels_are_what_a_person_would_write() -> None:

@@ -12,6 +12,7 @@ SIGNATURES: dict[str, str] = {
     "total": "float64(float64[::1])",
     "least": "float64(float64[::1])",
     "running": "void(int64[::1], int64[::1])",
+    "onward": "void(int64[::1])",
     "bins": "void(int64[::1], int64[::1])",
     "kept": "int64(int64[::1], int64[::1])",
     "first": "int64(int64[::1], int64)",

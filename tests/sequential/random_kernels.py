@@ -117,7 +117,8 @@ class KernelLoop:
         value = self.value(at, f"{at} + 1")
         body = f"{self._when(at)}s {operation} {value};"
         # What C combines as int is cut off again.
-        return f"  {self.pick(self.wide, self.element)} s = {start};\n  {self.loop('i')}\n{inner}    {body}\n  return s;\n"
+        begin = f"  {self.pick(self.wide, self.element)} s = {start};\n"
+        return f"{begin}  {self.loop('i')}\n{inner}    {body}\n  return s;\n"
 
     def _least(self) -> str:
         self.result = self.wide

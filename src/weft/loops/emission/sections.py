@@ -26,14 +26,13 @@ class Section:
 
 
 def sections_of(parts: KernelParts) -> list[Section]:
-    """What a kernel touches of each of its arrays."""
+    """What a kernel touches of each of its arrays, if there is an iteration; else it touches nothing."""
     found: list[Section] = []
     given = parts.nest.report.parameters
     firsts = [g.first for g in parts.nest.groups if g.first is not None]
-    # What is read before the loop is read if there is an iteration.
-    body = parts.nest.loop.scope.view.blocks[parts.nest.loop.loop.latches[0]]
-    there = parts.made.facts(parts.nest.loop.scope, body)
-    facts = parts.made.facts(parts.nest.loop.scope, parts.nest.loop.header)
+    innermost = parts.nest.dimensions[0] if parts.nest.dimensions else parts.nest.loop
+    body = innermost.scope.view.blocks[innermost.loop.latches[0]]
+    facts = parts.made.facts(innermost.scope, body)
     for array in sorted(parts.arrays.values(), key=lambda a: a.order):
         size = max(1, parts.made.program.module.layout.store_size(array.element))
         mine = [(s, w) for w, group in ((False, given.inputs), (True, given.outputs)) for s in group]
@@ -46,7 +45,7 @@ def sections_of(parts: KernelParts) -> list[Section]:
                 ends.append(None)
                 continue
             known = [v for v in values if v is not None]
-            value = _extreme(known, upper, there if firsts else facts)
+            value = facts.simplified(_extreme(known, upper, facts))
             value = floor_division(value + (size - 1 if upper else 0), size)
             if upper and value.constant is not None and value.constant > _NO_SIZE:
                 ends.append(None)
