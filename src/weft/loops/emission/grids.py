@@ -12,6 +12,7 @@ from weft.loops.emission.arguments import (
     lines_of,
     told_of,
 )
+from weft.loops.emission.halos import with_halos
 from weft.loops.emission.kernel import KernelParts
 from weft.loops.emission.nests import Nest
 from weft.loops.emission.plan import KernelPlan, Plan
@@ -20,7 +21,7 @@ from weft.loops.emission.structure import Structure
 from weft.loops.emission.tiles import SIDE, tiled
 from weft.loops.emission.tree import Assign, Launch, Node, Statement
 
-BLOCKS = {1: (256,), 2: (32, 8), 3: (32, 4, 2)}
+BLOCKS: dict[int, tuple[int, ...]] = {1: (256,), 2: (32, 8), 3: (32, 4, 2)}
 """Threads of a block for each number of dimensions."""
 
 
@@ -44,11 +45,15 @@ def grid_kernel(nest: Nest, name: str, target: Target) -> tuple[KernelPlan, Laun
     parts = target.parts(nest)
     body = Structure(parts, parts.values).statements()
     grid = thread_names(parts, body)
-    squares = tiled(parts, body) if len(nest.dimensions) == 2 else None
     extents = extents_of(parts)
-    body = body if squares is None else squares
+    block = BLOCKS[len(extents)]
+    if len(nest.dimensions) == 2:
+        squares = tiled(parts, body)
+        if squares is not None:
+            body, block = squares, (SIDE, SIDE)
+        else:
+            body = with_halos(parts, body, (block[0], block[1])) or body
     arguments = arguments_of(parts, body)
-    block = BLOCKS[len(extents)] if squares is None else (SIDE, SIDE)
     title = f"One thread for each iteration of {lines_of(nest)}."
     kernel = KernelPlan(f"{name}_kernel", title, assumptions_of(nest), arguments, body, block, grid)
     return kernel, Launch(kernel.name, arguments, block, extents), parts

@@ -8,11 +8,17 @@ thread adds up in the order of before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from weft.ir.types import I1, IntType
 from weft.loops.emission.kernel import KernelParts
+from weft.loops.emission.thread_squares import (
+    certain_loads,
+    conjuncts,
+    has_return,
+    own_counters,
+    with_loads,
+)
 from weft.loops.emission.tree import (
     Assign,
     Barrier,
@@ -20,12 +26,10 @@ from weft.loops.emission.tree import (
     For,
     If,
     Node,
-    Return,
     Shared,
     Statement,
     Store,
     Variable,
-    While,
     assigned_in,
     has_jump,
     names_in,
@@ -74,7 +78,7 @@ class _Names:
 
 def tiled(parts: KernelParts, body: list[Statement]) -> list[Statement] | None:
     """A kernel of two dimensions with tiles; None if it has no such loop."""
-    own = _own(body)
+    own = own_counters(body)
     if own is None:
         return None
     x, y, guarded = own
@@ -86,14 +90,14 @@ def tiled(parts: KernelParts, body: list[Statement]) -> list[Statement] | None:
     before, behind = guarded.then[:position], guarded.then[position + 1 :]
     kinds = {v.type for v in (x, y, loop.variable)}
     is_plain = loop.step == 1 and all(v.reading == "s" for v in (x, y, loop.variable)) and len(kinds) == 1
-    if not is_plain or _has_return(guarded.then) or has_jump(loop.body, Break) or not loop.body:
+    if not is_plain or has_return(guarded.then) or has_jump(loop.body, Break) or not loop.body:
         return None
     if not isinstance(loop.stop.type, IntType) or (loop.stop.op != "int" and loop.stop.type not in kinds):
         return None
     changed = {v.name for v in assigned_in(guarded.then)} | {x.name, y.name}
     if (names_in(loop.start) | names_in(loop.stop)) & changed:
         return None
-    conditions = list(_conjuncts(guarded.condition))
+    conditions = list(conjuncts(guarded.condition))
     # One condition of each is the loop's own test; another one could leave out what a tile would load.
     if any(sum(v.name in names_in(c) for c in conditions) != 1 for v in (x, y)):
         return None
@@ -127,23 +131,6 @@ def _is_simple(statement: Statement) -> bool:
     return statement.value.op in ("int", "float", "name")
 
 
-def _own(body: list[Statement]) -> tuple[Variable, Variable, If] | None:
-    """The counters of x and y, which begin apart, and the condition that there is an iteration; if that is all."""
-    threads: dict[str, Variable] = {}
-    for statement in body[:-1]:
-        given = list(_threads(statement.value)) if isinstance(statement, Assign) else []
-        if len(given) != 1 or not isinstance(statement, Assign):
-            return None
-        # A counter that begins at the other's number differs between the threads of one row or column.
-        if names_in(statement.value) & {v.name for v in threads.values()}:
-            return None
-        threads[given[0]] = statement.variable
-    last = body[-1] if body else None
-    if threads.keys() != {"x", "y"} or len(body) != 3 or not isinstance(last, If) or last.otherwise:
-        return None
-    return threads["x"], threads["y"], last
-
-
 def _steps(loop: For, names: _Names, tiles: list[_Tile], conditions: list[Node], condition: Node) -> For:
     """The loop over tiles."""
     type = names.k.type
@@ -152,7 +139,7 @@ def _steps(loop: For, names: _Names, tiles: list[_Tile], conditions: list[Node],
     stop = Node("call", type, (end, replace(loop.stop, type=type)), "min")
     within = Node("-", type, (names.k.node, names.first.node), is_nonnegative=True)
     used = {t.load: _element(t, names, within) for t in tiles}
-    inner = For(names.k, names.first.node, stop, 1, [_replaced(s, used) for s in loop.body])
+    inner = For(names.k, names.first.node, stop, 1, [with_loads(s, used) for s in loop.body])
     body = [*loads, Barrier(), If(condition, [inner]), Barrier()]
     return For(names.first, loop.start, loop.stop, SIDE, body)
 
@@ -190,32 +177,17 @@ def _width(tile: _Tile) -> int:
 def _tiles(parts: KernelParts, loop: For, names: _Names, changed: set[str], written: set[str]) -> list[_Tile]:
     """The loads of a loop's iterations, in each of them, that depend on k and one of x and y."""
     found: dict[Node, _Tile] = {}
-    for statement in loop.body:
-        if not isinstance(statement, Assign | Store):
-            break
-        nodes = [statement.value]
-        if isinstance(statement, Store):
-            nodes += statement.target.args
-        for load in (n for node in nodes for n in _loads(node)):
-            read = set().union(*(names_in(a) for a in load.args))
-            threads = read & {names.x.name, names.y.name}
-            others = read & (changed - threads)
-            if load in found or load.text in written or others - {names.k.name}:
-                continue
-            if names.k.name in read and len(threads) == 1:
-                of_row = names.y.name in threads
-                along = _is_addend(load.args[-1], names.k.name)
-                found[load] = _Tile(load, parts.unique(f"{load.text}_tile"), of_row, along)
+    for load in certain_loads(loop.body):
+        read = set().union(*(names_in(a) for a in load.args))
+        threads = read & {names.x.name, names.y.name}
+        others = read & (changed - threads)
+        if load in found or load.text in written or others - {names.k.name}:
+            continue
+        if names.k.name in read and len(threads) == 1:
+            of_row = names.y.name in threads
+            along = _is_addend(load.args[-1], names.k.name)
+            found[load] = _Tile(load, parts.unique(f"{load.text}_tile"), of_row, along)
     return list(found.values())
-
-
-def _loads(node: Node) -> Iterator[Node]:
-    """The elements that an expression loads in any case."""
-    if node.op == "index":
-        yield node
-    args = node.args[:1] if node.op in ("select", "and", "or") else node.args
-    for arg in args:
-        yield from _loads(arg)
 
 
 def _is_addend(node: Node, name: str) -> bool:
@@ -225,44 +197,6 @@ def _is_addend(node: Node, name: str) -> bool:
     if node.op in ("+", "widen", "narrow"):
         return any(_is_addend(a, name) for a in node.args)
     return node.op == "-" and _is_addend(node.args[0], name)
-
-
-def _replaced(statement: Statement, used: dict[Node, Node]) -> Statement:
-    def turn(node: Node) -> Node:
-        known = used.get(node)
-        return known if known is not None else replace(node, args=tuple(turn(a) for a in node.args))
-
-    match statement:
-        case Assign(variable, value):
-            return Assign(variable, turn(value))
-        case Store(target, value, update):
-            return Store(replace(target, args=tuple(turn(a) for a in target.args)), turn(value), update)
-        case _:
-            return statement
-
-
-def _conjuncts(node: Node) -> Iterator[Node]:
-    if node.op == "and":
-        for arg in node.args:
-            yield from _conjuncts(arg)
-    else:
-        yield node
-
-
-def _threads(node: Node) -> Iterator[str]:
-    if node.op == "thread":
-        yield node.text
-    for arg in node.args:
-        yield from _threads(arg)
-
-
-def _has_return(body: list[Statement]) -> bool:
-    return any(
-        isinstance(s, Return)
-        or (isinstance(s, If) and (_has_return(s.then) or _has_return(s.otherwise)))
-        or (isinstance(s, For | While) and _has_return(s.body))
-        for s in body
-    )
 
 
 def _sum(a: Variable, b: Variable) -> Node:
