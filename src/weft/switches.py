@@ -10,7 +10,15 @@ from weft.diag.errors import PassError, SignatureError
 OPTIONAL_PASSES = {
     name.replace(" ", "-").replace("φ", "phi"): name
     for name in (
-        *("aligned versions", "boscc", "conditions", "fills", "full groups", "known numbers"),
+        *(
+            "aligned versions",
+            "boscc",
+            "conditions",
+            "fills",
+            "front versions",
+            "full groups",
+            "known numbers",
+        ),
         *("meeting stores", "narrow φs", "narrowing"),
         *("scalar replacement", "signed indices", "updated arrays", "wide comparisons"),
     )

@@ -28,6 +28,7 @@ from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_un
 from weft.transform.loops.full_groups import run_full_groups
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
+from weft.transform.numbers.front_versions import add_front_version
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.narrowing import narrow_varying
@@ -108,6 +109,15 @@ def _add_aligned_version(unit: LaneUnit) -> bool:
     if unit.summary.aligned:
         unit.forget()
     return unit.summary.aligned
+
+
+def _add_front_version(unit: LaneUnit) -> bool:
+    if unit.seldom:
+        return False
+    unit.summary.front = add_front_version(unit.function, unit.divergence)
+    if unit.summary.front:
+        unit.forget()
+    return unit.summary.front
 
 
 def _run_full_groups(unit: LaneUnit) -> bool:
@@ -241,6 +251,15 @@ ALIGNED_VERSIONS: Pass[LaneUnit] = Pass(
     optional=True,
     applies=lambda unit: unit.switches.uniform_values and unit.switches.uniform_control,
 )
+FRONT_VERSIONS: Pass[LaneUnit] = Pass(
+    "front versions",
+    "lane groups none of whose indices counts from the end have a version",
+    _add_front_version,
+    requires=(VECTORIZABLE, UNMASKED),
+    provides=(VECTORIZABLE, UNMASKED),
+    optional=True,
+    applies=lambda unit: unit.switches.uniform_values and unit.switches.uniform_control,
+)
 FULL_GROUPS: Pass[LaneUnit] = Pass(
     "full groups",
     "loops that threads leave in the order of their lanes have no masks while all stay",
@@ -330,6 +349,7 @@ BODIES = (KNOWN_NUMBERS, NARROW_PHIS, MEETING_STORES, OBSTACLES)
 
 LINEAR_LANES = (
     ALIGNED_VERSIONS,
+    FRONT_VERSIONS,
     FULL_GROUPS,
     SCALAR_REPLACEMENT,
     DIVERGENT_LOOPS,

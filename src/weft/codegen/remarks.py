@@ -88,6 +88,13 @@ def remark_vectorization(
             span,
             pass_name="aligned versions",
         )
+    if summary.front:
+        log.add(
+            RemarkKind.TRANSFORM,
+            f"{subject} has a version for {what} that run together and have no index that counts from the end",
+            span,
+            pass_name="front versions",
+        )
     for place in summary.full_loops:
         log.add(
             RemarkKind.TRANSFORM,

@@ -26,6 +26,8 @@ class VectorizationSummary:
         How many of its numbers have 32 bits instead of 64.
     aligned
         Whether there is a version for lane groups whose numbers are all of one stretch.
+    front
+        Whether there is a version for lane groups none of whose indices counts from the end.
     full_loops
         Where loops are that have a copy for when all lanes stay.
     replacement
@@ -47,6 +49,7 @@ class VectorizationSummary:
     width: int = 0
     narrowed: int = 0
     aligned: bool = False
+    front: bool = False
     full_loops: list[SourceSpan | None] = field(default_factory=list)
     replacement: ReplacementSummary = field(default_factory=ReplacementSummary)
     loops: list[LoopSummary] = field(default_factory=list)

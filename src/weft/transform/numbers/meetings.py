@@ -55,7 +55,7 @@ def find_meetings(function: Function, divergence: Divergence, width: int) -> lis
     for block in function.blocks:
         for instruction in block:
             if instruction.op in ("load", "store") and not divergence.shape(instruction.pointer).is_strided:
-                for value in _computing(instruction.pointer, divergence):
+                for value in computing(instruction.pointer, divergence):
                     meeting = _meeting(value, function, divergence, width)
                     if meeting is not None:
                         found[value] = meeting
@@ -74,7 +74,7 @@ def _together(function: Function, meetings: list[Meeting]) -> list[Meeting]:
     return meetings
 
 
-def _computing(pointer: Value, divergence: Divergence) -> Iterator[Instruction]:
+def computing(pointer: Value, divergence: Divergence) -> Iterator[Instruction]:
     """What an address that is not strided is computed by, as far as that is not strided either."""
     pending, seen = [pointer], set[Value]()
     while pending and len(seen) < MAX_STEPS:
