@@ -82,18 +82,15 @@ class Weighed:
 
 
 def weigh_brushes(
-    module: Module, levels: tuple[ParallelLoop, ...], boscc: Boscc, switches: Switches, name: str,
-    most_rows: int = MOST_LANES,
-) -> list[Weighed]:  # fmt: skip
-    """Candidates for a nest, of no more rows, the best first; empty where iterations cannot run in lanes."""
+    module: Module, levels: tuple[ParallelLoop, ...], boscc: Boscc, switches: Switches, name: str
+) -> list[Weighed]:
+    """Candidates for a nest, the best first; empty where iterations cannot run in lanes."""
     row = elements_of_register(module, levels, boscc.isa)
     has_loops = _has_loops(levels[-1])
 
     costs: dict[Brush, float] = {}
     scattered = False
-    first, rest = (
-        [b for b in some if prod(b.extents[:-1]) <= most_rows] for some in candidates(row, len(levels))
-    )
+    first, rest = candidates(row, len(levels))
     for brush in first:
         made = _costs(module, levels, brush, boscc, switches, f"{name}.{brush}")
         if made is None:
@@ -107,8 +104,7 @@ def weigh_brushes(
 
     found = [weighed(brush, cycles) for brush, cycles in costs.items()]
     alone = min(w.cycles for w in found if is_of_one_loop(w.brush))
-    few_wanted = most_rows < MOST_LANES
-    if scattered or few_wanted or min(w.cycles for w in found) <= PROMISING * alone:
+    if scattered or min(w.cycles for w in found) <= PROMISING * alone:
         for brush in rest:
             if brush.extents[-1] < row and not scattered:
                 continue

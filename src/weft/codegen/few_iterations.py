@@ -20,7 +20,7 @@ from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
 from weft.codegen.width import one_register
 from weft.graph.loops import loop_forest
-from weft.ir import TRUE, Builder, Module, Value
+from weft.ir import TRUE, BasicBlock, Builder, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
 from weft.ir.loop_metadata import ROWS, SHORT_ROWS, STREAMS, mark_version, unmark
@@ -88,8 +88,8 @@ def keep_for_short_rows(levels: Sequence[ParallelLoop], least: int, most: int) -
     keep_version(levels[0], is_another, SHORT_ROWS, "short")
 
 
-def keep_version(outer: ParallelLoop, test: Callable[[Builder], Value], mark: str, name: str) -> None:
-    """Keep a copy of a nest, with a mark, for when a test fails that is made before it."""
+def keep_version(outer: ParallelLoop, test: Callable[[Builder], Value], mark: str, name: str) -> BasicBlock:
+    """Keep a copy of a nest, with a mark, for when a test fails that is made before it; the header of the copy."""
     header = outer.loop.header
     function = header.function
     assert function is not None
@@ -99,3 +99,4 @@ def keep_version(outer: ParallelLoop, test: Callable[[Builder], Value], mark: st
     copies[header].name = f"{header.name}.{name}"
     for latch in loop.latches:
         mark_version(copies[view.blocks[latch]].terminator, mark)
+    return copies[header]

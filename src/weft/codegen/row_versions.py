@@ -34,8 +34,10 @@ MOST = 64
 """Instructions of an address that are computed again at most."""
 
 
-def keep_for_close_rows(levels: Sequence[ParallelLoop], rows: Sequence[int], layout: DataLayout) -> bool:
-    """Keep a copy of a nest for when its rows compete; without effect, and false, where distances are not known before.
+def keep_for_close_rows(
+    levels: Sequence[ParallelLoop], rows: Sequence[int], layout: DataLayout
+) -> BasicBlock | None:
+    """Keep a copy of a nest for when its rows compete; its header, or None where distances are not known before.
 
     `rows` are the loops, by number, that boxes have several iterations of.
     """
@@ -47,10 +49,10 @@ def keep_for_close_rows(levels: Sequence[ParallelLoop], rows: Sequence[int], lay
         if base not in accesses and isinstance(i.pointer, Instruction) and i.pointer.block in blocks:
             address = _slice(i.pointer, levels, blocks)
             if not address:
-                return False
+                return None
             accesses[base] = address
     if not accesses:
-        return False
+        return None
 
     def are_apart(builder: Builder) -> Value:
         close: list[Value] = []
@@ -65,8 +67,7 @@ def keep_for_close_rows(levels: Sequence[ParallelLoop], rows: Sequence[int], lay
         some = reduce(lambda a, b: builder.binary("or", a, b), close)
         return builder.icmp("eq", some, FALSE)
 
-    keep_version(levels[0], are_apart, CLOSE, "close")
-    return True
+    return keep_version(levels[0], are_apart, CLOSE, "close")
 
 
 def _slice(

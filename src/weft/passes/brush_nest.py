@@ -12,7 +12,6 @@ from weft.analysis.loops.shared_rows import shared_row
 from weft.analysis.sequential.repeatable import repeatable
 from weft.brush import AUTO, MOST_LANES, Brush
 from weft.codegen.brush_choice import (
-    SAFE_ROWS,
     WORTHWHILE,
     WORTHWHILE_IN_LOOPS,
     Weighed,
@@ -75,16 +74,16 @@ def brush_nest(
     if brush == AUTO and told.short_rows:
         brush, reason = _for_short_rows(unit, levels), "where its innermost loop has few iterations"
     if isinstance(brush, str):
-        most_rows = SAFE_ROWS if told.close_rows else MOST_LANES
-        weighed = weigh_brushes(unit.module, levels, unit.boscc, unit.switches, name, most_rows)
+        weighed = unit.weighed_before.pop(plan.loop.header, None)
+        if weighed is None:
+            weighed = weigh_brushes(unit.module, levels, unit.boscc, unit.switches, name)
         unit.weighed = unit.weighed or weighed
         waits = _waits(unit, levels, weighed)
         chosen = _choose(weighed, waits)
         many = _choose_many(weighed, chosen, waits) if not told.close_rows else None
-        if many is not None and keep_for_close_rows(
-            levels, many.brush.rows_of(len(levels)), unit.module.layout
-        ):
-            chosen = many
+        rows = [] if many is None else many.brush.rows_of(len(levels))
+        if many is not None and (copy := keep_for_close_rows(levels, rows, unit.module.layout)) is not None:
+            chosen, unit.weighed_before[copy] = many, weighed
             found = _again(unit, found)
             levels = _nest_of(unit, found, only_promised)
             assert not isinstance(levels, Obstacle), levels.message

@@ -12,7 +12,7 @@ from weft.codegen.parallel_loops import StripMinedLoop
 from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
-from weft.ir import Function, Module
+from weft.ir import BasicBlock, Function, Module
 from weft.machine.targets import Isa
 from weft.options import Timings
 from weft.passes.runner import Runner
@@ -86,6 +86,8 @@ class LoopUnit:
         What became of functions that their bodies call, by name.
     weighed
         The brushes that were weighed for the first nest, the best first.
+    weighed_before
+        The brushes of nests that are copies of one that was weighed, by their headers.
     row
         In how many lanes the innermost loop of the nest that was looked at last should run; None for any number.
     form
@@ -117,6 +119,7 @@ class LoopUnit:
     loops: list[FoundLoop] = field(default_factory=list)
     called: dict[str, VectorizationSummary] = field(default_factory=dict)
     weighed: list[Weighed] = field(default_factory=list)
+    weighed_before: dict[BasicBlock, list[Weighed]] = field(default_factory=dict)
     row: int | None = None
     form: Form = Form.CALL
     exact_math: bool = False
