@@ -257,7 +257,8 @@ def test_a_kernel_that_fails_breaks_the_device(host: Host) -> None:
         """
 [scale] = register(SCALE.replace("red.global.add.u32 [count], 1;", "trap;"), ["scale"])
 device = to_device(np.ones(64, np.float32))
-assert launch(scale, 1, 64, device, c_uint(64)) == 0
+# The kernel may fail before the launch returns.
+assert name(launch(scale, 1, 64, device, c_uint(64))) in ("cudaSuccess", "cudaErrorLaunchFailure")
 assert name(library.cudaDeviceSynchronize()) == "cudaErrorLaunchFailure"
 assert name(library.cudaMalloc(byref(c_void_p()), c_size_t(8))) == "cudaErrorLaunchFailure"
 assert name(library.cudaGetLastError()) == name(library.cudaGetLastError()) == "cudaErrorLaunchFailure"
