@@ -18,6 +18,13 @@ _PREFER_NUMBERS = frozenset(
 _SMALLER = frozenset({Combination.FMIN, Combination.FMINNUM, Combination.FMINIMUMNUM, Combination.FMINIMUM})
 _BINARY = {"add", "mul", "and", "or", "xor", "fadd", "fmul"}
 
+OF_ATOMIC = {
+    "add": Combination.ADD, "sub": Combination.ADD, "and": Combination.AND, "or": Combination.OR,
+    "xor": Combination.XOR, "fadd": Combination.FADD, "fsub": Combination.FADD, "min": Combination.SMIN,
+    "max": Combination.SMAX, "umin": Combination.UMIN, "umax": Combination.UMAX,
+}  # fmt: skip
+"""How what an atomic operation does in several copies of an element is combined."""
+
 
 def neutral_element(reduction: Reduction, type: Type) -> Constant:
     """What changes no value by being combined with it."""

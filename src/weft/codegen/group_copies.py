@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from weft.analysis.loops.reductions import Combination
 from weft.analysis.memory.updated_arrays import LARGEST, UpdatedArray
-from weft.codegen.combine import neutral_value
+from weft.codegen.combine import OF_ATOMIC, neutral_value
 from weft.codegen.launch_record import ARGS, BLOCK, RECORD
 from weft.codegen.loops import counted_loop, two_arms, variable
 from weft.codegen.stack import ENTRY_ATTRIBUTES
@@ -38,11 +37,6 @@ _ROUNDS = 16
 """So often a loop of a thread's is taken to run."""
 
 _LINE = 64
-_COMBINATIONS = {
-    "add": Combination.ADD, "and": Combination.AND, "or": Combination.OR, "xor": Combination.XOR,
-    "min": Combination.SMIN, "max": Combination.SMAX, "umin": Combination.UMIN, "umax": Combination.UMAX,
-    "fadd": Combination.FADD,
-}  # fmt: skip
 
 
 def mark_updates(updates: Sequence[Instruction]) -> None:
@@ -157,7 +151,7 @@ def _build_choice(
 
 def _neutral(array: UpdatedArray) -> Value:
     """What changes no element."""
-    return neutral_value(_COMBINATIONS[array.kind], array.type)
+    return neutral_value(OF_ATOMIC[array.kind], array.type)
 
 
 def _field(builder: Builder, record: Value, offset: int) -> Value:

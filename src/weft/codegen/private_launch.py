@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.reductions import Combination
-from weft.codegen.combine import combine, neutral_value
+from weft.codegen.combine import OF_ATOMIC, combine, neutral_value
 from weft.codegen.loops import counted_loop, two_arms
 from weft.codegen.parallel_launch import (
     MOST_GRAINS,
@@ -48,11 +48,6 @@ _ITERATIONS_INSIDE = 64
 """So often loops inside are taken to run, where the number is compared with that of the elements."""
 
 _CHOICE = FunctionType(I64, (I64, I64))
-_OPERATIONS = {
-    "add": Combination.ADD, "sub": Combination.ADD, "and": Combination.AND, "or": Combination.OR,
-    "xor": Combination.XOR, "fadd": Combination.FADD, "fsub": Combination.FADD, "min": Combination.SMIN,
-    "max": Combination.SMAX, "umin": Combination.UMIN, "umax": Combination.UMAX,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +83,7 @@ def updated_elements(mined: StripMinedLoop, pointers: Sequence[Instruction]) -> 
         while users[0].op == "getelementptr":
             users = list(users[0].instruction_users())
         (update,) = (u for u in users if u in blocks)
-        found.append(Updated(pointer, update.type, _OPERATIONS[update.attrs["rmw"]]))
+        found.append(Updated(pointer, update.type, OF_ATOMIC[update.attrs["rmw"]]))
     return tuple(found)
 
 
