@@ -18,7 +18,9 @@ from weft.frontend.python.typeof import typeof
 from weft.ir.reader import read_module
 from weft.machine.targets import AVX2, AVX512, SSE4, Isa
 from weft.options import CompileOptions, Timings
+from weft.passes.lower_kernel import kernel_llvm
 from weft.target.machine import TargetSpec
+from weft.target.passes import WHOLE
 
 ISAS = (SSE4, AVX2, AVX512)
 
@@ -66,9 +68,10 @@ def chosen(text: str, isa: Isa) -> int:
 
 LATENCY_BOUND = "  %a = fmul {0} %v0, %v0\n  %b = fadd {0} %a, %x\n  %next0 = fmul {0} %b, %b"
 BUSY = "\n".join(
-    f"  %p{i} = fdiv float %v{i}, %x\n  %q{i} = fdiv float %p{i}, %v{i}\n  %next{i} = fadd float %q{i}, %x"
+    f"  %p{i} = fmul float %v{i}, %x\n  %q{i} = fmul float %p{i}, %v{i}\n  %next{i} = fadd float %q{i}, %x"
     for i in range(12)
 )
+"""Enough for the machine to do at once: there is nothing to wait for, and spills are felt."""
 
 
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
@@ -233,15 +236,82 @@ done:
 """
 
 
-@pytest.mark.parametrize("isa", [SSE4, AVX2], ids=lambda isa: isa.name)
-def test_loops_that_load_from_addresses_of_their_own_run_thread_after_thread(isa: Isa) -> None:
-    """Where there is no instruction for that, and threads leave the loop at different times."""
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_threads_that_load_how_long_they_go_on_run_thread_after_thread(isa: Isa) -> None:
+    """Of as many lanes as a gather serves, all wait for the longest."""
     kernel = read_module(ROWS).functions["k"]
     domain = domain_named("product", (16,))
     initial = {kernel.args[3]: domain.strided(1, 64, 16)}
     choice = choose_width(analyze_divergence(kernel, domain=domain, initial=initial, width=16), isa)
     assert choice.width == 1
     assert re.fullmatch(r"which takes about \d+ % of the time of \d+ lanes", choice.reason)
+
+
+@cuda.jit
+def factor_rows(matrices):
+    n = cuda.grid(1)
+    if n < matrices.shape[0]:
+        for i in range(1, 12):
+            factor = matrices[n, i, 0] / matrices[n, 0, 0]
+            for j in range(i, 12):
+                matrices[n, i, j] -= factor * matrices[n, 0, j]
+
+
+@cuda.jit
+def sums_of_rows(numbers, sums):
+    n = cuda.grid(1)
+    if n < sums.size:
+        total = np.int32(0)
+        for k in range(numbers.shape[1]):
+            total += numbers[n, k]
+        sums[n] = total
+
+
+@cuda.jit
+def counts_of_chunks(keys, counts):
+    chunk = cuda.grid(1)
+    if chunk < counts.shape[0]:
+        for k in range(chunk * 2048, min((chunk + 1) * 2048, keys.size)):
+            counts[chunk, keys[k] & np.uint32(63)] += 1
+
+
+def lowered(kernel, isa: Isa, *arrays: np.ndarray):
+    types = tuple(typeof(a) for a in arrays)
+    return lower(kernel.py_func, types, CompileOptions(), Timings(), TargetSpec.of_isa(isa))[0]
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_threads_that_walk_along_rows_leave_them_to_the_vectorizer_of_llvm(isa: Isa) -> None:
+    made = lowered(factor_rows, isa, np.zeros((3, 12, 12), np.float32))
+    assert made.summary is None and made.pipeline is WHOLE
+    assert any("inner loops run along rows" in r.message for r in made.remarks)
+    assert "llvm.loop.vectorize.enable" not in made.text
+    made = lowered(sums_of_rows, isa, np.zeros((3, 12), np.int32), np.zeros(3, np.int32))
+    assert made.summary is None and made.pipeline is WHOLE
+    assert re.search(r"add <(4|8|16) x i32>", kernel_llvm(made, TargetSpec.of_isa(isa)))
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_lanes_whole_pages_apart_share_few_places_in_the_cache_and_run_by_themselves(isa: Isa) -> None:
+    made = lowered(counts_of_chunks, isa, np.zeros(4096, np.uint32), np.zeros((2, 64), np.int32))
+    assert made.summary is None
+    # What is looked up is not worth LLVM's lanes either.
+    assert "llvm.loop.vectorize.enable" in made.text
+
+
+def test_threads_that_run_by_themselves_are_right() -> None:
+    matrices = np.random.default_rng(5).random((9, 12, 12)) + 12 * np.eye(12)
+    wanted = matrices.copy()
+    for i in range(1, 12):
+        factor = wanted[:, i, 0] / wanted[:, 0, 0]
+        wanted[:, i, i:] -= factor[:, None] * wanted[:, 0, i:]
+    factor_rows[3, 4](matrices)
+    assert np.allclose(matrices, wanted)
+    keys = np.random.default_rng(7).integers(0, 1 << 32, 5000, np.uint32)
+    counts = np.zeros((3, 64), np.int32)
+    counts_of_chunks[1, 4](keys, counts)
+    for chunk, own in enumerate(counts):
+        assert (own == np.bincount(keys[2048 * chunk : 2048 * (chunk + 1)] & 63, minlength=64)).all()
 
 
 @pytest.mark.parametrize("isa", [SSE4, AVX2], ids=lambda isa: isa.name)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import weft
+from weft import cuda
 from weft.interp import Memory, Program, run_function
 from weft.ir import Module
 from weft.ir.reader import read_module
@@ -102,3 +104,63 @@ out:
     busy = bottom.replace("  %next =", "  store volatile i64 %k, ptr %rows\n  %next =")
     module = read_module(busy)
     assert fill_at_once(module, module.functions["f"]) == 0
+
+
+@cuda.jit
+def runs(values, starts, result):
+    i = cuda.grid(1)
+    if i < values.size:
+        for k in range(starts[i], starts[i + 1]):
+            result[k] = values[i]
+
+
+@weft.jit
+def runs_in_a_loop(values, starts, result):
+    for i in weft.prange(values.size):
+        for k in range(starts[i], starts[i + 1]):
+            result[k] = values[i]
+
+
+@pytest.mark.parametrize("fill", [runs[3, 4], runs_in_a_loop], ids=["kernel", "loop"])
+def test_runs_whose_length_is_loaded_are_filled_at_once(fill) -> None:
+    starts = np.array([0, 3, 3, 20, 21, 60], np.int32)
+    values, result = np.arange(5, 10, dtype=np.uint8), np.zeros(64, np.uint8)
+    fill(values, starts, result)
+    assert (result[:60] == np.repeat(values, np.diff(starts))).all() and not result[60:].any()
+
+
+@pytest.mark.parametrize("fill", [runs[1, 1], runs_in_a_loop], ids=["kernel", "loop"])
+def test_runs_that_begin_before_the_array_count_from_its_end(fill) -> None:
+    result = np.zeros(16, np.uint8)
+    fill(np.full(1, 7, np.uint8), np.array([-3, 4], np.int32), result)
+    assert result.nonzero()[0].tolist() == [0, 1, 2, 3, 13, 14, 15]
+
+
+def test_what_is_stored_may_be_stored_over_itself() -> None:
+    memory = np.arange(1, 41, dtype=np.uint8)
+    runs[1, 1](memory[8:9], np.array([2, 30], np.int32), memory)
+    assert (memory[2:30] == 9).all() and memory[1] == 2 and memory[30] == 31
+
+
+@cuda.jit
+def fill_from(place, starts, result):
+    i = cuda.grid(1)
+    if i < starts.size - 1:
+        for k in range(starts[i], starts[i + 1]):
+            result[place[0] + k] = 5
+
+
+def test_where_a_run_goes_may_be_stored_over_by_it() -> None:
+    """The byte that says where to store is among those that are stored."""
+    memory = np.zeros(32, np.uint8)
+    memory[3] = 1
+    wanted = memory.copy()
+    for k in range(1, 6):
+        wanted[wanted[3] + k] = 5
+    fill_from[1, 1](memory[3:4], np.array([1, 6], np.int32), memory)
+    assert (memory == wanted).all()
+
+
+def test_a_kernel_that_fills_runs_calls_memset() -> None:
+    runs[1, 1](np.ones(1, np.uint8), np.array([0, 9], np.int32), np.zeros(9, np.uint8))
+    assert "llvm.memset" in next(iter(runs.inspect_llvm().values()))

@@ -46,7 +46,7 @@ from weft.passes.lower_kernel import LoweredKernel
 from weft.passes.lower_kernel import lower_kernel as lower_module
 from weft.runtime.printing import PRINT_SYMBOL
 from weft.target.machine import TargetSpec, emit_object
-from weft.target.passes import FINAL, WHOLE, Pipeline
+from weft.target.passes import WHOLE, Pipeline
 from weft.target.reading import read_foreign
 
 _KINDS = {"shape": "ValueError", "memory": "MemoryError"}
@@ -116,7 +116,7 @@ class Worker:
         # For launches of any size, whatever their arrays are.
         options = replace(kernel.options, whole_rows=False, arrays_apart=False, small_arrays=False)
         lowered, _ = lower_kernel(kernel.py_func, types, options, Timings())
-        prints = self._emit(name, lowered.text, lowered.entry, FINAL)
+        prints = self._emit(name, lowered.text, lowered.entry, lowered.pipeline)
         names = kernel.py_func.__code__.co_varnames
         parameters = tuple(parameter(n, t) for n, t in zip(names, types, strict=False))
         self.made.exports.append(_kernel(name, lowered, parameters, prints))
@@ -192,7 +192,7 @@ class Worker:
             options = replace(kernel.options, whole_rows=False, arrays_apart=False, small_arrays=False)
             lowered = lower_module(kernel.origin.module(False), kernel.origin.symbol, options, self._spec)
             own = c_name(name)
-            prints = self._emit(own, lowered.text, lowered.entry, FINAL)
+            prints = self._emit(own, lowered.text, lowered.entry, lowered.pipeline)
             parameters = tuple(opencl_parameter(a) for a in kernel.info.arguments)
             self.made.exports.append(replace(_kernel(own, lowered, parameters, prints), is_opencl=True))
         scope = program.source.scope

@@ -1,4 +1,4 @@
-"""Whether the loops inside of a parallel loop are better vectorized than the loop itself.
+"""Whether the loops inside of a parallel loop, or of a kernel, are better vectorized than iterations, or threads.
 
 Lanes along the rows of an array, each walking through its row, touch memory far apart in every step, where the elements
 of one row are neighbours. If all lanes walk in step (the inner loop is uniform) and most of what they access is not
@@ -9,6 +9,7 @@ but counters and totals. A few steps are no row either.
 from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.loops.along_rows import adds_in_any_order, carries_only_totals
 from weft.analysis.loops.parallel_nests import NEAR
 from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop, loop_forest
@@ -20,15 +21,22 @@ FEW = 7
 """Iterations that do not fill a register."""
 
 
-def prefers_inner_loops(function: Function, divergence: Divergence) -> bool:
-    """Whether most accesses of the uniform innermost loops of `function` are far apart from lane to lane."""
+def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered: bool = False) -> bool:
+    """Whether most accesses of the uniform innermost loops of `function` are far apart from lane to lane.
+
+    With `reordered`, loops count whose totals LLVM may add up in lanes, and no others.
+    """
     layout = function.layout
     view = cfg_of(function)
     far = near = 0
     for loop in loop_forest(view.cfg).loops:
         if loop.children or any(divergence.is_divergent_branch(view.blocks[b]) for b in loop.exiting):
             continue
-        if _is_short(loop, view) or not (_only_totals(loop, view) or _is_in_a_walk(loop, view, divergence)):
+        if _is_short(loop, view) or not (
+            carries_only_totals(loop, view) or _is_in_a_walk(loop, view, divergence)
+        ):
+            continue
+        if reordered and not adds_in_any_order(loop, view):
             continue
         for block in (view.blocks[b] for b in loop.blocks):
             for access in block.instructions:
@@ -46,24 +54,6 @@ def _is_in_a_walk(loop: Loop, view: CFGView, divergence: Divergence) -> bool:
             return True
         around = around.parent
     return False
-
-
-def _only_totals(loop: Loop, view: CFGView) -> bool:
-    """Whether what a loop carries is only counted up, or added up in a way that its iterations do not see."""
-    inside = {view.blocks[b] for b in loop.blocks}
-    latches = {view.blocks[b] for b in loop.latches}
-    for phi in view.blocks[loop.header].phis():
-        for value, source in phi.incoming():
-            if source not in latches or value is phi:
-                continue
-            if not isinstance(value, Instruction) or phi not in value.operands:
-                return False
-            others = [v for v in value.operands if v is not phi]
-            counts = all(not isinstance(v, Instruction) or v.block not in inside for v in others)
-            seen = [u for u in phi.instruction_users() if u is not value and u.block in inside]
-            if seen and not counts:
-                return False
-    return True
 
 
 def _is_short(loop: Loop, view: CFGView) -> bool:

@@ -12,7 +12,7 @@ iterations and of what reductions combine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.divergence import uniform_argument
 from weft.analysis.loops.counted_loops import build_iterations
@@ -40,10 +40,11 @@ from weft.ir.intrinsics import LANES_ATTRIBUTE, lifetime_start
 from weft.ir.types import I1
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
-from weft.records import dataclass
 from weft.switches import ALL_ON, Switches
 from weft.transform.boscc.insertion import Boscc
 from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.loops.alone import prepare_alone
+from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.loops.outline_loop import OutlinedLoop, cell_type, outline_loop
 from weft.transform.loops.outline_nest import OutlinedNest
 from weft.transform.loops.replace_loop import counter_after, open_preheader, replace_loop
@@ -132,11 +133,13 @@ def strip_mine(
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
+    fill_at_once(module, body)
     plan = plan_loop(module, body, width, isa, runner, reason)
     lanes, has_loops = plan.choice.width, bool(loop_forest(cfg_of(body).cfg).loops)
     instructions = sum(1 for _ in body.instructions())
     if lanes == 1:
         run_single_lane(body)
+        prepare_alone(body)
         body.attributes = INLINED
         chunk = build_chunk(module, outlined, LoopBodies(1, body, None), f"{name}.chunk")
         return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, LaneSpace((1,)))

@@ -10,17 +10,18 @@ register file, ten times for each loop around.
 
 Where that is clearly more than a thread takes by itself, as where each lane loads from addresses of its own and there
 is no instruction for it, there are no lane groups: the width is 1. That is so only where what is loaded decides about
-addresses: others may turn out to be neighbours when the code runs, which it asks.
+addresses, or they are known to be far apart: others may turn out to be neighbours when the code runs, which it asks.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.divergence import Divergence
 from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
-from weft.costs.one_thread import cycles_alone, follows_data
+from weft.costs.one_thread import cycles_alone, may_be_alone
 from weft.machine.targets import Isa
-from weft.records import dataclass
 
 MAX_WIDTH = 64
 
@@ -58,11 +59,11 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
         if cost[width] > (second if best == least else further) * cost[best]:
             break
         best = width
-    waiting = model.cycles_of_thread(best, waiting=constants.waiting)
+    waiting = min(model.cycles_of_thread(w, waiting=constants.waiting) for w in widths)
     alone = cycles_alone(divergence, isa)
     # What beginning and ending a thread takes is not counted, and matters where there is no loop.
     worthwhile = model.has_loops and alone <= constants.alone_worthwhile * waiting
-    if worthwhile and follows_data(divergence):
+    if worthwhile and may_be_alone(divergence):
         return WidthChoice(1, f"which takes about {100 * alone / waiting:.0f} % of the time of {best} lanes")
     registers = best // least
     many = f"{registers} registers" if registers > 1 else "a register"

@@ -20,8 +20,9 @@ Where they come from:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.machine.targets import Isa
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,9 @@ class Constants:
         How many times as long threads are in loops that they leave in different iterations: the last one counts.
         Guess: lengths drawn as from a geometric distribution have 2.7 times the mean as the longest of 8.
     alone_worthwhile
-        Of the cycles in lanes, a thread must take no more by itself to run so. Fit on AVX2: of the kernels below 0.75
-        one is, and takes 0.97 of the time; at 0.8 one that takes 2.3 times as long by itself would be; four that take
-        0.65 to 0.9 stay in lanes. With AVX-512 none is near.
+        Of the cycles in lanes, a thread must take no more by itself to run so. Measured on AMD's Zen 4: with AVX2 codes
+        at 0.64 take 1.5 times as long by themselves, and those up to 0.6 half as long to as long; with AVX-512 those up
+        to 0.72 a quarter to as long, but for segments of lengths from 0 to twice their mean at 0.52, which take 1.2.
     rounds_worthwhile
         The same for kernels with barriers: wider frames wait in the cache, and what follows a barrier is short. Guess.
     boxes_worthwhile
@@ -89,6 +90,9 @@ class Constants:
         A row of neighbours far from the last one, which the machine has not read ahead. Measured: the sum of 2^24
         floats by a walk of the grid of 2^12 to 2^18 threads, in rows of 64, 128 and 256 bytes, takes 18 to 23, 10 to 12
         and 8 to 9 ms with AVX-512, alike with AVX2; from the nearest cache it takes no longer than others.
+    conflict
+        A lane whose place in the nearest cache others want, too: the next cache has it. Table: 14 cycles of latency, of
+        which several overlap.
     spread_mask
         Spreading a mask over the stride of interleaved accesses, a register. Measured with structures of three floats,
         as the mean of half and of nearly all stored: 58 us interleaved, 98 us as gathers and scatters with AVX-512,
@@ -128,6 +132,7 @@ class Constants:
     outside: float = 0.05
     inside: float = 0.9
     jump: float = 8.0
+    conflict: float = 3.0
     spread_mask: float = 1.5
     slow_masked_store: float = 4.0
     gather_lane: float = 0.5
@@ -138,7 +143,11 @@ class Constants:
 
 COMMON = Constants()
 
-BY_LEVEL: dict[str, Constants] = {}
+BY_LEVEL: dict[str, Constants] = {
+    # Fit on AMD's Zen 4, AVX2 code: the loss of 34 kernels is 1.07; with those for all levels 1.11. Sixteen registers
+    # are few, but what is spilled comes back beside the arithmetic, and waiting for memory and chains goes on longer.
+    "avx2": Constants(spill=0.5, wider_worthwhile=(1.02, 1.02), alone_worthwhile=0.62),
+}
 """By the name of the level."""
 
 

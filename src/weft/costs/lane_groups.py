@@ -20,7 +20,8 @@ from weft.ir.types import I1, VOID
 from weft.machine.targets import Isa
 
 PAGE = 4096
-"""Bytes: processors read no further ahead than to the end of one."""
+"""Bytes: processors read no further ahead than to the end of one, and what lies whole ones apart has the same places in
+the nearest cache."""
 
 
 class WidthModel:
@@ -45,8 +46,10 @@ class WidthModel:
         self._in_vectors = {i for i in divergence.function.instructions() if self._is_done_by_each(i)}
         self._asked = {i for i in divergence.function.instructions() if self._may_be_neighbours(i)}
         self._jumping = {i for i in divergence.function.instructions() if self._jumps(i)}
+        self._crowded = {i for i in divergence.function.instructions() if self._crowds(i)}
         self._full = {loop for loop in self._loops.loops if self._is_left_in_order(loop)}
         self._order = reverse_postorder(self._view.cfg.succs)
+        self._loaded: dict[Loop, bool] = {}
         self._latency = {loop: self._recurrence(loop) for loop in self._loops.loops}
 
     def dominant_bits(self) -> int:
@@ -66,7 +69,8 @@ class WidthModel:
         """Cycles that a thread takes in lane groups of `width`.
 
         In loops that threads leave at different times `waiting` times as long: lane groups stay for their last thread.
-        It is the same for all widths, as far as is known, and different for none.
+        It is the same for all widths, as far as is known, but where each thread has loaded how long it goes on. At 1
+        they are taken to go on for as long as each other.
         """
         costs = RegionCosts(self._divergence, self._probability, width, self._isa)
         constants = self._constants
@@ -86,22 +90,62 @@ class WidthModel:
         cycles = total.get(None, 0.0)
         for loop in self._loops.loops:
             busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width)
-            rounds = constants.loop_weight**loop.depth * waiting ** self._divergent_around(loop)
+            rounds = constants.loop_weight**loop.depth * self._waiting(loop, width, waiting)
             cycles += rounds * (max(busy, self._latency[loop]) + shared.get(loop, 0.0))
         return cycles / width
 
-    def _divergent_around(self, loop: Loop) -> int:
-        """Of how many loops, this one and those around it, threads leave in different iterations."""
-        around: Loop | None = loop
-        count = 0
-        while around is not None:
-            count += self._is_divergent(around)
-            around = around.parent
-        return count
+    def _waiting(self, loop: Loop | None, width: int, waiting: float) -> float:
+        """How many times as long as its own iterations a thread is in a loop and those around it.
+
+        That is `waiting` for each that threads leave in different iterations. Where lengths are loaded they may be any:
+        of as many as there are lanes, drawn as from a geometric distribution, the greatest is so many times the mean.
+        """
+        times = 1.0
+        while loop is not None:
+            if waiting > 1.0 and self._has_loaded_length(loop):
+                times *= sum(1 / n for n in range(1, width + 1))
+            elif self._is_divergent(loop):
+                times *= waiting
+            loop = loop.parent
+        return times
+
+    def _has_loaded_length(self, loop: Loop) -> bool:
+        """Whether threads count, each to a number of its own that it has loaded."""
+        if loop not in self._loaded:
+            exits = (self._view.blocks[source].terminator for source, _ in loop.exit_edges)
+            self._loaded[loop] = self._is_divergent(loop) and any(
+                self._counts_to_loaded(b.operands[0], loop) for b in exits if b.operands
+            )
+        return self._loaded[loop]
+
+    def _counts_to_loaded(self, condition: Value, loop: Loop) -> bool:
+        if not isinstance(condition, Instruction) or condition.op != "icmp":
+            return False
+        header, latches = self._view.blocks[loop.header], [self._view.blocks[n] for n in loop.latches]
+        a, b = map(_without_casts, condition.operands)
+        for counter, bound in ((a, b), (b, a)):
+            if not isinstance(bound, Instruction) or bound.op != "load" or self._is_in(bound, loop):
+                continue
+            phis = (counter, *counter.operands) if isinstance(counter, Instruction) else ()
+            if any(
+                isinstance(p, Instruction)
+                and p.is_phi
+                and p.block is header
+                and _step_of(p, latch) is not None
+                for p in phis
+                for latch in latches
+            ):
+                return not self._divergence.shape(bound).is_uniform
+        return False
+
+    def _is_in(self, value: Instruction, loop: Loop) -> bool:
+        return value.block is not None and self._view.index[value.block] in loop.blocks
 
     def _cycles(self, instruction: Instruction, costs: RegionCosts) -> float:
         """Cycles of a lane group's instruction. Lanes that turn out to be neighbours are not in every wider group."""
         cycles = costs.cycles(instruction)
+        if instruction in self._crowded:
+            return cycles + self._constants.conflict * costs.width
         if instruction in self._jumping:
             return cycles + self._constants.jump
         if instruction not in self._asked:
@@ -147,6 +191,13 @@ class WidthModel:
                 return True
         return False
 
+    def _crowds(self, access: Instruction) -> bool:
+        """Whether lanes are so far apart that they all get the same few places in the nearest cache."""
+        if not access.is_plain_access or self._divergence.access_form(access).form is not Form.STRIDED:
+            return False
+        strides = self._divergence.shape(access.pointer).strides
+        return any(isinstance(s, int) and s and s % PAGE == 0 for s in strides)
+
     def _is_vector(self, instruction: Instruction) -> bool:
         """Whether the instruction is done for each thread."""
         return instruction in self._in_vectors
@@ -177,8 +228,28 @@ class WidthModel:
         return any(b.operands and not self._divergence.is_uniform(b.operands[0]) for b in branches)
 
     def _masking(self, loop: Loop, width: int) -> float:
+        if not self._is_divergent(loop):
+            return 0.0
         registers = -(-32 * width // self._isa.vector_bits)
-        return self._constants.masking * registers if self._is_divergent(loop) else 0.0
+        bits = self._bits_left_behind(loop)
+        blend = instruction_cost("select", bits, width, self._isa).cycles if bits else 0.0
+        return self._constants.masking * registers + blend
+
+    def _bits_left_behind(self, loop: Loop) -> int:
+        """Bits of what is the same for all threads in a loop that they leave one by one, but not behind it.
+
+        It is kept for those that have left, as a vector.
+        """
+        if not self._is_divergent(loop):
+            return 0
+        inside = {self._view.blocks[n] for n in loop.blocks}
+        kept = {
+            i
+            for block in inside
+            for i in block.instructions
+            if any(user.block not in inside for user in i.instruction_users()) and not self._is_vector(i)
+        }
+        return sum(8 * self._layout.size(i.type) for i in kept)
 
     def _spills(self, loop: Loop, width: int) -> float:
         """Cycles for values that live through the loop, or are carried, and have no register."""
@@ -189,6 +260,7 @@ class WidthModel:
         if not self._isa.mask_registers:
             # Masks are vectors, that of the threads which are in the loop as well.
             bits += 32 * (sum(v.type == I1 for v in vectors) + self._is_divergent(loop))
+        bits += self._bits_left_behind(loop)
         used = bits * width / self._isa.vector_bits
         lacking = used + self._constants.spare_registers - self._isa.vector_registers
         return self._constants.spill * max(0.0, lacking)
@@ -230,6 +302,12 @@ class WidthModel:
         if op == "call":
             op = ".".join((instruction.callee_name or "").split(".")[:2])
         return instruction_cost(op, 32, 1, self._isa).latency
+
+
+def _without_casts(value: Value) -> Value:
+    while isinstance(value, Instruction) and value.op in ("sext", "zext", "trunc"):
+        value = value.operands[0]
+    return value
 
 
 def _step_of(phi: Instruction, latch: BasicBlock) -> Value | None:

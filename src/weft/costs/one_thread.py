@@ -3,13 +3,17 @@
 A processor runs several instructions of one thread at once, foresees most of its branches, and begins with the next
 iteration of a loop, or the next thread, while it waits. So instructions count by how many units there are for them, a
 branch that goes another way for other threads by how often it is not foreseen, and what loops carry from iteration to
-iteration only where there is no loop around whose next iteration could begin meanwhile.
+iteration only where there is no loop around whose next iteration could begin meanwhile. Addresses that go on by
+the same step in each iteration are counters, or parts of the access, and cost nothing. Loops along rows that only add
+up are run in SIMD by LLVM's vectorizer.
 """
 
 from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
+from weft.analysis.loops.along_rows import depends_on_data, is_along_rows
+from weft.analysis.shapes import Shape
 from weft.costs.constants import constants_of
 from weft.costs.instructions import FREE, INSTRUCTION_COSTS, MATH_CALL, instruction_cost
 from weft.graph.cfg import reverse_postorder
@@ -24,6 +28,15 @@ _UNITS = 4.0
 
 _LOAD, _STORE = 0.5, 1.0
 
+FAR = 16
+"""Elements from lane to lane from which on what is between is not read with them."""
+
+_ALONG_ROWS = 3.0
+"""How much faster LLVM's vectorizer makes loops along rows: of some ten iterations a few are left over."""
+
+_STEPS = frozenset(("add", "sub", "mul", "shl", "sext", "zext", "trunc", "getelementptr"))
+_IN_ADDRESSES = frozenset(("getelementptr", "sext", "zext", "trunc"))
+
 _FEW = 4.0
 """Iterations of a loop that ends when it has found something."""
 
@@ -33,15 +46,21 @@ def cycles_alone(divergence: Divergence, isa: Isa) -> float:
     return _OneThread(divergence, isa).cycles()
 
 
-def follows_data(divergence: Divergence) -> bool:
-    """Whether lanes access addresses of their own that depend on what has been loaded, or called for."""
+def may_be_alone(divergence: Divergence) -> bool:
+    """Whether lanes access addresses of their own that are no neighbours: loaded ones, or far apart."""
     work: list[Value] = []
+    layout = divergence.function.layout
     for block in divergence.function.blocks:
         for instruction in block.instructions:
             if instruction.op not in ("load", "store"):
                 continue
-            if divergence.access_form(instruction).form is Form.GATHER:
+            form = divergence.access_form(instruction).form
+            if form is Form.GATHER:
                 work.append(instruction.pointer)
+            elif form is Form.STRIDED and _is_far(
+                divergence.shape(instruction.pointer), layout.size(instruction.accessed_type)
+            ):
+                return True
     seen = set(work)
     while work:
         value = work.pop()
@@ -53,6 +72,11 @@ def follows_data(divergence: Divergence) -> bool:
         seen.update(fresh)
         work += fresh
     return False
+
+
+def _is_far(shape: Shape, size: int) -> bool:
+    """Whether lanes are so far apart that wide accesses would not pay."""
+    return any(isinstance(s, int) and abs(s) > FAR * size for s in shape.strides)
 
 
 class _OneThread:
@@ -71,8 +95,10 @@ class _OneThread:
             busy[loop] = busy.get(loop, 0.0) + taken
         cycles = busy.get(None, 0.0)
         for loop in self._loops.loops:
-            waiting = self._recurrence(loop)
-            cycles += self._constants.loop_weight**loop.depth * max(busy.get(loop, 0.0), waiting)
+            taken = max(busy.get(loop, 0.0), self._recurrence(loop))
+            if is_along_rows(loop, self._view, self._divergence.function.layout):
+                taken = busy.get(loop, 0.0) / _ALONG_ROWS
+            cycles += self._constants.loop_weight**loop.depth * taken
         return cycles
 
     def _cycles_of(self, instruction: Instruction) -> float:
@@ -87,10 +113,36 @@ class _OneThread:
                 # A library's function for one number takes as long as that for a register of them.
                 return MATH_CALL.cycles
             op = ".".join(name.split(".")[:2])
-        if INSTRUCTION_COSTS.get(op) is FREE:
+        if INSTRUCTION_COSTS.get(op) is FREE or op in _IN_ADDRESSES or self._only_steps(instruction):
+            return 0.0
+        if op == "br" and len(set(instruction.successors)) < 2:
+            return 0.0
+        if op == "icmp" and all(user.is_terminator for user in instruction.instruction_users()):
+            # The branch on it is the same instruction.
             return 0.0
         known = instruction_cost(op, 32, 1, self._isa).cycles
         return max(1 / _UNITS, known) if known > 1 or op.startswith(("f", "llvm.f")) else 1 / _UNITS
+
+    def _only_steps(self, instruction: Instruction) -> bool:
+        """Whether an instruction computes part of an address, from counters and what the loop does not change."""
+        if instruction.op not in _STEPS or not self._loop_of(instruction):
+            return False
+        users = list(instruction.instruction_users())
+        leads = all(u.op == "getelementptr" or (u.op in _STEPS and self._only_steps(u)) for u in users)
+        return bool(users) and leads and all(self._is_stepped(v, instruction) for v in instruction.operands)
+
+    def _is_stepped(self, value: Value, user: Instruction) -> bool:
+        """Whether a value is counted by the loop that `user` is in, or not changed by it."""
+        loop = self._loop_of(user)
+        if not isinstance(value, Instruction) or loop is None:
+            return True
+        if value.block is None or self._view.index[value.block] not in loop.blocks or value.is_phi:
+            return True
+        return value.op in _STEPS and all(self._is_stepped(v, user) for v in value.operands)
+
+    def _loop_of(self, instruction: Instruction) -> Loop | None:
+        block = instruction.block
+        return None if block is None else self._loops.innermost[self._view.index[block]]
 
     def _surprise(self, number: int) -> float:
         """Cycles lost at the end of a block, because the next thread goes another way."""
@@ -103,7 +155,7 @@ class _OneThread:
         loop = self._loops.innermost[number]
         if loop is not None and any(source == number for source, _ in loop.exit_edges):
             # Once for each time that the loop is left: where data decide that may be soon.
-            counted = not _depends_on_data(branch.operands[0], {self._view.blocks[n] for n in loop.blocks})
+            counted = not depends_on_data(branch.operands[0], {self._view.blocks[n] for n in loop.blocks})
             rounds = self._constants.loop_weight if counted else _FEW
             return self._constants.branch_miss / rounds
         likely = self._probability.taken(block, branch.successors[0])
@@ -180,17 +232,3 @@ class _OneThread:
         known = instruction_cost(op, 32, 1, self._isa).latency
         # The latencies of comparisons and conversions are those of vectors.
         return 1.0 if op in ("icmp", "zext", "sext", "trunc", "getelementptr") else known
-
-
-def _depends_on_data(condition: Value, blocks: set[BasicBlock]) -> bool:
-    """Whether a condition is computed from what is loaded or called for in these blocks, but for by way of φs."""
-    work, seen = [condition], {condition}
-    while work:
-        value = work.pop()
-        if not isinstance(value, Instruction) or value.block not in blocks or value.is_phi:
-            continue
-        if value.op in ("load", "fcmp"):
-            return True
-        work += [v for v in value.operands if v not in seen]
-        seen.update(value.operands)
-    return False

@@ -15,7 +15,6 @@ from weft.report.build import ReportOptions
 from weft.report.compiled import CompiledCode
 from weft.report.kernels import CompileKernel
 from weft.report.machine_code import machine_lines
-from weft.target.passes import FINAL
 
 
 def compiled_by(options_of: Callable[[Any, tuple[KernelType, ...]], CompileOptions]) -> CompileKernel:
@@ -27,7 +26,7 @@ def compiled_by(options_of: Callable[[Any, tuple[KernelType, ...]], CompileOptio
         options = options_of(function, types)
         options = replace(options, width=wanted.width or options.width)
         made, remarks = lower(function, types, options, Timings(), wanted.spec)
-        lines = partial(machine_lines, made.text, FINAL, wanted.spec)
+        lines = partial(machine_lines, made.text, made.pipeline, wanted.spec)
         return CompiledCode.of(made.summaries, made.scalar, remarks, wanted.machine, made.dimension, lines)
 
     return compile

@@ -26,7 +26,7 @@ from weft.report.debug_source import DebugSource
 from weft.report.machine_code import machine_lines
 from weft.report.report import Report, joined
 from weft.target.machine import TargetSpec
-from weft.target.passes import FINAL, SROA_ONLY, optimize
+from weft.target.passes import SROA_ONLY, optimize
 
 
 class Reported(Protocol):
@@ -87,7 +87,7 @@ def _compile(kernel: Reported, wanted: ReportOptions) -> CompiledCode:
     options = replace(kernel.options, width=wanted.width or kernel.options.width)
     module = kernel.origin.module(options.small_arrays)
     made = lower_kernel(module, kernel.origin.symbol, options, wanted.spec)
-    lines = partial(machine_lines, made.text, FINAL, wanted.spec)
+    lines = partial(machine_lines, made.text, made.pipeline, wanted.spec)
     return CompiledCode.of(made.summaries, made.scalar, made.remarks, wanted.machine, made.dimension, lines)
 
 

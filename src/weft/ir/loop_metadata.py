@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
-from weft.ir.types import I32
+from weft.ir.types import I1, I32
 
 PARALLEL = "weft.loop.parallel"
 """Iterations do not meet in memory: what a front end writes for a parallel loop of its language."""
@@ -45,16 +45,26 @@ def mark_in_step(back_edge: Instruction, lanes: int, *, in_grains: bool = False)
 
 def mark_version(back_edge: Instruction, what: str) -> None:
     """Note, beside what is noted already, which version of its nest the loop with this back edge begins."""
-    known = back_edge.metadata.get("llvm.loop")
-    properties = known.items[1:] if isinstance(known, MDTuple) else ()
-    node = MDTuple([None, *properties, MDTuple([MDString(what)])], distinct=True)
-    node.items[0] = node
-    back_edge.metadata["llvm.loop"] = node
+    _add(back_edge, MDTuple([MDString(what)]))
+
+
+def mark_scalar(back_edge: Instruction) -> None:
+    """Ask LLVM not to vectorize the loop with this back edge."""
+    wish = MDTuple([MDString("llvm.loop.vectorize.enable"), MDValue(ConstInt(I1, 0))])
+    _add(back_edge, wish)
 
 
 def unmark(back_edge: Instruction) -> None:
     """Forget what is noted of the loop with this back edge."""
     back_edge.metadata.pop("llvm.loop", None)
+
+
+def _add(back_edge: Instruction, noted: MDTuple) -> None:
+    known = back_edge.metadata.get("llvm.loop")
+    properties = known.items[1:] if isinstance(known, MDTuple) else ()
+    node = MDTuple([None, *properties, noted], distinct=True)
+    node.items[0] = node
+    back_edge.metadata["llvm.loop"] = node
 
 
 def _mark(back_edge: Instruction, properties: tuple[str, ...], *more: MDTuple) -> None:

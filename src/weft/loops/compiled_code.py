@@ -24,7 +24,7 @@ from weft.report.llvm_programs import CompileText
 from weft.report.machine_code import Lines, MakeLines, joined_lines, machine_lines
 from weft.report.text_source import TextSource
 from weft.target.machine import TargetSpec
-from weft.target.passes import FINAL, WHOLE
+from weft.target.passes import WHOLE
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
 
@@ -59,7 +59,7 @@ def code_of_text(file: str, lines_of_text: bool) -> CompileText:
                 summaries += made.summaries
                 scalar += made.scalar
                 remarks += made.remarks
-                lines.append(partial(machine_lines, made.text, FINAL, wanted.spec))
+                lines.append(partial(machine_lines, made.text, made.pipeline, wanted.spec))
             else:
                 unit = _whole_function(module, function, shapes, wanted)
                 summaries += unit.called.values()

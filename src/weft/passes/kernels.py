@@ -37,6 +37,7 @@ from weft.transform.groups.guard_splitting import split_guards
 from weft.transform.groups.known_block import know_block
 from weft.transform.groups.merge_groups import merge_groups
 from weft.transform.groups.work_items import lower_work_items
+from weft.transform.loops.alone import prepare_alone
 from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.numbers.signed_indices import sign_indices
 from weft.transform.splitting.barriers import barriers_of, cut_behind, split_at_barriers
@@ -125,6 +126,14 @@ def _plan_lanes(unit: KernelUnit) -> bool:
         message = f"{unit.name} runs thread after thread, {unit.plan.choice.reason}"
         unit.remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")
     return False
+
+
+def _runs_alone(unit: KernelUnit) -> bool:
+    return unit.plan is not None and unit.plan.width == 1
+
+
+def _prepare_alone(unit: KernelUnit) -> bool:
+    return prepare_alone(unit.function) > 0
 
 
 def _cut_rows(unit: KernelUnit) -> bool:
@@ -257,6 +266,12 @@ KERNEL_NARROWING: Pass[KernelUnit] = Pass(
     applies=_has_numbers_to_narrow,
 )
 LANE_PLAN: Pass[KernelUnit] = Pass("lane plan", "it is planned how many threads they have", _plan_lanes)
+ALONE: Pass[KernelUnit] = Pass(
+    "threads alone",
+    "loops of threads by themselves have a version without negative counters, and are scalar where they look places up",
+    _prepare_alone,
+    applies=_runs_alone,
+)
 ROWS: Pass[KernelUnit] = Pass(
     "rows",
     "groups are merged to rows of threads, guards are the bounds of rows",
@@ -315,7 +330,7 @@ COPIES: Pass[KernelUnit] = Pass(
 
 KERNELS = PassList(
     "kernels",
-    "kernels of any language; LLVM's pipeline without its vectorizers follows",
+    "kernels of any language; LLVM's pipeline follows, with its vectorizers where threads run by themselves",
     (
         CANONICAL,
         AGGREGATES,
@@ -332,6 +347,7 @@ KERNELS = PassList(
         LANE_ORDER,
         KERNEL_NARROWING,
         LANE_PLAN,
+        ALONE,
         ROWS,
         LOCK_STEP,
         BOX_WIDTH,

@@ -16,6 +16,7 @@ Planning only looks: an order first, and a width once numbers are narrowed along
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 
 from weft.analysis.divergence import Divergence, FunctionFacts
@@ -30,6 +31,7 @@ from weft.codegen.boxes import (
     warp_box,
 )
 from weft.codegen.dimension import choose_dimension
+from weft.codegen.inner_loops import prefers_inner_loops
 from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import WidthChoice, choose_width, choose_width_of_rounds, one_register
@@ -37,7 +39,6 @@ from weft.costs.constants import constants_of
 from weft.ir import Function
 from weft.machine.targets import Isa
 from weft.options import CompileOptions
-from weft.records import dataclass
 from weft.runtime.shape import MAX_BLOCK
 from weft.transform.groups.merge_groups import find_merge
 from weft.transform.groups.work_items import WorkItems
@@ -253,7 +254,10 @@ class Planner:
             return WidthChoice(wanted, "as asked for")
         # Rows that end with the work-group are not long.
         if not order.linear and find_merge(self.kernel, order.dimension) is not None:
-            return choose_width(self.analyses(order.dimension, base), self.isa)
+            divergence = self.analyses(order.dimension, base)
+            if prefers_inner_loops(self.kernel, divergence, reordered=True):
+                return WidthChoice(1, "as its inner loops run along rows, and are vectorized instead")
+            return choose_width(divergence, self.isa)
         return WidthChoice(base, "a register of 32-bit values")
 
     def _width_of_rounds(self) -> WidthChoice:

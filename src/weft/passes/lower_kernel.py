@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from weft.codegen.arena import ArenaNeeds
@@ -17,11 +17,10 @@ from weft.passes.kernel_unit import KernelUnit
 from weft.passes.kernels import KERNELS
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Runnable, Stage, log_of
-from weft.records import dataclass
 from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.masked_loops import with_masked_loops
-from weft.target.passes import FINAL, optimize
+from weft.target.passes import FINAL, WHOLE, Pipeline, optimize
 from weft.target.vector_math import MathSymbol
 
 
@@ -61,6 +60,8 @@ class LoweredKernel:
         The dimension that lanes run along; None for consecutive numbers in the work-group.
     captured
         The arrays whose memory the code has the addresses of.
+    pipeline
+        What of LLVM follows: with its vectorizers where threads run one after the other, which may run loops in SIMD.
     """
 
     text: str
@@ -78,6 +79,7 @@ class LoweredKernel:
     scalar: list[Function] = field(default_factory=list)
     dimension: int | None = 0
     captured: tuple[Any, ...] = ()
+    pipeline: Pipeline = FINAL
 
     @property
     def summaries(self) -> list[VectorizationSummary]:
@@ -119,20 +121,21 @@ def lower_kernel(
         program.run_unit, unit.terms, unit.summary, unit.called,
         [] if unit.summary is not None else list(unit.module.definitions()),
         None if unit.order.linear else unit.order.dimension,
+        pipeline=WHOLE if unit.summary is None and unit.order.obstacle is None else FINAL,
     )  # fmt: skip
 
 
 def emit_kernel(lowered: LoweredKernel, spec: TargetSpec) -> bytes:
     """The kernel's object code."""
     with lowered.timings.measure("llvm"):
-        return emit_object(lowered.text, spec, FINAL)
+        return emit_object(lowered.text, spec, lowered.pipeline)
 
 
 def kernel_llvm(lowered: LoweredKernel, spec: TargetSpec) -> str:
     """The kernel as optimized LLVM IR."""
-    return optimize(lowered.text, FINAL, spec.machine)
+    return optimize(lowered.text, lowered.pipeline, spec.machine)
 
 
 def kernel_assembly(lowered: LoweredKernel, spec: TargetSpec) -> str:
     """The kernel as assembly."""
-    return emit_assembly(lowered.text, spec, FINAL)
+    return emit_assembly(lowered.text, spec, lowered.pipeline)

@@ -25,7 +25,7 @@ def replace_known_numbers(function: Function, comparisons: bool = False) -> int:
 
     With `comparisons`, those with constants that are known to hold or to fail are replaced, too.
     """
-    asking = [i for i in function.instructions() if _asks_for_sign(i) or (comparisons and _compares(i))]
+    asking = [i for i in function.instructions() if asks_for_sign(i) or (comparisons and _compares(i))]
     if not asking:
         return 0
     view = cfg_of(function)
@@ -47,7 +47,7 @@ def replace_known_numbers(function: Function, comparisons: bool = False) -> int:
     return replaced
 
 
-def _asks_for_sign(instruction: Instruction) -> bool:
+def asks_for_sign(instruction: Instruction) -> bool:
     """Whether it is ``x < 0``, ``min(x, 0)`` or its like, or a shift that brings the sign down to where it counts."""
     if instruction.op == "call" and (instruction.callee_name or "").startswith(_CLAMPS):
         return any(isinstance(v, ConstInt) and v.value == 0 for v in instruction.args)

@@ -1,0 +1,119 @@
+"""Loops that walk along the rows of arrays, and those that look up places of their own.
+
+The first kind carries nothing but counters and totals, and accesses neighbours, or one place, iteration after
+iteration: LLVM's vectorizer runs it in SIMD, and well. It takes the other kind, too, where it has gathers, and takes it
+apart where it has not; both are slower than iteration after iteration where loops have some ten iterations.
+"""
+
+from __future__ import annotations
+
+from weft.analysis.memory.alias import locate
+from weft.graph.loops import Loop
+from weft.ir import BasicBlock, Instruction, Value
+from weft.ir.cfg_view import CFGView
+from weft.ir.effects import may_read, may_write
+from weft.ir.layout import DataLayout
+
+_STEPS = frozenset(("add", "sub", "mul", "shl", "sext", "zext", "trunc", "getelementptr"))
+
+
+def carries_only_totals(loop: Loop, view: CFGView) -> bool:
+    """Whether what a loop carries is only counted up, or added up in a way that its iterations do not see."""
+    inside = {view.blocks[b] for b in loop.blocks}
+    latches = {view.blocks[b] for b in loop.latches}
+    for phi in view.blocks[loop.header].phis():
+        for value, source in phi.incoming():
+            if source not in latches or value is phi:
+                continue
+            if not isinstance(value, Instruction) or phi not in value.operands:
+                return False
+            others = [v for v in value.operands if v is not phi]
+            counts = all(not isinstance(v, Instruction) or v.block not in inside for v in others)
+            seen = [u for u in phi.instruction_users() if u is not value and u.block in inside]
+            if seen and not counts:
+                return False
+    return True
+
+
+def is_along_rows(loop: Loop, view: CFGView, layout: DataLayout) -> bool:
+    """Whether an innermost loop walks along rows, and carries only totals, which may be added in any order."""
+    inside = {view.blocks[n] for n in loop.blocks}
+    exits = {source for source, _ in loop.exit_edges}
+    if loop.children or len(exits) != 1 or not carries_only_totals(loop, view):
+        return False
+    if any(len(set(b.successors)) > 1 and view.index[b] not in exits for b in inside):
+        return False
+    branch = view.blocks[exits.pop()].terminator
+    if branch.operands and depends_on_data(branch.operands[0], inside):
+        return False
+    if not adds_in_any_order(loop, view):
+        return False
+    return all(_is_along(i, inside, layout) for b in inside for i in b.instructions)
+
+
+def adds_in_any_order(loop: Loop, view: CFGView) -> bool:
+    """Whether the totals that a loop carries may be added up in any order."""
+    inside = {view.blocks[n] for n in loop.blocks}
+    return all(_may_be_reordered(phi, inside) for phi in view.blocks[loop.header].phis())
+
+
+def looks_up(loop: Loop, view: CFGView) -> bool:
+    """Whether a loop accesses places that it has loaded where they are."""
+    inside = {view.blocks[n] for n in loop.blocks}
+    return any(
+        i.is_plain_access and _is_found(i.pointer, inside, set()) for b in inside for i in b.instructions
+    )
+
+
+def depends_on_data(condition: Value, inside: set[BasicBlock]) -> bool:
+    """Whether a condition is computed from what is loaded or called for in these blocks, but for by way of φs."""
+    work, seen = [condition], {condition}
+    while work:
+        value = work.pop()
+        if not isinstance(value, Instruction) or value.block not in inside or value.is_phi:
+            continue
+        if value.op in ("load", "fcmp"):
+            return True
+        work += [v for v in value.operands if v not in seen]
+        seen.update(value.operands)
+    return False
+
+
+def _is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
+    """Whether an instruction of a loop is no access, or one to neighbours, or to one place, in all iterations."""
+    if instruction.op == "call":
+        return (instruction.callee_name or "").startswith("llvm.")
+    if not instruction.is_plain_access:
+        return not (may_read(instruction) or may_write(instruction))
+    along = 0
+    for index, scale in locate(instruction.pointer, layout).terms.items():
+        while isinstance(index, Instruction) and index.op in ("sext", "zext"):
+            index = index.operands[0]
+        if isinstance(index, Instruction) and index.is_phi and index.block in inside:
+            along += scale
+        elif _changes_in(index, inside):
+            return False
+    return along == layout.size(instruction.accessed_type) or (instruction.op == "load" and along == 0)
+
+
+def _changes_in(value: Value, inside: set[BasicBlock]) -> bool:
+    """Whether a value may differ between iterations of the loop of these blocks."""
+    if not isinstance(value, Instruction) or value.block not in inside:
+        return False
+    return value.op not in _STEPS or any(_changes_in(v, inside) for v in value.operands)
+
+
+def _is_found(address: Value, inside: set[BasicBlock], seen: set[Value]) -> bool:
+    """Whether what is loaded in these blocks takes part in an address."""
+    if not isinstance(address, Instruction) or address.block not in inside or address in seen:
+        return False
+    seen.add(address)
+    return address.op == "load" or (
+        not address.is_phi and any(_is_found(v, inside, seen) for v in address.operands)
+    )
+
+
+def _may_be_reordered(phi: Instruction, inside: set[BasicBlock]) -> bool:
+    """Whether a total, if it is one, is of integers, or its additions may be made in any order."""
+    updates = [v for v, source in phi.incoming() if source in inside and isinstance(v, Instruction)]
+    return not phi.type.is_float or all({"fast", "reassoc"} & set(u.flags) for u in updates)
