@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from weft.check.compare import elements_differ
 from weft.check.inputs import Content, contiguous_strides
+from weft.records import dataclass
 from weft.runtime.results import Description, dtype_of_text, slots_of
 
 Array = NDArray[Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from weft.check.lane_groups import MAX_LANES
 from weft.interp import Bundle, Image, run_function
 from weft.passes.stages import Rows
+from weft.records import dataclass
 from weft.runtime.shape import LaunchShape
 
 Array = NDArray[np.int64]

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import linecache
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

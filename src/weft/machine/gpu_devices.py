@@ -15,11 +15,12 @@ published microbenchmarks of Hopper have them, rounded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from weft.diag.errors import SettingError
 from weft.machine.gpus import GpuArchitecture, architecture
+from weft.records import dataclass
 
 _KI = 1024
 

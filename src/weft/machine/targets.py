@@ -8,9 +8,10 @@ for the host.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from weft.machine.cores import ANY_CORE, Core, core_of
+from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from weft.records import dataclass
 
 _NUMBERED = re.compile(r"%(envreg|pm|reserved_smem_offset_)(\d+)(_64)?", re.ASCII)
 

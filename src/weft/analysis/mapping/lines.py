@@ -15,8 +15,6 @@ begins. Here, with the lanes in the order of their addresses, c = |stride| and a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from weft.analysis.symbolic.expression import (
     ONE,
     ZERO,
@@ -27,6 +25,7 @@ from weft.analysis.symbolic.expression import (
     minimum,
 )
 from weft.analysis.symbolic.facts import Facts
+from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

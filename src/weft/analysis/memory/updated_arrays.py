@@ -12,7 +12,6 @@ the places of all updates.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from weft.analysis.divergence import FunctionFacts
 from weft.analysis.integers.intervals import Interval
@@ -23,6 +22,7 @@ from weft.ir import Argument, Function, Instruction, Value
 from weft.ir.effects import may_read, may_write
 from weft.ir.intrinsics import REASSOCIATE_ATTRIBUTE
 from weft.ir.types import I8, FloatType, IntType, PointerType, Type
+from weft.records import dataclass
 
 LARGEST = 1 << 20
 """Bytes of the largest array that copies are made of."""

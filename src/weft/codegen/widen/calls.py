@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening
@@ -21,6 +20,7 @@ from weft.ir.intrinsics import is_lane_operation
 from weft.ir.locations import span_of
 from weft.ir.types import FloatType, FunctionType, VectorType
 from weft.machine.vecmath import math_function, ordinary_argument
+from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
+
+from weft.records import dataclass
 
 Array = np.ndarray
 

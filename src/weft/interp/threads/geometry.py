@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
+
+from weft.records import dataclass
 
 Array = np.ndarray
 Dim3 = tuple[int, int, int]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from weft.ptx.syntax import (
@@ -15,6 +14,7 @@ from weft.ptx.syntax import (
     Statement,
     Variable,
 )
+from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

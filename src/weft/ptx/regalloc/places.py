@@ -19,7 +19,6 @@ registers of them again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from weft.ptx.regalloc.allocation import Demand, Words
@@ -34,6 +33,7 @@ from weft.ptx.syntax import (
     Symbol,
     Vector,
 )
+from weft.records import dataclass
 
 Code: TypeAlias = list[Instruction]
 

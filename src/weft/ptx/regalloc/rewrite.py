@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from weft.ptx.instructions import variant_of
 from weft.ptx.regalloc.allocation import Allocation, Problem, Words
@@ -28,6 +27,7 @@ from weft.ptx.syntax import (
     Variable,
 )
 from weft.ptx.types import bits_of
+from weft.records import dataclass
 
 
 @dataclass(slots=True)

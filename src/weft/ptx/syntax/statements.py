@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from weft.ptx.syntax.operands import Float, Integer, Operand, Register, Symbol
+from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from weft.ir import BasicBlock
+from weft.records import dataclass
 
 Edge = tuple[BasicBlock, BasicBlock]
 

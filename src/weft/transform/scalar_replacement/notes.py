@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from weft.analysis.questions.graph import Asked, Found, Lost, State
@@ -16,6 +15,7 @@ from weft.diag.words import counted
 from weft.ir import Instruction
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.locations import span_of
+from weft.records import dataclass
 from weft.transform.scalar_replacement.sinking import Sink
 
 _MEMORY = frozenset(("load", "store", "call", "atomicrmw", "cmpxchg", "fence"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from weft.records import dataclass
 
 _ATTRIBUTES = re.compile(r"^attributes (#\d+) = \{ (.*) \}$", re.M)
 _STRINGS = re.compile(r'\s*"[^"]*"(?:="[^"]*")?')
