@@ -43,6 +43,8 @@ def test_no_assumption_leaves_hardly_an_iteration(tmp_path: Path, body: str) -> 
         ("for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i * m + j] = i;", "m >= n: rows do not overlap"),
         # Loops that never have many iterations are judged by those that they have.
         ("for (int i = 0; i < 3; i++) for (int j = 0; j < n; j++) a[i * m + j] = i;", "m >= n: rows do not overlap"),
+        # The column is the same in all rows.
+        ("for (int i = 0; i < m; i++) a[i * 100] = a[i * 100 + n - 1] = i;", "100 >= n: rows do not overlap"),
     ],
 )  # fmt: skip
 def test_rows_are_still_assumed_to_be_apart(tmp_path: Path, body: str, assumed: str) -> None:

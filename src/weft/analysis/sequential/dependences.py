@@ -223,7 +223,10 @@ class DependenceTest:
             if any(len(m) > 1 or not all(isinstance(a, Symbol) for a in m) for m in varying):
                 continue
             own = {abs(c) for c in varying.values()}
-            if len(own) > 1:
+            if len(own) == 1 and not any(abs(c) <= (access.size.constant or 1) for c in own):
+                # The column is the same in all rows.
+                factors |= own
+            elif len(own) > 1:
                 # The least one is that of elements, or of rows, too, where elements are reached by several counters.
                 factors |= own - {min(own)} if access.size.constant == min(own) else own
             differences |= {a - b for a in own for b in own if a > b}
