@@ -9,11 +9,11 @@ outermost on; of kernels z, y, x, or y, x. Cheap to import.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal
 
 from weft.diag.errors import SignatureError
-from weft.records import dataclass
 
 MAX_DIMENSIONS = 3
 

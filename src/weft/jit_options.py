@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from dataclasses import dataclass
 
 from weft.brush import BrushOption
 from weft.fast_math import FastMath, fast_math
 from weft.options import require_lane_options
-from weft.records import dataclass
 from weft.switches import ALL_ON, Switches
 
 

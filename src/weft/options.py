@@ -6,12 +6,12 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from weft.brush import AUTO, Brush, brush_of
 from weft.diag.errors import SignatureError
 from weft.fast_math import FastMath
-from weft.records import dataclass
 from weft.switches import ALL_ON, Switches
 
 BOSCC_MODES = ("off", "auto", "on")

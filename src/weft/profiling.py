@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from weft.records import dataclass
 from weft.runtime.watching import Event, unwatch, watch
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.analysis.divergence import analyze_divergence
 from weft.costs.gpu_replaced_loads import GpuReplacedLoads
@@ -11,7 +12,6 @@ from weft.ir.reader import read_module
 from weft.ir.types import FloatType, IntType, Type
 from weft.ir.writer import write_module
 from weft.machine.gpus import WARP, architecture
-from weft.records import dataclass
 from weft.switches import DEFAULT_REPLACEMENT
 from weft.target.machine import TargetSpec
 from weft.target.once import COMPILING

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from weft.diag.errors import PassError, SignatureError
-from weft.records import dataclass
 
 OPTIONAL_PASSES = {
     name.replace(" ", "-").replace("φ", "phi"): name

@@ -11,6 +11,8 @@ every launch whose groups have more than one thread along that dimension goes wr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.control_divergence import ControlDivergence
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.calls import is_barrier
@@ -18,7 +20,6 @@ from weft.analysis.shapes import ACTIVE
 from weft.graph.dominators import post_dominator_tree
 from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import cfg_of
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

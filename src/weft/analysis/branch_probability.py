@@ -7,13 +7,14 @@ measured ("Static branch frequency and program profile analysis", MICRO 1994), c
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.graph.cfg import CFG
 from weft.graph.dominators import DominatorTree, post_dominator_tree
 from weft.graph.loops import LoopForest, loop_forest
 from weft.ir import FALSE, TRUE, BasicBlock, Constant, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.constants import ConstFloat
-from weft.records import dataclass
 
 _LOOP_BRANCH, _LOOP_HEADER, _CALL, _STORE, _RETURN, _OPCODE, _GUARD = 0.88, 0.75, 0.22, 0.45, 0.28, 0.16, 0.62
 """How often a branch goes to a successor that stays in the loop, enters a loop, calls, stores, returns, is reached

@@ -48,11 +48,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from weft.graph.block_index import BlockIndex, block_index
 from weft.graph.cfg import CFG
 from weft.graph.loops import Loop, LoopForest, loop_forest
-from weft.records import dataclass
 
 __all__ = ["ControlDivergence", "SyncResult"]
 

@@ -9,8 +9,9 @@ and guards where the instruction stands. Barriers are ordinary points: what a co
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.ir import Argument, BasicBlock, Function, Instruction, Value
-from weft.records import dataclass
 
 ValueSet = dict[Value, None]
 """A set of values in a deterministic order."""

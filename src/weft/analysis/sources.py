@@ -8,6 +8,7 @@ object, and what is loaded from it, is varying.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import Enum
 
 from weft.analysis.uniform_functions import depends_on_operands_alone
@@ -15,7 +16,6 @@ from weft.ir import ConstInt, Function, Instruction
 from weft.ir.effects import may_write
 from weft.ir.intrinsics import INTRINSICS, PREFIX, IntrinsicKind, kind_of
 from weft.ir.work_item_names import Meaning, meaning_of
-from weft.records import dataclass
 
 
 class Origin(Enum):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from weft.aot.glue import glue, header, public_names
@@ -26,7 +27,6 @@ from weft.device.host.shared_library import link_shared
 from weft.diag.errors import ArgumentError, CompileError, UnsupportedError
 from weft.frontend.clang import SUFFIXES, find_clang
 from weft.machine.targets import SSE2
-from weft.records import dataclass
 from weft.runtime.heap import heap_module
 from weft.runtime.pool_ir import pool_module
 from weft.target.machine import TargetSpec, emit_object

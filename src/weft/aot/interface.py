@@ -6,7 +6,7 @@ Code is made in a process for each level of instructions, so these classes come 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from weft.frontend.device.metadata import ArgumentInfo, Passing
 from weft.frontend.python.components import parameter_components
 from weft.frontend.python.types import Array, KernelType, Scalar, Tuple, none
 from weft.ir.types import FloatType, IntType, PointerType, Type
-from weft.records import dataclass
 
 KERNEL, FUNCTION, UFUNC, PLAIN = "kernel", "function", "ufunc", "plain"
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.integers.declared_ranges import declared
 from weft.analysis.integers.intervals import Interval
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.layout import DataLayout
 from weft.ir.types import IntType, Type, VectorType
-from weft.records import dataclass
 
 _ACCESSES = ("load", "store", "atomicrmw", "cmpxchg")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from weft.codegen.slots import SlotInterface
 from weft.interp import Memory, run_function
 from weft.interp.lanes import Lanes
 from weft.passes.stages import Form
-from weft.records import dataclass
 from weft.runtime.results import Description, slots_of
 from weft.target.vector_math import MathSymbol
 

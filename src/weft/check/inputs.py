@@ -6,6 +6,7 @@ import ctypes
 import re
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.interp import Memory
-from weft.records import dataclass
 from weft.runtime.arguments import (
     POINTER,
     ArgumentPacker,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.records import dataclass
 from weft.runtime.shape import LaunchShape
 
 Array = NDArray[np.int64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from weft.check.compare import elements_differ
 from weft.check.inputs import Content, contiguous_strides
-from weft.records import dataclass
 from weft.runtime.results import Description, dtype_of_text, slots_of
 
 Array = NDArray[Any]

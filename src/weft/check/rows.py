@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from weft.check.lane_groups import MAX_LANES
 from weft.interp import Bundle, Image, run_function
 from weft.passes.stages import Rows
-from weft.records import dataclass
 from weft.runtime.shape import LaunchShape
 
 Array = NDArray[np.int64]

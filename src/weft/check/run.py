@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from weft.codegen.launch_record import ERROR_WORDS, RECORD, SHARED_ALIGN
 from weft.interp import Geometry, Image, Memory, launch, run_function
 from weft.ir.reader import read_module
 from weft.passes.stages import Form, Runnable, Stage
-from weft.records import dataclass
 from weft.runtime.shape import LaunchShape
 from weft.target.vector_math import MathSymbol
 from weft.transform.groups.work_items import shared_layout

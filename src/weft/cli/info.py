@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from weft.machine.host import SETTING, chosen, core_count, host, is_runnable
 from weft.machine.targets import ISAS, Machine
 from weft.machine.vecmath import LIBRARIES
 from weft.machine.vecmath_load import load
-from weft.records import dataclass
 from weft.runtime.settings import cache_directory, get_num_threads
 
 

@@ -8,7 +8,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from weft.cli.progress import progress
 from weft.cli.reports import READ, UsageError, report_on_file
 from weft.diag.errors import SignatureError, WeftError
 from weft.diag.words import counted
-from weft.records import dataclass
 from weft.report import baseline, sarif
 from weft.report.build import ReportOptions
 from weft.report.lint_rules import NOT_COMPILED, RULES, Level, Violation, violations

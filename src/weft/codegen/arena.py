@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from math import prod
 
 from weft.codegen.launch_record import SHARED_ALIGN
-from weft.records import dataclass
 
 RESUMED_BYTES = 16
 """Behind the scratch memory of a work-group that waits for others: where it goes on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
@@ -10,7 +10,6 @@ from weft.codegen.lane_order import all_lanes, each_lane_group
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Function
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ divergent control flow as they are; of LLVM's work nothing is done.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from weft.analysis.loops.parallel_loops import ParallelLoop
@@ -27,7 +28,6 @@ from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
-from weft.records import dataclass
 from weft.switches import Switches
 from weft.transform.boscc.insertion import Boscc
 from weft.transform.loops.outline_nest import outline_nest

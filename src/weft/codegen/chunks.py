@@ -12,6 +12,7 @@ Postcondition: the chunk runs each iteration of its range once, in no order that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import Counter
 from weft.analysis.loops.reductions import Reduction
@@ -19,7 +20,6 @@ from weft.codegen.combine import combine_lanes, neutral_element
 from weft.codegen.loops import counted_loop
 from weft.ir import Argument, Builder, ConstInt, ConstSplat, Function, Module, Value
 from weft.ir.types import I32, I64, PTR, VOID, FunctionType, VectorType
-from weft.records import dataclass
 from weft.transform.loops.outline_loop import OutlinedLoop, cell_type
 
 INLINED = ("nounwind", "alwaysinline")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.divergence_report import report_divergence
@@ -26,7 +27,6 @@ from weft.codegen.loops import variable
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I8, I32, I64, Type, pointer
-from weft.records import dataclass
 from weft.transform.groups.work_items import WORK_ITEM_PARAMETERS, WorkItems
 from weft.transform.splitting.barriers import FINISHED, FRAME_PARAMETERS, BarrierProgram
 from weft.transform.splitting.continuations import ARRIVED, VOTED

@@ -14,7 +14,7 @@ SIMD function is plain LLVM IR, and does for W lanes what the function does for 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.divergence import analyze_divergence
 from weft.analysis.divergence.operands import Operands
@@ -33,7 +33,6 @@ from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
-from weft.records import dataclass
 from weft.switches import ALL_ON, Switches
 from weft.transform.boscc.insertion import Boscc
 from weft.transform.unify_returns import unify_returns

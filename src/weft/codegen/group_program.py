@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from weft.codegen.arena import ArenaNeeds
@@ -19,7 +19,6 @@ from weft.codegen.run_unit import RunUnit
 from weft.ir import Builder, ConstInt, Function, Value
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I8, I64, pointer
-from weft.records import dataclass
 from weft.transform.groups.work_items import WORK_ITEM_PARAMETERS
 
 

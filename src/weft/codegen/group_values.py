@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.ir import Builder, Function, Value
-from weft.records import dataclass
 
 
 @dataclass(slots=True)

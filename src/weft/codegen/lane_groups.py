@@ -5,13 +5,14 @@ Ids are the counters of the loops (Karrenberg and Hack, §2.2).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop
 from weft.codegen.vectorization import VectorizationSummary
 from weft.ir import ConstInt, Function
 from weft.ir.types import I32, I64
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Builder, ConstInt, Value
 from weft.ir.types import I64
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

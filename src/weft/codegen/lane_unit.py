@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence, FunctionFacts, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
@@ -13,7 +13,6 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.simd_calls import FindSimd
 from weft.ir import Argument, BasicBlock, Function, Instruction, Module, Value
 from weft.machine.targets import Isa
-from weft.records import dataclass
 from weft.switches import ALL_ON, Switches
 from weft.transform.boscc.insertion import Boscc, BosccResult
 from weft.transform.loops.divergent_loops import BranchDivergence

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 from weft.codegen.chunks import INLINED, Cells
 from weft.codegen.combine import combine_lanes
@@ -30,7 +31,6 @@ from weft.codegen.panels import (
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Builder, ConstInt, ConstNull, Function, Module, Value
 from weft.ir.types import I32, I64, PTR, VOID, FunctionType
-from weft.records import dataclass
 from weft.transform.loops.outline_nest import OutlinedNest
 
 

@@ -20,6 +20,7 @@ under FR.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
@@ -33,7 +34,6 @@ from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.clone import ValueMap, clone_function
 from weft.ir.effects import is_speculatable
 from weft.ir.types import I8, I32, I64, PTR, VOID, FunctionType, VectorType
-from weft.records import dataclass
 from weft.transform.loops.recomputed import compute_again
 
 COORDINATE = "weft.lane.coordinate"

@@ -13,6 +13,7 @@ pool in its place. Preserves the program under FR, but for the order of iteratio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop
@@ -27,7 +28,6 @@ from weft.ir.builder import const_int
 from weft.ir.constants import ConstNull
 from weft.ir.function import GlobalVariable
 from weft.ir.types import I1, I8, I32, I64, PTR, VOID, ArrayType, FunctionType, Type
-from weft.records import dataclass
 from weft.transform.loops.outline_loop import cell_type
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
 

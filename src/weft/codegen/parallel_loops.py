@@ -12,7 +12,7 @@ iterations and of what reductions combine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.divergence import uniform_argument
 from weft.analysis.loops.counted_loops import build_iterations
@@ -40,7 +40,6 @@ from weft.ir.intrinsics import LANES_ATTRIBUTE, lifetime_start
 from weft.ir.types import I1
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
-from weft.records import dataclass
 from weft.switches import ALL_ON, Switches
 from weft.transform.boscc.insertion import Boscc
 from weft.transform.groups.single_lane import run_single_lane

@@ -10,6 +10,8 @@ Precondition: a nest as `weft.analysis.loops.parallel_nests` finds it, in canoni
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
 from weft.analysis.loops.parallel_nests import ParallelNest
@@ -21,7 +23,6 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ place. Preserves the program under FR.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.reductions import Combination
@@ -36,7 +37,6 @@ from weft.ir import Builder, Function, Instruction, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstNull
 from weft.ir.types import I8, I32, I64, PTR, VOID, ArrayType, FloatType, FunctionType, IntType, Type
-from weft.records import dataclass
 from weft.transform.loops.outline_loop import cell_type
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
@@ -26,7 +26,6 @@ from weft.codegen.run_unit import RunUnit
 from weft.codegen.vectorization import VectorizationSummary
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I32, I64
-from weft.records import dataclass
 from weft.transform.groups.merge_groups import GroupMerge
 
 _ZERO = ConstInt(I64, 0)

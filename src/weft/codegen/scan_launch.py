@@ -20,6 +20,7 @@ Postcondition: its function calls the pool, or the chunk, in its place. Preserve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop
@@ -48,7 +49,6 @@ from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.clone import clone_function
 from weft.ir.effects import may_not_return, may_write
 from weft.ir.types import I32, I64, PTR, ArrayType, FunctionType, Type
-from weft.records import dataclass
 from weft.transform.loops.outline_loop import OutlinedLoop, cell_type
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
 

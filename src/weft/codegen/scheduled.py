@@ -12,6 +12,7 @@ whole work-group. Postcondition: as of `weft.codegen.continuations`.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.continuations import GroupContinuations, Rounds
@@ -24,7 +25,6 @@ from weft.diag.errors import UnsupportedError
 from weft.ir import BasicBlock, Builder, ConstInt, Value
 from weft.ir.intrinsics import BARRIER_NUMBERS
 from weft.ir.types import I8, I32, I64
-from weft.records import dataclass
 from weft.transform.splitting.numbered_barriers import STATE_END, WAITS, arrived_at
 
 LIVE, NEXT, BARRIER, UNTIL = 0, 8, 16, 24

@@ -6,11 +6,11 @@ Such are SIMD declarations (Moll, §3.3). Functions are named by the vector func
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.ir.types import I1, FunctionType, Type, VectorType
 from weft.machine.targets import Isa
 from weft.machine.vector_abi import VectorParameter, vector_name
-from weft.records import dataclass
 
 VARYING: None = None
 UNIFORM = 0

@@ -6,10 +6,11 @@ of it has changed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, IntType, Type
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from weft.analysis.divergence import Divergence
 from weft.ir import TRUE, BasicBlock, Function
-from weft.records import dataclass
 
 
 class Mask(StrEnum):

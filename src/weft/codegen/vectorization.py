@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.codegen.statistics import MemoryStatistics
 from weft.codegen.widen.widener import WideningNotes
 from weft.diag.source import SourceSpan
 from weft.ir import Function
-from weft.records import dataclass
 from weft.transform.boscc.insertion import Gadget
 from weft.transform.linearization.linearize import LinearizationSummary
 from weft.transform.loops.loop_shape import LoopSummary

@@ -6,6 +6,7 @@ this case, which know positions to be uniform or consecutive, and others for any
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from weft.codegen.arena import ArenaNeeds
@@ -15,7 +16,6 @@ from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.ir import ConstInt, Function, Value
 from weft.ir.types import I64
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

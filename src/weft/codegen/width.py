@@ -15,12 +15,13 @@ addresses, or they are known to be far apart: others may turn out to be neighbou
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.divergence import Divergence
 from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
 from weft.costs.one_thread import cycles_alone, may_be_alone
 from weft.machine.targets import Isa
-from weft.records import dataclass
 
 MAX_WIDTH = 64
 

@@ -20,8 +20,9 @@ Where they come from:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.machine.targets import Isa
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ find room. The figures are those of the model's current GPU (`weft.machine.gpu_d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
@@ -21,7 +21,6 @@ from weft.ir.cfg_view import CFGView
 from weft.ir.types import I1, Type
 from weft.machine.gpu_devices import Unit, device
 from weft.machine.gpus import WARP, GpuArchitecture
-from weft.records import dataclass
 
 _DEVICE = device("h200")
 _MOVE = 1.0 / _DEVICE.issue

@@ -8,9 +8,10 @@ number of registers and lanes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.costs.constants import constants_of
 from weft.machine.targets import Isa
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ with t (1-p) + (1-t) (1-p)^W.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from enum import Enum
 
 from weft.analysis.branch_probability import BranchProbability
@@ -20,7 +21,6 @@ from weft.ir import FALSE, Argument, BasicBlock, Instruction, Value
 from weft.ir.types import Type
 from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ where it would be handed on by way of a block in which threads come together: th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
@@ -24,7 +24,6 @@ from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.types import I1
 from weft.machine.targets import Isa
-from weft.records import dataclass
 
 _MASKED_LOAD = 1.0
 """Cycles that a mask adds to a load, by register: a guess."""

@@ -17,12 +17,12 @@ than two, unless these compete for the same sets of the first-level cache (`weft
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from weft.analysis.memory.alias import locate
 from weft.ir import Instruction
 from weft.ir.layout import DataLayout
 from weft.machine.cores import Core
-from weft.records import dataclass
 
 LEAST, BUSY, VERY_BUSY = 0.07, 0.105, 0.2
 """Cycles for each byte from which on two rows gain where arrays are near, wherever they are, and four rows, too."""

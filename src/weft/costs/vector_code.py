@@ -13,6 +13,8 @@ long as what is best (geometric mean; 26 % and 1.13 with what had been fitted to
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.costs.constants import constants_of
 from weft.costs.instructions import instruction_cost, memory_cost
 from weft.graph.cfg import reverse_postorder
@@ -23,7 +25,6 @@ from weft.ir.effects import is_speculatable
 from weft.ir.layout import DataLayout
 from weft.ir.types import I1, Type, VectorType
 from weft.machine.targets import Isa
-from weft.records import dataclass
 
 OVERLAP = 0.5
 """How much of the shorter one of memory and arithmetic shows. Fit."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from weft.compiled_kernel import CompiledKernelBase, Lowered
 from weft.frontend.python.fingerprint import files_of
 from weft.frontend.python.types import KernelType, callees_of
 from weft.options import CompileOptions
-from weft.records import dataclass
 from weft.runtime.arguments import ArgumentPacker
 from weft.runtime.code_key import code_key
 from weft.runtime.parameters import packer_for

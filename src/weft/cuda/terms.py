@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from weft.diag.errors import SettingError
 from weft.diag.remarks import Remark, RemarkKind
-from weft.records import dataclass
 
 _CARVEOUTS = ("default", "MaxL1", "MaxShared")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import dask.array as da
@@ -15,7 +16,6 @@ from weft.frontend.python.wording import described
 from weft.loops.elementwise import VectorizedFunction
 from weft.loops.generalized import GeneralizedFunction
 from weft.loops.jit import JitFunction
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import dask.array as da
@@ -15,7 +16,6 @@ from weft.dask.threads import threads_of
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
 from weft.frontend.python.wording import described
-from weft.records import dataclass
 
 _PLACE = np.dtype([("start", np.int64), ("size", np.int64), ("whole", np.int64)])
 """Where a chunk begins along an axis, how far it goes, and how far the whole array does."""

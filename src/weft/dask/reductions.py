@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from weft.cuda.configuration import Configurable
 from weft.dask.functions import OnBlocks, is_chunked, require_function
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

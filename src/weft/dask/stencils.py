@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import dask.array as da
@@ -12,7 +13,6 @@ from weft.dask.functions import OnBlocks, like_blocks, require_function, returne
 from weft.dask.threads import threads_of
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from weft.diag.source import SourceSpan
 from weft.frontend.device.flatten import MAX_ALIGN
 from weft.frontend.device.memory import SCOPE
 from weft.frontend.device.metadata import SIGNLESS, ArgumentInfo, KernelInfo, Passing
-from weft.records import dataclass
 from weft.runtime.arguments import INDEX, POINTER, ArgumentPacker, Parameter
 from weft.runtime.array_memory import data_pointer
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from weft.device.debug import mapped_memory
@@ -13,7 +14,6 @@ from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.machine.gpu_devices import GpuDevice
-from weft.records import dataclass
 from weft.runtime.shape import LaunchShape
 from weft.simt.result import Simulation
 from weft.simt.simulate import simulate

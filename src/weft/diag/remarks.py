@@ -7,10 +7,10 @@ stable name and the message is for people.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 
 from weft.diag.source import SourceSpan, render
-from weft.records import dataclass
 
 
 class RemarkKind(StrEnum):

@@ -9,9 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 import unicodedata
-from dataclasses import field
-
-from weft.records import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

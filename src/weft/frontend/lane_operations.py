@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from weft.diag.errors import TypingError
 from weft.diag.source import SourceSpan
@@ -36,7 +37,6 @@ from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.intrinsics import CONVERGENT, INTRINSICS
 from weft.ir.locations import span_of
 from weft.ir.types import I1, I32, I64, FloatType, FunctionType, IntType, PointerType, Type, int_type
-from weft.records import dataclass
 
 _NAME = re.compile(
     r"(?:rv|weft)_(any|all|ballot|popcount|index|mask|extract|insert|shuffle|compact|load|store|lane_id|num_lanes)"

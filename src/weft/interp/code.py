@@ -7,13 +7,12 @@ a list with one slot per value. A step also says how its result enters the envir
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.interp.lanes import LaneValue
 from weft.interp.threads.active import ActiveSet
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.interp.frame import Frame

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from weft.ir.constants import ConstFloat
 from weft.ir.function import Function, Module
 from weft.ir.intrinsics import GRID_BARRIER, SHARED_ATTRIBUTE, SPILL_SLOTS_ATTRIBUTE, asks_for_lanes
 from weft.ir.types import FloatType, IntType, PointerType, Type
-from weft.records import dataclass
 
 WARP_SIZE = 32
 """Lanes of a lane group in kernels with horizontal operations, when the launch does not say."""

@@ -6,10 +6,8 @@ Pass objects with any of the methods of `Hook`; a method that is missing costs n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
-
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from weft.graph.cfg import CFG
 from weft.ir.block import BasicBlock
 from weft.ir.function import Function
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.ir.block import BasicBlock
 from weft.ir.constants import Constant, Poison
@@ -12,7 +12,6 @@ from weft.ir.layout import DataLayout, parse_datalayout
 from weft.ir.metadata import MDNode, Metadata
 from weft.ir.types import FunctionType, StructType, Type, pointer
 from weft.ir.values import Argument, Value
-from weft.records import dataclass
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ Fig. 4.15), warp operations of GPUs, and RV's.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 from weft.ir.function import Function, Module
@@ -25,7 +26,6 @@ from weft.ir.types import (
     Type,
     pointer,
 )
-from weft.records import dataclass
 
 
 class IntrinsicKind(Enum):

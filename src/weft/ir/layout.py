@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 
 from weft.diag.errors import IRSyntaxError
@@ -15,7 +15,6 @@ from weft.ir.types import (
     Type,
     VectorType,
 )
-from weft.records import dataclass
 
 
 def _round_up(value: int, align: int) -> int:

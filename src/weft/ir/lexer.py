@@ -21,9 +21,9 @@ instructions, and most can be read by simpler means. Positions are found again o
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from weft.diag.source import SourceSpan
-from weft.records import dataclass
 
 END = "\0"
 """The token after the last one."""

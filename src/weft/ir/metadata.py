@@ -6,10 +6,8 @@ locations are values of their own, since every explanation to the user starts fr
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.ir.values import Value

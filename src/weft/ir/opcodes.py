@@ -45,7 +45,7 @@ Missing attrs read as None, False or empty.
 
 from __future__ import annotations
 
-from weft.records import dataclass
+from dataclasses import dataclass
 
 FAST_MATH = ("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc")
 INT_PREDICATES = ("eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle")

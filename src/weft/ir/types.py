@@ -7,9 +7,8 @@ module constants (``I1``, ``I64``, ``F32``, ``PTR``, ...); ``int_type`` and ``po
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
-
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import dataclass
 from enum import Enum, StrEnum
-
-from weft.records import dataclass
 
 
 class Dialect(StrEnum):

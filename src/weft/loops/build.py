@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -15,7 +16,6 @@ from weft.jit_options import JitOptions
 from weft.options import Timings
 from weft.passes.lower_function import LoweredFunction, lower_function
 from weft.passes.runner import Runner
-from weft.records import dataclass
 from weft.runtime.results import Description, describe_result
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import optimize

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from weft.loops.compiled import CompiledFunction
-from weft.records import dataclass
 from weft.runtime.array_memory import data_pointer
 
 Kinds = tuple[Any, ...]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from weft.diag.errors import SignatureError
-from weft.records import dataclass
 
 _ARGUMENT = re.compile(r"\s*\(([^()]*)\)\s*")
 _HINT = 'for example "(m,n),(n)->(m)"; () is a number'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.divergence.operands import Operands
 from weft.analysis.shapes import Shape, domain_named
@@ -21,7 +21,6 @@ from weft.passes.foreign import WHOLE_FUNCTION
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import StageLog, log_of
-from weft.records import dataclass
 from weft.target.vector_math import MathSymbol
 from weft.transform.foreign.inline_marks import LOCAL
 from weft.transform.groups.single_lane import run_single_lane

@@ -8,7 +8,7 @@ or of a greater one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
@@ -27,7 +27,6 @@ from weft.frontend.python.types import (
     tuple_type,
 )
 from weft.loops.results import takes_number
-from weft.records import dataclass
 from weft.runtime.cache import CacheEntry, default_cache
 from weft.runtime.code_key import code_key
 from weft.runtime.results import dtype_of_text, text_of_dtype

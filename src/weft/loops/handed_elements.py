@@ -11,6 +11,7 @@ report assumes of the loop holds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from weft.analysis.divergence import analyze_divergence
 from weft.analysis.questions.solution import Solution
@@ -19,7 +20,6 @@ from weft.analysis.sequential.patterns import Pattern, element_pattern
 from weft.analysis.sequential.verdicts import Verdict
 from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE
-from weft.records import dataclass
 from weft.report.loop_nests import LoopNestReport
 from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
 from weft.transform.scalar_replacement.replacement import replace_loads

@@ -7,7 +7,7 @@ function into SIMD code in place (Moll, §3.1 and 3.3).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS, FORM
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import StageLog, log_of
-from weft.records import dataclass
 from weft.switches import ALL_ON, Switches
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object

@@ -7,7 +7,7 @@ exact but for recursive functions, whose calls are taken for one after the other
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from weft.interp.machine import Machine
 from weft.interp.threads.active import ActiveSet
 from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
-from weft.records import dataclass
 
 MAX_ACCESSES = 400_000
 """Of so many accesses bytes are compared; the rest is counted only."""

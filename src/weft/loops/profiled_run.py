@@ -11,7 +11,7 @@ import contextlib
 import runpy
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -26,7 +26,6 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType
 from weft.ir import Function, Module
 from weft.loops.observer import LoopObserver
-from weft.records import dataclass
 from weft.runtime.parameters import packer_for
 from weft.tiled_arrays import TiledArray
 

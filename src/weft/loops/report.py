@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -20,7 +20,6 @@ from weft.passes.declared import Pass
 from weft.passes.loop_unit import LoopUnit
 from weft.passes.loops import LOOPS, PARALLEL_LOOPS
 from weft.passes.runner import Runner
-from weft.records import dataclass
 from weft.report.build import Program, ReportOptions, build_report
 from weft.report.compiled import CompiledCode
 from weft.report.debug_source import DebugSource

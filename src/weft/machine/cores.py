@@ -5,7 +5,7 @@ A level, as ``x86-64-v4``, names no core: code for it is what is best on most.
 
 from __future__ import annotations
 
-from weft.records import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

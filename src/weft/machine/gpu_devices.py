@@ -15,12 +15,11 @@ published microbenchmarks of Hopper have them, rounded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from weft.diag.errors import SettingError
 from weft.machine.gpus import GpuArchitecture, architecture
-from weft.records import dataclass
 
 _KI = 1024
 

@@ -6,8 +6,9 @@ registers and shared memory are handed out. Fermi (sm_20) is there for the machi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.diag.errors import SettingError
-from weft.records import dataclass
 
 WARP = 32
 """Threads of a warp."""

@@ -8,10 +8,9 @@ for the host.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from weft.machine.cores import ANY_CORE, Core, core_of
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ should be an ordinary one, though: an exceptional argument in any lane sends man
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from weft.machine.targets import AVX2, AVX512, NEON, SSE2, SSE4, Isa
-from weft.records import dataclass
 
 BINARY = frozenset({"atan2", "fmod", "hypot", "pow"})
 """The functions with two arguments; all others have one."""

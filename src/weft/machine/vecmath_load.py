@@ -6,11 +6,11 @@ import ctypes
 import functools
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from weft.machine.targets import Isa
 from weft.machine.vecmath import LIBRARIES, VectorFunction, VectorMathLibrary, function_in
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.machine.targets import AVX2, AVX512, NEON, SSE2, SSE4, Isa
-from weft.records import dataclass
 
 _LETTERS = {SSE2.name: "b", SSE4.name: "b", AVX2.name: "d", AVX512.name: "e", NEON.name: "n"}
 

@@ -6,6 +6,7 @@ import contextlib
 import io
 import struct
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from weft.interp.sanitizer.sanitizer import check_launch
 from weft.ir.intrinsics import asks_for_lanes
 from weft.opencl.compiled import KernelOrigin
 from weft.opencl.source import ProgramSource
-from weft.records import dataclass
 
 CLEAN, FOUND, NOT_CHECKED = range(3)
 """How a launch went: nothing is wrong with it, something is, the interpreter cannot run it."""

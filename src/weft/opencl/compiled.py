@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.device.parameters import packer_of
 from weft.frontend.device.metadata import KernelInfo
 from weft.frontend.device.work_items import HIDDEN, WORK_DIM
 from weft.ir import Module
 from weft.opencl.source import ProgramSource
-from weft.records import dataclass
 from weft.runtime.arguments import ArgumentPacker
 from weft.target.machine import TargetSpec
 

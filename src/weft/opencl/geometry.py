@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import SupportsIndex
 
@@ -16,7 +17,6 @@ from weft.diag.errors import LaunchError
 from weft.frontend.device.metadata import KernelInfo
 from weft.frontend.opencl.features import LOCAL_MEMORY_BYTES, MAX_GROUP
 from weft.frontend.opencl.options import BuildOptions
-from weft.records import dataclass
 from weft.runtime.shape import LaunchShape
 
 Three = tuple[int, int, int]

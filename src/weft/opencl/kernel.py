@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from weft.opencl.compiled import KernelOrigin
 from weft.opencl.geometry import Extents, nd_range, require_local_memory
 from weft.opencl.source import ProgramSource
 from weft.options import CompileOptions
-from weft.records import dataclass
 from weft.runtime.array_memory import has_large_array
 from weft.runtime.shape import LaunchShape
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from weft.diag.errors import CompileError
 from weft.frontend.opencl.clang import compile_source, note_source
 from weft.frontend.opencl.options import BuildOptions, parse_options
 from weft.opencl.source import ProgramSource, finish
-from weft.records import dataclass
 from weft.target.linking import LinkError, link_texts
 
 

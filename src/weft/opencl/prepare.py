@@ -12,14 +12,13 @@ divided.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from weft.device.compiled import CompiledKernel
 from weft.frontend.device.metadata import KernelInfo
 from weft.opencl.compiled import KernelOrigin
 from weft.opencl.source import ProgramSource
 from weft.options import CompileOptions
-from weft.records import dataclass
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape
 from weft.switches import ALL_ON

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from weft.device.stored import kernel_from, scope_from, scope_row
@@ -22,7 +22,6 @@ from weft.frontend.opencl.library import LinkOptions, link
 from weft.frontend.opencl.options import BuildOptions, parse_options
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE
 from weft.ir.reader import read_module
-from weft.records import dataclass
 from weft.runtime.cache import CacheEntry, ObjectCache, cache_key, default_cache
 from weft.target.machine import TargetSpec
 from weft.target.passes import PassList, optimize

@@ -10,7 +10,7 @@ reassociated, float minima and maxima unless they may mix up zeros.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
@@ -44,7 +44,6 @@ from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
 from weft.passes.range_splits import split_ranges
 from weft.passes.rows_together import RowsTogether, add_rows_together
 from weft.passes.time_skews import Skewed, skew_over_time
-from weft.records import dataclass
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops, open_needless
 from weft.transform.loops.early_tests import test_present_values

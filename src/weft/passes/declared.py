@@ -8,12 +8,11 @@ are tuples, in the order in which they run; a pass that runs other passes on par
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, Protocol, TypeVar
 
 from weft.ir import Function, Module
-from weft.records import dataclass
 
 
 class Unit(Protocol):

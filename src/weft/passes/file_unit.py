@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from weft.analysis.shapes import Shape, Signature, domain_named
@@ -17,7 +17,6 @@ from weft.options import Timings
 from weft.passes.catalog import ON_LANES
 from weft.passes.declared import Pass
 from weft.passes.runner import Runner
-from weft.records import dataclass
 from weft.report.arguments import initial_shapes
 from weft.switches import ALL_ON, Switches
 from weft.target.machine import TargetSpec

@@ -7,6 +7,7 @@ and what they know of them (`Wanted`), and in what then becomes of a loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
 from weft.analysis.loops.loop_promises import LoopPromises, loop_promises
@@ -18,7 +19,6 @@ from weft.ir import Function
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.locations import span_of
 from weft.passes.loop_unit import FoundLoop, LoopUnit
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ The result is plain LLVM IR, ready for LLVM's own pipeline.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
@@ -36,7 +36,6 @@ from weft.passes.loop_unit import FoundLoop
 from weft.passes.runner import Runner
 from weft.passes.scalar import CANONICAL, INVARIANTS, PLAIN, SINGLE_LANE
 from weft.passes.stages import Form, Runnable, StageLog, heard_through
-from weft.records import dataclass
 from weft.target.vector_math import math_finder
 from weft.transform.foreign.inline_marks import LOCAL, mark_for_inlining
 from weft.transform.foreign.scalar_signatures import give_scalar_signatures, scalar_form_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.shapes import Shape, Signature
 from weft.ir import Function, Value
@@ -11,7 +11,6 @@ from weft.ir.function import Linkage
 from weft.passes.adopt import chosen_function
 from weft.passes.loop_unit import LoopUnit
 from weft.passes.stages import Form, Runnable, Stage
-from weft.records import dataclass
 from weft.transform.foreign.scalar_signatures import needs_scalar_form
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence, FunctionFacts
 from weft.analysis.memory.updated_arrays import UpdatedArrays
@@ -20,7 +20,6 @@ from weft.options import CompileOptions, Timings
 from weft.passes.lane_plan import LaneOrder, LanePlan, Planner, Premises
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Rows, Runnable, Stage
-from weft.records import dataclass
 from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol, math_finder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from weft.analysis.shapes import ArgumentShape, Domain, Shape, Signature, parse_args
 from weft.diag.errors import ArgumentError
@@ -12,7 +13,6 @@ from weft.ir.layout import DataLayout
 from weft.ir.types import IntType, PointerType
 from weft.ir.values import Argument
 from weft.machine.vector_abi import VectorParameter
-from weft.records import dataclass
 from weft.report.arguments import accessed_bytes, initial_shapes
 from weft.transform.foreign.global_shapes import is_in_initializer
 from weft.transform.foreign.scalar_signatures import Origin, is_hidden

@@ -16,6 +16,7 @@ Planning only looks: an order first, and a width once numbers are narrowed along
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 
 from weft.analysis.divergence import Divergence, FunctionFacts
@@ -38,7 +39,6 @@ from weft.costs.constants import constants_of
 from weft.ir import Function
 from weft.machine.targets import Isa
 from weft.options import CompileOptions
-from weft.records import dataclass
 from weft.runtime.shape import MAX_BLOCK
 from weft.transform.groups.merge_groups import find_merge
 from weft.transform.groups.work_items import WorkItems

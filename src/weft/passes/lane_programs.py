@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.analysis.shapes import Shape, domain_named
@@ -26,7 +26,6 @@ from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Runnable, StageLog, heard_through
-from weft.records import dataclass
 from weft.transform.groups.linear_ids import number_linearly
 from weft.transform.groups.work_items import WorkItems
 

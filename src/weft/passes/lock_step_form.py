@@ -8,7 +8,7 @@ iterations (`weft.ir.lane_updates`), so sums of floats round as in the loop. Eve
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.loops.carried_forms import Compaction, HandedOn, Scan, compaction_of, handed_on, scan_of
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, counters_of
@@ -33,7 +33,6 @@ from weft.ir.layout import DataLayout
 from weft.ir.loop_metadata import mark_in_step
 from weft.ir.types import FloatType, IntType
 from weft.machine.targets import Isa
-from weft.records import dataclass
 from weft.transform.loops.carry_in_lanes import carry_in_lanes
 from weft.transform.loops.private_updates import Update, operation_name
 

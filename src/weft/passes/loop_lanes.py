@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.codegen.box_remarks import remark_box
@@ -15,7 +15,6 @@ from weft.passes.declared import Meaning, Pass
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import StageLog, heard_through
-from weft.records import dataclass
 from weft.target.vector_math import math_finder
 
 

@@ -12,6 +12,7 @@ order in which it was written.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.dependences import DependenceTest
@@ -24,7 +25,6 @@ from weft.analysis.symbolic.expression import Symbol
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Module
 from weft.ir.cfg_view import cfg_of
-from weft.records import dataclass
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.interchange import Pair, interchange, interchangeable
 

@@ -11,7 +11,7 @@ What this rests on is tested before the loop; where a test fails a copy of it ru
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
@@ -25,7 +25,6 @@ from weft.ir import BasicBlock, Function, Module
 from weft.ir.cfg_view import cfg_of
 from weft.passes.loop_order import adds_up
 from weft.passes.loop_tiles import tile_size
-from weft.records import dataclass
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.distribute import Part, Parts, distribute, parts_of

@@ -12,6 +12,7 @@ rest on is tested together with what the nest rests on.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -21,7 +22,6 @@ from weft.analysis.symbolic.expression import Expression, as_expression
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import cfg_of
-from weft.records import dataclass
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.interchange import holds_only, interchange, interchangeable
 from weft.transform.loops.tile_loop import can_be_tiled, tile_loop

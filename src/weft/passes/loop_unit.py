@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.loops.reductions import Combination
 from weft.analysis.sequential.scope import ArrayParameters
@@ -17,7 +17,6 @@ from weft.machine.targets import Isa
 from weft.options import Timings
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Runnable, Stage
-from weft.records import dataclass
 from weft.switches import ALL_ON, Switches
 from weft.target.machine import TargetSpec
 from weft.target.passes import WHOLE, WHOLE_ROWS, Pipeline

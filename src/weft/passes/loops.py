@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from weft.analysis.loops.loop_promises import LoopPromises
 from weft.analysis.loops.parallel_loops import captured_by
@@ -32,7 +32,6 @@ from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.scalar import CANONICAL, INVARIANTS, MEETING_STORES, SINGLE_LANE
 from weft.passes.stages import Form
-from weft.records import dataclass
 from weft.transform.loops.heap_lifetimes import settle_heap
 from weft.transform.loops.private_frames import privatize_frames
 from weft.transform.loops.private_updates import updated_pointers

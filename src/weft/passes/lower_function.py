@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.sequential.scope import ArrayParameters
 from weft.codegen.brush_choice import Weighed
@@ -18,7 +18,6 @@ from weft.options import Timings, checking
 from weft.passes.loops import LOOPS, JitUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import Stage, log_of
-from weft.records import dataclass
 from weft.target.machine import TargetSpec
 from weft.target.masked_loops import with_masked_loops
 from weft.target.passes import WHOLE, Pipeline

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from weft.codegen.arena import ArenaNeeds
@@ -17,7 +17,6 @@ from weft.passes.kernel_unit import KernelUnit
 from weft.passes.kernels import KERNELS
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Runnable, Stage, log_of
-from weft.records import dataclass
 from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.masked_loops import with_masked_loops

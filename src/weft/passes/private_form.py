@@ -9,6 +9,7 @@ section.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.known_memory import size_of
@@ -21,7 +22,6 @@ from weft.ir import TRUE, BasicBlock, Builder, Value
 from weft.ir.builder import const_int
 from weft.ir.types import IntType
 from weft.passes.lock_step_form import updates_of
-from weft.records import dataclass
 from weft.transform.loops.build_tests import Computed
 from weft.transform.loops.private_updates import Update, mark_private, root_outside
 

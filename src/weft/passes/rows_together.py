@@ -11,6 +11,7 @@ tested before the loop; where a test fails a copy of it runs as it was written.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.dependences import DependenceTest
@@ -25,7 +26,6 @@ from weft.ir import BasicBlock, Function, Instruction, Module
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import FloatType
-from weft.records import dataclass
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.jam import Jammable, jam, jammable

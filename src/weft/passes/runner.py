@@ -9,13 +9,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TextIO
 
 from weft.diag.errors import PassError
 from weft.ir.writer import write_module
 from weft.passes.declared import Pass, Unit
-from weft.records import dataclass
 
 _log = logging.getLogger("weft.passes")
 

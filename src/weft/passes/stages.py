@@ -7,7 +7,7 @@ the unit says of itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
@@ -18,7 +18,6 @@ from weft.ir.writer import write_module
 from weft.options import checking
 from weft.passes.declared import Pass
 from weft.passes.runner import Runner, Watcher
-from weft.records import dataclass
 from weft.transform.groups.merge_groups import GroupMerge
 
 

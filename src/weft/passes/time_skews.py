@@ -13,7 +13,7 @@ proof rests on is tested before the loop; where a test fails a copy of it runs a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.dependences import DependenceTest
@@ -28,7 +28,6 @@ from weft.analysis.symbolic.integer_sets import has_isl
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Module
 from weft.ir.cfg_view import cfg_of
-from weft.records import dataclass
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.skew import TimeNest, skew, skewable

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 from weft.diag.errors import PtxError
 from weft.graph.cfg import CFG
 from weft.ptx.instructions import Effect, variant_of
 from weft.ptx.syntax import BranchTargets, Function, Instruction, Label, Statement, Symbol
-from weft.records import dataclass
 
 _LEAVES = Effect.BRANCH | Effect.ENDS
 

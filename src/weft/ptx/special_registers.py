@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from weft.records import dataclass
+from dataclasses import dataclass
 
 _NUMBERED = re.compile(r"%(envreg|pm|reserved_smem_offset_)(\d+)(_64)?", re.ASCII)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
-from weft.records import dataclass
 from weft.report.flow_drawing import STYLE as FLOW_STYLE
 from weft.report.html import sections
 from weft.report.html_page import STYLE, document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.barrier_divergence import divergent_barriers, is_barrier
 from weft.analysis.divergence import Divergence, Scope, Summaries, analyze_divergence, is_kernel
@@ -13,7 +13,6 @@ from weft.diag.errors import WeftError
 from weft.ir import BasicBlock, Function, Instruction, Module, Value
 from weft.machine.host import chosen
 from weft.machine.targets import Isa
-from weft.records import dataclass
 from weft.report import facts
 from weft.report.arguments import initial_shapes
 from weft.report.compiled import CompiledCode

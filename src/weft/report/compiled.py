@@ -8,7 +8,7 @@ value was known no access, and an access that an aligned version makes contiguou
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from weft.codegen.vectorization import VectorizationSummary
@@ -19,7 +19,6 @@ from weft.ir import Function, Instruction
 from weft.ir.locations import span_of_block
 from weft.ir.types import F32, F64, VectorType
 from weft.machine.targets import Isa
-from weft.records import dataclass
 from weft.report.machine_code import MakeLines
 
 DIVISIONS = ("udiv", "sdiv", "urem", "srem", "frem")

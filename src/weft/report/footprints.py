@@ -7,11 +7,11 @@ parameters were given, and `DRAWN` for the others. What is drawn is told below i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from html import escape
 
 from weft.analysis.mapping.sharing import BLOCK, Area, Interval
 from weft.analysis.symbolic.expression import Expression, Symbol
-from weft.records import dataclass
 
 DRAWN = 8
 THREADS = (32, 8, 1)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 
-from weft.records import dataclass
 from weft.report.model import FindingKind, FunctionReport
 
 

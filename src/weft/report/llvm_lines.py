@@ -7,10 +7,10 @@ lines are found here: an instruction begins on a line of its own, and the order 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from weft.ir import Function, Instruction
 from weft.ir.lexer import name_of
-from weft.records import dataclass
 
 _DEFINE = re.compile(r'^define\b.*?(@(?:[-\w$.\\]+|"[^"]*"))\s*\(')
 _LABEL = re.compile(r'^(?:[-\w$.\\]+|"[^"]*"):')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.mapping.choice import LaneCosts, LoopCosts, MappingCost, costs_of, evaluated
 from weft.analysis.mapping.coalescing import LaneCost
@@ -18,7 +18,6 @@ from weft.analysis.sequential.verdicts import LoopVerdict, Verdict
 from weft.analysis.symbolic.expression import Expression
 from weft.machine.gpu_devices import device
 from weft.machine.host import chosen
-from weft.records import dataclass
 from weft.report.loop_counters import counter_name, in_program_names, line_of_loop
 
 PARALLEL_FORMS = frozenset(Verdict) - {Verdict.SEQUENTIAL, Verdict.SEARCH}

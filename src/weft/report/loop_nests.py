@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -14,7 +14,6 @@ from weft.analysis.sequential.sections import Parameters, Section, parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Reason, Verdict, loop_verdict
 from weft.analysis.symbolic.integer_sets import isl
 from weft.ir import Function, Module
-from weft.records import dataclass
 from weft.report.loop_costs import AccessCost, CostReporter, LoopSettings, MappingReport
 from weft.report.loop_counters import counter_name, in_program_names, line_of_loop, loops_around
 from weft.report.loop_data import report_data

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.shapes import Shape
 from weft.ir import BasicBlock, Instruction
 from weft.ir.types import VOID
-from weft.records import dataclass
 from weft.report.compiled import CompiledCode, spot_of
 from weft.report.facts import ACCESSES, access_form, has_choice, loops_of, shape_class
 from weft.report.model import AccessForm, Excerpt, LineReport

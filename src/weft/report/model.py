@@ -6,9 +6,8 @@ of the user's source for programs from source code, and lines of the LLVM text f
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from weft.records import dataclass
 
 
 class AccessForm(StrEnum):

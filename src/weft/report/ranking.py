@@ -11,7 +11,7 @@ it predicts no times.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from weft.analysis.divergence import Divergence
@@ -23,7 +23,6 @@ from weft.ir.types import VOID
 from weft.ir.work_item_names import meaning_of
 from weft.machine.targets import Isa
 from weft.machine.vecmath import LIBRARIES
-from weft.records import dataclass
 from weft.report import hints
 from weft.report.compiled import DIVISIONS, AccessCode, CompiledCode, Spot, spot_of
 from weft.report.explanation import explain_activation, explain_branch, explain_value

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from weft.records import dataclass
 from weft.report import as_json, html, text
 from weft.report.beside import Side, beside
 from weft.report.machine_code import MakeLines, joined_lines

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from weft.ir import BasicBlock, Function, Instruction, Value
-from weft.records import dataclass
 
 
 class Place(NamedTuple):

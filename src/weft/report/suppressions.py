@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from weft.records import dataclass
 from weft.report.lint_rules import RULES, Violation
 
 _COMMENT = re.compile(r"(?:#|//|;|/\*)\s*weft:\s*(ignore(?:-file)?)\b(?:\[([^\]]*)\])?")

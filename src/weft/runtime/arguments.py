@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from weft.diag.errors import ArgumentError
-from weft.records import dataclass
 from weft.runtime.array_memory import data_pointer
 from weft.tiled_arrays import TiledArray
 

@@ -26,13 +26,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import weft
 from weft.diag.errors import SettingError
-from weft.records import dataclass
 from weft.runtime.one_maker import only_maker
 from weft.runtime.settings import cache_directory
 

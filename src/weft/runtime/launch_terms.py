@@ -8,11 +8,10 @@ boxes of threads, arrays of 2 GiB, arrays that overlap. Every door for kernels l
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 from weft.options import CompileOptions
-from weft.records import dataclass
 from weft.runtime.shape import LaunchShape
 from weft.runtime.watching import counts_lanes
 from weft.target.once import made_once

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import operator
+from dataclasses import dataclass
 from typing import SupportsIndex
 
 from weft.diag.errors import LaunchError
-from weft.records import dataclass
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)

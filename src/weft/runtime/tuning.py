@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ import numpy as np
 from weft.diag.errors import SignatureError
 from weft.machine.targets import Isa
 from weft.options import MAX_WIDTH
-from weft.records import dataclass
 from weft.runtime.cache import CacheEntry, default_cache
 from weft.runtime.settings import get_num_threads
 from weft.tiled_arrays import TiledArray

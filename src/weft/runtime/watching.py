@@ -9,12 +9,12 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from weft.options import checking
-from weft.records import dataclass
 from weft.runtime.interrupts import calls_by_machine_code
 
 

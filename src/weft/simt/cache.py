@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 
 from weft.machine.transactions import LINE, SECTOR
-from weft.records import dataclass
 
 _SECTORS = LINE // SECTOR
 

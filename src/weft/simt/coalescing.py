@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from weft.interp.machine import Machine
 from weft.ir import Instruction
 from weft.machine.gpus import WARP
 from weft.machine.transactions import LINE, units
-from weft.records import dataclass
 from weft.simt.places import Places, Space
 
 Array = np.ndarray

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from weft.machine.gpu_devices import GpuDevice
 from weft.machine.transactions import LINE, SECTOR, bank_turns, local_addresses, units
-from weft.records import dataclass
 from weft.simt.cache import Cache
 from weft.simt.places import Space
 

@@ -6,14 +6,13 @@ depend on where NumPy put them. Stack objects are places in the local memory of 
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 
 from weft.interp.machine import Machine
 from weft.interp.memory.memory import MemoryObject
-from weft.records import dataclass
 
 Array = np.ndarray
 

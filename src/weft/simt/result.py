@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.diag.source import SourceSpan
 from weft.machine.gpu_devices import GpuDevice, Unit
 from weft.machine.gpus import WARP, Occupancy
-from weft.records import dataclass
 from weft.simt.memory import Counts
 from weft.simt.places import Space
 

@@ -8,13 +8,13 @@ A φ is ready when all that it may stand for is.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.values import Value
 from weft.machine.gpu_devices import GpuDevice, Unit
-from weft.records import dataclass
 from weft.simt.weights import FREE, Weight, weight_of
 
 Array = np.ndarray

@@ -6,11 +6,12 @@ product four multiplications, a division a short program. An index costs one mul
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.ir import Constant, Instruction
 from weft.ir.intrinsics import PREFIX, IntrinsicKind, kind_of
 from weft.ir.types import FloatType, IntType, Type, VectorType
 from weft.machine.gpu_devices import Unit
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

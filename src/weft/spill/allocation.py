@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.diag.errors import PtxError, SettingError
 from weft.diag.remarks import Remark, RemarkKind
@@ -27,7 +27,6 @@ from weft.ptx.regalloc.linear_scan import linear_scan
 from weft.ptx.regalloc.places import Place, ThreadSlot, WarpBase, WarpSlot
 from weft.ptx.regalloc.rewrite import Inserted
 from weft.ptx.syntax import Function
-from weft.records import dataclass
 from weft.spill.costs import access_weights
 from weft.spill.kernel import LATER, Kernel
 from weft.spill.placing import draft, place_all

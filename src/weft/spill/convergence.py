@@ -18,6 +18,7 @@ is in lock step, and a value that is uniform wherever it is written and read nee
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 
 from weft.graph.cfg import CFG, reverse_postorder
@@ -27,7 +28,6 @@ from weft.ptx.flow import Flow
 from weft.ptx.instructions import Effect, variant_of
 from weft.ptx.registers import writes
 from weft.ptx.syntax import Instruction, Integer
-from weft.records import dataclass
 
 _FULL = 0xFFFFFFFF
 INDEPENDENT = 70

@@ -11,13 +11,13 @@ slowest warp, or as the resource that is busiest. Spill code that a busier resou
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from weft.graph.loops import loop_forest
 from weft.machine.gpu_devices import GpuDevice, Unit
 from weft.ptx.flow import Flow
 from weft.ptx.regalloc.rewrite import Inserted
 from weft.ptx.syntax import Instruction
-from weft.records import dataclass
 
 _TIMES = 8.0
 _DEEPEST = 6

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.divergence.threads import Scope
 from weft.analysis.gated.polynomial import Polynomial, PolynomialDomain
@@ -30,7 +30,6 @@ from weft.ptx.lift.addresses import find_objects
 from weft.ptx.lift.kernel import lift_kernel
 from weft.ptx.registers import reads, register_types, writes
 from weft.ptx.types import bits_of
-from weft.records import dataclass
 from weft.target.machine import TargetSpec
 from weft.target.once import COMPILING
 from weft.target.passes import SROA_ONLY, optimize

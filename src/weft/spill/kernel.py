@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from weft.diag.errors import PtxError
 from weft.machine.gpu_devices import GpuDevice
@@ -17,7 +18,6 @@ from weft.ptx.regalloc.webs import renamed_webs
 from weft.ptx.registers import reads, register_types, writes
 from weft.ptx.syntax import Address, Element, Float, Function, Instruction, Integer, Module, Symbol, Variable
 from weft.ptx.types import bits_of
-from weft.records import dataclass
 from weft.spill.convergence import Convergence, convergence_of, writers_of
 from weft.spill.facts import KernelFacts, facts_of
 from weft.spill.policies import Value

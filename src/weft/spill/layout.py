@@ -9,11 +9,11 @@ conflicts.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.machine.gpus import WARP
 from weft.ptx.regalloc.places import Names
 from weft.ptx.syntax import Instruction, Integer, Register, SpecialRegister, Symbol
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from weft.diag.errors import ArgumentError, SettingError
@@ -14,7 +15,6 @@ from weft.ptx.reader import read_module
 from weft.ptx.regalloc.places import LocalSlot
 from weft.ptx.syntax import Directive, Module
 from weft.ptx.writer import write_module
-from weft.records import dataclass
 from weft.spill.allocation import Spilled, allocate
 from weft.spill.costs import expected, frequencies
 from weft.spill.kernel import Kernel

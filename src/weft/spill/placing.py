@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from weft.ptx.regalloc.places import Affine, Constant, LocalSlot, Place, ThreadSlot, WarpBase, WarpSlot
-from weft.records import dataclass
 from weft.spill.kernel import Kernel
 from weft.spill.layout import SharedLayout, offsets
 from weft.spill.policies import Choice, Row

@@ -14,11 +14,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 from weft.analysis.gated.polynomial import UNKNOWN, Polynomial
 from weft.ptx.regalloc.places import fits
-from weft.records import dataclass
 from weft.spill.convergence import Sharing
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.ptx.regalloc.linear_scan import NEXT
-from weft.records import dataclass
 from weft.spill.policies import Policy
 
 

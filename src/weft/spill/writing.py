@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from weft.ir.intrinsics import SPILL_SLOTS
 from weft.ptx.flow import flow_of
@@ -15,7 +16,6 @@ from weft.ptx.regalloc.reuse import everywhere, reused
 from weft.ptx.regalloc.rewrite import Inserted, SpillCode, rewrite, unused_name
 from weft.ptx.regalloc.sizes import register_words
 from weft.ptx.syntax import Directive, Function, PointerTo, Variable
-from weft.records import dataclass
 from weft.spill.convergence import Sharing
 from weft.spill.kernel import Kernel
 from weft.spill.layout import setup

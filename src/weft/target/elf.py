@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from weft.diag.errors import CompileError
-from weft.records import dataclass
 
 _HEADER = struct.Struct("<4sBB10xHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")

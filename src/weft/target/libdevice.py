@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from weft.diag.errors import UnresolvedError
 from weft.machine.cuda_tools import find_libdevice
-from weft.records import dataclass
 
 _NAME = re.compile(r"@([\w.$]+)")
 _DEFINITION = re.compile(r"^define [^@\n]*@([\w.$]+)\(.*?^}$", re.MULTILINE | re.DOTALL)

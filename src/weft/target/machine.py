@@ -6,11 +6,11 @@ LLVM is loaded when something is asked of it, not with this module: importing we
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from weft.machine.host import chosen, host
 from weft.machine.targets import Isa, best_isa
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.target.llvm import ParsedModule, TargetMachine

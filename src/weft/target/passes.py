@@ -27,7 +27,8 @@ What the passes of `CANONICAL` do to control flow (measured with LLVM 22):
 
 from __future__ import annotations
 
-from weft.records import dataclass
+from dataclasses import dataclass
+
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.codegen.widen.calls import FindMath, VectorMathFunction
 from weft.machine.host import chosen
 from weft.machine.vecmath import math_function
 from weft.machine.vecmath_load import find_function
-from weft.records import dataclass
 from weft.target.machine import TargetSpec
 
 _LIBRARY_LANES = (2, 4, 8, 16, 32, 64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.memory.addresses import decompose
 from weft.analysis.shapes import Domain, Fact, Shape
 from weft.analysis.shapes.lattice import weaken
@@ -9,7 +11,6 @@ from weft.ir import ConstExpr, ConstInt, ConstNull, GlobalVariable, Instruction,
 from weft.ir.layout import DataLayout
 from weft.ir.opcodes import OPCODES
 from weft.ir.types import IntType, PointerType, Type
-from weft.records import dataclass
 
 ELEMENTWISE = "elementwise"
 """A name without a transfer function of its own: uniform where all operands are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from weft.analysis.divergence.engine import Engine
@@ -15,7 +16,6 @@ from weft.analysis.shapes.runs import Runs, find_runs
 from weft.graph.control_dependence import control_dependence
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Constant, Function, Instruction, Value
-from weft.records import dataclass
 
 Edge = tuple[BasicBlock, BasicBlock]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from weft.analysis.shapes import Domain, Product, Shape
-from weft.records import dataclass
 
 
 class Scope(StrEnum):

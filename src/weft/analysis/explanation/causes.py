@@ -6,6 +6,7 @@ They are read off the fixed point of the divergence analysis, all of them, so th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.explanation.words import Words
@@ -13,7 +14,6 @@ from weft.analysis.memory.stack_objects import Site
 from weft.ir import Argument, BasicBlock, Instruction, Value
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.work_item_names import meaning_of
-from weft.records import dataclass
 
 BY_THREAD = "differs from thread to thread"
 

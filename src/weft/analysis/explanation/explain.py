@@ -9,6 +9,7 @@ argument, an atomic, an unknown function.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.explanation.causes import BY_THREAD, BranchNode, Cause, Causes, Node, ObjectNode
@@ -17,7 +18,6 @@ from weft.analysis.memory.stack_objects import Site
 from weft.diag.source import SourceSpan
 from weft.ir import BasicBlock, Constant, Instruction, Value
 from weft.ir.locations import span_of
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from weft.ir import Argument, Constant, ConstInt, Instruction, Value
 from weft.ir.work_item_names import Meaning, meaning_of
-from weft.records import dataclass
 
 _MEANINGS = {
     Meaning.LOCAL_ID: "index in its group",

@@ -17,13 +17,13 @@ how values depend on decisions and so turn control dependence into data dependen
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from weft.analysis.gated.gates import NEVER, Edge, Gate
 from weft.analysis.gated.gating import Gating
 from weft.graph.loops import Loop
 from weft.ir import Function, Instruction, Poison, Value
 from weft.ir.cfg_view import CFGView, cfg_of
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

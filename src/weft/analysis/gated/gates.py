@@ -11,10 +11,9 @@ Gates are kept unique by a `GateTable` and so compared by identity; a decision t
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.graph.loops import Loop
-from weft.records import dataclass
 
 Edge = tuple[int, int]
 Decision = int | Loop

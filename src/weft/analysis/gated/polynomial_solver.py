@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
@@ -24,7 +25,6 @@ from weft.analysis.sources import Origin, Source
 from weft.ir import ConstInt, ConstNull, Instruction, Value
 from weft.ir.layout import DataLayout
 from weft.ir.types import IntType, PointerType, Type
-from weft.records import dataclass
 
 State = Polynomial | None
 """None is ⊤: not computed yet."""

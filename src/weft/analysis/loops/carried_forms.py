@@ -13,6 +13,7 @@ Precondition: a counted loop of canonical, loop-closed P-LLVM.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.loops.quiet_iterations import computed_from, depending_on
@@ -21,7 +22,6 @@ from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import is_speculatable, may_write
 from weft.ir.types import FloatType, IntType
-from weft.records import dataclass
 
 _OPERATIONS = {
     **{op: op for op in ("add", "mul", "and", "or", "xor", "fadd", "fmul")},

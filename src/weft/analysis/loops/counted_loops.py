@@ -9,12 +9,13 @@ could wrap around before the test fails is no counter.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.integers.intervals import INVERTED, SWAPPED
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Builder, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.types import I1, I64, IntType
-from weft.records import dataclass
 
 _ARITHMETIC = {"add", "sub", "mul", "sext", "zext", "trunc"}
 _RISING = {"slt", "sle", "ult", "ule"}

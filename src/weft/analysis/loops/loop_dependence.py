@@ -16,7 +16,7 @@ write, atomics.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
 from weft.analysis.integers.ranges import Ranges
@@ -33,7 +33,6 @@ from weft.ir.effects import may_read, may_write
 from weft.ir.heap import heap_call
 from weft.ir.layout import DataLayout
 from weft.ir.types import PointerType
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ of the groups it names (clang's ``assume_safety`` and ``omp simd``), or by ``wef
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
 from weft.ir.loop_metadata import CLOSE, IN_GRAINS, IN_STEP, PARALLEL, PROVED, ROWS, SHORT_ROWS, STREAMS
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
-from weft.records import dataclass
 
 MOST_LANES = 64
 """Lanes of a lane group: a mask is a word."""

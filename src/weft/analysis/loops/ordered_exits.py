@@ -19,6 +19,7 @@ The facts are about one function in canonical form, whose loops have one entry a
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.integers.intervals import INVERTED, SWAPPED
@@ -27,7 +28,6 @@ from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import is_convergent, may_not_return, may_write
 from weft.ir.types import IntType
-from weft.records import dataclass
 
 LARGEST_LOOP = 250
 """Loops of more instructions are not copied for lane groups that are full."""

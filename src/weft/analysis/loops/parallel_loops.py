@@ -12,6 +12,7 @@ counting is an `Obstacle` with the reason.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop, Counter, counted_loop, counters_of
@@ -24,7 +25,6 @@ from weft.ir import Argument, BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import is_convergent
 from weft.ir.layout import DataLayout
-from weft.records import dataclass
 
 _ROUNDED = {Combination.FADD, Combination.FMUL}
 

@@ -10,6 +10,7 @@ nothing beside the inner loop but computation without memory: a tile does it aga
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.loops.loop_promises import loop_promises
@@ -22,7 +23,6 @@ from weft.ir.cfg_view import CFGView
 from weft.ir.effects import is_speculatable
 from weft.ir.heap import heap_call
 from weft.ir.layout import DataLayout
-from weft.records import dataclass
 
 NEAR = 8
 """Strides up to so many elements are wide accesses and shuffles, not gathers."""

@@ -17,6 +17,7 @@ Precondition: canonical P-LLVM. The number of iterations is known when the loop 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from itertools import product
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_exit, counters_of
@@ -25,7 +26,6 @@ from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import is_speculatable, may_read, may_write
-from weft.records import dataclass
 
 _ORDERED = ("lt", "le", "gt", "ge")
 _EXTREMA = {"llvm.smin": "slt", "llvm.smax": "sgt", "llvm.umin": "ult", "llvm.umax": "ugt"}

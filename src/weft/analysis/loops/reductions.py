@@ -14,12 +14,12 @@ being a reduction; whether that may be is for the caller to say.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 from weft.ir import FALSE, TRUE, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.types import I1, FloatType, Type
-from weft.records import dataclass
 
 
 class Combination(Enum):

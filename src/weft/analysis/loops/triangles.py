@@ -8,13 +8,13 @@ how long it is: bounds are sums of multiples of its counter and of its own bound
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import loop_forest
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
-from weft.records import dataclass
 
 _LONG = 1 << 30
 """Iterations of a loop that runs nobody knows how often."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as Values
+from dataclasses import dataclass
 
 from weft.analysis.mapping.coalescing import LaneCost, cost_of
 from weft.analysis.mapping.grid import Mapping, mappings_of, nest_of
@@ -20,7 +21,6 @@ from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.sections import Parameters
 from weft.analysis.symbolic.expression import Expression, Symbol
 from weft.ir import BasicBlock
-from weft.records import dataclass
 
 TYPICAL = 1024
 """What stands for a size that is not known."""

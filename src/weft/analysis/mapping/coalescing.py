@@ -9,6 +9,7 @@ with a number (``4*k``) the worst place is taken. The assumptions are named.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from math import gcd
 
@@ -27,7 +28,6 @@ from weft.analysis.symbolic.expression import (
 from weft.analysis.symbolic.facts import Facts
 from weft.machine.gpus import WARP
 from weft.machine.transactions import LINE
-from weft.records import dataclass
 
 CPU_LINE = 64
 """Bytes of a cache line of a CPU."""

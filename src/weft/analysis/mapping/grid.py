@@ -10,10 +10,10 @@ of them may be partial. Loops of the nest that are no dimension run in each thre
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import permutations
 
 from weft.analysis.sequential.scope import LoopContext
-from weft.records import dataclass
 
 DIMENSIONS = ("x", "y", "z")
 

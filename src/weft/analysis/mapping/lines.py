@@ -15,6 +15,8 @@ begins. Here, with the lanes in the order of their addresses, c = |stride| and a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.symbolic.expression import (
     ONE,
     ZERO,
@@ -25,7 +27,6 @@ from weft.analysis.symbolic.expression import (
     minimum,
 )
 from weft.analysis.symbolic.facts import Facts
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

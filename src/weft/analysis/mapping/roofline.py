@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.machine.gpu_devices import GpuDevice, Unit
 from weft.machine.gpus import WARP
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

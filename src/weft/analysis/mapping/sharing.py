@@ -13,6 +13,8 @@ thread are put together first (`grouping`), so that the five loads of a stencil 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.mapping.coalescing import LaneCost
 from weft.analysis.mapping.grid import DIMENSIONS, Mapping
 from weft.analysis.mapping.two_dimensional import two_dimensional
@@ -22,7 +24,6 @@ from weft.analysis.sequential.scope import Assumption, LoopContext
 from weft.analysis.symbolic.expression import Atom, Expression, Symbol, as_expression
 from weft.analysis.symbolic.extent import bound_of
 from weft.analysis.symbolic.facts import Facts
-from weft.records import dataclass
 
 BLOCK = tuple(Symbol(f"B{d}", -1, low=1) for d in DIMENSIONS)
 """The threads of a block in each dimension."""

@@ -9,12 +9,12 @@ whatever loops it comes from. Other strides in x, and offsets, need no cases.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import gcd
 
 from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
 from weft.analysis.symbolic.facts import Facts, numeric_bound
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

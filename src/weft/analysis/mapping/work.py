@@ -11,6 +11,7 @@ byte that a roofline asks for.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.scope import LoopContext, Scope
@@ -20,7 +21,6 @@ from weft.analysis.symbolic.extent import bound_of
 from weft.analysis.symbolic.facts import Facts
 from weft.ir import BasicBlock, Instruction
 from weft.ir.types import FloatType, VectorType
-from weft.records import dataclass
 
 _OPERATIONS = {"fadd": 1, "fsub": 1, "fmul": 1, "fdiv": 1, "frem": 1, "fneg": 1}
 _FUSED = ("llvm.fma.", "llvm.fmuladd.")

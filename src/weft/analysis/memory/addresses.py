@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.ir import ConstInt, Value
 from weft.ir.layout import DataLayout
 from weft.ir.types import ArrayType, StructType, Type, VectorType
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

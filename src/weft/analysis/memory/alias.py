@@ -13,6 +13,7 @@ through pointers that come from elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 
 from weft.analysis.memory.addresses import decompose
@@ -21,7 +22,6 @@ from weft.ir import Argument, ConstExpr, GlobalVariable, Instruction, Value
 from weft.ir.heap import is_allocation
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.layout import DataLayout
-from weft.records import dataclass
 
 MAX_DEPTH = 32
 """How many getelementptrs and casts are followed."""

@@ -12,6 +12,7 @@ the places of all updates.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from weft.analysis.divergence import FunctionFacts
 from weft.analysis.integers.intervals import Interval
@@ -22,7 +23,6 @@ from weft.ir import Argument, Function, Instruction, Value
 from weft.ir.effects import may_read, may_write
 from weft.ir.intrinsics import REASSOCIATE_ATTRIBUTE
 from weft.ir.types import I8, FloatType, IntType, PointerType, Type
-from weft.records import dataclass
 
 LARGEST = 1 << 20
 """Bytes of the largest array that copies are made of."""

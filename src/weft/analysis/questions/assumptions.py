@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from weft.ir import Instruction, Value
 from weft.ir.types import Type
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ defined: between such an edge and the block nothing that its condition is made o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.questions.assumptions import Assumed, Assumption, Expression, order_of
 from weft.analysis.questions.regions import Regions
@@ -29,7 +29,6 @@ from weft.graph.loops import LoopForest
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.effects import is_speculatable
 from weft.ir.types import I1, Type
-from weft.records import dataclass
 
 MAX_SIZE = 12
 """Instructions and leaves of an expression."""

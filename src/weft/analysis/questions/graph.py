@@ -16,6 +16,7 @@ it, and states of more than `max_distance` trips are not asked (rule 2). So ther
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
 
 from weft.analysis.questions.assumptions import Assumed
 from weft.analysis.questions.company import is_candidate
@@ -27,7 +28,6 @@ from weft.analysis.questions.regions import Regions
 from weft.graph.cfg import reverse_postorder
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_not_return, may_write
-from weft.records import dataclass
 
 MAX_DISTANCE = 8
 """Iterations between two accesses of a place that are still seen."""

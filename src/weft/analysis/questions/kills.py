@@ -10,7 +10,7 @@ changed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.memory.alias import Alias, Location, alias, are_apart, is_same_object
@@ -21,7 +21,6 @@ from weft.ir import Argument, Function, GlobalVariable, Instruction, Value
 from weft.ir.effects import may_not_return, may_read, may_write
 from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE
 from weft.ir.types import PointerType
-from weft.records import dataclass
 
 _WEAK = ("monotonic", "unordered")
 _HARMLESS = ("llvm.assume", "llvm.dbg.", "llvm.experimental.noalias.scope.decl", "llvm.invariant.")

@@ -13,7 +13,7 @@ what is added, on that edge; where there is none, nothing is known of the place 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.integers.bounds import to_signed
 from weft.analysis.memory.addresses import decompose
@@ -37,7 +37,6 @@ from weft.analysis.questions.polynomials import (
 from weft.ir import BasicBlock, ConstExpr, Instruction, Value
 from weft.ir.layout import DataLayout
 from weft.ir.types import IntType, Type
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,12 +8,11 @@ Sums that may wrap are atoms of their own, modulo their bits (`Narrow`): LLVM lo
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.integers.bounds import to_signed
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.types import IntType
-from weft.records import dataclass
 
 ADDRESS_BITS = 64
 MAX_STEPS = 48

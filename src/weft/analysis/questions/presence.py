@@ -9,7 +9,7 @@ make them so.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.integers.ranges import Ranges
@@ -20,7 +20,6 @@ from weft.ir import Argument, BasicBlock, Constant, Function, GlobalVariable, In
 from weft.ir.constants import ConstInt, Poison, Undef
 from weft.ir.effects import may_write
 from weft.ir.intrinsics import is_lane_operation, kind_of
-from weft.records import dataclass
 
 _CERTAIN = frozenset(("and", "or", "xor", "add", "sub", "mul", "icmp", "sext", "zext", "trunc", "freeze"))
 _LARGE = 1 << 48

@@ -26,13 +26,12 @@ order of visits that they could depend on. ``tests/analysis/test_questions_paper
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.questions.assumptions import AnyOf, Assumed, any_of
 from weft.analysis.questions.graph import Asked, Found, QuestionGraph, Source, State, Unreached
 from weft.analysis.questions.places import Place
 from weft.ir import BasicBlock, Instruction
-from weft.records import dataclass
 
 EdgeTest = Callable[[BasicBlock, BasicBlock], bool]
 """Whether a load may be inserted on an edge."""

@@ -22,12 +22,11 @@ What is different, and why:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.questions.graph import Asked, Found, Lost, QuestionGraph, State
 from weft.analysis.questions.places import Place
 from weft.ir import BasicBlock, Instruction
-from weft.records import dataclass
 
 MAX_QUESTIONS = 400
 """Questions that one load may lead to."""

@@ -8,6 +8,7 @@ which may happen. What cannot be described, calls of unknown functions and atomi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum
 
 from weft.analysis.sequential.pointers import base_of
@@ -20,7 +21,6 @@ from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_read, may_write
 from weft.ir.heap import heap_call
 from weft.ir.known_functions import LIBRARY
-from weft.records import dataclass
 
 
 class Kind(Enum):

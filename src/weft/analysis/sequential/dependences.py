@@ -24,6 +24,7 @@ pointer arguments of a C function), that they do not overlap is recorded as an a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import gcd
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
@@ -35,7 +36,6 @@ from weft.analysis.symbolic.extent import bound_of
 from weft.analysis.symbolic.facts import Facts
 from weft.analysis.symbolic.integer_sets import has_isl, is_empty, solutions
 from weft.ir import Instruction, Value
-from weft.records import dataclass
 
 MAX_ROWS = 3
 """Dimensions of an array that a linear index is taken apart into, but for the last."""

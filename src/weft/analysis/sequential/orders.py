@@ -8,13 +8,13 @@ of which one writes, the loop may be done in the new order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from weft.analysis.sequential.accesses import Access
 from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.expression import Expression, as_expression
 from weft.ir import BasicBlock
-from weft.records import dataclass
 
 
 class Order(Protocol):

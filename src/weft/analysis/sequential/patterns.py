@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 from weft.analysis.loops.reductions import is_rounded, reduction_of
@@ -22,7 +23,6 @@ from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.types import IntType, PointerType
-from weft.records import dataclass
 
 
 class Pattern(Enum):

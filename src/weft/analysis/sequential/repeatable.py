@@ -7,6 +7,8 @@ tested before the nest with what else the sections of memory rest on (`weft.anal
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.memory.alias import are_apart, locate
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
@@ -15,7 +17,6 @@ from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopCont
 from weft.analysis.sequential.sections import parameters_of
 from weft.ir import BasicBlock, Function, Instruction, Module, Value
 from weft.ir.effects import is_convergent, may_not_return, may_write
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

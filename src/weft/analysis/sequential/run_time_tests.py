@@ -13,7 +13,7 @@ a run that broke its obligation would have been computed from ones that kept the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.memory.alias import locate
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -26,7 +26,6 @@ from weft.analysis.symbolic.extent import bound_of
 from weft.analysis.symbolic.facts import Facts
 from weft.ir import Argument, BasicBlock, GlobalVariable, Instruction, Value
 from weft.ir.types import IntType, PointerType
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ same symbol stands for are in the same iteration of all loops around.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.integers.intervals import INVERTED
 from weft.analysis.integers.ranges import Ranges
@@ -24,7 +24,6 @@ from weft.graph.loops import Loop, LoopForest, loop_forest
 from weft.ir import FALSE, TRUE, BasicBlock, Function, Instruction, Module, Value
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.types import I1
-from weft.records import dataclass
 
 MAX_CALLS = 4
 """How many calls a call string has."""

@@ -14,7 +14,7 @@ An access of an array that the same iteration has surely written before is no in
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
 from weft.analysis.sequential.scope import LoopContext
@@ -23,7 +23,6 @@ from weft.analysis.symbolic.extent import bound_of, weakest
 from weft.analysis.symbolic.facts import Facts
 from weft.ir import Argument, ConstInt, Instruction, Value
 from weft.ir.types import FloatType, IntType
-from weft.records import dataclass
 
 _NO_ADDRESS = 1 << 62
 """Bounds beyond it say no more than the type of an index does."""

@@ -11,6 +11,7 @@ iterations for certain, and the dependence tests say that no pair is left on eit
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -20,7 +21,6 @@ from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
 from weft.analysis.symbolic.expression import Expression, as_expression
 from weft.ir import ConstInt, Instruction, Value
-from weft.records import dataclass
 
 MOST_CANDIDATES = 3
 """So many iterations of a loop are tried."""

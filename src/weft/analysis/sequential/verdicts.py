@@ -10,6 +10,7 @@ early and writes nothing; `COMPACTION`, `SCAN`, `HISTOGRAM` and `REDUCTION` by w
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
@@ -30,7 +31,6 @@ from weft.analysis.sequential.patterns import (
 from weft.analysis.sequential.scope import Assumption, LoopContext, line_of
 from weft.analysis.symbolic.expression import Expression, Symbol
 from weft.ir import Instruction
-from weft.records import dataclass
 
 
 class Verdict(Enum):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from weft.analysis.integers.intervals import Interval, constant, unsigned
 from weft.analysis.shapes.lattice import Extents, make, span
 from weft.analysis.shapes.shape import ACTIVE, BASE, Shape, Stride
-from weft.records import dataclass
 
 
 class Fact(NamedTuple):

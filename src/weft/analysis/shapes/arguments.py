@@ -20,11 +20,11 @@ Each may be followed by ``a<n>``: the base (for ``T`` each lane) is a multiple o
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from weft.analysis.shapes.domain import Domain
 from weft.analysis.shapes.shape import Shape
 from weft.diag.errors import ArgumentError
-from weft.records import dataclass
 
 _SHAPE = re.compile(
     r"(?P<result>r?)(?:(?P<kind>[UT])|(?:(?P<unit>C)|S(?P<stride>-?\d+))(?P<exact>n?))(?:a(?P<alignment>\d+))?_?"

@@ -10,11 +10,11 @@ at coordinate 0 of these, `Runs.length` in turn access neighbouring elements, `R
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from math import prod
 
 from weft.analysis.shapes.lattice import Extents
 from weft.analysis.shapes.shape import Shape
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

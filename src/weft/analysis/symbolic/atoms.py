@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.analysis.symbolic.expression import Expression

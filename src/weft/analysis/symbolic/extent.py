@@ -11,6 +11,7 @@ each symbol has one bound on either side, and never too small.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from weft.analysis.symbolic.expression import (
     Atom,
@@ -26,7 +27,6 @@ from weft.analysis.symbolic.expression import (
     rebuilt,
 )
 from weft.analysis.symbolic.facts import MAX_TERMS, Facts, numeric_range
-from weft.records import dataclass
 
 MAX_ALTERNATIVES = 3
 """Bounds that cannot be compared are kept up to so many."""

@@ -13,7 +13,7 @@ two barriers are a race, which no program may have.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import gcd
 
 from weft.codegen.widen.accesses import under_the_mask
@@ -22,7 +22,6 @@ from weft.codegen.widen.runs import is_extrapolated
 from weft.costs.instructions import interleave_cost, memory_cost
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_read, may_write
-from weft.records import dataclass
 
 MAX_UNITS = 16
 """How many units of a stride are worth loading."""

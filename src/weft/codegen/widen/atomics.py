@@ -10,6 +10,8 @@ only where their results are not used. Operations at addresses of each lane's ow
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.masked import mangled
 from weft.codegen.widen.once import build_once
@@ -18,7 +20,6 @@ from weft.ir import ConstFloat, ConstInt, Instruction, Value
 from weft.ir.constants import Constant
 from weft.ir.intrinsics import REASSOCIATE_ATTRIBUTE
 from weft.ir.types import I64, FloatType, IntType, Type
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening
@@ -20,7 +21,6 @@ from weft.ir.intrinsics import is_lane_operation
 from weft.ir.locations import span_of
 from weft.ir.types import FloatType, FunctionType, VectorType
 from weft.machine.vecmath import math_function, ordinary_argument
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

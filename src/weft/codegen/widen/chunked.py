@@ -17,6 +17,7 @@ whose expressions are not known, are left to `runs` and `memory`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.codegen.widen.access_groups import constant_stride
 from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
@@ -29,7 +30,6 @@ from weft.codegen.widen.vectors import concatenated
 from weft.ir import ConstAggregate, ConstInt, Instruction, Poison, Value
 from weft.ir.effects import may_write
 from weft.ir.types import I1, I8, I64, VectorType
-from weft.records import dataclass
 
 GATHERED, INSERTED, HALF = 2.5, 1.25, 0.7
 """What an element that is gathered, and a piece that is loaded into a part or a half of a register, cost in accesses.

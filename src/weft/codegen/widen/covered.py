@@ -14,13 +14,13 @@ not return. What another thread writes in between is not looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.lane_expressions import Strip, is_address
 from weft.ir import Builder, Instruction, Poison, Value
 from weft.ir.effects import is_convergent, may_not_return, may_write
 from weft.ir.types import VectorType
-from weft.records import dataclass
 
 Element = tuple[Strip, int]
 

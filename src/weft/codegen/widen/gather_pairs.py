@@ -8,7 +8,7 @@ that the two loads read themselves are read. Stack objects are left alone: one h
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.codegen.widen.access_groups import MAX_OPEN
 from weft.codegen.widen.accesses import under_the_mask
@@ -18,7 +18,6 @@ from weft.codegen.widen.masked import masked_gather
 from weft.ir import BasicBlock, Instruction, Poison, Value
 from weft.ir.effects import may_write
 from weft.ir.types import I32, I64, VectorType
-from weft.records import dataclass
 
 _BYTES = 4
 

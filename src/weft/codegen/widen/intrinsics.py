@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.masked import mangled
 from weft.codegen.widen.saturating import widen_saturating
 from weft.ir import Instruction
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

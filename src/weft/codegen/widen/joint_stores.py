@@ -9,6 +9,7 @@ between them, so the first ones may wait for the last.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.codegen.widen.chunked import elements_of
 from weft.codegen.widen.context import Widening
@@ -17,7 +18,6 @@ from weft.codegen.widen.masked import store_some
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.effects import is_convergent, may_not_return, may_read, may_write
 from weft.ir.types import I8, I64
-from weft.records import dataclass
 
 MOST_STORES = 2
 """A shuffle has two operands."""

@@ -9,7 +9,7 @@ object, so its 32 low bits say all.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import gcd
 
 from weft.analysis.memory.alias import Location
@@ -18,7 +18,6 @@ from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.function import GlobalVariable
 from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
 from weft.ir.types import I8, I32, I64, IntType, int_type
-from weft.records import dataclass
 
 MAX_UNIT = 8
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1

@@ -15,7 +15,7 @@ sign is what they share, without a sign, and what each adds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from weft.analysis.integers.bounds import to_signed, trailing_zeros
@@ -24,7 +24,6 @@ from weft.analysis.shapes.shape import ACTIVE
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.types import I8, I64, IntType, PointerType, VectorType, int_type
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.codegen.widen.context import Widening

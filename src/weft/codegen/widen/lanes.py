@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from weft.ir import ConstAggregate, ConstInt, ConstSplat
 from weft.ir.constants import TRUE, Constant
 from weft.ir.types import I1, IntType, Type, VectorType
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

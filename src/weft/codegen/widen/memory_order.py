@@ -14,7 +14,7 @@ good rows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.codegen.widen.access_groups import MAX_UNITS, AccessGroup
 from weft.codegen.widen.context import Widening
@@ -24,7 +24,6 @@ from weft.codegen.widen.intrinsics import has_form
 from weft.ir import Function, Instruction, Value
 from weft.ir.types import PointerType
 from weft.machine.vecmath import math_function
-from weft.records import dataclass
 
 _Row = tuple[Value, ...]
 

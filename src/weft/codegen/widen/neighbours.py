@@ -13,6 +13,7 @@ Under a mask, passive lanes take part in the comparison, but not in the access.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from weft.analysis.memory.computed_indices import is_computed
 from weft.analysis.shapes import SYMBOLIC
@@ -20,7 +21,6 @@ from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.lane_addresses import lane_numbers, lane_strides
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.types import I32, int_type
-from weft.records import dataclass
 
 _LARGEST = (1 << 31) - 1
 

@@ -14,7 +14,7 @@ row to the box beside it took 0.93 to 1.08 of the time of that.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.covered import Covering, Element, elements_at, loads_beside
@@ -23,7 +23,6 @@ from weft.costs.instructions import instruction_cost, memory_cost
 from weft.costs.vector_code import OVERLAP, WIDE_BITS, shuffle_cycles
 from weft.ir import BasicBlock, Instruction
 from weft.ir.types import FloatType, IntType
-from weft.records import dataclass
 
 SHIFTS = 3
 """Places that a row is read at, for one load of it to be worth the shuffles."""

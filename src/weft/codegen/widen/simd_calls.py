@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from weft.codegen.simd_signature import UNIFORM, VARYING, SimdSignature
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening, broadcast
 from weft.codegen.widen.once import build_once
 from weft.ir import Function, Instruction, Value
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

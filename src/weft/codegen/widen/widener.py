@@ -10,7 +10,7 @@ blocks with a predicate are masked.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.divergence import Divergence
 from weft.codegen.widen.active_lane import of_a_lane, of_an_active_lane
@@ -41,7 +41,6 @@ from weft.ir.types import VOID, FunctionType
 from weft.ir.values import Argument
 from weft.machine.host import chosen
 from weft.machine.targets import Isa
-from weft.records import dataclass
 from weft.switches import ALL_ON, Switches
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.cuda.c.source import CudaSource
 from weft.device.parameters import packer_of
 from weft.frontend.device.metadata import KernelInfo
 from weft.ir import Module
-from weft.records import dataclass
 from weft.runtime.arguments import ArgumentPacker
 from weft.target.machine import TargetSpec
 

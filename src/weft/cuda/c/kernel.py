@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from weft.cuda.c.compiled import KernelOrigin
@@ -12,7 +13,6 @@ from weft.device.kernel import DeviceKernel
 from weft.device.parameters import converted
 from weft.frontend.cuda_c.adopt import SMALL_GROUPS
 from weft.options import CompileOptions
-from weft.records import dataclass
 from weft.runtime.array_memory import has_large_array
 from weft.runtime.shape import LaunchShape, launch_shape
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from weft.device.stored import kernel_from, scope_from, scope_row
@@ -23,7 +23,6 @@ from weft.frontend.device.metadata import KernelInfo
 from weft.ir import Function
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE
 from weft.ir.reader import read_module
-from weft.records import dataclass
 from weft.runtime.cache import CacheEntry, cache_key, default_cache
 from weft.target.machine import TargetSpec
 from weft.target.passes import PassList, optimize

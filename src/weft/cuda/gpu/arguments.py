@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from weft.cuda.gpu.driver import Driver
 from weft.diag.errors import ArgumentError
 from weft.frontend.python.typeof import from_dtype, typeof
 from weft.frontend.python.types import Array, KernelType, Tiled, array_type, tuple_type
-from weft.records import dataclass
 from weft.runtime.arguments import INDEX, POINTER
 from weft.runtime.parameters import parameter_for
 

@@ -5,7 +5,7 @@ Kernels are lifted one by one when they are first asked for, so that one that we
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.cuda.c.source import STATE_BYTES, CudaSource
@@ -27,7 +27,6 @@ from weft.ptx.lift.device_runtime import settle_runtime
 from weft.ptx.lift.kernel import lift_kernel
 from weft.ptx.lift.types import bits_of, is_float, is_signed
 from weft.ptx.lift.variables import align_of, module_variables, size_of
-from weft.records import dataclass
 from weft.target.machine import TargetSpec
 from weft.target.once import COMPILING
 from weft.target.passes import SROA_ONLY, optimize

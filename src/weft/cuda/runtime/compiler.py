@@ -19,7 +19,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.cuda.c.compiled import KernelOrigin
 from weft.cuda.ptx.build import PtxProgram
@@ -37,7 +37,6 @@ from weft.ptx.lift.variables import align_of, size_of, space_of
 from weft.ptx.linking import link_modules
 from weft.ptx.reader.module import read_module
 from weft.ptx.writer import write_module
-from weft.records import dataclass
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape
 

@@ -11,11 +11,11 @@ import ctypes
 import ctypes.util
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from weft.diag.errors import CompileError, UnsupportedError
-from weft.records import dataclass
 
 _MAGIC = 0xBA55ED50
 _HEADER = struct.Struct("<IHHQ")

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import weft
@@ -21,7 +21,6 @@ from weft.device.host.shared_library import link_shared
 from weft.diag.errors import CompileError, UnsupportedError
 from weft.frontend.clang import find_clang
 from weft.machine.targets import SSE2
-from weft.records import dataclass
 from weft.runtime.cache import cache_key
 from weft.runtime.pool_ir import MAX_THREADS, POOL_ALIGNMENT, POOL_SIZE, SPIN_NS, pool_module
 from weft.target.machine import TargetSpec, emit_object

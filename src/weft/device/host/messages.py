@@ -16,14 +16,13 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.run_unit import RunUnit
 from weft.device.compiled import CompiledKernel
 from weft.device.host.shared_library import kernel_library
-from weft.records import dataclass
 
 _LENGTH = struct.Struct("<Q")
 NUMBER = struct.Struct("<q")

@@ -10,6 +10,7 @@ of the program's variables.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from weft.diag.errors import UnsupportedError
 from weft.frontend.cuda_c.arguments import WARP
@@ -42,7 +43,6 @@ from weft.ir.locations import span_of
 from weft.ir.reader import read_module
 from weft.ir.types import I32, I64, PTR
 from weft.ir.work_item_names import Dialect, Meaning, meaning_of
-from weft.records import dataclass
 
 SMALL_GROUPS = 1 << 21
 """Blocks along a dimension of launches that are small: their threads have numbers of 31 bits."""

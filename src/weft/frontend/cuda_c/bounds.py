@@ -8,11 +8,11 @@ A position in the grid is then a stride apart from thread to thread in all lanes
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.types import I32, I64
-from weft.records import dataclass
 
 _NO_WRAP = ("nuw", "nsw")
 _MOST = (1 << 31) - 1

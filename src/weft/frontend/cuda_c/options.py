@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from weft.diag.errors import SettingError
 from weft.fast_math import FastMath
-from weft.records import dataclass
 
 STANDARDS = ("c++11", "c++14", "c++17", "c++20", "c++23")
 DEFAULT_STANDARD = "c++17"

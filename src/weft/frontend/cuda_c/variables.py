@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from weft.frontend.cuda_c.arguments import element_of, plain
@@ -10,7 +11,6 @@ from weft.ir import ConstInt, GlobalVariable, Module
 from weft.ir.builder import address_space
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.metadata import MDNode, MDTuple, MDValue
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from weft.diag.errors import BuildError
 from weft.diag.source import SourceSpan
-from weft.records import dataclass
 
 _DIAGNOSTIC = re.compile(
     r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.M

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstAggregate, ConstExpr, ConstSplat, Function, GlobalVariable, Module, Value
 from weft.ir.locations import span_of
-from weft.records import dataclass
 
 _NAME = r'@(?P<name>[-\w.$]+|"[^"\n]*")'
 _DEFINITION = re.compile(rf"^define [^@\n]*{_NAME}\(.*?^}}\n", re.M | re.S)

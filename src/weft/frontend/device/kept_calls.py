@@ -12,10 +12,9 @@ once LLVM has inlined what they call, if enough of it may stay; what stays is no
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE
-from weft.records import dataclass
 
 MAX_LINES = 6_000
 """Lines of LLVM IR of a kernel with everything inlined; weft takes some milliseconds for each."""

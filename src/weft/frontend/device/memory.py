@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from weft.diag.errors import UnsupportedError
 from weft.ir import (
@@ -23,7 +24,6 @@ from weft.ir.global_addresses import mentions, replace_globals
 from weft.ir.intrinsics import SHARED_ATTRIBUTE, SHARED_SPACE, SPILL_SLOTS, SPILL_SLOTS_ATTRIBUTE, declare
 from weft.ir.layout import DataLayout
 from weft.ir.types import I8, I32, I64, ArrayType, StructType, Type, VectorType
-from weft.records import dataclass
 
 SCOPE = "program.scope"
 """The parameter with the address of program-scope variables."""

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from weft.diag.errors import UnsupportedError
 from weft.frontend.device.work_items import WorkItems, is_work_item_primitive
@@ -43,7 +44,6 @@ from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.intrinsics import SHARED_SPACE, declare
 from weft.ir.locations import span_of
 from weft.ir.types import I8, I32, I64, ArrayType, FunctionType, IntType
-from weft.records import dataclass
 
 PREFIX = "__weft_"
 

@@ -8,11 +8,11 @@ the whole launch was asked for comes in parameters (`HIDDEN`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from weft.ir import Argument, Builder, ConstInt, Instruction, Value
 from weft.ir.intrinsics import declare
 from weft.ir.types import I32, I64
-from weft.records import dataclass
 
 WORK_DIM = "work.dim"
 """The parameter with the number of dimensions, which every kernel has."""

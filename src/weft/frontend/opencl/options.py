@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from weft.brush import Brush
 from weft.diag.errors import PassError, SettingError, SignatureError
 from weft.fast_math import FastMath, fast_math
 from weft.options import kernel_brush, require_lane_options
-from weft.records import dataclass
 from weft.switches import ALL_ON, DEFAULT_REPLACEMENT, Switches, switches
 
 STANDARDS = {"CL1.0": 100, "CL1.1": 110, "CL1.2": 120, "CL2.0": 200, "CL3.0": 300}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -18,7 +19,6 @@ from weft.frontend.python.types import KernelType, none
 from weft.frontend.python.wording import described, speaking_of_functions
 from weft.ir.function import Function, GlobalVariable, Module
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE, REASSOCIATE_ATTRIBUTE, SHARED_ATTRIBUTE
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

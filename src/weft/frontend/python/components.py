@@ -7,12 +7,12 @@ bytes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 from weft.frontend.python.types import Array, Enumeration, KernelType, Record, Scalar, Tiled, Tuple, bfloat16
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.types import F16, F32, F64, I1, I8, I16, I64, PTR, FloatType, IntType, Type, int_type, pointer
-from weft.records import dataclass
 
 _FLOATS: dict[int, FloatType] = {16: F16, 32: F32, 64: F64}
 

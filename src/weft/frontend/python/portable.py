@@ -19,14 +19,13 @@ import sys
 import uuid
 import weakref
 from collections import deque
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from weft.frontend.python.encoding import encode_code
 from weft.frontend.python.fingerprint import full_fingerprint
 from weft.frontend.python.source_text import carry_text, text_of_file
-from weft.records import dataclass
 
 _LATEST = 256
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from dataclasses import dataclass
 from functools import lru_cache
 
 from weft.frontend.python.source import FunctionNode
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -16,7 +17,6 @@ from weft.diag.errors import SourceError, UnsupportedError
 from weft.diag.source import SourceSpan
 from weft.frontend.python.encoding import encode_code
 from weft.frontend.python.source_text import source_lines
-from weft.records import dataclass
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 

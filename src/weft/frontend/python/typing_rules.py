@@ -22,6 +22,8 @@ same table, except that a literal int which does not fit widens instead of faili
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.diag.errors import TypingError
 from weft.frontend.python.types import (
     STRONG,
@@ -39,7 +41,6 @@ from weft.frontend.python.types import (
     pyint,
     uint64,
 )
-from weft.records import dataclass
 
 _CODES = "?  i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 bf"
 _ROWS = """

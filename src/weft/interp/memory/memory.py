@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
-
-from weft.records import dataclass
 
 Array = np.ndarray
 

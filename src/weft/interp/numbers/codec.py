@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,6 @@ from weft.interp.numbers.casts import from_bits, to_bits
 from weft.interp.numbers.integers import width
 from weft.ir.layout import DataLayout
 from weft.ir.types import FloatType, IntType, PointerType, StructType, Type, VectorType
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

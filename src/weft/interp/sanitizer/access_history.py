@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from weft.interp.memory.memory import MemoryObject
-from weft.records import dataclass
 
 Array = np.ndarray
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.diag.source import SourceSpan, render
 from weft.interp.faults import FaultKind
 from weft.interp.threads.geometry import Dim3
-from weft.records import dataclass
 
 SHOWN_THREADS = 4
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
-
-from weft.records import dataclass
 
 Array = np.ndarray
 Dim3 = tuple[int, int, int]

@@ -11,7 +11,7 @@ work-groups meet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,6 @@ from weft.interp.faults import FaultKind, span_of
 from weft.interp.lanes import Lanes
 from weft.interp.threads.active import ActiveSet
 from weft.ir.intrinsics import GRID_BARRIER, is_numbered_barrier
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.interp.code import BlockCode, Step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import IRSyntaxError
@@ -11,7 +11,6 @@ from weft.ir.function import Function, GlobalValue, Module
 from weft.ir.lexer import END, SourceText, name_of, tokenize
 from weft.ir.types import StructType, Type
 from weft.ir.values import Value
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.ir.constants import Constant

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.ir.block import BasicBlock
 from weft.ir.instruction import Instruction
 from weft.ir.writer import write_instruction
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from weft.loops.emission.kernel import ArrayParameter, KernelParts, NumberParameter
 from weft.loops.emission.nests import Nest
 from weft.loops.emission.subscripts import Shape
 from weft.loops.emission.tree import Argument, Statement, names_of, written_in
-from weft.records import dataclass
 
 HINT = "the report says what the loop does (weft loops without --emit)"
 

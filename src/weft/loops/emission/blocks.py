@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.loops.reductions import Combination
 from weft.ir.types import I1, I64, IntType, Type
 from weft.loops.emission.combining import Extremum, combined
@@ -18,7 +20,6 @@ from weft.loops.emission.tree import (
     element,
     number,
 )
-from weft.records import dataclass
 
 THREADS = 256
 """Threads of a block that combine what they have."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from weft.analysis.loops.reductions import Combination, is_rounded, reduction_of
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -29,7 +29,6 @@ from weft.analysis.sequential.scope import LoopContext
 from weft.ir import Instruction, Poison, Value
 from weft.ir.types import I1, FloatType, IntType, Type
 from weft.loops.emission.tree import Node
-from weft.records import dataclass
 
 _SIGNS = {
     Combination.ADD: "+", Combination.FADD: "+", Combination.MUL: "*", Combination.FMUL: "*", Combination.AND: "&",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from weft.analysis.loops.reductions import Combination
 from weft.ir.types import I1, I64, FloatType
@@ -36,7 +36,6 @@ from weft.loops.emission.tree import (
     names_in,
     number,
 )
-from weft.records import dataclass
 
 _WHOLE = {"add": Combination.ADD, "sub": Combination.ADD, "min": Combination.SMIN, "max": Combination.SMAX}
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.sequential.scope import LoopContext
 from weft.graph.cfg import CFG
 from weft.graph.dominators import DominatorTree, post_dominator_tree
 from weft.ir import BasicBlock
-from weft.records import dataclass
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ Juravle, Automatic program analysis for data parallel kernels, §5.2 (overlap of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from weft.ir.types import I1, I64
 from weft.loops.emission.kernel import KernelParts
@@ -38,7 +38,6 @@ from weft.loops.emission.tree import (
     written_in,
 )
 from weft.loops.emission.values import negated
-from weft.records import dataclass
 
 LEAST_PLACES = 5
 """Of fewer elements each, threads get them from the cache as fast."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.memory.alias import locate
 from weft.analysis.sequential.accesses import Access
@@ -24,7 +24,6 @@ from weft.loops.emission.subscripts import Shape, subscripts
 from weft.loops.emission.tree import Node, Variable
 from weft.loops.emission.values import Values
 from weft.loops.emission.variables import Variables
-from weft.records import dataclass
 
 _PURE = {
     "add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp", "select", "sext", "zext", "trunc",

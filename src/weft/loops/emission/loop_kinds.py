@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_exit
 from weft.analysis.sequential.scope import LoopContext
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Value
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.loops.emission.nests import Nest

@@ -10,7 +10,7 @@ outer ones as can be are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,6 @@ from weft.ir.effects import may_write
 from weft.ir.types import FloatType
 from weft.loops.emission.combining import Group, groups_of
 from weft.loops.emission.tree import Statement
-from weft.records import dataclass
 from weft.report.loop_counters import loops_around
 
 if TYPE_CHECKING:

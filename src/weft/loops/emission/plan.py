@@ -6,12 +6,11 @@ launch before; arrays that only kernels hand to each other are *buffers*.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.ir.types import Type
 from weft.loops.emission.sections import Section
 from weft.loops.emission.tree import Argument, Node, Statement
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.symbolic.expression import Expression, floor_division, maximum, minimum
 from weft.analysis.symbolic.facts import Facts
 from weft.ir.types import I64
 from weft.loops.emission.kernel import ArrayParameter, KernelParts
 from weft.loops.emission.tree import Node
-from weft.records import dataclass
 
 _NO_SIZE = 1 << 30
 """A greater number of elements is that of all which a type of index could reach."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import EmissionError
@@ -20,7 +21,6 @@ from weft.loops.emission.reductions import reduction_plan
 from weft.loops.emission.scans import scan_plan
 from weft.loops.emission.searches import search_plan
 from weft.loops.emission.subscripts import Shape
-from weft.records import dataclass
 from weft.report.loop_counters import loops_around
 
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.memory.alias import locate
 from weft.ir import Argument, ConstInt, Instruction, Value
 from weft.ir.layout import DataLayout
 from weft.ir.types import Type
-from weft.records import dataclass
 
 Terms = list[tuple[Value | None, int]]
 """A sum of multiples of values; None is 1."""

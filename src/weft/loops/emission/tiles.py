@@ -8,7 +8,7 @@ thread adds up in the order of before.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from weft.ir.types import I1, IntType
 from weft.loops.emission.kernel import KernelParts
@@ -37,7 +37,6 @@ from weft.loops.emission.tree import (
     substituted,
     written_in,
 )
-from weft.records import dataclass
 
 SIDE = 16
 """The side of a block and of a tile."""

@@ -8,10 +8,9 @@ in int64) and with several (C) print the same tree.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from weft.ir.types import I1, I64, FloatType, Type
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from weft.ptx.syntax import (
@@ -14,7 +15,6 @@ from weft.ptx.syntax import (
     Statement,
     Variable,
 )
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from weft.diag.errors import PtxError
 from weft.ptx.instructions.forms import Needs
-from weft.records import dataclass
 
 _SINCE: dict[int, tuple[int, int]] = {
     10: (1, 0),

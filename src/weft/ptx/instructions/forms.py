@@ -35,9 +35,9 @@ from __future__ import annotations
 import enum
 import functools
 import re
+from dataclasses import dataclass
 
 from weft.ptx.types import VALUE_TYPES
-from weft.records import dataclass
 
 
 class Effect(enum.Flag):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from weft.diag.errors import PtxError
 from weft.ptx.instructions import (
@@ -25,7 +25,6 @@ from weft.ptx.instructions.forms import Effect, Form, Needs, OperandForm, Slot
 from weft.ptx.instructions.newer import NEWER
 from weft.ptx.syntax import Address, Float, Group, Instruction, Integer, Operand, Pair, Vector
 from weft.ptx.types import VALUE_TYPES
-from weft.records import dataclass
 
 _AREAS = (
     integers, floats, compares, moves, control, threads, atomics, video, textures, tensors, asynchronous, fabric,

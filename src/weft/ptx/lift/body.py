@@ -6,7 +6,7 @@ of them. A slot that is read before it is written holds anything, as in PTX.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from weft.diag.errors import PtxError, UnsupportedError
@@ -26,7 +26,6 @@ from weft.ir.intrinsics import SHARED_SPACE, declare
 from weft.ir.types import I1, I64, FloatType, FunctionType, IntType, PointerType, Type, VectorType, int_type
 from weft.ptx import syntax
 from weft.ptx.lift.types import bits_of, ir_type, is_signed
-from weft.records import dataclass
 
 PURE = ("nocallback", "nofree", "nosync", "nounwind", "speculatable", "willreturn", "memory(none)")
 """Attributes of LLVM's intrinsics that compute."""

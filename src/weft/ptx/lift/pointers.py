@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.ir import Argument, Builder, ConstInt, Function, GlobalVariable, Instruction, Value
 from weft.ir.builder import address_space
 from weft.ir.cfg_edit import arriving
 from weft.ir.types import I8, I32, I64, PTR, FunctionType, IntType
 from weft.ptx.lift.roots import RootAnalysis, variable_of
-from weft.records import dataclass
 
 
 @dataclass(slots=True)

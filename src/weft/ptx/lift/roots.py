@@ -6,14 +6,13 @@ loaded from memory. An integer without roots is no address.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.ir import Argument, ConstExpr, Function, GlobalVariable, Instruction, Value
 from weft.ir.builder import address_space
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I32, I64
 from weft.ptx.lift.memory import SHARED_ADDRESS
-from weft.records import dataclass
 
 Roots = frozenset[Value]
 _NONE: Roots = frozenset()

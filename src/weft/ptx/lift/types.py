@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.ir.types import BF16, F16, F32, F64, I1, FloatType, IntType, Type, VectorType, int_type
 from weft.ptx.syntax import Instruction
 from weft.ptx.types import FUNDAMENTAL
-from weft.records import dataclass
 
 _FLOATS: dict[str, FloatType] = {"f16": F16, "bf16": BF16, "f32": F32, "f64": F64}
 _PAIRS: dict[str, Type] = {

@@ -9,12 +9,11 @@ between the write and its store (*spill everywhere*). Spill code may need more w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.diag.errors import PtxError
 from weft.ptx.regalloc.liveness import Liveness
 from weft.ptx.syntax import Function, Instruction, RegisterDeclaration
-from weft.records import dataclass
 
 Words = tuple[int, ...]
 """Registers of 32 bits by their numbers, ascending."""

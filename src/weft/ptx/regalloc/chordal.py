@@ -11,7 +11,7 @@ frontier, it gets words anew and moves on the edges. A definition under a guard 
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.graph.cfg import reverse_postorder
 from weft.graph.dominators import DominatorTree, dominance_frontier, dominator_tree
@@ -27,7 +27,6 @@ from weft.ptx.regalloc.allocation import (
 from weft.ptx.regalloc.distances import Distances
 from weft.ptx.regalloc.liveness import Access, members
 from weft.ptx.registers import kills
-from weft.records import dataclass
 
 
 def chordal(problem: Problem) -> Allocation:

@@ -7,10 +7,10 @@ value that it reads last and one that it writes can share a register.
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 
 from weft.ptx.regalloc.liveness import Liveness, members
 from weft.ptx.syntax import Instruction
-from weft.records import dataclass
 
 
 @dataclass(slots=True)

@@ -11,14 +11,13 @@ common, and no word is beyond the budget.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import count
 
 from weft.ptx.regalloc.allocation import Allocation, Problem, Words, scratch_words, unreachable_budget
 from weft.ptx.regalloc.distances import Distances
 from weft.ptx.regalloc.intervals import Interval, instructions_in_order, intervals_of
-from weft.records import dataclass
 
 LAST, NEXT = "last", "next"
 """What is farthest: the last use, or the next one."""

@@ -11,13 +11,13 @@ Sets of registers are integers, bit `i` for `registers[i]`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from weft.graph.cfg import reachable
 from weft.ptx.flow import Flow
 from weft.ptx.instructions import Effect, variant_of
 from weft.ptx.registers import kills, reads, writes
 from weft.ptx.syntax import Instruction
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.ptx.flow import Flow
 from weft.ptx.instructions import Effect, variant_of
 from weft.ptx.regalloc.allocation import Allocation, Move, Words
 from weft.ptx.syntax import Instruction, Label, Register, Statement, Symbol
-from weft.records import dataclass
 
 RegisterOf = Callable[[str, Words], Register]
 

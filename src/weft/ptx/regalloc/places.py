@@ -19,6 +19,7 @@ registers of them again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from weft.ptx.regalloc.allocation import Demand, Words
@@ -33,7 +34,6 @@ from weft.ptx.syntax import (
     Symbol,
     Vector,
 )
-from weft.records import dataclass
 
 Code: TypeAlias = list[Instruction]
 

@@ -9,12 +9,12 @@ assumed of how the allocator chose them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from weft.graph.cfg import reverse_postorder
 from weft.ptx.regalloc.allocation import Allocation, Problem, Words
 from weft.ptx.registers import kills, updates
 from weft.ptx.syntax import Instruction
-from weft.records import dataclass
 
 State = dict[str, Words]
 """Spilled values that are in some words, too."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from weft.ptx.instructions import variant_of
 from weft.ptx.regalloc.allocation import Allocation, Problem, Words
@@ -27,7 +28,6 @@ from weft.ptx.syntax import (
     Variable,
 )
 from weft.ptx.types import bits_of
-from weft.records import dataclass
 
 
 @dataclass(slots=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from weft.diag.source import SourceSpan
 from weft.ptx.source import Source
 from weft.ptx.syntax.operands import Integer, Symbol
 from weft.ptx.syntax.statements import Directive, Instruction, Label, Located, Pragma, Statement, Variable
-from weft.records import dataclass
 
 
 @dataclass(slots=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import TypeAlias
-
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from weft.ptx.syntax.operands import Float, Integer, Operand, Register, Symbol
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from weft.ir import ConstAggregate, ConstInt, ConstSplat, Value
 from weft.ir.constants import ConstBytes, ConstExpr, ConstFloat, ConstZero, Poison, Undef, zero_of
 from weft.ir.layout import DataLayout
 from weft.ir.types import FLOAT_BITS, I8, ArrayType, FloatType, IntType, StructType, Type, VectorType
-from weft.records import dataclass
 
 MAX_COMPONENTS = 64
 """Values with more components stay whole."""

@@ -10,7 +10,7 @@ Regions are taken from the inside out, so that a region is worth what the gadget
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from weft.analysis.divergence import Divergence
@@ -19,7 +19,6 @@ from weft.diag.source import SourceSpan
 from weft.ir import BasicBlock, Function, Module
 from weft.ir.locations import span_of
 from weft.machine.targets import Isa
-from weft.records import dataclass
 from weft.transform.boscc.gadget import copy_where_full, skip_where_empty
 from weft.transform.boscc.regions import Region, guarded_regions
 from weft.transform.loops.divergent_loops import BranchDivergence

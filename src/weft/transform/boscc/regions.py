@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.graph.dominators import NONE, DominatorTree, dominator_tree, post_dominator_tree
 from weft.graph.loops import LoopForest, loop_forest
 from weft.ir import BasicBlock, Function
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.intrinsics import IntrinsicKind, kind_of
-from weft.records import dataclass
 from weft.transform.loops.divergent_loops import BranchDivergence
 
 

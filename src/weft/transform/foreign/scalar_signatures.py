@@ -17,6 +17,7 @@ Postcondition: direct calls, and the function that is wanted, take and return sc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from weft.ir import Builder, ConstInt, Function, Instruction, Module, Poison, Value
 from weft.ir.clone import clone_function
@@ -25,7 +26,6 @@ from weft.ir.function import Linkage
 from weft.ir.layout import DataLayout
 from weft.ir.types import I1, I64, PTR, VOID, FunctionType, Type
 from weft.ir.values import Argument
-from weft.records import dataclass
 from weft.transform.aggregates.replacement import extract_component, insert_component
 from weft.transform.aggregates.types import Component, components_of, is_composite
 

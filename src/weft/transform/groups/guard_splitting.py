@@ -17,6 +17,7 @@ is the same in the row; none that reads memory, which threads may change.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from weft.diag.source import SourceSpan
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Module, Value
@@ -24,7 +25,6 @@ from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks
 from weft.ir.effects import is_removable
 from weft.ir.locations import span_of
 from weft.ir.types import I1
-from weft.records import dataclass
 from weft.transform.groups.row_bounds import RowBounds
 from weft.transform.groups.work_items import WorkItems
 

@@ -15,6 +15,7 @@ Preserves the program under FR and OBL.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 from weft.ir import Argument, ConstInt, Function, Instruction, Value
@@ -22,7 +23,6 @@ from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.effects import is_convergent
 from weft.ir.layout import DataLayout
 from weft.ir.types import I64
-from weft.records import dataclass
 from weft.transform.groups.work_items import WorkItems
 
 GRID_RANGE = "range(i64 0, 2199023255552)"

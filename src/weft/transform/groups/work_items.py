@@ -9,11 +9,12 @@ all the others are uniform. Preserves the program under FR and OBL.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.ir import Argument, ConstInt, Function, Instruction, Module, Value
 from weft.ir.builder import Builder
 from weft.ir.intrinsics import SHARED_ATTRIBUTE, SHARED_SPACE
 from weft.ir.types import I8, I64, Type, pointer
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ a uniform branch left only one source.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from weft.graph.loops import Loop
 from weft.ir import Instruction, Value
 from weft.ir.types import Type
-from weft.records import dataclass
 from weft.transform.linearization.redrawn_graph import RedrawnGraph
 from weft.transform.ssa_repair import ReachingDefinition
 

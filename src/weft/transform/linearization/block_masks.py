@@ -8,12 +8,11 @@ Karrenberg and Hack (§3.3) want.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.masks import implies
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstInt, Instruction, Value
 from weft.ir.types import I1, IntType
-from weft.records import dataclass
 from weft.transform.linearization.arrivals import collect_arrivals
 from weft.transform.linearization.masks import both, either, negated
 from weft.transform.linearization.redrawn_graph import RedrawnGraph

@@ -12,14 +12,13 @@ From here on all threads follow one path: FR before, the same under OBL and FR a
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.analysis.masks import implies
 from weft.diag.source import SourceSpan
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Poison, Value
 from weft.ir.cfg_edit import arriving
 from weft.ir.locations import span_of
-from weft.records import dataclass
 from weft.transform.linearization.arrivals import collect_arrivals
 from weft.transform.linearization.block_masks import BlockMasks
 from weft.transform.linearization.redrawn_graph import RedrawnGraph, redraw

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.graph.block_index import BlockIndex, block_index
 from weft.graph.dominators import DominatorTree, dominator_tree, post_dominator_tree
 from weft.graph.loops import LoopForest, loop_forest
 from weft.ir import BasicBlock, Builder, Function, Value
 from weft.ir.cfg_view import cfg_of
-from weft.records import dataclass
 from weft.transform.linearization.partial_linearization import partially_linearize
 from weft.transform.loops.divergent_loops import BranchDivergence
 

@@ -10,6 +10,8 @@ behind it, with the others. Preserves the program under FR.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Builder, Function, Instruction
@@ -17,7 +19,6 @@ from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks
 from weft.ir.cfg_view import CFGView
 from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.effects import may_read, may_trap, may_write
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

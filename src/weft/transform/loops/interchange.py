@@ -11,13 +11,14 @@ stands at the beginning of the inner body. Calling it again restores the order. 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.integers.intervals import INVERTED
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Instruction
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import may_read, may_trap, may_write
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ U iterations at a time; a copy behind it does those that are left. Preserves the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
@@ -25,7 +27,6 @@ from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.effects import is_speculatable, may_read, may_trap, may_write
 from weft.ir.intrinsics import PURE
 from weft.ir.types import FunctionType
-from weft.records import dataclass
 from weft.transform.loops.tile_loop import goes_up
 
 _LEAVES = {"slt": "sge", "sle": "sgt", "ult": "uge"}

@@ -7,10 +7,10 @@ blocks behind it the exit masks send each thread to its own exit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.ir import FALSE, BasicBlock, Builder, Constant, Instruction, Poison, Value
 from weft.ir.types import VOID, Type
-from weft.records import dataclass
 from weft.transform.loops.loop_shape import Edge, LoopShape
 
 

@@ -7,12 +7,12 @@ former exit edge, D the first of the blocks that send threads to their exits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Module, Poison, Value
 from weft.ir.intrinsics import declare
 from weft.ir.opcodes import OPCODES
 from weft.ir.types import I1, VOID, Type
-from weft.records import dataclass
 from weft.transform.linearization.masks import both, either, negated
 from weft.transform.loops.loop_exits import Dispatch, Tracker
 from weft.transform.loops.loop_shape import Edge, LoopShape, LoopSummary, preheader_of

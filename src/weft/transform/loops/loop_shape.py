@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.ir import BasicBlock
-from weft.records import dataclass
 
 Edge = tuple[BasicBlock, BasicBlock]
 

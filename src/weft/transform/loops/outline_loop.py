@@ -18,6 +18,7 @@ A stack object that is made anew in each iteration (its lifetime begins in the l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import CountedLoop, Counter
 from weft.analysis.loops.parallel_loops import ParallelLoop, captured_by
@@ -31,7 +32,6 @@ from weft.ir.heap import is_allocation
 from weft.ir.intrinsics import WRITABLE_ATTRIBUTE, declare
 from weft.ir.layout import DataLayout
 from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, PointerType, Type
-from weft.records import dataclass
 from weft.transform.loops.recomputed import compute_again, recomputed, to_be_given
 
 

@@ -16,6 +16,7 @@ What is around the inner loop is done by each of its iterations: it computes, an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import Counter
@@ -28,7 +29,6 @@ from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.constants import Constant
 from weft.ir.intrinsics import declare
 from weft.ir.types import I32, I64, PTR
-from weft.records import dataclass
 from weft.transform.loops.outline_loop import (
     body_function,
     captured_attributes,

@@ -16,11 +16,11 @@ FR and OBL.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from weft.ir import BasicBlock, Builder, Function, Instruction, Module, Value
 from weft.ir.lane_updates import RMW_OF, build_lane_update
 from weft.ir.types import I64, PTR, FunctionType
-from weft.records import dataclass
 
 UPDATED = "weft.updated"
 

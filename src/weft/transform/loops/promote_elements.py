@@ -12,10 +12,11 @@ under FR, for one thread or for threads that do not meet in the element.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.scope import LoopContext
 from weft.ir import BasicBlock, Builder, Instruction, Value
-from weft.records import dataclass
 from weft.transform.ssa_repair import ReachingDefinition
 
 

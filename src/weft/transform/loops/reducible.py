@@ -12,6 +12,7 @@ Preserves FR.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Value
@@ -19,7 +20,6 @@ from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.effects import is_convergent
 from weft.ir.types import TokenType
-from weft.records import dataclass
 from weft.transform.ssa_repair import ReachingDefinition, rewrite_uses
 
 MAX_COPIED = 2000

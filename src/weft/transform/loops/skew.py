@@ -19,6 +19,7 @@ the header and the latch of the loop over time are those of the loop over t in a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import Loop
@@ -27,7 +28,6 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView
 from weft.ir.intrinsics import PURE
 from weft.ir.types import FunctionType, IntType
-from weft.records import dataclass
 from weft.transform.loops.distribute import Part, Statements, parts_of
 from weft.transform.loops.tile_loop import goes_up
 

@@ -15,6 +15,8 @@ whoever comes along the edge comes to the first access of the φ's block.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.memory.alias import locate
 from weft.ir import Argument, ConstInt, Function, Instruction, Value
@@ -22,7 +24,6 @@ from weft.ir.effects import is_speculatable
 from weft.ir.function import GlobalVariable
 from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
 from weft.ir.types import I64
-from weft.records import dataclass
 
 _REACH = (1 << 31) - 1
 _ACCESSES = ("load", "store", "atomicrmw", "cmpxchg")

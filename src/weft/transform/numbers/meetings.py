@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.memory.computed_indices import MAX_STEPS
 from weft.ir import Constant, ConstInt, Function, Instruction, Value
 from weft.ir.effects import is_speculatable
 from weft.ir.types import IntType
-from weft.records import dataclass
 
 KEEPING = ("and", "urem", "srem")
 """Operations whose results keep the stride."""

@@ -19,6 +19,8 @@ under FR: new flags concern threads only whose address was poison, or whose acce
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.analysis.integers.intervals import Interval, full
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.memory.alias import locate
@@ -27,7 +29,6 @@ from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions, replace_and_erase
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I32, I64
-from weft.records import dataclass
 from weft.transform.numbers.accessed_indices import is_small, window
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1

@@ -12,12 +12,12 @@ that depend on quotients and remainders alone, as rows and columns of a matrix d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weft.analysis.integers.bounds import to_signed
 from weft.analysis.memory.computed_indices import MAX_STEPS
 from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.types import IntType
-from weft.records import dataclass
 from weft.transform.numbers.meetings import Meeting
 
 MOST_COPIED = 80

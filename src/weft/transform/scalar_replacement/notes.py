@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from weft.analysis.questions.graph import Asked, Found, Lost, State
@@ -15,7 +16,6 @@ from weft.diag.words import counted
 from weft.ir import Instruction
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.locations import span_of
-from weft.records import dataclass
 from weft.transform.scalar_replacement.sinking import Sink
 
 _MEMORY = frozenset(("load", "store", "call", "atomicrmw", "cmpxchg", "fence"))

@@ -13,7 +13,7 @@ Fukuhara and Takimoto (2021): §4.2 is SRQP, §5.1 ESRQP, §5.2 and A.2 SSRQP.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from weft.analysis.divergence import Divergence
@@ -33,7 +33,6 @@ from weft.ir import BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import CFGView
 from weft.ir.types import Type
-from weft.records import dataclass
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.scalar_replacement.loop_entry import entered_bodies
 from weft.transform.scalar_replacement.notes import (

@@ -11,7 +11,7 @@ behind. Loads that only the threads of a condition do stand in an arm of their o
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import gcd
 
 from weft.analysis.questions.assumptions import AnyOf
@@ -24,7 +24,6 @@ from weft.ir import Argument, BasicBlock, Builder, Function, GlobalVariable, Ins
 from weft.ir.cfg_edit import replace_and_erase, split_edge
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import VOID
-from weft.records import dataclass
 from weft.transform.scalar_replacement.addresses import build_address, build_condition
 from weft.transform.scalar_replacement.loop_entry import guard_entry
 

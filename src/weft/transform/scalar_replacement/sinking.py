@@ -18,6 +18,7 @@ The paper has loads alone; what it replaces in a loop leaves such stores behind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.questions.company import is_fixed
@@ -29,7 +30,6 @@ from weft.ir import FALSE, TRUE, BasicBlock, Builder, Instruction, Poison, Value
 from weft.ir.cfg_edit import split_edge
 from weft.ir.cfg_view import CFGView
 from weft.ir.types import I1, FloatType, IntType, PointerType
-from weft.records import dataclass
 from weft.transform.scalar_replacement.addresses import build_address
 from weft.transform.ssa_repair import ReachingDefinition
 

@@ -17,6 +17,7 @@ unfinished lane groups once all of them have returned k, all their unfinished la
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 
 from weft.analysis.liveness import liveness
 from weft.diag.errors import UnsupportedError
@@ -26,7 +27,6 @@ from weft.ir.cfg_edit import split_block
 from weft.ir.intrinsics import GRID_BARRIER, IntrinsicKind, is_numbered_barrier, kind_of
 from weft.ir.locations import span_of
 from weft.ir.types import pointer
-from weft.records import dataclass
 from weft.transform.splitting.continuations import (
     FINISHED,
     FRAME_PARAMETERS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from weft.ir import (
     TRUE,
@@ -19,7 +20,6 @@ from weft.ir import (
 from weft.ir.clone import clone_blocks
 from weft.ir.intrinsics import declare
 from weft.ir.types import I8, I32, I64, FunctionType
-from weft.records import dataclass
 from weft.transform.splitting.frame import Slot, restore, save
 from weft.transform.splitting.numbered_barriers import note_wait
 from weft.transform.splitting.rematerialize import Rematerializer

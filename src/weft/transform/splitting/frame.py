@@ -8,12 +8,12 @@ never live at the same barrier share bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from weft.ir import Builder, ConstInt, Value
 from weft.ir.intrinsics import declare
 from weft.ir.layout import DataLayout
 from weft.ir.types import I1, I8, I32, I64, IntType, Type
-from weft.records import dataclass
 
 FRAME_ALIGN = 64
 

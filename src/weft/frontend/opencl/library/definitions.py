@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-
-from weft.records import dataclass
+from dataclasses import dataclass
 
 _ATTRIBUTES = re.compile(r"^attributes (#\d+) = \{ (.*) \}$", re.M)
 _STRINGS = re.compile(r'\s*"[^"]*"(?:="[^"]*")?')

@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 import re
-
-from weft.records import dataclass
+from dataclasses import dataclass
 
 _SCALARS = {
     "c": "i8", "a": "i8", "h": "i8", "s": "i16", "t": "i16", "i": "i32", "j": "i32", "l": "i64", "m": "i64",

@@ -7,13 +7,13 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from weft.diag.errors import CompileError
 from weft.frontend.clang import find_clang
 from weft.frontend.opencl.library.definitions import Definition, definitions_in
-from weft.records import dataclass
 
 _FOLDER = Path(__file__).parent
 _HEADERS = ("base.h", "internal.h")

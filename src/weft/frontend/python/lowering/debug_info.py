@@ -6,7 +6,7 @@ Explanations to the user start from it: each instruction knows its line and colu
 from __future__ import annotations
 
 import os
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from weft.frontend.python.types import Array, KernelType, Record, Scalar, Tiled
 from weft.ir.builder import const_int
@@ -14,7 +14,6 @@ from weft.ir.function import Module
 from weft.ir.metadata import DbgRecord, DebugLoc, MDNode, MDString, MDTuple, MDValue
 from weft.ir.types import I32
 from weft.ir.values import Value
-from weft.records import dataclass
 
 _ENCODING = {
     "M": "DW_ATE_signed",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from weft.diag.errors import TypingError
 from weft.frontend.python.lowering.calls.typed import Typed
 from weft.frontend.python.types import (
@@ -16,7 +18,6 @@ from weft.frontend.python.types import (
     tuple_type,
 )
 from weft.frontend.python.typing_rules import Literals, join
-from weft.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

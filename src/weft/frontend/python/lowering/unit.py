@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import FunctionType as PythonFunction
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from weft.ir.constants import ConstBytes
 from weft.ir.function import Function, GlobalVariable, Module
 from weft.ir.intrinsics import INTRINSICS, IntrinsicKind, declare
 from weft.ir.types import I8, ArrayType, FunctionType, Type
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.arrays.fused import Expression

@@ -7,6 +7,7 @@ range counters and unsigned integers are not.
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
@@ -28,7 +29,6 @@ from weft.frontend.python.types import Array, Record, Tiled, Tuple
 from weft.ir.builder import const_int
 from weft.ir.types import I8
 from weft.ir.values import Value
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,6 @@ from weft.frontend.python.lowering.numbers.casts import cast, convert, to_int64
 from weft.frontend.python.types import Array, Computed, KernelType, Scalar, pyint
 from weft.ir.constants import ConstInt
 from weft.ir.values import Value
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering

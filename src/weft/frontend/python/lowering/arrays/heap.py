@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import UnsupportedError
@@ -30,7 +31,6 @@ from weft.ir.constants import Constant, ConstFloat, ConstInt, ConstNull
 from weft.ir.instruction import Instruction
 from weft.ir.types import I64, PTR, FloatType, IntType, Type
 from weft.ir.values import Value
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.diag.source import SourceSpan

@@ -7,6 +7,7 @@ elements in C order, by a view or, where they do not lie so, a copy; along an ax
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +44,6 @@ from weft.frontend.python.types import (
 )
 from weft.ir.constants import ConstInt
 from weft.ir.values import Value
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering

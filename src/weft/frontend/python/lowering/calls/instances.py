@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,6 @@ from weft.ir.metadata import DebugLoc
 from weft.ir.types import I1, I8, PTR, VOID
 from weft.ir.types import FunctionType as IRFunctionType
 from weft.ir.values import Argument, Value
-from weft.records import dataclass
 from weft.tiled_arrays import MOST_EXTENT
 
 if TYPE_CHECKING:

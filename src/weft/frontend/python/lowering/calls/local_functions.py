@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +18,6 @@ from weft.frontend.python.lowering.calls.typed import Typed, static
 from weft.frontend.python.lowering.context import expression, statement
 from weft.frontend.python.scope import scope_of
 from weft.frontend.python.source import FunctionNode, FunctionSource
-from weft.records import dataclass
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
