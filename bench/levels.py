@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 RUNTIMES = {
     "x86-64-v3": {
@@ -35,9 +36,14 @@ def hold(level: str | None) -> None:
         sys.modules["numba"].config.reload_config()
 
 
-def march() -> list[str]:
-    """What tells gcc and clang the level, tuned for this machine."""
+def march(command: Sequence[str]) -> list[str]:
+    """What tells gcc and clang the level, tuned for this machine.
+
+    zig has names of its own for levels, and takes any other, and ``-mtune=native``, for all that the machine has.
+    """
     level = os.environ.get("WEFT_CPU")
+    if level and "ziglang" in command:
+        return [f"-march={level.replace('-', '_')}"]
     return [f"-march={level}", "-mtune=native"] if level else ["-march=native"]
 
 

@@ -53,7 +53,19 @@ def build(
     code, library = folder / f"{source.stem}.o", folder / f"{source.stem}.so"
     parallel = ["-fopenmp", ON_THREADS.format(threads)] if threads > 1 else ["-DPARALLEL_FOR="]
     begin = time.perf_counter()
-    _run([*command, *FLAGS, *levels.march(), *parallel, *_real(real), "-c", str(source), "-o", str(code)])
+    _run(
+        [
+            *command,
+            *FLAGS,
+            *levels.march(command),
+            *parallel,
+            *_real(real),
+            "-c",
+            str(source),
+            "-o",
+            str(code),
+        ]
+    )
     # Linked under -ffast-math, gcc's libraries make the whole process flush denormal numbers when they are loaded.
     threading = ["-fopenmp"] if threads > 1 else []
     _run([*command, "-shared", *threading, str(code), "-o", str(library), "-lm", *_vector_math()])
@@ -73,7 +85,7 @@ def build_ispc(source: Path, folder: Path, real: str = "") -> tuple[ctypes.CDLL,
         raise ImportError("no version of this kernel in its language")
     code, library = folder / f"{source.stem}.o", folder / f"{source.stem}.so"
     target = f"--target={levels.ispc_target()}"
-    # Under fast math its quotients of doubles have half of their digits with AVX-512.
+    # Under fast math its quotients of doubles have ten digits with AVX-512.
     fast = [] if real == "double" or "double " in source.read_text() else ["--opt=fast-math"]
     options = ["-O3", *fast, "--addressing=32", "--woff", "--pic", target, *_real(real)]
     begin = time.perf_counter()

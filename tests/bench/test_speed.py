@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench import levels
 from bench.harness import Comparison, Measurement, Prepared, Status
 from bench.speed import c_compilers, loops_divergent, loops_rays, loops_regular, peers, tables
 from bench.speed.peers import Task, peers_of
@@ -91,6 +92,13 @@ def test_a_function_in_c_keeps_the_arrays_that_it_is_given() -> None:
     del array
     assert kept() is not None
     assert run() is not None
+
+
+def test_compilers_are_held_to_a_level_by_the_name_that_they_have_for_it(monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+    assert levels.march(["gcc"]) == ["-march=x86-64-v3", "-mtune=native"]
+    assert levels.march(["python", "-m", "ziglang", "cc"]) == ["-march=x86_64_v3"]
+    assert levels.ispc_target() == "avx2-i32x8"
 
 
 def test_arrays_lie_alike_for_every_peer() -> None:
