@@ -8,7 +8,8 @@
 
 Precondition: a loop-closed function; the loop has a preheader, and exits that only it branches to. Postcondition: the
 loop's blocks are those of the version that runs where the test holds, so what was found of them stays true; each
-version has a preheader and exits of its own, and is loop-closed. Preserves the program under FR.
+version has a preheader and exits of its own, and stack objects of its own for those whose life begins in an iteration,
+and is loop-closed. Preserves the program under FR.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ def version_loop(
     exits = [view.blocks[b] for b in loop.exits]
     test = build_test(Builder(before=before.terminator))
     copies: ValueMap = {}
+    for kept in _objects_of_iterations(blocks):
+        copies[kept] = Builder(before=kept).insert(kept.clone())
     clone_blocks(blocks, function, copies)
     other_header = copies[header]
     assert isinstance(other_header, BasicBlock)
@@ -51,6 +54,25 @@ def version_loop(
     for exit in exits:
         _share(function, exit, blocks, copies)
     return {b: c for b, c in copies.items() if isinstance(b, BasicBlock) and isinstance(c, BasicBlock)}
+
+
+def _objects_of_iterations(blocks: list[BasicBlock]) -> list[Instruction]:
+    """Stack objects from outside of a loop whose life begins in it, and that nothing else uses."""
+    inside = set(blocks)
+    begun = {
+        i.args[-1]
+        for block in blocks
+        for i in block.instructions
+        if i.op == "call" and (i.callee_name or "").startswith("llvm.lifetime.start")
+    }
+    return [
+        value
+        for value in begun
+        if isinstance(value, Instruction)
+        and value.op == "alloca"
+        and value.block not in inside
+        and all(user.block in inside for user in value.instruction_users())
+    ]
 
 
 def _share(function: Function, exit: BasicBlock, blocks: list[BasicBlock], copies: ValueMap) -> None:
