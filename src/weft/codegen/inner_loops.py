@@ -9,7 +9,7 @@ but counters and totals. A few steps are no row either.
 from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
-from weft.analysis.loops.along_rows import adds_in_any_order, carries_only_totals
+from weft.analysis.loops.along_rows import carries_only_totals, is_along_rows
 from weft.analysis.loops.parallel_nests import NEAR
 from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop, loop_forest
@@ -24,7 +24,8 @@ FEW = 7
 def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered: bool = False) -> bool:
     """Whether most accesses of the uniform innermost loops of `function` are far apart from lane to lane.
 
-    With `reordered`, loops count whose totals LLVM may add up in lanes, and no others.
+    With `reordered`, loops along rows count whose totals LLVM may add up in lanes, and no others: in kernels, lanes
+    that look far apart may turn out to be neighbours.
     """
     layout = function.layout
     view = cfg_of(function)
@@ -36,7 +37,7 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
             carries_only_totals(loop, view) or _is_in_a_walk(loop, view, divergence)
         ):
             continue
-        if reordered and not adds_in_any_order(loop, view):
+        if reordered and not is_along_rows(loop, view, layout):
             continue
         for block in (view.blocks[b] for b in loop.blocks):
             for access in block.instructions:

@@ -86,7 +86,10 @@ def _is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLay
     if not instruction.is_plain_access:
         return not (may_read(instruction) or may_write(instruction))
     along = 0
-    for index, scale in locate(instruction.pointer, layout).terms.items():
+    place = locate(instruction.pointer, layout)
+    if _changes_in(place.base, inside):
+        return False
+    for index, scale in place.terms.items():
         while isinstance(index, Instruction) and index.op in ("sext", "zext"):
             index = index.operands[0]
         if isinstance(index, Instruction) and index.is_phi and index.block in inside:
