@@ -40,6 +40,7 @@ from weft.target.vector_math import math_finder
 from weft.transform.foreign.inline_marks import LOCAL, mark_for_inlining
 from weft.transform.foreign.scalar_signatures import give_scalar_signatures, scalar_form_of
 from weft.transform.loops.hoist_invariants import hoist_invariants
+from weft.transform.loops.moving_pointers import count_moving_pointers
 from weft.transform.stack_addresses import sink_stack_addresses
 
 
@@ -79,6 +80,10 @@ def _settle_parameters(unit: ForeignFunctionUnit) -> bool:
 def _settle_invariants(unit: ForeignLoopUnit) -> None:
     hoist_invariants(unit.function)
     sink_stack_addresses(unit.function)
+
+
+def _count_moving_pointers(unit: ForeignLoopUnit) -> bool:
+    return count_moving_pointers(unit.function) > 0
 
 
 def _mark_parallel_loops(unit: ForeignLoopUnit) -> bool:
@@ -214,6 +219,11 @@ PARAMETERS: Pass[ForeignFunctionUnit] = Pass(
 FUNCTION_INVARIANTS: Pass[ForeignLoopUnit] = Pass(
     INVARIANTS.name, INVARIANTS.promise, _settle_invariants, requires=INVARIANTS.requires
 )
+MOVING_POINTERS: Pass[ForeignLoopUnit] = Pass(
+    "moving pointers",
+    "in counted loops, pointers that move along arrays are places counted from where they begin",
+    _count_moving_pointers,
+)
 AUTO_LOOPS: Pass[ForeignLoopUnit] = Pass(
     "auto loops",
     "loops that are found to be parallel are marked, behind tests of what that rests on",
@@ -243,7 +253,7 @@ FORM: tuple[Pass[Any], ...] = (SIGNATURES, INLINING, CANONICAL)
 FOREIGN_LOOPS = PassList(
     "foreign loops",
     "parallel loops of C, C++ and LLVM IR; LLVM's whole pipeline follows",
-    (*FORM, FUNCTION_INVARIANTS, AUTO_LOOPS, LOOPS_IN_PLACE, IN_LANES, SINGLE_LANE),
+    (*FORM, FUNCTION_INVARIANTS, MOVING_POINTERS, AUTO_LOOPS, LOOPS_IN_PLACE, IN_LANES, SINGLE_LANE),
 )
 FOREIGN_FUNCTIONS = PassList(
     "foreign functions",
