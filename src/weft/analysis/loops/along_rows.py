@@ -14,8 +14,6 @@ from weft.ir.cfg_view import CFGView
 from weft.ir.effects import may_read, may_write
 from weft.ir.layout import DataLayout
 
-_STEPS = frozenset(("add", "sub", "mul", "shl", "sext", "zext", "trunc", "getelementptr"))
-
 
 def carries_only_totals(loop: Loop, view: CFGView) -> bool:
     """Whether what a loop carries is only counted up, or added up in a way that its iterations do not see."""
@@ -103,7 +101,8 @@ def _changes_in(value: Value, inside: set[BasicBlock]) -> bool:
     """Whether a value may differ between iterations of the loop of these blocks."""
     if not isinstance(value, Instruction) or value.block not in inside:
         return False
-    return value.op not in _STEPS or any(_changes_in(v, inside) for v in value.operands)
+    is_computed = not (value.is_phi or may_read(value) or may_write(value))
+    return not is_computed or any(_changes_in(v, inside) for v in value.operands)
 
 
 def _is_found(address: Value, inside: set[BasicBlock], seen: set[Value]) -> bool:
