@@ -88,6 +88,7 @@ def _is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLay
     if _changes_in(place.base, inside):
         return False
     for index, scale in place.terms.items():
+        index = _without_offset(index, inside)
         while isinstance(index, Instruction) and index.op in ("sext", "zext"):
             index = index.operands[0]
         if isinstance(index, Instruction) and index.is_phi and index.block in inside:
@@ -95,6 +96,16 @@ def _is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLay
         elif _changes_in(index, inside):
             return False
     return along == layout.size(instruction.accessed_type) or (instruction.op == "load" and along == 0)
+
+
+def _without_offset(index: Value, inside: set[BasicBlock]) -> Value:
+    """A number to which the loop of these blocks adds what it does not change."""
+    while isinstance(index, Instruction) and index.op == "add" and index.block in inside:
+        moving = [v for v in index.operands if _changes_in(v, inside)]
+        if len(moving) != 1:
+            break
+        (index,) = moving
+    return index
 
 
 def _changes_in(value: Value, inside: set[BasicBlock]) -> bool:
