@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import ctypes
 import random
-import sys
 import tempfile
-import time
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 
+from sequential.seeds import go_through
 from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import vectorize_ir
 from weft.passes import loop_splits, loop_tiles
@@ -161,16 +160,5 @@ def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
     return found
 
 
-def main() -> None:
-    """Go through the seeds from the first argument up to the second."""
-    first, last = (int(a) for a in sys.argv[1:3])
-    counts: dict[str, int] = {}
-    begin = time.monotonic()
-    for seed in range(first, last, 50):
-        for text in check(seed, min(seed + 50, last), counts):
-            print(text, flush=True)
-        print(seed + 50, counts, f"{time.monotonic() - begin:.0f} s", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    go_through(check)

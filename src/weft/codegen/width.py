@@ -59,12 +59,14 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
         if cost[width] > (second if best == least else further) * cost[best]:
             break
         best = width
-    waiting = min(model.cycles_of_thread(w, waiting=constants.waiting) for w in widths)
+    waiting, together = min((model.cycles_of_thread(w, waiting=constants.waiting), w) for w in widths)
     alone = cycles_alone(divergence, isa)
     # What beginning and ending a thread takes is not counted, and matters where there is no loop.
     worthwhile = model.has_loops and alone <= constants.alone_worthwhile * waiting
     if worthwhile and may_be_alone(divergence):
-        return WidthChoice(1, f"which takes about {100 * alone / waiting:.0f} % of the time of {best} lanes")
+        return WidthChoice(
+            1, f"which takes about {100 * alone / waiting:.0f} % of the time of {together} lanes"
+        )
     registers = best // least
     many = f"{registers} registers" if registers > 1 else "a register"
     if best == widths[-1]:

@@ -44,12 +44,12 @@ def is_along_rows(loop: Loop, view: CFGView, layout: DataLayout) -> bool:
     branch = view.blocks[exits.pop()].terminator
     if branch.operands and depends_on_data(branch.operands[0], inside):
         return False
-    if not adds_in_any_order(loop, view):
+    if not _adds_in_any_order(loop, view):
         return False
     return all(_is_along(i, inside, layout) for b in inside for i in b.instructions)
 
 
-def adds_in_any_order(loop: Loop, view: CFGView) -> bool:
+def _adds_in_any_order(loop: Loop, view: CFGView) -> bool:
     """Whether the totals that a loop carries may be added up in any order."""
     inside = {view.blocks[n] for n in loop.blocks}
     return all(_may_be_reordered(phi, inside) for phi in view.blocks[loop.header].phis())
