@@ -138,6 +138,7 @@ def test_sampaio_figure_1_the_loop_of_avg_square_is_uniform() -> None:
         tid, c = domain.lane_id(0, 32), domain.uniform(32)
         bound = apply(domain, "add", tid, apply(domain, "mul", c, c), flags=("nsw",))
         i = domain.join(tid, apply(domain, "add", tid, c, flags=("nsw",)))
+        i = domain.join(i, apply(domain, "add", i, c, flags=("nsw",)))
         assert i == domain.join(i, apply(domain, "add", i, c, flags=("nsw",))), "a fixed point"
         assert i.stride == bound.stride == 1
         assert compare(domain, "slt", i, bound).is_uniform
@@ -203,16 +204,27 @@ def test_extension_keeps_a_stride_only_if_no_lane_wraps() -> None:
 
 
 def test_what_a_flag_proves_holds_in_active_lanes_but_not_in_lane_zero() -> None:
-    """``sext(u +nsw tid)`` where lane 0 is inactive and its sum wraps: its extension is not the base."""
+    """``sext(u +nsw (v + tid))`` where lane 0 is inactive and its sum wraps: its extension is not the base."""
     domain = Product((8,))
     total = domain.transfer(
-        "add", ("nsw",), 32, [Fact(domain.lane_id(0, 32), 32), Fact(domain.uniform(32), 32)]
+        "add", ("nsw",), 32, [Fact(domain.strided(1, 32), 32), Fact(domain.uniform(32), 32)]
     )
     wide = domain.transfer("sext", (), 64, [Fact(total, 32)])
     assert wide.stride == 1
     assert not domain.at_lane_zero("sext", 64, [Fact(total, 32)], wide)
     ranged = [Fact(total, 32, None, Interval(0, 1 << 30))]
     assert domain.at_lane_zero("sext", 64, ranged, domain.transfer("sext", (), 64, ranged))
+
+
+def test_what_is_added_to_a_lane_number_is_the_base_also_where_lane_zero_is_inactive() -> None:
+    """In lane 0 nothing is added, so nothing wraps there: ``sext(u +nsw tid)`` is ``sext(u)`` in it."""
+    domain = Product((8,))
+    lane, start = Fact(domain.lane_id(0, 32), 32), Fact(domain.uniform(32), 32)
+    for op, operands in (("add", [lane, start]), ("add", [start, lane]), ("sub", [start, lane])):
+        total = [Fact(domain.transfer(op, ("nsw",), 32, operands), 32)]
+        assert domain.at_lane_zero("sext", 64, total, domain.transfer("sext", (), 64, total))
+    total = [Fact(domain.transfer("sub", ("nsw",), 32, [lane, start]), 32)]
+    assert not domain.at_lane_zero("sext", 64, total, domain.transfer("sext", (), 64, total))
 
 
 def test_indices_narrower_than_a_pointer_are_extended_by_getelementptr() -> None:

@@ -119,3 +119,23 @@ def test_what_is_derived_from_an_argument_of_its_own_before_a_loop_leads_to_the_
     function(code.address("f"))(16, 0, a.ctypes.data, out.ctypes.data)
     np.testing.assert_array_equal(a, np.arange(16) + 1)
     np.testing.assert_array_equal(out, a)
+
+
+def test_iterations_that_are_left_over_load_neighbours(tmp_path: Path) -> None:
+    """Also those of an `int` that ends at the largest one: beyond the bound it would wrap, in passive lanes."""
+    source = tmp_path / "ends.c"
+    source.write_text("""
+    void f(int first, int last, double *restrict a, double *restrict b) {
+        for (int i = first; i < last; i++) b[(long)i - first] = a[(long)i - first + 1] * 3;
+    }
+    """)
+    made = vectorize_ir(source, "f", width=8, loop="auto")
+    assert made.loops == 1 and "gather" not in made.text and "scatter" not in made.text
+    code = load_object(made.object_code, ["f"])
+    function = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    largest = 2**31 - 1
+    for count in (0, 1, 7, 8, 13, 16, 31):
+        for first in (-5, 0, largest - count):
+            a, b = np.arange(40.0), np.zeros(40)
+            function(code.address("f"))(first, first + count, a.ctypes.data, b.ctypes.data)
+            np.testing.assert_array_equal(b, np.where(np.arange(40) < count, 3 * (a + 1), 0))

@@ -14,19 +14,19 @@ from weft.analysis.integers.intervals import unsigned
 from weft.analysis.integers.wrapping import no_wrap
 from weft.analysis.shapes.application import Application
 from weft.analysis.shapes.lattice import Extents, kept_bits, make
-from weft.analysis.shapes.shape import ACTIVE, SYMBOLIC, WRAPS, Shape, Stride
+from weft.analysis.shapes.shape import ACTIVE, BASE, SYMBOLIC, WRAPS, Shape, Stride
 
 
 def add(a: Application) -> Shape:
     """Strides add up."""
     x, y = a.operands
-    return combine(a.extents, a.bits, x, y, 1, *exactness(a))
+    return combine(a.extents, a.bits, x, y, 1, *_exactness_of_sum(a))
 
 
 def sub(a: Application) -> Shape:
     """Strides are subtracted."""
     x, y = a.operands
-    return combine(a.extents, a.bits, x, y, -1, *exactness(a))
+    return combine(a.extents, a.bits, x, y, -1, *_exactness_of_sum(a))
 
 
 def mul(a: Application) -> Shape:
@@ -67,10 +67,21 @@ def _least_amount(a: Application) -> int:
     return min(max(least, unsigned(bounds, a.bits)[0] if bounds else 0), a.bits)
 
 
-def exactness(a: Application) -> tuple[int, int]:
+def _exactness_of_sum(a: Application) -> tuple[int, int]:
+    """As `exactness`; what has base 0, such as a lane's number, leaves the base of the other operand as it is."""
+    x, y = a.operands
+    keeps_base = _has_base_zero(y, a.bits) or (a.op == "add" and _has_base_zero(x, a.bits))
+    return exactness(a, BASE if keeps_base else ACTIVE)
+
+
+def _has_base_zero(x: Shape, bits: int) -> bool:
+    return x.known_bits == bits and x.residue == 0
+
+
+def exactness(a: Application, most: int = ACTIVE) -> tuple[int, int]:
     """Levels that flags, or ranges that exclude a wrap, give the result: signed, unsigned.
 
-    Never `BASE`: neither says anything of a lane zero that is inactive.
+    Neither says anything of a lane zero that is inactive: `most` is `BASE` where its base is in range anyway.
     """
     x, y = a.operands
     nsw, nuw = "nsw" in a.flags, "nuw" in a.flags
@@ -80,8 +91,8 @@ def exactness(a: Application) -> tuple[int, int]:
             proved = no_wrap(a.op, a.bits, x_range, y_range)
             nsw, nuw = nsw or proved[0], nuw or proved[1]
     return (
-        min(ACTIVE, x.nsw, y.nsw) if nsw else WRAPS,
-        min(ACTIVE, x.nuw, y.nuw) if nuw else WRAPS,
+        min(most, x.nsw, y.nsw) if nsw else WRAPS,
+        min(most, x.nuw, y.nuw) if nuw else WRAPS,
     )
 
 
