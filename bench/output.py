@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from msgspec import to_builtins
+
 from bench.harness import Comparison, Measurement, Status
 from weft.cli.info import collect
 
@@ -54,7 +56,7 @@ def save(name: str, comparisons: Sequence[Comparison], wanted: Sequence[Goal] = 
     data = {
         "bench": name,
         "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "machine": asdict(collect()),
+        "machine": to_builtins(collect()),
         "comparisons": [asdict(comparison) for comparison in comparisons],
         "goals": [asdict(goal) for goal in wanted],
     }

@@ -27,7 +27,7 @@ if [ ! -e "$home/done" ]; then
     "$PYTHON" -m pip download --quiet --disable-pip-version-check --only-binary=:all: --dest "$home/wheels" \
         --python-version "${version#python}" --platform manylinux2014_aarch64 --platform manylinux_2_27_aarch64 \
         --platform manylinux_2_28_aarch64 \
-        'llvmlite>=0.50,<0.51' 'numpy>=2' scipy ml_dtypes pytest hypothesis networkx rustworkx
+        'llvmlite>=0.50,<0.51' 'numpy>=2' 'msgspec>=0.20' scipy ml_dtypes pytest hypothesis networkx rustworkx
     for wheel in "$home"/wheels/*.whl; do
         "$PYTHON" -m zipfile -e "$wheel" "$root/usr/local/lib/$version/dist-packages"
     done

@@ -85,7 +85,7 @@ def test_alone_it_runs_the_first_example(built: tuple[Path, Path], tmp_path: Pat
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
     listed = run(python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check")
     packages = {line.partition("==")[0] for line in listed.splitlines()}
-    assert packages - {"pip", "setuptools"} == {"weft", "llvmlite", "numpy"}
+    assert packages - {"pip", "setuptools"} == {"weft", "llvmlite", "msgspec", "numpy"}
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     (empty / "first.py").write_text(f"{code}\nassert (y == 2).all()\n")
     run(python, "first.py")

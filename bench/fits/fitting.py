@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from bench.fits import branches, chains, groups, memory
 from bench.fits.codes import Code, make
@@ -162,7 +163,7 @@ def find(fit: Fit, plans: Sequence[Planned], table: Table, constants: Constants,
     value = getattr(constants, fit.constant)
     losses: dict[Any, Loss] = {}
     for tried in sorted({*fit.values, value, getattr(GUESSED, fit.constant)}):
-        changed = dataclasses.replace(constants, **{fit.constant: tried})
+        changed = msgspec.structs.replace(constants, **{fit.constant: tried})
         if fit.programs:
             losses[tried] = loss_of_codes(fit.programs, table, changed, rounds)
         else:

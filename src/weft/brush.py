@@ -9,9 +9,10 @@ outermost on; of kernels z, y, x, or y, x. Cheap to import.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from weft.diag.errors import SignatureError
 
@@ -24,8 +25,7 @@ MOST_LANES = 64
 """Of a brush: as many as bits of a mask."""
 
 
-@dataclass(frozen=True, slots=True)
-class Brush:
+class Brush(Struct, frozen=True):
     """A tensor brush and its projection.
 
     Parameters

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.brush import BrushOption
 from weft.fast_math import FastMath, fast_math
@@ -11,8 +12,7 @@ from weft.options import require_lane_options
 from weft.switches import ALL_ON, Switches
 
 
-@dataclass(frozen=True, slots=True)
-class JitOptions:
+class JitOptions(Struct, frozen=True):
     """How functions with parallel loops are compiled.
 
     Parameters

@@ -6,8 +6,9 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from weft.brush import AUTO, Brush, brush_of
 from weft.diag.errors import SignatureError
@@ -47,8 +48,7 @@ def kernel_brush(brush: Any, projection: Any, width: int | None) -> Brush | None
     return None if asked == AUTO else asked
 
 
-@dataclass(frozen=True, slots=True)
-class CompileOptions:
+class CompileOptions(Struct, frozen=True):
     """What a user can ask of code generation.
 
     Parameters
@@ -97,8 +97,7 @@ class CompileOptions:
     brush: Brush | None = None
 
 
-@dataclass(slots=True)
-class Timings:
+class Timings(Struct):
     """Seconds spent in each part of a compilation; a part within another one counts for itself only."""
 
     frontend: float = 0.0

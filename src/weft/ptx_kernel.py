@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.divergence import analyze_divergence
 from weft.costs.gpu_replaced_loads import GpuReplacedLoads
@@ -23,8 +24,7 @@ from weft.transform.scalar_replacement.policy import POLICIES, Policy, PolicyNam
 from weft.transform.scalar_replacement.replacement import replace_loads
 
 
-@dataclass(frozen=True, slots=True)
-class PtxParameter:
+class PtxParameter(Struct, frozen=True):
     """A parameter of an entry point.
 
     Parameters
@@ -42,8 +42,7 @@ class PtxParameter:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class PtxKernel:
+class PtxKernel(Struct, frozen=True):
     """A kernel in PTX.
 
     Parameters

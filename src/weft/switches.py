@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from weft.diag.errors import PassError, SignatureError
 
@@ -33,8 +35,7 @@ DEFAULT_REPLACEMENT = "ssrqp"
 """That of all doors, where nothing else is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Switches:
+class Switches(Struct, frozen=True):
     """What vectorization makes use of (the columns of Karrenberg and Hack, Table 1).
 
     Programs compute the same without.
@@ -69,7 +70,7 @@ class Switches:
     count_lanes: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "without", left_out(self.without))
+        force_setattr(self, "without", left_out(self.without))
 
     @property
     def replacement(self) -> str:

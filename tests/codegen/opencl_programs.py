@@ -12,10 +12,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from codegen.machine_code import ISAS, LEAST_LEVEL, compile_kernel
@@ -103,7 +104,7 @@ class Data:
 def differences(choices: Sequence[Choice], sanitized: bool = False) -> Iterator[str]:
     """What differs, in programs that are compiled together."""
     source = build_source("\n".join(choice.program.text for choice in choices), OPTIONS)
-    source = replace(source, text=_without_debug(source.text))
+    source = msgspec.structs.replace(source, text=_without_debug(source.text))
     for choice in choices:
         wrong = _difference(source, choice, sanitized)
         if wrong is not None:

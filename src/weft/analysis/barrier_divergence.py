@@ -11,7 +11,7 @@ every launch whose groups have more than one thread along that dimension goes wr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.control_divergence import ControlDivergence
 from weft.analysis.divergence import Divergence
@@ -22,8 +22,7 @@ from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import cfg_of
 
 
-@dataclass(frozen=True, slots=True)
-class DivergentBarrier:
+class DivergentBarrier(Struct, frozen=True):
     """A barrier that threads may reach apart.
 
     Parameters

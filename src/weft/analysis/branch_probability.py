@@ -7,7 +7,7 @@ measured ("Static branch frequency and program profile analysis", MICRO 1994), c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.graph.cfg import CFG
 from weft.graph.dominators import DominatorTree, post_dominator_tree
@@ -24,8 +24,7 @@ _UNLIKELY = {"eq": "any", "slt": "zero", "sle": "zero", "oeq": "any", "ueq": "an
 _LIKELY = {"ne": "any", "sgt": "zero", "sge": "zero", "une": "any", "one": "any"}
 
 
-@dataclass(frozen=True, slots=True)
-class BranchProbability:
+class BranchProbability(Struct, frozen=True):
     """Probabilities of the edges of one function, computed when they are asked for."""
 
     view: CFGView

@@ -48,7 +48,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.graph.block_index import BlockIndex, block_index
 from weft.graph.cfg import CFG
@@ -62,8 +63,7 @@ UNIFORM_EXITS = -1
 """The label shared by the uniform exit edges of a divergent loop (Moll's ``u``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncResult:
+class SyncResult(Struct, frozen=True):
     """The effects of one divergent branch.
 
     Attributes

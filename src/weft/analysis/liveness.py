@@ -9,7 +9,7 @@ and guards where the instruction stands. Barriers are ordinary points: what a co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.ir import Argument, BasicBlock, Function, Instruction, Value
 
@@ -30,8 +30,7 @@ def _local_uses(instruction: Instruction) -> list[Value]:
     return values
 
 
-@dataclass(slots=True)
-class Liveness:
+class Liveness(Struct):
     """Live values at block borders, and by walking a block at each point inside.
 
     ``live_in[b]`` holds at point 0 without the block's own φs; ``live_out[b]`` at the end, with the values

@@ -8,8 +8,9 @@ object, and what is loaded from it, is varying.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from weft.analysis.uniform_functions import depends_on_operands_alone
 from weft.ir import ConstInt, Function, Instruction
@@ -36,8 +37,7 @@ class Origin(Enum):
     THREAD = "different from thread to thread"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """The origin of a result; the dimension of an id is None where it is not known."""
 
     origin: Origin

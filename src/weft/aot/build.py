@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from weft.aot.glue import glue, header, public_names
 from weft.aot.interface import PLAIN, Made, c_name
@@ -40,8 +41,7 @@ _SHARED = ("arenas.c", "machine.c", "pool.c", "print.c")
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Struct, frozen=True):
     """What was made.
 
     Parameters

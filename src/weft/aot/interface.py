@@ -6,10 +6,11 @@ Code is made in a process for each level of instructions, so these classes come 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from weft.diag.errors import UnsupportedError
 from weft.frontend.device.metadata import ArgumentInfo, Passing
@@ -20,8 +21,7 @@ from weft.ir.types import FloatType, IntType, PointerType, Type
 KERNEL, FUNCTION, UFUNC, PLAIN = "kernel", "function", "ufunc", "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """One value that compiled code takes, in a slot of eight bytes.
 
     Parameters
@@ -40,8 +40,7 @@ class Slot:
     dimension: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """An argument as Python has it.
 
     Parameters
@@ -74,8 +73,7 @@ class Parameter:
         return len(self.slots) + (0 if self.ndim < 0 or self.contiguous else self.ndim)
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(Struct, frozen=True):
     """A kernel, function, elementwise function, or function of C.
 
     Parameters
@@ -134,8 +132,7 @@ class Export:
         return self.results[0].slots[0].ctype if one and len(self.results[0].slots) == 1 else ""
 
 
-@dataclass(slots=True)
-class Made:
+class Made(Struct):
     """What one process has made for one level.
 
     Parameters
@@ -155,7 +152,7 @@ class Made:
 
     def as_data(self) -> dict[str, Any]:
         """As JSON has it."""
-        return asdict(self)
+        return to_builtins(self)
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Made:

@@ -9,9 +9,10 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+
+from msgspec.structs import replace
 
 from weft.aot.importing import import_file
 from weft.aot.interface import (

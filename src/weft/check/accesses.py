@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.analysis.integers.declared_ranges import declared
 from weft.analysis.integers.intervals import Interval
@@ -14,8 +15,7 @@ from weft.ir.types import IntType, Type, VectorType
 _ACCESSES = ("load", "store", "atomicrmw", "cmpxchg")
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A number in a record.
 
     Parameters
@@ -30,8 +30,7 @@ class Field:
     promised: Interval | None = None
 
 
-@dataclass(slots=True)
-class Record:
+class Record(Struct):
     """The numbers that lie one after the other where a pointer leads, again and again.
 
     Parameters

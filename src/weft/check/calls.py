@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from weft.check.compare import first_difference
 from weft.check.inputs import Content, LaunchInputs, Workspace, bytes_at
@@ -23,8 +23,7 @@ _FRAME_BYTES = 16
 """What is told of a frame behind the slots of results: its blocks, and the error."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallFacts:
+class CallFacts(Struct, frozen=True):
     """What running a stage needs to know of a function beside its program.
 
     Parameters
@@ -42,8 +41,7 @@ class CallFacts:
     math: Mapping[str, MathSymbol]
 
 
-@dataclass(frozen=True, slots=True)
-class CallOutcome:
+class CallOutcome(Struct, frozen=True):
     """What a call did.
 
     Parameters

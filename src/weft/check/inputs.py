@@ -6,11 +6,11 @@ import ctypes
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from weft.interp import Memory
@@ -33,8 +33,7 @@ _SLOT = re.compile(r"[^\dx]")
 """The code of a slot among formats: what is behind a number is padding."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """An array among the arguments.
 
     Parameters
@@ -68,8 +67,7 @@ class Operand:
         np.ndarray(self.shape, f"V{size}", marks, self.address - base, self.strides)[...] = b"\1" * size
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """A run of bytes that operands cover.
 
     Parameters
@@ -90,8 +88,7 @@ class Region:
     writable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """What a region holds after a run.
 
     Parameters
@@ -106,8 +103,7 @@ class Content:
     state: Bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchInputs:
+class LaunchInputs(Struct, frozen=True):
     """The arguments of a launch.
 
     Parameters

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from weft.runtime.shape import LaunchShape
@@ -17,8 +18,7 @@ MAX_LANES = 1 << 14
 """Threads that are run side by side, if a single work-group does not have more."""
 
 
-@dataclass(frozen=True, slots=True)
-class LaneGroups:
+class LaneGroups(Struct, frozen=True):
     """Lane groups of consecutive work-groups.
 
     Parameters

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from weft.check.vector_math import define_lane_by_lane
 from weft.codegen.parallel_launch import SETTINGS

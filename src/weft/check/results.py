@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from weft.check.compare import elements_differ
@@ -22,8 +22,7 @@ Place = Callable[[int], tuple[int, int] | None]
 """Which of a call's regions an address leads into, and how far; None for none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """A number, or an array.
 
     Parameters

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from weft.check.lane_groups import MAX_LANES
@@ -17,8 +17,7 @@ from weft.runtime.shape import LaunchShape
 Array = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class RowGroups:
+class RowGroups(Struct, frozen=True):
     """Lane groups of rows.
 
     Parameters

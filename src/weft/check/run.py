@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from weft.check.budget import MAX_ENTRY_STEPS, Budget
@@ -26,8 +26,7 @@ from weft.transform.groups.work_items import shared_layout
 from weft.transform.splitting.barriers import barriers_of
 
 
-@dataclass(frozen=True, slots=True)
-class KernelFacts:
+class KernelFacts(Struct, frozen=True):
     """What running a stage needs to know beside its program.
 
     Parameters

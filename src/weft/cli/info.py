@@ -6,9 +6,10 @@ import argparse
 import json
 import os
 import platform
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 import weft
 from weft.machine.host import SETTING, chosen, core_count, host, is_runnable
@@ -18,8 +19,7 @@ from weft.machine.vecmath_load import load
 from weft.runtime.settings import cache_directory, get_num_threads
 
 
-@dataclass(frozen=True, slots=True)
-class VectorMathFound:
+class VectorMathFound(Struct, frozen=True):
     """One vector math library: the file, None when there is none, and how many functions it offers."""
 
     name: str
@@ -27,8 +27,7 @@ class VectorMathFound:
     functions: int
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
+class Info(Struct, frozen=True):
     """What ``weft info`` prints; field by field in the JSON."""
 
     versions: dict[str, str]
@@ -59,7 +58,7 @@ def add_parser(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the information."""
     info = collect()
-    print(json.dumps(asdict(info), indent=2) if options.json else as_text(info))
+    print(json.dumps(to_builtins(info), indent=2) if options.json else as_text(info))
     return 0
 
 

@@ -8,9 +8,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 import weft
 from weft.cli.progress import progress
@@ -27,8 +29,7 @@ _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "build", "dist", "venv"}
 _USES_WEFT = re.compile(r"^\s*(?:import|from)\s+(?:weft|numba)\b|@cuda\.jit", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     """A violation as it is told."""
 
     violation: Violation

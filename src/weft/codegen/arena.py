@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from math import prod
+
+from msgspec import Struct
 
 from weft.codegen.launch_record import SHARED_ALIGN
 
@@ -13,8 +14,7 @@ RESUMED_BYTES = 16
 """Behind the scratch memory of a work-group that waits for others: where it goes on."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArenaNeeds:
+class ArenaNeeds(Struct, frozen=True):
     """Bytes of scratch memory a worker needs for a launch, beside dynamic shared memory.
 
     `fixed` once, and `per_lane_group` for each lane group of up to so many threads along x, y and z as `lanes` says;

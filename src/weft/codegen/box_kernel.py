@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.codegen.lane_order import all_lanes, each_lane_group
@@ -12,8 +10,7 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Function
 
 
-@dataclass(frozen=True, slots=True)
-class BoxKernel(GroupProgram):
+class BoxKernel(GroupProgram, frozen=True):
     """A kernel widened for boxes of threads.
 
     Parameters
@@ -30,8 +27,8 @@ class BoxKernel(GroupProgram):
 
     lanes: LaneSpace
     full: Function
+    summary: VectorizationSummary
     partial: Function | None = None
-    summary: VectorizationSummary = field(kw_only=True)
 
     @property
     def functions(self) -> list[Function]:

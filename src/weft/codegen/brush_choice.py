@@ -10,8 +10,9 @@ divergent control flow as they are; of LLVM's work nothing is done.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.brush import MAX_DIMENSIONS, MOST_LANES, Brush
@@ -56,8 +57,7 @@ PROMISING = 0.97
 """Of the cycles of the innermost loop alone, no more must be left with a few rows, for other brushes to be weighed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(Struct, frozen=True):
     """A brush, and the cycles that an iteration is expected to take with it.
 
     Parameters

@@ -12,7 +12,8 @@ Postcondition: the chunk runs each iteration of its range once, in no order that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import Counter
 from weft.analysis.loops.reductions import Reduction
@@ -26,8 +27,7 @@ INLINED = ("nounwind", "alwaysinline")
 """Chunks, and bodies in them: the cells of reductions become registers only where these are inlined."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopBodies:
+class LoopBodies(Struct, frozen=True):
     """The SIMD functions of a loop's body.
 
     Parameters
@@ -43,8 +43,7 @@ class LoopBodies:
     partial: Function | None
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(Struct, frozen=True):
     """Each lane's part of a reduction: in `whole` for whole lane groups, in `tail` for the masked one.
 
     The tail has cells of its own: its masked accesses would keep those of the loop in memory.

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.divergence_report import report_divergence
@@ -41,8 +42,7 @@ DIVERGED = -1
 """What `settle` returns when threads of the lane group have arrived at different barriers."""
 
 
-@dataclass(frozen=True, slots=True)
-class LaneContinuation:
+class LaneContinuation(Struct, frozen=True):
     """A continuation for lane groups: `full` runs all threads, `masked` those whose bits its last argument has.
 
     There is no `masked` with one lane, or where no lane group runs in part.
@@ -52,8 +52,7 @@ class LaneContinuation:
     masked: Function | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupContinuations(GroupProgram):
+class GroupContinuations(GroupProgram, frozen=True):
     """A kernel with barriers as code for lane groups.
 
     Parameters
@@ -226,8 +225,7 @@ def _start(
     )
 
 
-@dataclass(slots=True)
-class Rounds:
+class Rounds(Struct):
     """Builds the round of each continuation."""
 
     group: GroupValues

@@ -14,7 +14,9 @@ SIMD function is plain LLVM IR, and does for W lanes what the function does for 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.analysis.divergence import analyze_divergence
 from weft.analysis.divergence.operands import Operands
@@ -50,8 +52,7 @@ _OWN_COPY = ("byval", "inalloca", "preallocated", "swifterror")
 """Attributes of parameters that are more than a value."""
 
 
-@dataclass(slots=True)
-class FunctionVectorizer:
+class FunctionVectorizer(Struct):
     """The SIMD functions of a module's functions for lane groups of one width.
 
     Parameters

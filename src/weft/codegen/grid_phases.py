@@ -11,7 +11,8 @@ call of the entry point. Postcondition: no group passes a barrier of the grid be
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from weft.codegen.arena import RESUMED_BYTES
 from weft.codegen.arena_code import emit_bytes

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.group_values import GroupValues
@@ -22,8 +23,7 @@ from weft.ir.types import I8, I64, pointer
 from weft.transform.groups.work_items import WORK_ITEM_PARAMETERS
 
 
-@dataclass(frozen=True, slots=True)
-class ScratchLayout:
+class ScratchLayout(Struct, frozen=True):
     """What lies where in the scratch memory of a work-group: votes, shared memory, frames.
 
     Parameters
@@ -54,8 +54,7 @@ class ScratchLayout:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class GroupEntry:
+class GroupEntry(Struct, frozen=True):
     """The entry point while it is built.
 
     Parameters
@@ -92,13 +91,13 @@ class GroupEntry:
             yield replace(self.values, group=[x, y, z]), number
 
 
-class GroupProgram(Protocol):
+class GroupProgram(Struct, frozen=True):
     """Code that runs work-groups."""
 
     @property
     def functions(self) -> list[Function]:
         """What the entry point calls."""
-        ...
+        raise NotImplementedError
 
     @property
     def parameters(self) -> int:
@@ -131,4 +130,4 @@ class GroupProgram(Protocol):
 
     def run(self, entry: GroupEntry) -> None:
         """Build what runs the groups."""
-        ...
+        raise NotImplementedError

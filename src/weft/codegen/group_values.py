@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import Builder, Function, Value
 
 
-@dataclass(slots=True)
-class GroupValues:
+class GroupValues(Struct):
     """What code for one work-group is built from.
 
     Parameters

@@ -5,8 +5,6 @@ Ids are the counters of the loops (Karrenberg and Hack, §2.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop
@@ -15,8 +13,7 @@ from weft.ir import ConstInt, Function
 from weft.ir.types import I32, I64
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadKernel(GroupProgram):
+class ThreadKernel(GroupProgram, frozen=True):
     """A kernel that runs thread after thread."""
 
     kernel: Function
@@ -30,8 +27,7 @@ class ThreadKernel(GroupProgram):
             run_threads(group, self.kernel)
 
 
-@dataclass(frozen=True, slots=True)
-class LaneKernel(GroupProgram):
+class LaneKernel(GroupProgram, frozen=True):
     """A kernel widened for lane groups of consecutive linear numbers.
 
     Parameters

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop
@@ -18,8 +19,7 @@ from weft.ir import Builder, ConstInt, Value
 from weft.ir.types import I64
 
 
-@dataclass(frozen=True, slots=True)
-class LaneGroupValues:
+class LaneGroupValues(Struct, frozen=True):
     """A lane group while code for it is built: its number, the position of lane 0, and a bit for each thread."""
 
     index: Value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence, FunctionFacts, analyze_divergence
 from weft.analysis.shapes import Shape, domain_named
@@ -20,8 +21,7 @@ from weft.transform.loops.divergent_loops import BranchDivergence
 _VOTES = ("weft.any", "weft.all")
 
 
-@dataclass(frozen=True, slots=True)
-class SimdForm:
+class SimdForm(Struct, frozen=True):
     """What a function is to look like as SIMD code.
 
     Parameters
@@ -42,8 +42,7 @@ class SimdForm:
     scalar_result: bool = True
 
 
-@dataclass(slots=True)
-class LaneUnit:
+class LaneUnit(Struct):
     """A function, and the lanes that are to run it: what the passes of this list work on.
 
     Parameters
@@ -148,8 +147,7 @@ class LaneUnit:
         return block in (self.uniform or ()) or not self.divergence.is_divergent_branch(block)
 
 
-@dataclass(frozen=True, slots=True)
-class EveryBranch:
+class EveryBranch(Struct, frozen=True):
     """Takes each branch of a function as it was for divergent; those that passes insert are not."""
 
     blocks: frozenset[BasicBlock]

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.codegen.chunks import INLINED, Cells
 from weft.codegen.combine import combine_lanes
@@ -34,8 +35,7 @@ from weft.ir.types import I32, I64, PTR, VOID, FunctionType
 from weft.transform.loops.outline_nest import OutlinedNest
 
 
-@dataclass(frozen=True, slots=True)
-class NestBodies:
+class NestBodies(Struct, frozen=True):
     """The functions of a nest's body.
 
     Parameters

@@ -20,7 +20,8 @@ under FR.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
@@ -47,8 +48,7 @@ LEAST_ROWS, LEAST_BOXES = 16, 16
 """Of a panel, and that read it, for the copy to pay."""
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """A load of a nest's body that can be packed.
 
     Parameters
@@ -68,8 +68,7 @@ class Panel:
     address: tuple[Instruction, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """The body that reads a panel.
 
     Parameters

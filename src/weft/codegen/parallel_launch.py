@@ -13,7 +13,8 @@ pool in its place. Preserves the program under FR, but for the order of iteratio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop
@@ -45,8 +46,7 @@ GRAIN_INSTRUCTIONS = 8192
 loop of one grain runs on the thread that calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """The slots of a record: the type of each value."""
 
     types: tuple[Type, ...]

@@ -12,7 +12,8 @@ iterations and of what reductions combine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.analysis.divergence import uniform_argument
 from weft.analysis.loops.counted_loops import build_iterations
@@ -50,8 +51,7 @@ from weft.transform.loops.outline_nest import OutlinedNest
 from weft.transform.loops.replace_loop import counter_after, open_preheader, replace_loop
 
 
-@dataclass(frozen=True, slots=True)
-class LoopPlan:
+class LoopPlan(Struct, frozen=True):
     """How the iterations of an outlined loop run.
 
     Parameters
@@ -69,8 +69,7 @@ class LoopPlan:
     narrowed: int = 0
 
 
-@dataclass(slots=True)
-class StripMinedLoop:
+class StripMinedLoop(Struct):
     """A loop as a function that runs ranges of its iterations.
 
     Parameters

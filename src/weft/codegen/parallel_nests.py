@@ -10,7 +10,7 @@ Precondition: a nest as `weft.analysis.loops.parallel_nests` finds it, in canoni
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
@@ -25,8 +25,7 @@ from weft.machine.targets import Isa
 from weft.passes.runner import Runner
 
 
-@dataclass(frozen=True, slots=True)
-class Tiling:
+class Tiling(Struct, frozen=True):
     """How the inner loop of a nest is cut.
 
     Parameters
@@ -42,8 +41,7 @@ class Tiling:
     count: Value
 
 
-@dataclass(frozen=True, slots=True)
-class StripMinedNest:
+class StripMinedNest(Struct, frozen=True):
     """What became of a nest: the outer loop, run iteration after iteration, and the inner one in it."""
 
     outer: StripMinedLoop

@@ -13,7 +13,8 @@ place. Preserves the program under FR.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.reductions import Combination
@@ -50,8 +51,7 @@ _ITERATIONS_INSIDE = 64
 _CHOICE = FunctionType(I64, (I64, I64))
 
 
-@dataclass(frozen=True, slots=True)
-class Updated:
+class Updated(Struct, frozen=True):
     """Elements that a loop updates: the pointer, their type, and how they are combined."""
 
     pointer: Instruction
@@ -65,8 +65,7 @@ class Updated:
         return self.type.bits // 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Copies:
+class _Copies(Struct, frozen=True):
     """The copies of some elements: where they begin, how many bytes they are apart, and how many elements each has."""
 
     memory: Value

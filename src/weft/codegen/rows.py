@@ -17,7 +17,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
@@ -31,8 +32,7 @@ from weft.transform.groups.merge_groups import GroupMerge
 _ZERO = ConstInt(I64, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class RowKernel(GroupProgram):
+class RowKernel(GroupProgram, frozen=True):
     """A kernel widened along a dimension.
 
     Parameters

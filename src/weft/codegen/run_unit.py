@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class RunUnit:
+class RunUnit(Struct, frozen=True):
     """Runs of groups are multiples of so many that their rows are whole lane groups (`weft.codegen.rows`).
 
     Parameters

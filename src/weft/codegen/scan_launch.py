@@ -20,7 +20,8 @@ Postcondition: its function calls the pool, or the chunk, in its place. Preserve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop
@@ -60,8 +61,7 @@ _CHOICE = FunctionType(I64, (I64, I64))
 _COMBINATIONS = {c.value: c for c in Combination}
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """A cell: the stack object, its type, and how grains are combined."""
 
     cell: Instruction
@@ -69,8 +69,7 @@ class Carried:
     combination: Combination
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(Struct, frozen=True):
     """The pass that computes what each grain combines with the cells.
 
     Parameters
@@ -234,8 +233,7 @@ def _element(builder: Builder, type: Type, places: Value, index: Value) -> Value
     return builder.gep(type, places, (index,), ("inbounds", "nuw"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Pass:
+class _Pass(Struct, frozen=True):
     """A function that the pool calls for a run of grains, under construction.
 
     Parameters

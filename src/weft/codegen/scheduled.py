@@ -12,7 +12,8 @@ whole work-group. Postcondition: as of `weft.codegen.continuations`.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.continuations import GroupContinuations, Rounds
@@ -40,8 +41,7 @@ NOT_YET, DIFFERENT = -1, -2
 """Instead of the barrier for all at which everyone waits: nobody has been seen; they wait elsewhere, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledContinuations(GroupContinuations):
+class ScheduledContinuations(GroupContinuations, frozen=True):
     """A kernel with numbered barriers as code for lane groups."""
 
     def run_group(
@@ -67,8 +67,7 @@ class ScheduledContinuations(GroupContinuations):
         return ArenaNeeds(fixed + aside, frame + GROUP_STATE, self.lanes.extents)
 
 
-@dataclass(slots=True)
-class _Schedule:
+class _Schedule(Struct):
     """Builds the rounds of a work-group."""
 
     program: ScheduledContinuations
@@ -227,8 +226,7 @@ class _Schedule:
         return self.builder.icmp("eq", self.builder.load(I64, variable, align=8), _i64(value))
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """Variables of a round.
 
     Parameters

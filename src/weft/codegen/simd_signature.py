@@ -6,7 +6,8 @@ Such are SIMD declarations (Moll, §3.3). Functions are named by the vector func
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir.types import I1, FunctionType, Type, VectorType
 from weft.machine.targets import Isa
@@ -16,8 +17,7 @@ VARYING: None = None
 UNIFORM = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SimdSignature:
+class SimdSignature(Struct, frozen=True):
     """The shapes for which a function is vectorized.
 
     Parameters

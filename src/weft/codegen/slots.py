@@ -6,15 +6,14 @@ of it has changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, IntType, Type
 
 
-@dataclass(frozen=True, slots=True)
-class SlotInterface:
+class SlotInterface(Struct, frozen=True):
     """What a function does with its last parameters.
 
     Parameters

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence
 from weft.ir import TRUE, BasicBlock, Function
@@ -21,8 +22,7 @@ class Mask(StrEnum):
     """By some."""
 
 
-@dataclass(slots=True)
-class MemoryStatistics:
+class MemoryStatistics(Struct):
     """Counts over the instructions of a function.
 
     Parameters

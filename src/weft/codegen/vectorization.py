@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from weft.codegen.statistics import MemoryStatistics
 from weft.codegen.widen.widener import WideningNotes
@@ -14,8 +14,7 @@ from weft.transform.loops.loop_shape import LoopSummary
 from weft.transform.scalar_replacement.replacement import ReplacementSummary
 
 
-@dataclass(slots=True)
-class VectorizationSummary:
+class VectorizationSummary(Struct):
     """What the passes did to a function.
 
     Parameters

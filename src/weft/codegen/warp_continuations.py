@@ -6,7 +6,6 @@ this case, which know positions to be uniform or consecutive, and others for any
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from weft.codegen.arena import ArenaNeeds
@@ -18,8 +17,7 @@ from weft.ir import ConstInt, Function, Value
 from weft.ir.types import I64
 
 
-@dataclass(frozen=True, slots=True)
-class WarpContinuations(GroupProgram):
+class WarpContinuations(GroupProgram, frozen=True):
     """The continuations for lane groups along rows, and those for any."""
 
     along_rows: GroupContinuations

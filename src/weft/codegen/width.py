@@ -15,7 +15,7 @@ addresses, or they are known to be far apart: others may turn out to be neighbou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.costs.constants import constants_of
@@ -26,8 +26,7 @@ from weft.machine.targets import Isa
 MAX_WIDTH = 64
 
 
-@dataclass(frozen=True, slots=True)
-class WidthChoice:
+class WidthChoice(Struct, frozen=True):
     """A width, and why that one, as words that go on from "runs so many threads at a time, "."""
 
     width: int

@@ -20,13 +20,12 @@ Where they come from:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.machine.targets import Isa
 
 
-@dataclass(frozen=True, slots=True)
-class Constants:
+class Constants(Struct, frozen=True):
     """What the cost model is made of; times are cycles.
 
     Parameters

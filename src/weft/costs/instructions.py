@@ -8,14 +8,13 @@ number of registers and lanes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.costs.constants import constants_of
 from weft.machine.targets import Isa
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Cycles.
 
     Parameters

@@ -9,8 +9,9 @@ with t (1-p) + (1-t) (1-p)^W.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
@@ -23,16 +24,14 @@ from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
 
 
-@dataclass(frozen=True, slots=True)
-class Chances:
+class Chances(Struct, frozen=True):
     """How likely a lane group goes along an edge with no thread, and with all."""
 
     none: float
     all: float
 
 
-@dataclass(slots=True)
-class RegionCosts:
+class RegionCosts(Struct):
     """Costs of the blocks of one function.
 
     Parameters

@@ -17,7 +17,8 @@ than two, unless these compete for the same sets of the first-level cache (`weft
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.memory.alias import locate
 from weft.ir import Instruction
@@ -36,8 +37,7 @@ times the speed of 2x16 for Jacobi-5, Jacobi-9 and sparse Jacobi-5 at 300 and 60
 0.94 to 1.03, and 1.1 to 1.35 times at 1000 and 2000."""
 
 
-@dataclass(frozen=True, slots=True)
-class Streams:
+class Streams(Struct, frozen=True):
     """What a nest gets from memory.
 
     Parameters

@@ -13,7 +13,7 @@ long as what is best (geometric mean; 26 % and 1.13 with what had been fitted to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.costs.constants import constants_of
 from weft.costs.instructions import instruction_cost, memory_cost
@@ -43,8 +43,7 @@ chosen, which took 1.4 times as long as the innermost loop."""
 WIDE_BITS = 512
 
 
-@dataclass(slots=True)
-class VectorCosts:
+class VectorCosts(Struct):
     """What a function for a lane group costs.
 
     Parameters

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from weft.compiled_kernel import CompiledKernelBase, Lowered
 from weft.frontend.python.fingerprint import files_of
@@ -16,8 +17,7 @@ from weft.runtime.parameters import packer_for
 from weft.target.machine import TargetSpec
 
 
-@dataclass(frozen=True, slots=True)
-class KernelSource:
+class KernelSource(Struct, frozen=True):
     """What a kernel is compiled from: the Python function, and how."""
 
     function: Callable[..., Any]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 from weft.cuda.compiled import CompiledKernel, KernelSource
 from weft.cuda.configuration import Configurable, ConfiguredKernel, NoTasks

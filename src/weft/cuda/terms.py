@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from weft.diag.errors import SettingError
 from weft.diag.remarks import Remark, RemarkKind
@@ -12,8 +13,7 @@ from weft.diag.remarks import Remark, RemarkKind
 _CARVEOUTS = ("default", "MaxL1", "MaxShared")
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchTerms:
+class LaunchTerms(Struct, frozen=True):
     """What a kernel asks of its launches.
 
     Parameters

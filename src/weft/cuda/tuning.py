@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from weft.cuda.compiled import CompiledKernel, KernelSource
 from weft.frontend.python.types import KernelType

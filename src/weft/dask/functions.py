@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import dask.array as da
 import numpy as np
+from msgspec import Struct
 
 from weft.cuda.configuration import Configurable
 from weft.diag.errors import ArgumentError, SignatureError
@@ -18,8 +18,7 @@ from weft.loops.generalized import GeneralizedFunction
 from weft.loops.jit import JitFunction
 
 
-@dataclass(frozen=True, slots=True)
-class OnBlocks:
+class OnBlocks(Struct, frozen=True):
     """Calls a function on blocks that it may not write to: other tasks may be given the same ones.
 
     Parameters
@@ -45,8 +44,7 @@ def guarded(function: Any, value: Any) -> Any:
     return block
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(Struct, frozen=True):
     """What a function returns for blocks of some types: `ndim` is None for a number."""
 
     dtype: np.dtype[Any]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import dask.array as da
 import numpy as np
 from dask.array.core import normalize_chunks
+from msgspec import Struct
 
 from weft.cuda.configuration import Configurable
 from weft.dask.threads import threads_of
@@ -21,8 +21,7 @@ _PLACE = np.dtype([("start", np.int64), ("size", np.int64), ("whole", np.int64)]
 """Where a chunk begins along an axis, how far it goes, and how far the whole array does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """Stands for an array that a kernel fills.
 
     Parameters
@@ -37,8 +36,7 @@ class Result:
     fill: Any = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Updated:
+class Updated(Struct, frozen=True):
     """Stands for an array whose elements a kernel changes: it is given a copy of each chunk.
 
     Parameters
@@ -50,8 +48,7 @@ class Updated:
     array: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Stands for the number of elements before the chunk, along an axis of the whole array.
 
     Parameters
@@ -63,8 +60,7 @@ class Origin:
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """Stands for the number of elements along an axis of the whole array.
 
     Parameters
@@ -76,16 +72,14 @@ class Extent:
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """Stands for the block of a chunked array, by its number among them; `changed` where the kernel gets a copy."""
 
     number: int
     changed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _OnChunk:
+class _OnChunk(Struct, frozen=True):
     """Launches a kernel on one chunk, and returns the arrays that it has filled.
 
     Parameters

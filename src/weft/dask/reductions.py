@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from dask.delayed import delayed
+from msgspec import Struct
 
 from weft.cuda.configuration import Configurable
 from weft.dask.functions import OnBlocks, is_chunked, require_function
@@ -16,8 +16,7 @@ from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError
 
 
-@dataclass(frozen=True, slots=True)
-class _Combine:
+class _Combine(Struct, frozen=True):
     """Combines what came of several blocks, from the first to the last."""
 
     two: Callable[[Any, Any], Any]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import dask.array as da
 import numpy as np
+from msgspec import Struct
 
 from weft.cuda.configuration import Configurable
 from weft.dask.functions import OnBlocks, like_blocks, require_function, returned_array
@@ -15,8 +15,7 @@ from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError
 
 
-@dataclass(frozen=True, slots=True)
-class _Stencil:
+class _Stencil(Struct, frozen=True):
     """Launches a kernel with a thread for each element of a block, and returns what it has written.
 
     Parameters

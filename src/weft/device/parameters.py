@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from weft.device.images import Image, Sampler
 from weft.diag.errors import ArgumentError
@@ -20,8 +20,7 @@ from weft.runtime.array_memory import data_pointer
 _LOCAL_ALIGN = 128
 
 
-@dataclass(frozen=True, slots=True)
-class LocalMemory:
+class LocalMemory(Struct, frozen=True):
     """An argument for a pointer to local memory: that many bytes, for each work-group.
 
     Parameters
@@ -37,8 +36,7 @@ class LocalMemory:
             raise ArgumentError(f"local memory of {self.nbytes!r} bytes", hint="give a positive integer")
 
 
-@dataclass(frozen=True, slots=True)
-class _Pointer:
+class _Pointer(Struct, frozen=True):
     """A slot with the address of an array; None is null."""
 
     formats: str = POINTER
@@ -50,8 +48,7 @@ class _Pointer:
         slots.append(0 if value is None else data_pointer(value))
 
 
-@dataclass(frozen=True, slots=True)
-class _Described:
+class _Described(Struct, frozen=True):
     """A slot with the address of an image's descriptor, behind which its pixels stand in the argument."""
 
     formats: str = POINTER
@@ -63,8 +60,7 @@ class _Described:
         slots.append(data_pointer(value[0]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Numbers:
+class _Numbers(Struct, frozen=True):
     """Slots with the elements of a vector."""
 
     formats: str
@@ -76,8 +72,7 @@ class _Numbers:
         slots += value
 
 
-@dataclass(frozen=True, slots=True)
-class _Index:
+class _Index(Struct, frozen=True):
     """A slot with an integer of the launch's own."""
 
     formats: str = INDEX

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
 import numpy as np
+from msgspec.structs import replace
 
 from weft.analysis.divergence import Scope
 from weft.analysis.shapes import ArgumentShape, Signature, parse_args

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from weft.device.debug import mapped_memory
 from weft.device.origin import Origin
@@ -23,8 +24,7 @@ from weft.target.once import COMPILING
 from weft.target.passes import CANONICAL, optimize
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedKernel:
+class WatchedKernel(Struct, frozen=True):
     """A kernel as the model runs it.
 
     Parameters

@@ -20,7 +20,7 @@ def scope_from(row: list[Any]) -> Scope:
 
 
 def kernel_from(row: dict[str, Any]) -> KernelInfo:
-    """What ``dataclasses.asdict`` has made of a kernel."""
+    """What ``msgspec.to_builtins`` has made of a kernel."""
     three = {key: tuple(row[key]) if row[key] else None for key in ("required_size", "size_hint")}
     return KernelInfo(**{**row, **three, "arguments": tuple(_argument(a) for a in row["arguments"])})
 

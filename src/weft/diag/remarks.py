@@ -7,8 +7,9 @@ stable name and the message is for people.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from weft.diag.source import SourceSpan, render
 
@@ -48,8 +49,7 @@ class RemarkKind(StrEnum):
         return self in (RemarkKind.TYPE_JOIN, RemarkKind.BARRIER, RemarkKind.ASSUMPTION)
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """One decision.
 
     Parameters

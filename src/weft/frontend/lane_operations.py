@@ -28,7 +28,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.diag.errors import TypingError
 from weft.diag.source import SourceSpan
@@ -45,8 +46,7 @@ _NAME = re.compile(
 _MANGLED = re.compile(r"_Z(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class LaneOperation:
+class LaneOperation(Struct, frozen=True):
     """How an operation is declared, in letters for the parameters and, last, the result, and how it is built.
 
     Parameters

@@ -7,9 +7,10 @@ a list with one slot per value. A step also says how its result enters the envir
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct, field
 
 from weft.interp.lanes import LaneValue
 from weft.interp.threads.active import ActiveSet
@@ -101,8 +102,7 @@ Edges = list[tuple[int, ActiveSet]]
 """Threads waiting to enter a block, by the number of the block they come from (-1: the caller)."""
 
 
-@dataclass(slots=True)
-class BlockCode:
+class BlockCode(Struct):
     """A block: φs, steps that run before its predicate is known, steps in segments, terminator.
 
     Segments end at barriers, where threads may have to wait in the middle of the block.
@@ -146,8 +146,7 @@ class BlockCode:
     nearest_exit: int = -1
 
 
-@dataclass(slots=True)
-class Code:
+class Code(Struct):
     """A decoded function."""
 
     function: Function

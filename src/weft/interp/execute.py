@@ -7,9 +7,9 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from weft.diag.errors import InterpError, LaunchError
 from weft.interp.calls.intrinsics_weft import DYNAMIC_SHARED
@@ -36,8 +36,7 @@ _RECURSION_LIMIT = 20_000
 Argument = int | float | bool | complex | np.generic | np.ndarray | LaneValue
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """What a function returned: one value per lane (None for ``void``), and the memory it ran in."""
 
     value: LaneValue | None

@@ -6,8 +6,9 @@ Pass objects with any of the methods of `Hook`; a method that is missing costs n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,8 +52,7 @@ class Hook(Protocol):
 Callback = Callable[..., Any]
 
 
-@dataclass(slots=True)
-class HookTable:
+class HookTable(Struct):
     """The methods of all hooks, by event; an event without listeners is an empty list."""
 
     on_block: list[Callback] = field(default_factory=list)
@@ -65,7 +65,7 @@ class HookTable:
     def of(cls, hooks: Iterable[object]) -> HookTable:
         table = cls()
         for hook in hooks:
-            for event in cls.__slots__:
+            for event in cls.__struct_fields__:
                 method = getattr(hook, event, None)
                 if method is not None:
                     getattr(table, event).append(method)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.graph.cfg import CFG
 from weft.ir.block import BasicBlock
 from weft.ir.function import Function
 
 
-@dataclass(frozen=True, slots=True)
-class CFGView:
+class CFGView(Struct, frozen=True):
     """A snapshot: node ``i`` of `cfg` is ``blocks[i]``, and ``index[blocks[i]]`` is ``i``."""
 
     cfg: CFG

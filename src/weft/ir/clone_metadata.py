@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from weft.ir.metadata import DebugLoc, MDNode, MDString, MDTuple, MDValue, Metadata
 from weft.ir.values import Value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.ir.block import BasicBlock
 from weft.ir.constants import Constant, Poison
@@ -14,8 +15,7 @@ from weft.ir.types import FunctionType, StructType, Type, pointer
 from weft.ir.values import Argument, Value
 
 
-@dataclass(slots=True)
-class Linkage:
+class Linkage(Struct):
     """What LLVM writes around a global's name, each part as its text, empty when absent."""
 
     linkage: str = ""
@@ -189,8 +189,7 @@ class Function(GlobalValue):
         return None
 
 
-@dataclass(slots=True)
-class Module:
+class Module(Struct):
     """A translation unit: named types, globals, functions, metadata, in source order."""
 
     name: str = "weft"

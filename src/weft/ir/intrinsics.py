@@ -7,8 +7,9 @@ Fig. 4.15), warp operations of GPUs, and RV's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from weft.ir.function import Function, Module
 from weft.ir.types import (
@@ -45,8 +46,7 @@ class IntrinsicKind(Enum):
     """The lane's own activation; assigned on all threads like a total instruction."""
 
 
-@dataclass(frozen=True, slots=True)
-class Intrinsic:
+class Intrinsic(Struct, frozen=True):
     """One row: `signature`, `kind`, the meaning in words, and whether threads see each other's stores behind it."""
 
     name: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache
+
+from msgspec import Struct, field
 
 from weft.diag.errors import IRSyntaxError
 from weft.ir.types import (
@@ -21,8 +22,7 @@ def _round_up(value: int, align: int) -> int:
     return -(-value // align) * align
 
 
-@dataclass(slots=True, frozen=True)
-class DataLayout:
+class DataLayout(Struct, frozen=True):
     """The part of a module's data layout that decides offsets; all results are in bytes.
 
     `pointer_bytes` maps an address space to its pointer size (8 where missing), `integer_align` an integer

@@ -21,7 +21,8 @@ instructions, and most can be read by simpler means. Positions are found again o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.diag.source import SourceSpan
 
@@ -60,8 +61,7 @@ def tokenize(text: str) -> list[str]:
     return tokens
 
 
-@dataclass(slots=True, frozen=True)
-class SourceText:
+class SourceText(Struct, frozen=True):
     """A text to read, or (`outer` set) the part of token number `outer_token` of another from `skip` on."""
 
     text: str

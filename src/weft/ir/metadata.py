@@ -6,37 +6,34 @@ locations are values of their own, since every explanation to the user starts fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from weft.ir.values import Value
 
 
-@dataclass(slots=True, frozen=True)
-class MDString:
+class MDString(Struct, frozen=True):
     """``!"text"``."""
 
     text: str
 
 
-@dataclass(slots=True, eq=False)
-class MDValue:
+class MDValue(Struct, eq=False):
     """A typed IR value used as metadata: ``i32 4``, ``ptr @f``."""
 
     value: Value
 
 
-@dataclass(slots=True, eq=False)
-class MDTuple:
+class MDTuple(Struct, eq=False):
     """``!{...}``; items are metadata, None for ``null``."""
 
     items: list[Metadata | None] = field(default_factory=list)
     distinct: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class MDNode:
+class MDNode(Struct, eq=False):
     """A specialized node such as ``!DILocalVariable(name: "x", ...)``.
 
     `fields` keeps the written order. A field's value is metadata, or the literal text of anything else
@@ -65,8 +62,7 @@ class MDNode:
         return int(value) if isinstance(value, str) else default
 
 
-@dataclass(slots=True, frozen=True)
-class DebugLoc:
+class DebugLoc(Struct, frozen=True):
     """A source position (``!DILocation``); `line` and `column` count from 1, 0 means unknown.
 
     `scope` is the DISubprogram or lexical block the position is in, `inlined_at` the call it was inlined at.

@@ -45,7 +45,7 @@ Missing attrs read as None, False or empty.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 FAST_MATH = ("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc")
 INT_PREDICATES = ("eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle")
@@ -59,8 +59,7 @@ RMW_OPERATIONS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Opcode:
+class Opcode(Struct, frozen=True):
     """One row of the table.
 
     Parameters

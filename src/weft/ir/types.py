@@ -7,12 +7,12 @@ module constants (``I1``, ``I64``, ``F32``, ``PTR``, ...); ``int_type`` and ``po
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Type:
+
+class Type(Struct, frozen=True):
     """Base of all types; the predicates below are meant for reading conditions aloud."""
 
     @property
@@ -45,40 +45,35 @@ class Type:
         return self.element if isinstance(self, VectorType) else self
 
 
-@dataclass(frozen=True, slots=True)
-class VoidType(Type):
+class VoidType(Type, frozen=True):
     """The result of what has none."""
 
     def __str__(self) -> str:
         return "void"
 
 
-@dataclass(frozen=True, slots=True)
-class LabelType(Type):
+class LabelType(Type, frozen=True):
     """The type of blocks."""
 
     def __str__(self) -> str:
         return "label"
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataType(Type):
+class MetadataType(Type, frozen=True):
     """The type of metadata as an argument of a call."""
 
     def __str__(self) -> str:
         return "metadata"
 
 
-@dataclass(frozen=True, slots=True)
-class TokenType(Type):
+class TokenType(Type, frozen=True):
     """A value that only names the instruction that made it."""
 
     def __str__(self) -> str:
         return "token"
 
 
-@dataclass(frozen=True, slots=True)
-class IntType(Type):
+class IntType(Type, frozen=True):
     """An integer of `bits` bits; the sign is in the operations."""
 
     bits: int
@@ -90,8 +85,7 @@ class IntType(Type):
 FLOAT_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
 
 
-@dataclass(frozen=True, slots=True)
-class FloatType(Type):
+class FloatType(Type, frozen=True):
     """One of ``half``, ``bfloat``, ``float``, ``double``."""
 
     kind: str
@@ -104,8 +98,7 @@ class FloatType(Type):
         return self.kind
 
 
-@dataclass(frozen=True, slots=True)
-class PointerType(Type):
+class PointerType(Type, frozen=True):
     """An opaque pointer into address space `space`."""
 
     space: int = 0
@@ -114,8 +107,7 @@ class PointerType(Type):
         return f"ptr addrspace({self.space})" if self.space else "ptr"
 
 
-@dataclass(frozen=True, slots=True)
-class VectorType(Type):
+class VectorType(Type, frozen=True):
     """`count` elements of an integer, float or pointer type."""
 
     element: Type
@@ -125,8 +117,7 @@ class VectorType(Type):
         return f"<{self.count} x {self.element}>"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayType(Type):
+class ArrayType(Type, frozen=True):
     """`count` elements of any type, one behind the other in memory."""
 
     element: Type
@@ -136,8 +127,7 @@ class ArrayType(Type):
         return f"[{self.count} x {self.element}]"
 
 
-@dataclass(frozen=True, slots=True)
-class StructType(Type):
+class StructType(Type, frozen=True):
     """A literal struct, or an identified one when `name` is set; `fields` is None for an opaque one."""
 
     fields: tuple[Type, ...] | None
@@ -156,8 +146,7 @@ class StructType(Type):
         return f"%{quote_name(self.name)}" if self.name is not None else self.body
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionType(Type):
+class FunctionType(Type, frozen=True):
     """What a function takes and returns."""
 
     result: Type

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from enum import Enum, StrEnum
+
+from msgspec import Struct
 
 
 class Dialect(StrEnum):
@@ -60,8 +61,7 @@ class Meaning(Enum):
     """All unfinished threads of the group meet."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkItemName:
+class WorkItemName(Struct, frozen=True):
     """One name.
 
     Parameters

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 from typing import Any
+
+from msgspec.structs import replace
 
 from weft.analysis.sequential.instantiation import parameters_by_rounds
 from weft.diag.errors import ArgumentError, CompileError, SettingError, SignatureError

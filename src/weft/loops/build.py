@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
+
+from msgspec import Struct
 
 from weft.analysis.sequential.scope import ArrayParameters
 from weft.codegen.slots import SlotInterface
@@ -21,8 +22,7 @@ from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import optimize
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(Struct, frozen=True):
     """What a call gives: what the function returns, of which type, and the errors it may raise, by number from 1."""
 
     description: Description

@@ -7,9 +7,10 @@ import math
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_file, restore_remarks, store_file, store_remarks

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from weft.loops.compiled import CompiledFunction
 from weft.runtime.array_memory import data_pointer
@@ -51,8 +51,7 @@ def contiguous(args: Sequence[Any]) -> Contiguous | None:
     return tuple(kinds), slots, shape or ()
 
 
-@dataclass(slots=True)
-class ContiguousLoop:
+class ContiguousLoop(Struct):
     """The loop for arguments of certain kinds.
 
     Parameters

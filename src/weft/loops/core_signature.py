@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.diag.errors import SignatureError
 
@@ -11,8 +12,7 @@ _ARGUMENT = re.compile(r"\s*\(([^()]*)\)\s*")
 _HINT = 'for example "(m,n),(n)->(m)"; () is a number'
 
 
-@dataclass(frozen=True, slots=True)
-class CoreSignature:
+class CoreSignature(Struct, frozen=True):
     """The dimensions that the function itself works on: a tuple of names for each argument and each result."""
 
     inputs: tuple[tuple[str, ...], ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from weft.analysis.divergence.operands import Operands
 from weft.analysis.shapes import Shape, domain_named
@@ -26,8 +26,7 @@ from weft.transform.foreign.inline_marks import LOCAL
 from weft.transform.groups.single_lane import run_single_lane
 
 
-@dataclass(slots=True)
-class DeclaredVariants:
+class DeclaredVariants(Struct):
     """The versions that were made, what was decided, and the vector math functions that they call."""
 
     made: list[Function] = field(default_factory=list)

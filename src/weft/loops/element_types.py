@@ -8,11 +8,11 @@ or of a greater one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from weft.diag.errors import ArgumentError, SignatureError
 from weft.frontend.python.typeof import from_dtype
@@ -36,8 +36,7 @@ WEAK = {int: pyint, float: pyfloat, complex: pycomplex}
 """Python's numbers, whose types give way to those of arrays."""
 
 
-@dataclass(slots=True)
-class ElementTypes:
+class ElementTypes(Struct):
     """The types of one elementwise function.
 
     Attributes

@@ -11,7 +11,8 @@ report assumes of the loop holds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.divergence import analyze_divergence
 from weft.analysis.questions.solution import Solution
@@ -25,8 +26,7 @@ from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
 from weft.transform.scalar_replacement.replacement import replace_loads
 
 
-@dataclass(frozen=True, slots=True)
-class _Only:
+class _Only(Struct, frozen=True):
     """Lets scalar replacement do some loads, and nothing else."""
 
     loads: frozenset[Instruction]

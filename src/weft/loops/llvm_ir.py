@@ -7,9 +7,11 @@ function into SIMD code in place (Moll, §3.1 and 3.3).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.analysis.shapes import parse_args
 from weft.brush import AUTO, brush_of
@@ -40,8 +42,7 @@ from weft.transform.boscc.insertion import Boscc, BosccMode
 MASKS = ("none", "last")
 
 
-@dataclass(frozen=True, slots=True)
-class VectorizedIR:
+class VectorizedIR(Struct, frozen=True):
     """LLVM IR with SIMD code in it.
 
     Parameters

@@ -7,9 +7,8 @@ exact but for recursive functions, whose calls are taken for one after the other
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 
 from weft.graph.loops import Loop, LoopForest, loop_forest
 from weft.interp.machine import Machine
@@ -27,8 +26,7 @@ Pair = tuple[str, Instruction, Instruction]
 _Last = tuple[int, Instruction]
 
 
-@dataclass(slots=True)
-class LoopRecord:
+class LoopRecord(Struct):
     """All runs of a loop.
 
     Parameters
@@ -63,8 +61,7 @@ class LoopRecord:
                 self.counts = None
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Struct):
     """One run of a loop that is under way."""
 
     loop: Loop
@@ -75,8 +72,7 @@ class _Run:
     read: dict[int, _Last] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(Struct):
     """A call of a function that is under way."""
 
     function: Function

@@ -11,12 +11,12 @@ import contextlib
 import runpy
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from weft import interp
 from weft.diag.errors import ArgumentError, UnsupportedError, WeftError
@@ -36,8 +36,7 @@ STEPS = 20_000_000
 """Blocks that a run on the interpreter may have."""
 
 
-@dataclass(slots=True)
-class Calls:
+class Calls(Struct):
     """The calls of a function with arguments of the same types.
 
     Parameters

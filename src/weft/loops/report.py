@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from types import FunctionType
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.analysis.shapes import ArgumentShape, Signature
 from weft.frontend.python.types import KernelType
@@ -30,8 +32,7 @@ from weft.target.machine import TargetSpec
 _BEFORE = LOOPS.passes[: LOOPS.passes.index(PARALLEL_LOOPS) + 1]
 
 
-@dataclass(slots=True)
-class _Bodies:
+class _Bodies(Struct):
     """A watcher that keeps the bodies of loops as they are before they go into lanes.
 
     Attributes

@@ -7,9 +7,10 @@ loop alone. `weft.runtime.tuning` measures.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from types import FunctionType
 from typing import Any
+
+from msgspec.structs import replace
 
 from weft.brush import AUTO, Brush, brush_of
 from weft.frontend.python.types import KernelType

@@ -5,11 +5,10 @@ A level, as ``x86-64-v4``, names no core: code for it is what is best on most.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Core:
+class Core(Struct, frozen=True):
     """A core.
 
     Parameters

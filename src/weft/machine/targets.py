@@ -8,13 +8,14 @@ for the host.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.machine.cores import ANY_CORE, Core, core_of
 
 
-@dataclass(frozen=True, slots=True)
-class Isa:
+class Isa(Struct, frozen=True):
     """One instruction set level.
 
     Parameters
@@ -69,8 +70,7 @@ class Isa:
         return ",".join(f"+{feature}" for feature in sorted(self.features))
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """A processor, and what code for it may use.
 
     Parameters

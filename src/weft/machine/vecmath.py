@@ -9,7 +9,8 @@ should be an ordinary one, though: an exceptional argument in any lane sends man
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.machine.targets import AVX2, AVX512, NEON, SSE2, SSE4, Isa
 
@@ -20,8 +21,7 @@ BINARY = frozenset({"atan2", "fmod", "hypot", "pow"})
 _ORDINARY = {"acosh": 2.0, "atanh": 0.5}
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """A library's code for one vector width: the least level that runs it, and its mark in symbol names."""
 
     isa: Isa
@@ -29,8 +29,7 @@ class Variant:
     mark: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class VectorMathLibrary:
+class VectorMathLibrary(Struct, frozen=True, eq=False):
     """One library.
 
     Parameters
@@ -59,8 +58,7 @@ class VectorMathLibrary:
     variants: tuple[Variant, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class VectorFunction:
+class VectorFunction(Struct, frozen=True):
     """A function of a library for one vector type."""
 
     symbol: str

@@ -6,15 +6,15 @@ import ctypes
 import functools
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from weft.machine.targets import Isa
 from weft.machine.vecmath import LIBRARIES, VectorFunction, VectorMathLibrary, function_in
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedLibrary:
+class LoadedLibrary(Struct, frozen=True):
     """A library that is mapped into this process.
 
     Parameters

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.machine.targets import AVX2, AVX512, NEON, SSE2, SSE4, Isa
 
 _LETTERS = {SSE2.name: "b", SSE4.name: "b", AVX2.name: "d", AVX512.name: "e", NEON.name: "n"}
 
 
-@dataclass(frozen=True, slots=True)
-class VectorParameter:
+class VectorParameter(Struct, frozen=True):
     """How a parameter changes from lane to lane: by nothing, by `stride`, or freely (None)."""
 
     stride: int | None = None
@@ -41,8 +41,7 @@ def vector_name(isa: Isa, masked: bool, lanes: int, parameters: Sequence[VectorP
     return f"_ZGV{letter}{'M' if masked else 'N'}{lanes}{''.join(map(str, parameters))}_{name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """A SIMD version of a function as its name says it.
 
     Parameters

@@ -6,9 +6,9 @@ import contextlib
 import io
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from weft.device.debug import interpreted
 from weft.diag.errors import SanitizerError, WeftError
@@ -22,8 +22,7 @@ CLEAN, FOUND, NOT_CHECKED = range(3)
 """How a launch went: nothing is wrong with it, something is, the interpreter cannot run it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """Memory of the host that a launch may use.
 
     Parameters
@@ -44,8 +43,7 @@ class Region:
         return self.address + len(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class HostLaunch:
+class HostLaunch(Struct, frozen=True):
     """A part of a launch, as the driver would run it.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.device.parameters import packer_of
 from weft.frontend.device.metadata import KernelInfo
@@ -13,8 +13,7 @@ from weft.runtime.arguments import ArgumentPacker
 from weft.target.machine import TargetSpec
 
 
-@dataclass(frozen=True, slots=True)
-class KernelOrigin:
+class KernelOrigin(Struct, frozen=True):
     """What a kernel is compiled from; a `weft.device.origin.Origin`.
 
     Parameters

@@ -9,9 +9,10 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import SupportsIndex
+
+from msgspec import Struct
 
 from weft.diag.errors import LaunchError
 from weft.frontend.device.metadata import KernelInfo
@@ -27,8 +28,7 @@ _MOST_GROUPS = (1 << 31) - 1
 _SHORT_ROW, _GOOD_GROUP = 32, 256
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Work-groups of one shape, of a launch.
 
     Parameters
@@ -43,8 +43,7 @@ class Part:
     first_group: Three
 
 
-@dataclass(frozen=True, slots=True)
-class NDRange:
+class NDRange(Struct, frozen=True):
     """A launch, checked.
 
     Parameters

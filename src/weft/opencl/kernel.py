@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from weft.device.kernel import DeviceKernel
 from weft.device.parameters import converted
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from weft.simt.result import Simulation
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A program as its kernels know it.
 
     Parameters
@@ -45,8 +44,7 @@ class Loaded:
     debug: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """How a launch is run: whether it is placed, or large, and the shape and own slots of each part."""
 
     placed: bool

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.diag.errors import CompileError
 from weft.frontend.opencl.clang import compile_source, note_source
@@ -14,8 +16,7 @@ from weft.opencl.source import ProgramSource, finish
 from weft.target.linking import LinkError, link_texts
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of a program, or a library of parts.
 
     Parameters

@@ -12,7 +12,8 @@ divided.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.device.compiled import CompiledKernel
 from weft.frontend.device.metadata import KernelInfo
@@ -27,8 +28,7 @@ _SUB_GROUPS = "__weft_sub_group"
 """In the text of programs that ask about their sub-group."""
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchKind:
+class LaunchKind(Struct, frozen=True):
     """Which launches of a kernel code is for.
 
     Parameters
@@ -49,8 +49,7 @@ class LaunchKind:
     apart: bool = False
 
 
-@dataclass(slots=True)
-class Built:
+class Built(Struct):
     """A program that was built.
 
     Parameters

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from weft.device.stored import kernel_from, scope_from, scope_row
 from weft.diag.errors import ArgumentError
@@ -30,8 +31,7 @@ INLINED = PassList("inlined", ("always-inline", "globaldce"))
 """What is left of a program: kernels, and what they mention."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramSource:
+class ProgramSource(Struct, frozen=True):
     """A program that was compiled to LLVM IR.
 
     Parameters
@@ -165,8 +165,7 @@ def finish(text: str, log: str, options: BuildOptions, file: str) -> ProgramSour
     return ProgramSource(inlined, log, file, options, kernel_infos(kernels, SUB_GROUP_SIZE), scope_of(module))
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
+class _Texts(Struct, frozen=True):
     """Keeps the library's compiled sources in the compile cache."""
 
     cache: ObjectCache
@@ -187,7 +186,7 @@ def _store() -> _Texts | None:
 def _facts(built: ProgramSource) -> dict[str, Any]:
     return {
         "log": built.log,
-        "kernels": [asdict(kernel) for kernel in built.kernels.values()],
+        "kernels": [to_builtins(kernel) for kernel in built.kernels.values()],
         "scope": scope_row(built.scope),
     }
 

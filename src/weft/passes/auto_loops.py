@@ -10,7 +10,9 @@ reassociated, float minima and maxima unless they may mix up zeros.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
@@ -66,8 +68,7 @@ _ORDERED = {
 _ZEROS = "a float minimum or maximum would be formed in another order, and -0.0 might take the place of 0.0"
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """A loop that is to run in parallel.
 
     Parameters
@@ -197,8 +198,7 @@ def _note_rows(unit: LoopUnit, made: RowsTogether) -> None:
     unit.remarks.add(RemarkKind.TRANSFORM, f"{what}{under}", span_of(made.header.terminator), pass_name=PASS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Struct, frozen=True):
     unit: LoopUnit
     accesses: Accesses
     scope: Scope

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from weft.analysis.shapes import Shape, Signature, domain_named
 from weft.codegen.functions import FunctionVectorizer
@@ -25,8 +26,7 @@ from weft.transform.boscc.insertion import Boscc
 from weft.transform.groups.work_items import WorkItems
 
 
-@dataclass(slots=True)
-class FileUnit:
+class FileUnit(Struct):
     """What passes that are named one by one work on.
 
     Parameters

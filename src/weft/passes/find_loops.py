@@ -7,8 +7,9 @@ and what they know of them (`Wanted`), and in what then becomes of a loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from weft.analysis.loops.loop_promises import LoopPromises, loop_promises
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
@@ -21,8 +22,7 @@ from weft.ir.locations import span_of
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """A loop that is to run in lanes, and what is known of it beside the program.
 
     Parameters
@@ -52,8 +52,7 @@ class Wanted:
     whole_nest: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LegalLoop:
+class LegalLoop(Struct, frozen=True):
     """A loop that may run in lanes.
 
     Parameters

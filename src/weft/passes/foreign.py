@@ -6,8 +6,10 @@ The result is plain LLVM IR, ready for LLVM's own pipeline.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.analysis.shapes import domain_named
@@ -189,8 +191,7 @@ def _runner(unit: ForeignFunctionUnit) -> Runner:
     return heard_through(unit.runner, lambda log: _PartLog(unit, log))
 
 
-@dataclass(frozen=True, slots=True)
-class _PartLog:
+class _PartLog(Struct, frozen=True):
     """Tells the log of a function of a pass on what is to become its SIMD function."""
 
     unit: ForeignFunctionUnit

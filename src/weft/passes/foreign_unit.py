@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from weft.analysis.shapes import Shape, Signature
 from weft.ir import Function, Value
@@ -14,8 +15,7 @@ from weft.passes.stages import Form, Runnable, Stage
 from weft.transform.foreign.scalar_signatures import needs_scalar_form
 
 
-@dataclass(slots=True, kw_only=True)
-class ForeignUnit(LoopUnit):
+class ForeignUnit(LoopUnit, kw_only=True):
     """A function of LLVM IR, or a module of which no function is wanted.
 
     Parameters
@@ -44,8 +44,7 @@ class ForeignUnit(LoopUnit):
         return chosen_function(self.module, self.name)
 
 
-@dataclass(slots=True, kw_only=True)
-class ForeignLoopUnit(ForeignUnit):
+class ForeignLoopUnit(ForeignUnit, kw_only=True):
     """A function whose parallel loops become SIMD code.
 
     Parameters
@@ -63,8 +62,7 @@ class ForeignLoopUnit(ForeignUnit):
     fastmath: bool = False
 
 
-@dataclass(slots=True, kw_only=True)
-class ForeignFunctionUnit(ForeignUnit):
+class ForeignFunctionUnit(ForeignUnit, kw_only=True):
     """A function for one lane that gets one for W lanes beside it.
 
     Parameters

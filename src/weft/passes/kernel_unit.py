@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence, FunctionFacts
 from weft.analysis.memory.updated_arrays import UpdatedArrays
@@ -26,8 +26,7 @@ from weft.target.vector_math import MathSymbol, math_finder
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
 
-@dataclass(slots=True)
-class KernelUnit:
+class KernelUnit(Struct):
     """What the passes of the list for kernels work on.
 
     Parameters

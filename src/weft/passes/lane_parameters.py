@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.shapes import ArgumentShape, Domain, Shape, Signature, parse_args
 from weft.diag.errors import ArgumentError
@@ -20,8 +21,7 @@ from weft.transform.foreign.scalar_signatures import Origin, is_hidden
 _PART = re.compile(r"\.coerce\d*$")
 
 
-@dataclass(frozen=True, slots=True)
-class SimdParameters:
+class SimdParameters(Struct, frozen=True):
     """What is said of each parameter: its shape for the analysis, and how it counts in the SIMD function's name."""
 
     shapes: dict[Value, Shape]

@@ -16,8 +16,9 @@ Planning only looks: an order first, and a width once numbers are narrowed along
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from weft.analysis.divergence import Divergence, FunctionFacts
 from weft.codegen.boxes import (
@@ -48,8 +49,7 @@ Analyses = Callable[[int, int], Divergence]
 """The divergence of a kernel in lane groups of so many threads (second) along a dimension (first, 0 for x)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Premises:
+class Premises(Struct, frozen=True):
     """What is known of the launches that the code is for.
 
     Parameters
@@ -82,8 +82,7 @@ class Premises:
         return cls(options.block, options.warp, box.extents)
 
 
-@dataclass(frozen=True, slots=True)
-class LaneOrder:
+class LaneOrder(Struct, frozen=True):
     """Of which threads lane groups are.
 
     Parameters
@@ -117,8 +116,7 @@ SHORT_ROW = 16
 """Threads of a row in most work-groups of two dimensions."""
 
 
-@dataclass(frozen=True, slots=True)
-class LanePlan:
+class LanePlan(Struct, frozen=True):
     """How the threads of a kernel run together.
 
     Parameters
@@ -146,8 +144,7 @@ class LanePlan:
         return LaneSpace(self.order.box or (self.width,), self.order.axes)
 
 
-@dataclass(frozen=True, slots=True)
-class Planner:
+class Planner(Struct, frozen=True):
     """Chooses the lane groups of a kernel with work-item parameters.
 
     Parameters

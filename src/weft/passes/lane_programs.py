@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.box_kernel import BoxKernel
@@ -104,7 +106,7 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
     summaries[0].replacement.arrays_apart = any(s.replacement.arrays_apart for s in summaries)
     full, partial, summary = vectors[0], vectors[1] if len(vectors) > 1 else None, summaries[0]
     if unit.order.box is not None:
-        return BoxKernel(lanes, full, partial, summary=summary), summary
+        return BoxKernel(lanes, full, summary, partial), summary
     assert partial is not None
     if unit.rows is None:
         return LaneKernel(lanes.width, full, partial, summary), summary
@@ -118,8 +120,7 @@ def _runner(unit: KernelUnit, index: int) -> Runner:
     return heard_through(unit.runner, lambda log: _PartLog(unit, index, log))
 
 
-@dataclass(frozen=True, slots=True)
-class _PartLog:
+class _PartLog(Struct, frozen=True):
     """Tells the log of the kernel of a pass on one of its functions."""
 
     unit: KernelUnit

@@ -8,7 +8,9 @@ iterations (`weft.ir.lane_updates`), so sums of floats round as in the loop. Eve
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.analysis.loops.carried_forms import Compaction, HandedOn, Scan, compaction_of, handed_on, scan_of
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, counters_of
@@ -65,8 +67,7 @@ _WORK = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LockStep:
+class LockStep(Struct, frozen=True):
     """A loop that lanes can run in lock step when it is rewritten.
 
     Parameters

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.codegen.box_remarks import remark_box
 from weft.codegen.lane_passes import LANES
@@ -61,8 +63,7 @@ def _runner(unit: LoopUnit, mined: StripMinedLoop) -> Runner:
     return heard_through(unit.runner, lambda log: _LaneLog(unit, whole, log))
 
 
-@dataclass(frozen=True, slots=True)
-class _LaneLog:
+class _LaneLog(Struct, frozen=True):
     """Tells the log of the function of a pass on the body of one of its loops, `whole` for whole lane groups."""
 
     unit: LoopUnit

@@ -12,7 +12,8 @@ order in which it was written.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.dependences import DependenceTest
@@ -35,8 +36,7 @@ MIN_DEPTH = 3
 """Nests of fewer loops have none that adds up what two others choose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """Two loops that have changed places.
 
     Parameters

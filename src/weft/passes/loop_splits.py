@@ -11,7 +11,8 @@ What this rests on is tested before the loop; where a test fails a copy of it ru
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
@@ -39,8 +40,7 @@ LEAST_SUM = 64
 """So many numbers are added up where a sum gets a nest of its own, and stores beside it another one."""
 
 
-@dataclass(slots=True)
-class _Copies:
+class _Copies(Struct):
     """Headers of loops of which there are several versions.
 
     Parameters

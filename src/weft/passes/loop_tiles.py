@@ -12,7 +12,8 @@ rest on is tested together with what the nest rests on.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -41,8 +42,7 @@ LEAST_REUSE = 16
 _LARGEST = (1 << 63) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Tiles:
+class Tiles(Struct, frozen=True):
     """A nest that is to run tile by tile.
 
     Parameters

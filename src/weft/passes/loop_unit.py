@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from weft.analysis.loops.reductions import Combination
 from weft.analysis.sequential.scope import ArrayParameters
@@ -26,8 +26,7 @@ from weft.transform.boscc.insertion import Boscc
 _ROUNDED = frozenset({Combination.FADD, Combination.FMUL})
 
 
-@dataclass(slots=True)
-class FoundLoop:
+class FoundLoop(Struct):
     """A loop that is strip-mined, and what remarks are to say of it.
 
     Parameters
@@ -54,8 +53,7 @@ class FoundLoop:
     totals: StripMinedLoop | None = None
 
 
-@dataclass(slots=True)
-class LoopUnit:
+class LoopUnit(Struct):
     """What the passes of the lists for parallel loops work on.
 
     Parameters

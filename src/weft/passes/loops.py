@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from weft.analysis.loops.loop_promises import LoopPromises
 from weft.analysis.loops.parallel_loops import captured_by
@@ -37,8 +38,7 @@ from weft.transform.loops.private_frames import privatize_frames
 from weft.transform.loops.private_updates import updated_pointers
 
 
-@dataclass(slots=True, kw_only=True)
-class JitUnit(LoopUnit):
+class JitUnit(LoopUnit, kw_only=True):
     """A Python function.
 
     Parameters

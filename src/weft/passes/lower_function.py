@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from weft.analysis.sequential.scope import ArrayParameters
 from weft.codegen.brush_choice import Weighed
@@ -25,8 +25,7 @@ from weft.target.vector_math import MathSymbol
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
 
-@dataclass(slots=True)
-class LoweredFunction:
+class LoweredFunction(Struct):
     """A function as LLVM text, ready for the final pipeline.
 
     Parameters

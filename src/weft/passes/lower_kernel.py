@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.run_unit import RunUnit
@@ -24,8 +25,7 @@ from weft.target.passes import FINAL, WHOLE, Pipeline, optimize
 from weft.target.vector_math import MathSymbol
 
 
-@dataclass(slots=True)
-class LoweredKernel:
+class LoweredKernel(Struct):
     """A kernel as LLVM text, ready for the final pipeline.
 
     Parameters

@@ -9,7 +9,8 @@ section.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.known_memory import size_of
@@ -26,8 +27,7 @@ from weft.transform.loops.build_tests import Computed
 from weft.transform.loops.private_updates import Update, mark_private, root_outside
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateUpdate:
+class PrivateUpdate(Struct, frozen=True):
     """An update, and the addresses between which its elements lie."""
 
     update: Update

@@ -11,7 +11,8 @@ tested before the loop; where a test fails a copy of it runs as it was written.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.dependences import DependenceTest
@@ -42,8 +43,7 @@ MOST_LOOPS = 6
 """Loops of one function."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowsTogether:
+class RowsTogether(Struct, frozen=True):
     """A loop of which several iterations are done together.
 
     Parameters

@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TextIO
+
+from msgspec import Struct, field
 
 from weft.diag.errors import PassError
 from weft.ir.writer import write_module
@@ -27,8 +28,7 @@ class Watcher(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Runner:
+class Runner(Struct):
     """Runs passes.
 
     Parameters
@@ -99,8 +99,7 @@ def _confirm(done: Pass[Any], unit: Any) -> None:
             raise PassError(f"'{done.name}' left a program that is not {fact.name}: {fact.words}")
 
 
-@dataclass(frozen=True, slots=True)
-class Printer:
+class Printer(Struct, frozen=True):
     """Prints the program behind some passes.
 
     Parameters

@@ -7,9 +7,10 @@ the unit says of itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from weft.ir import Module
 from weft.ir.reachable import functions_of, written_name
@@ -38,8 +39,7 @@ class Form(Enum):
     """Once, with the address of 8-byte slots, and where results go (`weft.codegen.slots`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Runnable:
+class Runnable(Struct, frozen=True):
     """A function of a stage's program that stands for the kernel.
 
     Parameters
@@ -57,8 +57,7 @@ class Runnable:
     oblivious: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """How lane groups are cut out of rows of threads (`weft.codegen.rows`).
 
     Parameters
@@ -82,8 +81,7 @@ class Rows:
         return first, others[0], others[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """The program after a pass.
 
     Parameters
@@ -158,8 +156,7 @@ class Staged(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class StageLog:
+class StageLog(Struct):
     """Verifies and keeps the program after each pass on a unit.
 
     Parameters

@@ -13,7 +13,9 @@ proof rests on is tested before the loop; where a test fails a copy of it runs a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.dependences import DependenceTest
@@ -55,8 +57,7 @@ MOST_SKEWS = 4
 """Loops of one function."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skewed:
+class Skewed(Struct, frozen=True):
     """A loop that is done in waves.
 
     Parameters
@@ -81,8 +82,7 @@ class Skewed:
     assumptions: tuple[Assumption, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     waves: Waves
     shifts: tuple[int, ...]
     assumptions: dict[Assumption, None]

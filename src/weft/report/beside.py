@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
+
+from msgspec import Struct
 
 from weft.report.flow_drawing import STYLE as FLOW_STYLE
 from weft.report.html import sections
@@ -13,8 +14,7 @@ from weft.report.machine_code import Lines
 from weft.report.model import FunctionReport, ReportSettings
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """The report on one version.
 
     Parameters

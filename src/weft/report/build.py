@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.analysis.barrier_divergence import divergent_barriers, is_barrier
 from weft.analysis.divergence import Divergence, Scope, Summaries, analyze_divergence, is_kernel
@@ -26,8 +28,7 @@ from weft.report.warps import warp_findings
 from weft.target.machine import TargetSpec
 
 
-@dataclass(frozen=True, slots=True)
-class ReportOptions:
+class ReportOptions(Struct, frozen=True):
     """Under which assumptions to analyse.
 
     Parameters
@@ -86,8 +87,7 @@ class ReportOptions:
         return domain_named(self.lattice, extents)
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """What to report on.
 
     Parameters

@@ -8,8 +8,9 @@ value was known no access, and an access that an aligned version makes contiguou
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from weft.codegen.vectorization import VectorizationSummary
 from weft.costs.emitted import access_of, block_weights, contiguous_cycles, emitted_cycles, is_masked
@@ -52,8 +53,7 @@ class Spot(NamedTuple):
     column: int
 
 
-@dataclass(slots=True)
-class AccessCode:
+class AccessCode(Struct):
     """What the loads, the stores or the atomics of one place have become.
 
     Parameters
@@ -87,8 +87,7 @@ class AccessCode:
         return ("masked " if masked else "") + " or ".join((self.form, *self.others))
 
 
-@dataclass(slots=True)
-class CompiledCode:
+class CompiledCode(Struct):
     """The SIMD code of a program by places.
 
     Parameters

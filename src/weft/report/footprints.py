@@ -7,8 +7,9 @@ parameters were given, and `DRAWN` for the others. What is drawn is told below i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from html import escape
+
+from msgspec import Struct
 
 from weft.analysis.mapping.sharing import BLOCK, Area, Interval
 from weft.analysis.symbolic.expression import Expression, Symbol
@@ -20,8 +21,7 @@ _WIDTH, _HEIGHT = 420.0, 130.0
 _LEAST = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
+class _Box(Struct, frozen=True):
     """A rectangle in rows and bytes."""
 
     row: int

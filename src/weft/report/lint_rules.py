@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from weft.report.model import FindingKind, FunctionReport
 
@@ -17,8 +18,7 @@ class Level(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A rule.
 
     Parameters
@@ -41,8 +41,7 @@ class Rule:
         return f"docs/lint.md#{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """Something that a rule is violated by.
 
     Parameters

@@ -7,7 +7,8 @@ lines are found here: an instruction begins on a line of its own, and the order 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import Function, Instruction
 from weft.ir.lexer import name_of
@@ -17,8 +18,7 @@ _LABEL = re.compile(r'^(?:[-\w$.\\]+|"[^"]*"):')
 _QUOTED = re.compile(r'"[^"]*"')
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionText:
+class FunctionText(Struct, frozen=True):
     """The lines of a definition, counted from 1: the first, the last, and the first of each instruction."""
 
     first: int

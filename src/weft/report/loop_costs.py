@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.analysis.mapping.choice import LaneCosts, LoopCosts, MappingCost, costs_of, evaluated
 from weft.analysis.mapping.coalescing import LaneCost
@@ -27,8 +28,7 @@ MAX_LENGTH = 60
 """Longer expressions are left out of the text for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopSettings:
+class LoopSettings(Struct, frozen=True):
     """What a report on loops is for.
 
     Parameters
@@ -56,8 +56,7 @@ class LoopSettings:
         return {**self.functions.get(function, {}), **self.values}
 
 
-@dataclass(frozen=True, slots=True)
-class AccessCost:
+class AccessCost(Struct, frozen=True):
     """The costs of an access; expressions in the program's names.
 
     Parameters
@@ -88,8 +87,7 @@ class AccessCost:
     varies: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SharedArea:
+class SharedArea(Struct, frozen=True):
     """What may be in shared memory.
 
     Parameters
@@ -118,8 +116,7 @@ class SharedArea:
     bytes: str
 
 
-@dataclass(frozen=True, slots=True)
-class MappingReport:
+class MappingReport(Struct, frozen=True):
     """The mappings of a loop.
 
     Parameters
@@ -161,8 +158,7 @@ class MappingReport:
     found: LoopCosts
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     """The costs of an access for mappings with the same x."""
 
     transactions: str

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from msgspec import Struct
+
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Scope
@@ -48,8 +50,7 @@ class AccessReport:
     cost: AccessCost | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SectionReport:
+class SectionReport(Struct, frozen=True):
     """An array that a loop reads or writes, or a number that it uses.
 
     Parameters
@@ -65,8 +66,7 @@ class SectionReport:
     section: tuple[str | None, str | None] | None
 
 
-@dataclass(frozen=True, slots=True)
-class LoopReport:
+class LoopReport(Struct, frozen=True):
     """What is found of a loop.
 
     Parameters
@@ -119,8 +119,7 @@ class LoopReport:
     reconstruction: Reconstruction
 
 
-@dataclass(frozen=True, slots=True)
-class FoundValue:
+class FoundValue(Struct, frozen=True):
     """What is known of a parameter from numbers of iterations, or from the calls of a run.
 
     Parameters
@@ -139,8 +138,7 @@ class FoundValue:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class LoopNestReport:
+class LoopNestReport(Struct, frozen=True):
     """The loops of a program, functions and loops in the order of the source.
 
     Parameters

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedDependence:
+class ObservedDependence(Struct, frozen=True):
     """Iterations that touched the same bytes.
 
     Parameters
@@ -29,8 +28,7 @@ class ObservedDependence:
     times: int
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedLoop:
+class ObservedLoop(Struct, frozen=True):
     """What a run did in a loop.
 
     Parameters

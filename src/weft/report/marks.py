@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.shapes import Shape
@@ -34,8 +36,7 @@ _FORMS = {
 """Where what code does with memory stands among the forms; all other ways are those of a known distance."""
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """What stands on a line."""
 
     named: list[Shape] = field(default_factory=list)

@@ -6,8 +6,9 @@ of the user's source for programs from source code, and lines of the LLVM text f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class AccessForm(StrEnum):
@@ -28,8 +29,7 @@ class AccessForm(StrEnum):
     """Each lane has its own stack object, and all access the same place in theirs."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueReport:
+class ValueReport(Struct, frozen=True):
     """A variable of the user's, or a value of LLVM's, with its shape.
 
     Parameters
@@ -48,8 +48,7 @@ class ValueReport:
     shape_class: str
 
 
-@dataclass(frozen=True, slots=True)
-class BranchReport:
+class BranchReport(Struct, frozen=True):
     """A conditional branch or switch; `block` ends with it."""
 
     block: str
@@ -57,16 +56,14 @@ class BranchReport:
     divergent: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ExitReport:
+class ExitReport(Struct, frozen=True):
     """A block from which a loop can be left; divergent if lanes leave there in different iterations."""
 
     block: str
     divergent: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LoopReport:
+class LoopReport(Struct, frozen=True):
     """A loop; divergent if lanes leave it in different iterations."""
 
     header: str
@@ -75,8 +72,7 @@ class LoopReport:
     exits: tuple[ExitReport, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BlockReport:
+class BlockReport(Struct, frozen=True):
     """A block of the control flow.
 
     Parameters
@@ -98,8 +94,7 @@ class BlockReport:
     partly: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AllocaReport:
+class AllocaReport(Struct, frozen=True):
     """A stack object; uniform if one copy would do for all lanes."""
 
     name: str
@@ -107,8 +102,7 @@ class AllocaReport:
     uniform: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AccessReport:
+class AccessReport(Struct, frozen=True):
     """A load, store or atomic.
 
     Parameters
@@ -130,8 +124,7 @@ class AccessReport:
     stride: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class LineReport:
+class LineReport(Struct, frozen=True):
     """A line of source with what the gutter shows beside it.
 
     Parameters
@@ -159,8 +152,7 @@ class LineReport:
     share: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """Consecutive lines of one function of the source."""
 
     title: str
@@ -185,8 +177,7 @@ class FindingKind(StrEnum):
     BANK_CONFLICT = "bank conflict"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something that costs cycles because lanes differ.
 
     Parameters
@@ -220,8 +211,7 @@ class Finding:
     in_loop: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class BarrierReport:
+class BarrierReport(Struct, frozen=True):
     """A barrier that not all threads of a work-group may reach.
 
     Parameters
@@ -244,8 +234,7 @@ class BarrierReport:
     in_loop: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionReport:
+class FunctionReport(Struct, frozen=True):
     """One function.
 
     Parameters
@@ -294,8 +283,7 @@ class FunctionReport:
     blocks: tuple[BlockReport, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ReportSettings:
+class ReportSettings(Struct, frozen=True):
     """Under which assumptions a report was made: the thread set, lanes, and shapes of arguments."""
 
     scope: str

@@ -11,8 +11,10 @@ it predicts no times.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.analysis.divergence import Divergence
 from weft.costs.instructions import MATH_CALL, instruction_cost, memory_cost
@@ -38,8 +40,7 @@ EXPLAINED = 20
 """Of so many findings, the dearest, the causes are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(Struct, frozen=True):
     """A finding, and how to explain it."""
 
     finding: Finding

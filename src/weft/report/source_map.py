@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct
 
 from weft.ir import BasicBlock, Function, Instruction, Value
 
@@ -16,8 +17,7 @@ class Place(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class NamedValue:
+class NamedValue(Struct, frozen=True):
     """A value under the name that the user knows it by."""
 
     name: str
@@ -25,8 +25,7 @@ class NamedValue:
     line: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRange:
+class SourceRange(Struct, frozen=True):
     """Lines of a file that belong to one function, the last included."""
 
     title: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.report.lint_rules import RULES, Violation
 
@@ -16,8 +17,7 @@ _COMMENT = re.compile(r"(?:#|//|;|/\*)\s*weft:\s*(ignore(?:-file)?)\b(?:\[([^\]]
 _ALL = frozenset(rule.name for rule in RULES)
 
 
-@dataclass(slots=True)
-class Suppressions:
+class Suppressions(Struct):
     """What the comments of one file say.
 
     Parameters

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from weft.diag.errors import ArgumentError
 from weft.runtime.array_memory import data_pointer
@@ -45,8 +45,7 @@ class Parameter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarParameter:
+class ScalarParameter(Struct, frozen=True):
     """A real number or truth value; whether it fits is found out when packing.
 
     Parameters
@@ -73,8 +72,7 @@ class ScalarParameter:
         slots.append(value if self.rounded is None else self.rounded(value))
 
 
-@dataclass(frozen=True, slots=True)
-class TimeParameter:
+class TimeParameter(Struct, frozen=True):
     """A date or a span of time, passed as how many units it is.
 
     Parameters
@@ -98,8 +96,7 @@ class TimeParameter:
         slots.append(int(value.astype(self.dtype).astype(np.int64)))
 
 
-@dataclass(frozen=True, slots=True)
-class ComplexParameter:
+class ComplexParameter(Struct, frozen=True):
     """A complex number, passed as two floats.
 
     Parameters
@@ -123,8 +120,7 @@ class ComplexParameter:
         slots += (value.real, value.imag)
 
 
-@dataclass(frozen=True, slots=True)
-class CalleeParameter:
+class CalleeParameter(Struct, frozen=True):
     """A function, for which the code was compiled: nothing is passed.
 
     Parameters
@@ -149,8 +145,7 @@ class CalleeParameter:
         pass
 
 
-@dataclass(frozen=True, slots=True)
-class EnumParameter:
+class EnumParameter(Struct, frozen=True):
     """A member of an enumeration, passed as its position.
 
     Parameters
@@ -174,8 +169,7 @@ class EnumParameter:
         slots.append(next(at for at, member in enumerate(self.members) if member is value))
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayParameter:
+class ArrayParameter(Struct, frozen=True):
     """A NumPy array: its data pointer, its extents, and its byte strides unless C-contiguous.
 
     Parameters
@@ -223,8 +217,7 @@ class ArrayParameter:
             slots += value.strides
 
 
-@dataclass(frozen=True, slots=True)
-class TiledParameter:
+class TiledParameter(Struct, frozen=True):
     """An array in blocks: its data pointer and its extents.
 
     Parameters
@@ -261,8 +254,7 @@ class TiledParameter:
         slots += value.shape
 
 
-@dataclass(frozen=True, slots=True)
-class BufferParameter:
+class BufferParameter(Struct, frozen=True):
     """A bare pointer to the data of an array, as C and OpenCL kernels take it.
 
     Parameters
@@ -290,8 +282,7 @@ class BufferParameter:
         slots.append(data_pointer(value))
 
 
-@dataclass(frozen=True, slots=True)
-class RecordParameter:
+class RecordParameter(Struct, frozen=True):
     """A scalar of a structured dtype, passed as a pointer to its bytes.
 
     Parameters
@@ -315,8 +306,7 @@ class RecordParameter:
         slots.append(value.__array_interface__["data"][0])
 
 
-@dataclass(frozen=True, slots=True)
-class TupleParameter:
+class TupleParameter(Struct, frozen=True):
     """A tuple: the slots of its items one after the other; an empty one stands for None too.
 
     Parameters
@@ -347,8 +337,7 @@ class TupleParameter:
             item.add(part, slots)
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentPacker:
+class ArgumentPacker(Struct, frozen=True):
     """Turns the arguments of a kernel into slots.
 
     Parameters

@@ -26,9 +26,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 import weft
 from weft.diag.errors import SettingError
@@ -51,8 +52,7 @@ _SHARE = 64
 """So many processes may store at once before the directory can outgrow its limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class CacheEntry:
+class CacheEntry(Struct, frozen=True):
     """What the cache holds for a key.
 
     Parameters

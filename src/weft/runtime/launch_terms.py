@@ -8,8 +8,10 @@ boxes of threads, arrays of 2 GiB, arrays that overlap. Every door for kernels l
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.options import CompileOptions
 from weft.runtime.shape import LaunchShape
@@ -17,8 +19,7 @@ from weft.runtime.watching import counts_lanes
 from weft.target.once import made_once
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchTerms:
+class LaunchTerms(Struct, frozen=True):
     """What a launch asks of compiled code.
 
     Parameters

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import operator
-from dataclasses import dataclass
 from typing import SupportsIndex
+
+from msgspec import Struct
 
 from weft.diag.errors import LaunchError
 
@@ -18,8 +19,7 @@ MAX_DYNAMIC_BYTES = 2**31 - 1
 Extent = SupportsIndex | tuple[SupportsIndex, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchShape:
+class LaunchShape(Struct, frozen=True):
     """Grid, block and dynamic shared memory of a launch, checked; made by `launch_shape`.
 
     Parameters

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from weft.diag.errors import SignatureError
 from weft.machine.targets import Isa
@@ -30,8 +30,7 @@ SECONDS = 0.2
 _BAR = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Winners:
+class Winners(Struct, frozen=True):
     """Which versions of a function were fastest, in the compile cache.
 
     Parameters

@@ -9,17 +9,16 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from weft.options import checking
 from weft.runtime.interrupts import calls_by_machine_code
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """A launch, a call, or the making or loading of code.
 
     Parameters

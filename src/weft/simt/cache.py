@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.machine.transactions import LINE, SECTOR
 
 _SECTORS = LINE // SECTOR
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """Which sectors of a line are there, and which were written since."""
 
     present: int = 0

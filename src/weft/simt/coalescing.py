@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from weft.interp.machine import Machine
 from weft.ir import Instruction
@@ -15,8 +14,7 @@ from weft.simt.places import Places, Space
 Array = np.ndarray
 
 
-@dataclass(slots=True)
-class LineAccesses:
+class LineAccesses(Struct):
     """The accesses of one instruction.
 
     Parameters

@@ -6,10 +6,10 @@ depend on where NumPy put them. Stack objects are places in the local memory of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
+from msgspec import Struct, field
 
 from weft.interp.machine import Machine
 from weft.interp.memory.memory import MemoryObject
@@ -28,8 +28,7 @@ class Space(Enum):
     LOCAL = "local"
 
 
-@dataclass(slots=True)
-class Places:
+class Places(Struct):
     """The places of objects on a GPU."""
 
     _global: dict[int, int] = field(default_factory=dict)

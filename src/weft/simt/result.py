@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.diag.source import SourceSpan
 from weft.machine.gpu_devices import GpuDevice, Unit
@@ -15,8 +16,7 @@ _MOST_PER_MULTIPROCESSOR = 64.0
 """Bytes a cycle that a multiprocessor can take from the second cache."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Work-groups that a multiprocessor held at a time.
 
     Parameters
@@ -41,8 +41,7 @@ class Batch:
     groups: int
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """The accesses that one instruction makes.
 
     Parameters
@@ -61,8 +60,7 @@ class Access:
     counts: Counts
 
 
-@dataclass(frozen=True, slots=True)
-class Simulation:
+class Simulation(Struct, frozen=True):
     """What the model says of a launch; its cycles are a model's.
 
     Parameters

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from weft.analysis.liveness import ValueSet, liveness
 from weft.diag.errors import LaunchError

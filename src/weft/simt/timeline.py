@@ -8,9 +8,9 @@ A φ is ready when all that it may stand for is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.values import Value
@@ -20,8 +20,7 @@ from weft.simt.weights import FREE, Weight, weight_of
 Array = np.ndarray
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """An instruction as a device executes it.
 
     Parameters

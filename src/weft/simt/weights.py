@@ -6,7 +6,7 @@ product four multiplications, a division a short program. An index costs one mul
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.ir import Constant, Instruction
 from weft.ir.intrinsics import PREFIX, IntrinsicKind, kind_of
@@ -14,8 +14,7 @@ from weft.ir.types import FloatType, IntType, Type, VectorType
 from weft.machine.gpu_devices import Unit
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(Struct, frozen=True):
     """What an instruction becomes.
 
     Parameters

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.diag.errors import CompileError
 
@@ -17,8 +18,7 @@ _FUNCTION, _THREAD_LOCAL = 2, 6
 _LINKERS_OWN = frozenset({"", "_GLOBAL_OFFSET_TABLE_"})
 
 
-@dataclass(frozen=True, slots=True)
-class Needed:
+class Needed(Struct, frozen=True):
     """An undefined symbol.
 
     Parameters
@@ -33,8 +33,7 @@ class Needed:
     users: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Symbol:
+class _Symbol(Struct, frozen=True):
     name: str
     info: int
     section: int

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.diag.errors import UnresolvedError
 from weft.machine.cuda_tools import find_libdevice
@@ -28,8 +29,7 @@ _STRING = re.compile(r'c"(\w+)\\00"')
 _REFLECT = "__nvvm_reflect"
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Struct, frozen=True):
     """The library's text, taken apart.
 
     Parameters

@@ -6,8 +6,9 @@ LLVM is loaded when something is asked of it, not with this module: importing we
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from weft.machine.host import chosen, host
 from weft.machine.targets import Isa, best_isa
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from weft.target.passes import PassList, Pipeline
 
 
-@dataclass(frozen=True, slots=True)
-class TargetSpec:
+class TargetSpec(Struct, frozen=True):
     """What to generate code for; equal specs share one target machine.
 
     Parameters

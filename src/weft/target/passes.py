@@ -27,13 +27,12 @@ What the passes of `CANONICAL` do to control flow (measured with LLVM 22):
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 
 
-@dataclass(frozen=True, slots=True)
-class PassList:
+class PassList(Struct, frozen=True):
     """LLVM's passes to run one by one.
 
     Parameters
@@ -53,8 +52,7 @@ class PassList:
             raise ValueError(f"not offered one by one: {', '.join(sorted(unknown))}")
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(Struct, frozen=True):
     """LLVM's default pipeline of a level.
 
     Parameters

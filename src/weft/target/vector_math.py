@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.codegen.widen.calls import FindMath, VectorMathFunction
 from weft.machine.host import chosen
@@ -13,8 +13,7 @@ from weft.target.machine import TargetSpec
 _LIBRARY_LANES = (2, 4, 8, 16, 32, 64)
 
 
-@dataclass(frozen=True, slots=True)
-class MathSymbol:
+class MathSymbol(Struct, frozen=True):
     """A vector math function by what it computes: enough to find it again in another process."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.memory.addresses import decompose
 from weft.analysis.shapes import Domain, Fact, Shape
@@ -18,8 +18,7 @@ ELEMENTWISE = "elementwise"
 _SCALAR_FORMS = {"binary", "unary", "cast", "compare", "select"}
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """An instruction as a lattice sees it.
 
     Parameters

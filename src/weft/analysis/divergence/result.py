@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from weft.analysis.divergence.engine import Engine
 from weft.analysis.divergence.facts import FunctionFacts
@@ -37,8 +38,7 @@ class Form(StrEnum):
     """Each thread its own stack object, at one and the same offset."""
 
 
-@dataclass(frozen=True, slots=True)
-class AccessForm:
+class AccessForm(Struct, frozen=True):
     """The form of an access; of strided ones how many bytes neighbours are apart, of `Form.RUNS` the runs."""
 
     form: Form

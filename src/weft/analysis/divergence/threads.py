@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from weft.analysis.shapes import Domain, Product, Shape
 
@@ -19,8 +20,7 @@ class Scope(StrEnum):
     """All threads of a launch."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadSet:
+class ThreadSet(Struct, frozen=True):
     """A set of threads and its lane space.
 
     Parameters

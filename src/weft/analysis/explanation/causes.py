@@ -6,7 +6,8 @@ They are read off the fixed point of the divergence analysis, all of them, so th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.explanation.words import Words
@@ -18,15 +19,13 @@ from weft.ir.work_item_names import meaning_of
 BY_THREAD = "differs from thread to thread"
 
 
-@dataclass(frozen=True, slots=True)
-class BranchNode:
+class BranchNode(Struct, frozen=True):
     """The branch of a block, by the block's number."""
 
     block: int
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectNode:
+class ObjectNode(Struct, frozen=True):
     """The contents of a stack object."""
 
     site: Site
@@ -35,8 +34,7 @@ class ObjectNode:
 Node = Value | BranchNode | ObjectNode
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """`node` is varying because of `because`; None when it is a source.
 
     `reason` says so in words, with ``{}`` in the place of the next thing worth mentioning. `is_copy`: the node is what

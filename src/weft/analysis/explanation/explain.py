@@ -9,7 +9,8 @@ argument, an atomic, an unknown function.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.explanation.causes import BY_THREAD, BranchNode, Cause, Causes, Node, ObjectNode
@@ -20,8 +21,7 @@ from weft.ir import BasicBlock, Constant, Instruction, Value
 from weft.ir.locations import span_of
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One cause.
 
     Parameters

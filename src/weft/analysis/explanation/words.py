@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import Argument, Constant, ConstInt, Instruction, Value
 from weft.ir.work_item_names import Meaning, meaning_of
@@ -35,8 +36,7 @@ def variable_of(value: Value) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """Names and lines of values; by default those of debug information.
 
     Parameters

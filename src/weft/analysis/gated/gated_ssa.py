@@ -17,7 +17,8 @@ how values depend on decisions and so turn control dependence into data dependen
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.gated.gates import NEVER, Edge, Gate
 from weft.analysis.gated.gating import Gating
@@ -26,15 +27,13 @@ from weft.ir import Function, Instruction, Poison, Value
 from weft.ir.cfg_view import CFGView, cfg_of
 
 
-@dataclass(frozen=True, slots=True)
-class Gamma:
+class Gamma(Struct, frozen=True):
     """A φ that joins paths; outcomes of `gate` are values (`Use`)."""
 
     gate: Gate
 
 
-@dataclass(frozen=True, slots=True)
-class Mu:
+class Mu(Struct, frozen=True):
     """A φ of a loop header: the gates of the first value, and of that of all further iterations."""
 
     initial: Gate
@@ -44,8 +43,7 @@ class Mu:
 Phi = Gamma | Mu
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Eta:
+class Eta(Struct, frozen=True, eq=False):
     """`value` as it is seen behind `loop` by threads that left it over `exits`.
 
     `gate` decides in each iteration between leaving over one of `exits` and going on; `block` is where the value is

@@ -11,7 +11,8 @@ Gates are kept unique by a `GateTable` and so compared by identity; a decision t
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.graph.loops import Loop
 
@@ -19,15 +20,13 @@ Edge = tuple[int, int]
 Decision = int | Loop
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Leaf:
+class Leaf(Struct, frozen=True, eq=False):
     """The end of a decision: `outcome` happens."""
 
     outcome: Hashable
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Gamma:
+class Gamma(Struct, frozen=True, eq=False):
     """A decision, and for each edge over which it can be left the gate from there, in branch order."""
 
     decision: Decision
@@ -40,8 +39,7 @@ NEVER = Leaf("∅")
 """What happens happens to other threads only."""
 
 
-@dataclass(slots=True)
-class GateTable:
+class GateTable(Struct):
     """Makes gates, each only once, and computes with them."""
 
     _leaves: dict[Hashable, Leaf] = field(default_factory=dict)

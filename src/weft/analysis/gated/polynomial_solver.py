@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
+
+from msgspec import Struct
 
 from weft.analysis.divergence.threads import Scope
 from weft.analysis.gated.gated_ssa import Use
@@ -33,8 +34,7 @@ WRAPPING = {"add", "sub", "mul", "shl"}
 _EXTREMUM = re.compile(r"llvm\.(umin|umax|smin|smax)\.")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class Rule(Struct, frozen=True, eq=False):
     """Which transfer function is to be applied; parameters as `polynomial_transfer.transfer` has them.
 
     A solver has one object for equal rules, so that results are looked up by identity.
@@ -48,8 +48,7 @@ class Rule:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """How a variable is computed: a rule, or for φ and η None; operands are variables or states of constants."""
 
     rule: Rule | None

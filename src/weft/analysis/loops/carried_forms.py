@@ -13,7 +13,8 @@ Precondition: a counted loop of canonical, loop-closed P-LLVM.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.loops.quiet_iterations import computed_from, depending_on
@@ -32,8 +33,7 @@ _CALLS = ("llvm.smin", "llvm.smax", "llvm.umin", "llvm.umax")
 _INTEGER_BITS = (8, 16, 32, 64)
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Struct, frozen=True):
     """A value that every iteration combines with another one.
 
     Parameters
@@ -60,8 +60,7 @@ class Scan:
         return isinstance(self.phi.type, FloatType) and not {"reassoc", "fast"} & set(self.update.flags)
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(Struct, frozen=True):
     """A counter of what is kept.
 
     Parameters
@@ -83,8 +82,7 @@ class Compaction:
     head: BasicBlock
 
 
-@dataclass(frozen=True, slots=True)
-class HandedOn:
+class HandedOn(Struct, frozen=True):
     """A value of one iteration that the next one has.
 
     Parameters

@@ -9,7 +9,7 @@ could wrap around before the test fails is no counter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.integers.intervals import INVERTED, SWAPPED
 from weft.graph.loops import Loop
@@ -22,8 +22,7 @@ _RISING = {"slt", "sle", "ult", "ule"}
 _FALLING = {"sgt", "sge", "ugt", "uge"}
 
 
-@dataclass(frozen=True, slots=True)
-class Counter:
+class Counter(Struct, frozen=True):
     """A φ of a loop's header that grows by the same number in each iteration.
 
     Parameters
@@ -47,8 +46,7 @@ class Counter:
         return self.phi.type
 
 
-@dataclass(frozen=True, slots=True)
-class CountedLoop:
+class CountedLoop(Struct, frozen=True):
     """A loop with a number of iterations that is known when it is entered.
 
     Parameters

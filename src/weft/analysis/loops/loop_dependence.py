@@ -16,8 +16,10 @@ write, atomics.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop, Counter
@@ -35,8 +37,7 @@ from weft.ir.layout import DataLayout
 from weft.ir.types import PointerType
 
 
-@dataclass(frozen=True, slots=True)
-class LoopDependence:
+class LoopDependence(Struct, frozen=True):
     """Two accesses that may touch the same bytes in different iterations.
 
     Parameters
@@ -64,8 +65,7 @@ class LoopDependence:
     guarded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Access:
+class _Access(Struct, frozen=True):
     """An access of a loop: bytes from ``base + Σ`` on.
 
     The address is made of `base` and `terms` otherwise. `per_iteration` is how far it moves from one iteration to the

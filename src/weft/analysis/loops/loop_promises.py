@@ -8,7 +8,8 @@ of the groups it names (clang's ``assume_safety`` and ``omp simd``), or by ``wef
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
@@ -19,8 +20,7 @@ MOST_LANES = 64
 """Lanes of a lane group: a mask is a word."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopPromises:
+class LoopPromises(Struct, frozen=True):
     """What metadata says of a loop.
 
     Parameters

@@ -19,7 +19,8 @@ The facts are about one function in canonical form, whose loops have one entry a
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.integers.intervals import INVERTED, SWAPPED
@@ -35,8 +36,7 @@ LARGEST_LOOP = 250
 _ORDERS = {"slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"}
 
 
-@dataclass(frozen=True, slots=True)
-class OrderedExit:
+class OrderedExit(Struct, frozen=True):
     """How threads leave a loop.
 
     Parameters

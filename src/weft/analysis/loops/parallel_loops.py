@@ -12,7 +12,8 @@ counting is an `Obstacle` with the reason.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop, Counter, counted_loop, counters_of
@@ -29,8 +30,7 @@ from weft.ir.layout import DataLayout
 _ROUNDED = {Combination.FADD, Combination.FMUL}
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
+class Obstacle(Struct, frozen=True):
     """Why a loop cannot run in parallel.
 
     Parameters
@@ -48,8 +48,7 @@ class Obstacle:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ParallelLoop:
+class ParallelLoop(Struct, frozen=True):
     """A loop whose iterations may run at the same time.
 
     Parameters

@@ -10,7 +10,8 @@ nothing beside the inner loop but computation without memory: a tile does it aga
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.loops.loop_promises import loop_promises
@@ -31,8 +32,7 @@ FEW = 8
 """So many iterations, known when compiling, do not fill lanes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParallelNest:
+class ParallelNest(Struct, frozen=True):
     """A parallel loop with another one inside, along which lanes run.
 
     Parameters

@@ -17,8 +17,9 @@ Precondition: canonical P-LLVM. The number of iterations is known when the loop 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from itertools import product
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_exit, counters_of
 from weft.graph.dominators import DominatorTree
@@ -32,8 +33,7 @@ _EXTREMA = {"llvm.smin": "slt", "llvm.smax": "sgt", "llvm.umin": "ult", "llvm.um
 _MOST_CONDITIONS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A loop of which it can be asked whether iterations are quiet.
 
     Parameters

@@ -14,9 +14,10 @@ being a reduction; whether that may be is for the caller to say.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+from msgspec import Struct
 
 from weft.ir import FALSE, TRUE, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.types import I1, FloatType, Type
@@ -50,8 +51,7 @@ class Combination(Enum):
     FMAXIMUM = "maximum"
 
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
+class Reduction(Struct, frozen=True):
     """A reduction of a loop.
 
     Parameters

@@ -8,8 +8,9 @@ how long it is: bounds are sums of multiples of its counter and of its own bound
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import loop_forest
@@ -27,8 +28,7 @@ class Shared(Enum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True)
-class Triangle:
+class Triangle(Struct, frozen=True):
     """An inner loop that certainly runs in two iterations of the loop around it.
 
     Parameters
@@ -43,8 +43,7 @@ class Triangle:
     shared: Shared
 
 
-@dataclass(frozen=True, slots=True)
-class _Linear:
+class _Linear(Struct, frozen=True):
     """``counter·i + bound·n + constant`` of the loop around."""
 
     counter: int

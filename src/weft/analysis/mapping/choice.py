@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as Values
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.mapping.coalescing import LaneCost, cost_of
 from weft.analysis.mapping.grid import Mapping, mappings_of, nest_of
@@ -26,8 +27,7 @@ TYPICAL = 1024
 """What stands for a size that is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class MappingCost:
+class MappingCost(Struct, frozen=True):
     """What a mapping costs.
 
     Parameters
@@ -48,8 +48,7 @@ class MappingCost:
     lines: int
 
 
-@dataclass(frozen=True, slots=True)
-class LoopCosts:
+class LoopCosts(Struct, frozen=True):
     """What a loop costs as a kernel.
 
     Parameters

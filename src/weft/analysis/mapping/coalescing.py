@@ -9,9 +9,10 @@ with a number (``4*k``) the worst place is taken. The assumptions are named.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from math import gcd
+
+from msgspec import Struct
 
 from weft.analysis.mapping.banks import turns_of_banks
 from weft.analysis.mapping.lines import Lines, touched_lines
@@ -43,8 +44,7 @@ class Contiguity(Enum):
     SCATTERED = "scattered"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class LaneCost:
+class LaneCost(Struct, frozen=True, eq=False):
     """What an access costs for a mapping.
 
     Parameters

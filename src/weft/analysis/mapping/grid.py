@@ -10,8 +10,9 @@ of them may be partial. Loops of the nest that are no dimension run in each thre
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import permutations
+
+from msgspec import Struct
 
 from weft.analysis.sequential.scope import LoopContext
 
@@ -20,8 +21,7 @@ DIMENSIONS = ("x", "y", "z")
 MAX_MAPPINGS = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping:
+class Mapping(Struct, frozen=True):
     """Loops as dimensions of a grid.
 
     Parameters

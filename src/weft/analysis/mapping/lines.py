@@ -15,7 +15,7 @@ begins. Here, with the lanes in the order of their addresses, c = |stride| and a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.symbolic.expression import (
     ONE,
@@ -29,8 +29,7 @@ from weft.analysis.symbolic.expression import (
 from weft.analysis.symbolic.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """A number of lines.
 
     Parameters

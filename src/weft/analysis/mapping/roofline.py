@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.machine.gpu_devices import GpuDevice, Unit
 from weft.machine.gpus import WARP
 
 
-@dataclass(frozen=True, slots=True)
-class Roofline:
+class Roofline(Struct, frozen=True):
     """The estimate for one run of a loop.
 
     Parameters

@@ -13,7 +13,7 @@ thread are put together first (`grouping`), so that the five loads of a stencil 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.mapping.coalescing import LaneCost
 from weft.analysis.mapping.grid import DIMENSIONS, Mapping
@@ -33,8 +33,7 @@ _THREADS = (32, 8, 1)
 _SIZE = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """What a thread reads in one dimension of an array, and how that moves from thread to thread.
 
     Parameters
@@ -54,8 +53,7 @@ class Interval:
         return self.end - self.low
 
 
-@dataclass(frozen=True, slots=True)
-class Area:
+class Area(Struct, frozen=True):
     """What the threads of a block touch of an array.
 
     Parameters

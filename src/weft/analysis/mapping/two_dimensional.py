@@ -9,16 +9,16 @@ whatever loops it comes from. Other strides in x, and offsets, need no cases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
+
+from msgspec import Struct
 
 from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
 from weft.analysis.symbolic.facts import Facts, numeric_bound
 
 
-@dataclass(frozen=True, slots=True)
-class TwoDimensional:
+class TwoDimensional(Struct, frozen=True):
     """An offset in bytes, taken apart.
 
     Parameters

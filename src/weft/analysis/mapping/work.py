@@ -11,7 +11,8 @@ byte that a roofline asks for.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.scope import LoopContext, Scope
@@ -26,8 +27,7 @@ _OPERATIONS = {"fadd": 1, "fsub": 1, "fmul": 1, "fdiv": 1, "frem": 1, "fneg": 1}
 _FUSED = ("llvm.fma.", "llvm.fmuladd.")
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Struct, frozen=True):
     """A number of executions, operations or bytes.
 
     Parameters

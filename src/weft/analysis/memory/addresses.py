@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import ConstInt, Value
 from weft.ir.layout import DataLayout
 from weft.ir.types import ArrayType, StructType, Type, VectorType
 
 
-@dataclass(frozen=True, slots=True)
-class LinearAddress:
+class LinearAddress(Struct, frozen=True):
     """``base + offset + Σ scales[i]·indices[i]``, each index extended by sign to the width of an address."""
 
     base: Value

@@ -13,8 +13,9 @@ through pointers that come from elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from weft.analysis.memory.addresses import decompose
 from weft.analysis.memory.stack_objects import StackObjects
@@ -38,8 +39,7 @@ class Alias(Enum):
     """They begin at the same byte."""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """``base + offset + Σ scale·index``, in bytes.
 
     Parameters

@@ -12,7 +12,8 @@ the places of all updates.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.divergence import FunctionFacts
 from weft.analysis.integers.intervals import Interval
@@ -34,8 +35,7 @@ _KINDS = {
 """Operations that may be mixed have the same kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """The bytes from where an array begins to where the last update may end.
 
     Parameters
@@ -52,8 +52,7 @@ class Extent:
     strides: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class UpdatedArray:
+class UpdatedArray(Struct, frozen=True):
     """An array that threads only update.
 
     Parameters
@@ -86,8 +85,7 @@ class UpdatedArray:
         return self.type.bits // 8
 
 
-@dataclass(frozen=True, slots=True)
-class UpdatedArrays:
+class UpdatedArrays(Struct, frozen=True):
     """What was found.
 
     Parameters

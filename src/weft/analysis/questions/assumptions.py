@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import Instruction, Value
 from weft.ir.types import Type
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Expression:
+class Expression(Struct, frozen=True, eq=False):
     """What a value is computed from. `Conditions` makes one object of each: two are equal if they are one.
 
     Parameters
@@ -37,8 +37,7 @@ class Expression:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(Struct, frozen=True):
     """That a truth value is so for the threads that ask.
 
     Parameters

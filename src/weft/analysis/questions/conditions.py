@@ -21,7 +21,8 @@ defined: between such an edge and the block nothing that its condition is made o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.analysis.questions.assumptions import Assumed, Assumption, Expression, order_of
 from weft.analysis.questions.regions import Regions
@@ -50,8 +51,7 @@ _OPPOSITE = {
 }
 
 
-@dataclass(slots=True)
-class Conditions:
+class Conditions(Struct):
     """The conditions of one function.
 
     Parameters

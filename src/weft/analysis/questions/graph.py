@@ -16,7 +16,8 @@ it, and states of more than `max_distance` trips are not asked (rule 2). So ther
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.questions.assumptions import Assumed
 from weft.analysis.questions.company import is_candidate
@@ -36,8 +37,7 @@ MAX_STATES = 20_000
 """States of a function; what lies behind is not asked."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
+class State(Struct, frozen=True, eq=False):
     """A place at the beginning of a block. The graph makes one object of each: two are equal if they are one.
 
     Parameters
@@ -53,8 +53,7 @@ class State:
     assumed: Assumed = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The value is there: a load read it, or a store wrote it.
 
     Parameters
@@ -69,8 +68,7 @@ class Found:
     by: Instruction
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """The value is not there.
 
     Parameters
@@ -85,8 +83,7 @@ class Lost:
     place: Place | None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The value is what it is at the beginning of a block.
 
     Parameters
@@ -98,16 +95,14 @@ class Asked:
     state: State
 
 
-@dataclass(frozen=True, slots=True)
-class Unreached:
+class Unreached(Struct, frozen=True):
     """None of the threads that ask comes this way."""
 
 
 Source = Found | Lost | Asked | Unreached
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """An instruction of a block that reads or changes memory, or may not come back.
 
     Parameters
@@ -125,8 +120,7 @@ class Touch:
     place: Place | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
+class Ahead(Struct, frozen=True):
     """What becomes of a place from the beginning of a block on.
 
     Parameters

@@ -10,7 +10,8 @@ changed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.memory.alias import Alias, Location, alias, are_apart, is_same_object
@@ -30,8 +31,7 @@ RangeOf = Callable[[Value], Interval | None]
 """What is known of a value's range, extended by sign."""
 
 
-@dataclass(slots=True)
-class Promise:
+class Promise(Struct):
     """That the arguments of a function lead to objects that do not overlap, as its launcher sees to.
 
     Attributes
@@ -48,8 +48,7 @@ class Promise:
         return None if function.attribute(ARRAYS_APART_ATTRIBUTE) is None else cls()
 
 
-@dataclass(slots=True)
-class Kills:
+class Kills(Struct):
     """Which instructions may change which places, in one function.
 
     Parameters

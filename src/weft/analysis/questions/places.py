@@ -13,7 +13,8 @@ what is added, on that edge; where there is none, nothing is known of the place 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.analysis.integers.bounds import to_signed
 from weft.analysis.memory.addresses import decompose
@@ -39,8 +40,7 @@ from weft.ir.layout import DataLayout
 from weft.ir.types import IntType, Type
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class Place(Struct, frozen=True, eq=False):
     """Bytes in memory. `Places` makes one object of each: two are equal if they are one.
 
     Parameters
@@ -69,8 +69,7 @@ class Place:
         return [atom for monomial, _ in self.terms for atom in monomial]
 
 
-@dataclass(slots=True)
-class Places:
+class Places(Struct):
     """The places of one function.
 
     Parameters

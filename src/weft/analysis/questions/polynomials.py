@@ -8,7 +8,7 @@ Sums that may wrap are atoms of their own, modulo their bits (`Narrow`): LLVM lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from weft.analysis.integers.bounds import to_signed
 from weft.ir import ConstInt, Instruction, Value
@@ -22,8 +22,7 @@ Factors = tuple[Value, ...]
 """One value, or two whose product it is; none for one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Narrow:
+class Narrow(Struct, frozen=True):
     """A sum of products modulo ``2**bits``, which is extended as a whole: what flags do not allow to take apart.
 
     Parameters
@@ -61,8 +60,7 @@ FAILED: Polynomial = {}
 """Stands for a polynomial with products of too many factors."""
 
 
-@dataclass(slots=True)
-class Expander:
+class Expander(Struct):
     """Takes the numbers of one function apart.
 
     The order of atoms, which makes forms canonical, is that in which they were seen first.

@@ -22,7 +22,8 @@ What is different, and why:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.analysis.questions.graph import Asked, Found, Lost, QuestionGraph, State
 from weft.analysis.questions.places import Place
@@ -32,8 +33,7 @@ MAX_QUESTIONS = 400
 """Questions that one load may lead to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hoist:
+class Hoist(Struct, frozen=True):
     """A load at the end of a block, before its branch.
 
     Parameters
@@ -48,8 +48,7 @@ class Hoist:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(Struct, frozen=True):
     """Whether what is read at `state` may be read further up, for the sake of `node`."""
 
     state: State
@@ -60,8 +59,7 @@ _Way = tuple[BasicBlock, Place | None, _Question | None]
 """A predecessor, the place at its end, and what is asked above it where nothing changes it there."""
 
 
-@dataclass(slots=True)
-class Speculation:
+class Speculation(Struct):
     """Answers the questions of speculation of one function.
 
     Parameters

@@ -8,8 +8,9 @@ which may happen. What cannot be described, calls of unknown functions and atomi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from weft.analysis.sequential.pointers import base_of
 from weft.analysis.sequential.reconstruction import Reconstruction
@@ -30,8 +31,7 @@ class Kind(Enum):
     WRITE = "store"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Access:
+class Access(Struct, frozen=True, eq=False):
     """Bytes from ``base + offset`` on.
 
     Parameters
@@ -76,8 +76,7 @@ class Access:
         return self.scope.loop_of(self.block)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Opaque:
+class Opaque(Struct, frozen=True, eq=False):
     """An instruction that does something to memory that is not described.
 
     Parameters

@@ -24,8 +24,9 @@ pointer arguments of a C function), that they do not overlap is recorded as an a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd
+
+from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
 from weft.analysis.sequential.invariants import is_apart
@@ -50,8 +51,7 @@ MAX_PAIRS = 4000
 """Loops with more pairs of accesses are not looked at: their accesses may meet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dependence:
+class Dependence(Struct, frozen=True):
     """Two accesses that may touch the same byte in different iterations.
 
     Parameters
@@ -77,8 +77,7 @@ class Dependence:
         return "anti"
 
 
-@dataclass(frozen=True, slots=True)
-class Dependences:
+class Dependences(Struct, frozen=True):
     """What a loop carries through memory.
 
     Parameters

@@ -8,8 +8,9 @@ of which one writes, the loop may be done in the new order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access
 from weft.analysis.sequential.scope import LoopContext
@@ -37,8 +38,7 @@ class Order(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Waves:
+class Waves(Struct, frozen=True):
     """What a loop over time does in waves, of which each holds a part of several of its iterations.
 
     Iteration t does its parts one after the other, each a loop over rows. Row r of part k stands in wave
@@ -80,8 +80,7 @@ class Waves:
         return next((k for k, (loop, _) in enumerate(self.places) if loop.contains(access.loop)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(Struct, frozen=True):
     """What a loop does, several iterations at a time: each block for all of them, and so each round of a loop inside.
 
     Parameters

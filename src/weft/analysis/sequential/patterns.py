@@ -12,8 +12,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from weft.analysis.loops.reductions import is_rounded, reduction_of
 from weft.analysis.sequential.accesses import Access
@@ -36,8 +37,7 @@ class Pattern(Enum):
     COMPACTION = "compaction"
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """A φ of a loop's header.
 
     Parameters
@@ -58,8 +58,7 @@ class Carried:
     rounds: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A loop with one latch and one block before it, for `reduction_of`."""
 
     blocks: Sequence[BasicBlock]
@@ -346,8 +345,7 @@ def _is_same(made: Reconstruction, loop: LoopContext, a: Value, b: Value) -> boo
     return places[0] == places[1] and made.invariants.is_unwritten(a, loop.scope, loop)
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """That an iteration replaces a value that is handed on if a condition holds, or if it does not.
 
     Parameters

@@ -7,7 +7,7 @@ tested before the nest with what else the sections of memory rest on (`weft.anal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.memory.alias import are_apart, locate
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -19,8 +19,7 @@ from weft.ir import BasicBlock, Function, Instruction, Module, Value
 from weft.ir.effects import is_convergent, may_not_return, may_write
 
 
-@dataclass(frozen=True, slots=True)
-class Repeatable:
+class Repeatable(Struct, frozen=True):
     """A loop whose iterations may run twice.
 
     Parameters

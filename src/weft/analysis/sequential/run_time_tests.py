@@ -13,7 +13,8 @@ a run that broke its obligation would have been computed from ones that kept the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.analysis.memory.alias import locate
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -28,16 +29,14 @@ from weft.ir import Argument, BasicBlock, GlobalVariable, Instruction, Value
 from weft.ir.types import IntType, PointerType
 
 
-@dataclass(frozen=True, slots=True)
-class Bytes:
+class Bytes(Struct, frozen=True):
     """The addresses from `low` up to `end`, or none where `low` is not below `end`."""
 
     low: Expression
     end: Expression
 
 
-@dataclass(slots=True)
-class RunTimeTests:
+class RunTimeTests(Struct):
     """A conjunction, in what is known before a loop.
 
     Parameters

@@ -14,7 +14,7 @@ An access of an array that the same iteration has surely written before is no in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
 from weft.analysis.sequential.scope import LoopContext
@@ -31,8 +31,7 @@ MAX_GUARDED = 6
 """Comparisons that are used to tighten one section."""
 
 
-@dataclass(slots=True)
-class Section:
+class Section(Struct):
     """The bytes of an object that a loop reads or writes.
 
     Parameters
@@ -51,8 +50,7 @@ class Section:
     accesses: list[Access] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Parameters:
+class Parameters(Struct, frozen=True):
     """Inputs and outputs of a loop.
 
     Parameters

@@ -11,7 +11,8 @@ iterations for certain, and the dependence tests say that no pair is left on eit
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -26,8 +27,7 @@ MOST_CANDIDATES = 3
 """So many iterations of a loop are tried."""
 
 
-@dataclass(frozen=True, slots=True)
-class SplittingPoint:
+class SplittingPoint(Struct, frozen=True):
     """Where a loop falls into iterations before, one, and iterations behind.
 
     Parameters

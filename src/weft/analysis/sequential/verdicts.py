@@ -10,8 +10,9 @@ early and writes nothing; `COMPACTION`, `SCAN`, `HISTOGRAM` and `REDUCTION` by w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
 from weft.analysis.sequential.dependences import MAX_FOUND, Dependence, Dependences, DependenceTest
@@ -45,8 +46,7 @@ class Verdict(Enum):
     SEQUENTIAL = "sequential"
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """Why a verdict is what it is.
 
     Parameters
@@ -61,8 +61,7 @@ class Reason:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class LoopVerdict:
+class LoopVerdict(Struct, frozen=True):
     """What is found of a loop.
 
     Parameters

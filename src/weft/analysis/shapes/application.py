@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from weft.analysis.integers.intervals import Interval, constant, unsigned
 from weft.analysis.shapes.lattice import Extents, make, span
@@ -31,8 +32,7 @@ class Fact(NamedTuple):
     range: Interval | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Application:
+class Application(Struct, frozen=True):
     """An opcode applied to operands; the one argument of every transfer function.
 
     Parameters

@@ -20,7 +20,8 @@ Each may be followed by ``a<n>``: the base (for ``T`` each lane) is a multiple o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.shapes.domain import Domain
 from weft.analysis.shapes.shape import Shape
@@ -31,8 +32,7 @@ _SHAPE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentShape:
+class ArgumentShape(Struct, frozen=True):
     """One letter: `kind` is U, C, T or S; `stride` counts for S only. `exact`: numbers of lanes do not wrap around."""
 
     kind: str = "U"
@@ -55,8 +55,7 @@ class ArgumentShape:
         return text if self.alignment == 1 else f"{text}a{self.alignment}"
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """Shapes of the arguments, and of the result if one was given."""
 
     arguments: tuple[ArgumentShape, ...]

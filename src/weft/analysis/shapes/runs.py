@@ -10,15 +10,15 @@ at coordinate 0 of these, `Runs.length` in turn access neighbouring elements, `R
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from weft.analysis.shapes.lattice import Extents
 from weft.analysis.shapes.shape import Shape
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(Struct, frozen=True):
     """How an access falls into runs; with a length of 1, into elements that several lanes share.
 
     `downward` if each lane of a run accesses the element before that of the lane before it.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from weft.analysis.symbolic.expression import Expression
 
 
-@dataclass(eq=False, slots=True)
-class Symbol:
+class Symbol(Struct, eq=False):
     """An integer of which no more is known than its range.
 
     Parameters
@@ -46,8 +46,7 @@ class Symbol:
         return (self.rank, self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Floor:
+class Floor(Struct, frozen=True):
     """``floor(value / divisor)``, of a divisor greater than 0."""
 
     value: Expression
@@ -61,8 +60,7 @@ class Floor:
         return (1 << 30, "floor", *self.value.key, *self.divisor.key)
 
 
-@dataclass(frozen=True, slots=True)
-class Minimum:
+class Minimum(Struct, frozen=True):
     """The least of several."""
 
     values: tuple[Expression, ...]
@@ -75,8 +73,7 @@ class Minimum:
         return (1 << 30, "min", *(k for v in self.values for k in v.key))
 
 
-@dataclass(frozen=True, slots=True)
-class Maximum:
+class Maximum(Struct, frozen=True):
     """The greatest of several."""
 
     values: tuple[Expression, ...]

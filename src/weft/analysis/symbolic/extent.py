@@ -11,7 +11,8 @@ each symbol has one bound on either side, and never too small.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.symbolic.expression import (
     Atom,
@@ -34,8 +35,7 @@ MAX_ALTERNATIVES = 3
 MAX_STEPS = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """A symbolic range: every value is at least `low` and at most `high`; None where nothing is known.
 
     The lattice: ⊥ (no value, here None in place of a range) below all ranges, of which one is below another that

@@ -13,8 +13,9 @@ two barriers are a race, which no program may have.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from math import gcd
+
+from msgspec import Struct, field
 
 from weft.codegen.widen.accesses import under_the_mask
 from weft.codegen.widen.context import Widening
@@ -30,8 +31,7 @@ MAX_OPEN = 32
 """Groups that an access may still join: neighbours are close to each other in programs, and time is short."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """An access of a group: `size` bytes that begin `offset` bytes behind the group's base and terms."""
 
     access: Instruction
@@ -39,8 +39,7 @@ class Member:
     size: int
 
 
-@dataclass(slots=True)
-class AccessGroup:
+class AccessGroup(Struct):
     """Loads, or stores, that are made together.
 
     Parameters
@@ -112,8 +111,7 @@ class AccessGroup:
         return self.members[0 if self.op == "load" else -1].access
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A group that more accesses may join, and the writes behind the first of its loads."""
 
     group: AccessGroup

@@ -10,7 +10,7 @@ only where their results are not used. Operations at addresses of each lane's ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.masked import mangled
@@ -22,8 +22,7 @@ from weft.ir.intrinsics import REASSOCIATE_ATTRIBUTE
 from weft.ir.types import I64, FloatType, IntType, Type
 
 
-@dataclass(frozen=True, slots=True)
-class _Combination:
+class _Combination(Struct, frozen=True):
     """How values of an operation are combined: an opcode, or the name of LLVM's intrinsic."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening
@@ -23,8 +24,7 @@ from weft.ir.types import FloatType, FunctionType, VectorType
 from weft.machine.vecmath import math_function, ordinary_argument
 
 
-@dataclass(frozen=True, slots=True)
-class VectorMathFunction:
+class VectorMathFunction(Struct, frozen=True):
     """A vector function that code may call: its symbol, and how many lanes it takes."""
 
     symbol: str

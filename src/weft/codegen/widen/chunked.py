@@ -17,7 +17,8 @@ whose expressions are not known, are left to `runs` and `memory`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.codegen.widen.access_groups import constant_stride
 from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
@@ -37,8 +38,7 @@ Guess for the first two. Halves cost nothing but the load: wider loads and shuff
 rows in Moll, Fig. 11.9a, take up to a quarter more time in boxes of 2x2 and 2x4."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunks:
+class Chunks(Struct, frozen=True):
     """How an access is made of pieces.
 
     Parameters

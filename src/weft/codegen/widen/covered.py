@@ -14,7 +14,8 @@ not return. What another thread writes in between is not looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.lane_expressions import Strip, is_address
@@ -30,8 +31,7 @@ Fitted to stencils of 5 to 25 points: of rows in halves or quarters of a registe
 by up to a quarter; of arrays in blocks, where the pieces are loaded anyway, they are as fast or faster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Covering:
+class Covering(Struct, frozen=True):
     """How a load is taken out of pieces.
 
     Parameters
@@ -49,8 +49,7 @@ class Covering:
     cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Extent:
+class _Extent(Struct, frozen=True):
     """What the loads of a block need of a strip.
 
     Parameters

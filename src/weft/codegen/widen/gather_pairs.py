@@ -8,7 +8,7 @@ that the two loads read themselves are read. Stack objects are left alone: one h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from weft.codegen.widen.access_groups import MAX_OPEN
 from weft.codegen.widen.accesses import under_the_mask
@@ -22,8 +22,7 @@ from weft.ir.types import I32, I64, VectorType
 _BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class GatherPair:
+class GatherPair(Struct, frozen=True):
     """Two loads: `low` is the one at the lower address, `first` the one that comes first."""
 
     first: Instruction
@@ -31,8 +30,7 @@ class GatherPair:
     high: Instruction
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(Struct):
     """A load that may find a neighbour, and the writes behind it."""
 
     load: Instruction

@@ -15,7 +15,7 @@ Known are the functions of the program whose address it takes and which can be v
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from weft.analysis.memory.address_taken import address_taken
 from weft.codegen.widen.context import Widening, broadcast, mask_bits

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.masked import mangled
@@ -11,8 +12,7 @@ from weft.codegen.widen.saturating import widen_saturating
 from weft.ir import Instruction
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(Struct, frozen=True):
     """The vector form of an intrinsic.
 
     Parameters

@@ -9,7 +9,8 @@ between them, so the first ones may wait for the last.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.codegen.widen.chunked import elements_of
 from weft.codegen.widen.context import Widening
@@ -23,8 +24,7 @@ MOST_STORES = 2
 """A shuffle has two operands."""
 
 
-@dataclass(frozen=True, slots=True)
-class JointStores:
+class JointStores(Struct, frozen=True):
     """Stores that are made together, by the last one.
 
     Parameters

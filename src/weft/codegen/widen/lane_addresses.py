@@ -9,8 +9,10 @@ object, so its 32 low bits say all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import gcd
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.analysis.memory.alias import Location
 from weft.codegen.widen.context import Widening, broadcast
@@ -23,8 +25,7 @@ MAX_UNIT = 8
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class LaneNumbers:
+class LaneNumbers(Struct, frozen=True):
     """Addresses as a base and 32-bit numbers of units, of which a part is the same in all lanes.
 
     Parameters

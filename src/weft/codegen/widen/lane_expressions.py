@@ -15,8 +15,9 @@ sign is what they share, without a sign, and what each adds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from weft.analysis.integers.bounds import to_signed, trailing_zeros
 from weft.analysis.memory.addresses import decompose
@@ -39,8 +40,7 @@ _SUMS = frozenset(["add", "sub", "mul", "shl"])
 Product = tuple["Symbol", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WrappedSum:
+class WrappedSum(Struct, frozen=True):
     """A sum modulo 2^bits as a number without a sign: products with their coefficients, all a multiple of 2^known."""
 
     terms: tuple[tuple[Product, int], ...]
@@ -53,8 +53,7 @@ class WrappedSum:
         return I64
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """A number that all lanes share.
 
     Parameters
@@ -72,8 +71,7 @@ class Symbol:
     order: int
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """A constant, and coefficients of products of symbols, in their order."""
 
     constant: int
@@ -87,8 +85,7 @@ Strip = tuple[tuple[Product, int], ...]
 Piece = tuple[Strip, int, VectorType]
 
 
-@dataclass(slots=True)
-class LoadedPieces:
+class LoadedPieces(Struct):
     """What has been loaded in a block, by where it is and how much.
 
     Parameters

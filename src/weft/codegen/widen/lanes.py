@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from weft.ir import ConstAggregate, ConstInt, ConstSplat
 from weft.ir.constants import TRUE, Constant
 from weft.ir.types import I1, IntType, Type, VectorType
 
 
-@dataclass(frozen=True, slots=True)
-class LaneSpace:
+class LaneSpace(Struct, frozen=True):
     """The lanes of a group as points of a box; lane t has coordinates counted from dimension 0 upwards.
 
     Parameters

@@ -14,7 +14,8 @@ good rows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.codegen.widen.access_groups import MAX_UNITS, AccessGroup
 from weft.codegen.widen.context import Widening
@@ -70,8 +71,7 @@ def _row(group: AccessGroup) -> _Row:
     return tuple(m.access.stored_value for m in sorted(group.members, key=lambda m: m.offset))
 
 
-@dataclass(slots=True)
-class _Stored:
+class _Stored(Struct):
     """Stores, and the values that they are made of.
 
     Attributes

@@ -13,7 +13,8 @@ Under a mask, passive lanes take part in the comparison, but not in the access.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.memory.computed_indices import is_computed
 from weft.analysis.shapes import SYMBOLIC
@@ -28,8 +29,7 @@ _LEAST_UNIT = 2
 """Bytes of a unit of which no object holds so many that 32 bits of their number could run over within it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(Struct, frozen=True):
     """Whether all lanes' addresses are those of neighbours, an i1, and the first of them; None if they always are."""
 
     hold: Value | None

@@ -14,7 +14,8 @@ row to the box beside it took 0.93 to 1.08 of the time of that.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.covered import Covering, Element, elements_at, loads_beside
@@ -35,8 +36,7 @@ LEAST_BYTES = 4
 """Of an element: two registers of narrower ones are not picked out of by a number in the instruction."""
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """What loads of a block read of a strip, in whole registers.
 
     Parameters

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.codegen.simd_signature import UNIFORM, VARYING, SimdSignature
 from weft.codegen.widen.active_lane import of_an_active_lane
@@ -12,8 +13,7 @@ from weft.codegen.widen.once import build_once
 from weft.ir import Function, Instruction, Value
 
 
-@dataclass(frozen=True, slots=True)
-class SimdFunction:
+class SimdFunction(Struct, frozen=True):
     """A function for W lanes, made of one for one lane, and the signature that it has; its body may come later."""
 
     function: Function

@@ -10,7 +10,8 @@ blocks with a predicate are masked.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence
 from weft.codegen.widen.active_lane import of_a_lane, of_an_active_lane
@@ -44,8 +45,7 @@ from weft.machine.targets import Isa
 from weft.switches import ALL_ON, Switches
 
 
-@dataclass(slots=True)
-class WideningNotes:
+class WideningNotes(Struct):
     """What widening did that a user may want to know: instructions by what became of them."""
 
     notes: list[tuple[Instruction, str]] = field(default_factory=list)

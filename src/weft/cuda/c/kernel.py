@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from weft.cuda.c.compiled import KernelOrigin
 from weft.cuda.c.memory import VariableMemory
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from weft.simt.result import Simulation
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """What kernels of a program share.
 
     Parameters

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from weft.cuda.c.compiled import KernelOrigin
 from weft.cuda.c.kernel import CKernel, Loaded

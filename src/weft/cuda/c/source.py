@@ -6,8 +6,10 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from weft.device.stored import kernel_from, scope_from, scope_row
 from weft.diag.errors import ArgumentError
@@ -40,8 +42,7 @@ STATE_BYTES = 64
 """At the begin of a program's variables: the number of the assertion that did not hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class CudaSource:
+class CudaSource(Struct, frozen=True):
     """A program that was compiled to LLVM IR.
 
     Parameters
@@ -188,7 +189,7 @@ def _title(kernel: Function) -> str:
 def _facts(built: CudaSource) -> dict[str, Any]:
     return {
         "log": built.log,
-        "kernels": [[symbol, asdict(kernel)] for symbol, kernel in built.kernels.items()],
+        "kernels": [[symbol, to_builtins(kernel)] for symbol, kernel in built.kernels.items()],
         "named": list(built.named),
         "scope": scope_row(built.scope),
         "variables": [[name, v.symbol, v.type] for name, v in built.variables.items()],

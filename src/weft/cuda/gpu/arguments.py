@@ -9,10 +9,10 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from weft.cuda.gpu.driver import Driver
 from weft.diag.errors import ArgumentError
@@ -25,8 +25,7 @@ _CUDA_DEVICES = (2, 13)
 """DLPack's numbers of memory on a GPU, and of managed memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class GpuArray:
+class GpuArray(Struct, frozen=True):
     """An array in the memory of a GPU.
 
     Parameters
@@ -159,8 +158,7 @@ class ParameterBuffer:
         return ctypes.addressof(self._addresses)
 
 
-@dataclass(slots=True)
-class PackedArguments:
+class PackedArguments(Struct):
     """The parameters of one launch, each in eight bytes, and what is copied back behind it.
 
     Parameters

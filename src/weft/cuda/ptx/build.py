@@ -5,8 +5,10 @@ Kernels are lifted one by one when they are first asked for, so that one that we
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.cuda.c.source import STATE_BYTES, CudaSource
 from weft.diag.errors import ArgumentError
@@ -32,8 +34,7 @@ from weft.target.once import COMPILING
 from weft.target.passes import SROA_ONLY, optimize
 
 
-@dataclass(slots=True)
-class PtxProgram:
+class PtxProgram(Struct):
     """A PTX module, its kernels as they are asked for.
 
     Parameters

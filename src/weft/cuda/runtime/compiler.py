@@ -19,7 +19,8 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.cuda.c.compiled import KernelOrigin
 from weft.cuda.ptx.build import PtxProgram
@@ -53,8 +54,7 @@ INVALID_IMAGE, NO_KERNEL_IMAGE, INVALID_PTX, NOT_SUPPORTED, UNKNOWN = 200, 209, 
 """Errors of CUDA that answers begin with."""
 
 
-@dataclass(slots=True)
-class Program:
+class Program(Struct):
     """PTX of a program, and its kernels as far as they were asked for."""
 
     ptx: PtxProgram

@@ -11,9 +11,10 @@ import ctypes
 import ctypes.util
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from weft.diag.errors import CompileError, UnsupportedError
 
@@ -27,8 +28,7 @@ _PACKED, _ARCHITECTURE, _FLAGS, _UNPACKED = 16, 28, 40, 56
 _LZ4, _ZSTANDARD = 1 << 13, 1 << 15
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedPtx:
+class EmbeddedPtx(Struct, frozen=True):
     """PTX in a fat binary.
 
     Parameters

@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 import weft
 from weft.device.host.shared_library import link_shared
@@ -40,8 +41,7 @@ POOL_SETTINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HostLibrary:
+class HostLibrary(Struct, frozen=True):
     """A library for host programs.
 
     Parameters

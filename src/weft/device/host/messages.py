@@ -16,8 +16,9 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.run_unit import RunUnit
@@ -29,8 +30,7 @@ NUMBER = struct.Struct("<q")
 """How numbers are written."""
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """Fields of an answer, in order."""
 
     fields: list[bytes] = field(default_factory=list)

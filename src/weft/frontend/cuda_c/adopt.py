@@ -10,7 +10,8 @@ of the program's variables.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.diag.errors import UnsupportedError
 from weft.frontend.cuda_c.arguments import WARP
@@ -61,8 +62,7 @@ _IDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(Struct, frozen=True):
     """An ``assert`` of the source.
 
     Parameters

@@ -8,7 +8,8 @@ A position in the grid is then a stride apart from thread to thread in all lanes
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
@@ -18,8 +19,7 @@ _NO_WRAP = ("nuw", "nsw")
 _MOST = (1 << 31) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Bounded:
+class Bounded(Struct, frozen=True):
     """A number of 32 bits, as one of 64.
 
     Parameters

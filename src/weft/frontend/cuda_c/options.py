@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.diag.errors import SettingError
 from weft.fast_math import FastMath
@@ -41,8 +42,7 @@ _IGNORED_WITH_VALUE = re.compile(
 _ARCHITECTURE = re.compile(r"(?:sm|compute)_(\d+)a?")
 
 
-@dataclass(frozen=True, slots=True)
-class CudaOptions:
+class CudaOptions(Struct, frozen=True):
     """Options that were understood.
 
     Parameters

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from weft.frontend.cuda_c.arguments import element_of, plain
 from weft.ir import ConstInt, GlobalVariable, Module
@@ -13,8 +14,7 @@ from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.metadata import MDNode, MDTuple, MDValue
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A variable of a program.
 
     Parameters

@@ -8,8 +8,9 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from weft.diag.errors import BuildError
 from weft.diag.source import SourceSpan
@@ -21,8 +22,7 @@ _DIAGNOSTIC = re.compile(
 _FILE = re.compile(r'(!DIFile\(filename: "[^"]*", directory: )"[^"]*"')
 
 
-@dataclass(frozen=True, slots=True)
-class ClangOutput:
+class ClangOutput(Struct, frozen=True):
     """What clang made of a source.
 
     Parameters

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstAggregate, ConstExpr, ConstSplat, Function, GlobalVariable, Module, Value
@@ -42,14 +43,12 @@ def alone(text: str, name: str, kernels: Collection[str]) -> str:
     return "".join((parts.rest, *texts, *_nodes_of(parts, texts)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Definition:
+class _Definition(Struct, frozen=True):
     text: str
     mentioned: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
+class _Parts(Struct, frozen=True):
     """The functions of a program, the numbered nodes of its metadata, and everything else with the names in it."""
 
     definitions: dict[str, _Definition]

@@ -12,7 +12,8 @@ once LLVM has inlined what they call, if enough of it may stay; what stays is no
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE
 
@@ -30,8 +31,7 @@ _ALWAYS = " alwaysinline"
 _PRIMITIVE = "__weft_"
 
 
-@dataclass(slots=True)
-class _Function:
+class _Function(Struct):
     """A function of the text: how long it is, how often it mentions others, and whether it may stay a call."""
 
     lines: int

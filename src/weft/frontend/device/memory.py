@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.diag.errors import UnsupportedError
 from weft.ir import (
@@ -32,8 +33,7 @@ _ALIGN = 64
 """Alignment of each variable: a cache line, so that vectors of any width may be loaded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """The variables of a program's scope, which live as long as the program.
 
     Parameters
@@ -90,8 +90,7 @@ def scope_of(module: Module, first: Sequence[str] = (), reserved: int = 0) -> Sc
     return Scope(offsets, bytes(image.data), tuple(image.pointers))
 
 
-@dataclass(slots=True)
-class _Image:
+class _Image(Struct):
     """Bytes of initial values."""
 
     layout: DataLayout

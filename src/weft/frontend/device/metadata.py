@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Passing(StrEnum):
@@ -25,8 +26,7 @@ SIGNLESS = "signless"
 """The qualifier of an integer that may be taken with a sign or without."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentInfo:
+class ArgumentInfo(Struct, frozen=True):
     """An argument of a kernel.
 
     Parameters
@@ -70,8 +70,7 @@ class ArgumentInfo:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class KernelInfo:
+class KernelInfo(Struct, frozen=True):
     """A kernel of a program.
 
     Parameters

@@ -35,7 +35,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.diag.errors import UnsupportedError
 from weft.frontend.device.work_items import WorkItems, is_work_item_primitive
@@ -56,8 +57,7 @@ SUB_GROUP_SIZE = 32
 """Work-items of a sub-group where a kernel does not ask for another number (``intel_reqd_sub_group_size``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lowering:
+class Lowering(Struct, frozen=True):
     """What primitives of one kernel are lowered with.
 
     Parameters

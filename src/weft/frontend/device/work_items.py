@@ -8,7 +8,8 @@ the whole launch was asked for comes in parameters (`HIDDEN`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import Argument, Builder, ConstInt, Instruction, Value
 from weft.ir.intrinsics import declare
@@ -31,8 +32,7 @@ MAX_GROUPS = (1 << 31) - 1
 """Work-groups along a dimension (`weft.opencl.geometry` and `weft.runtime.shape` see to it)."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkItems:
+class WorkItems(Struct, frozen=True):
     """Builds ids and sizes in one kernel.
 
     Parameters

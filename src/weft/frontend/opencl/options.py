@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.brush import Brush
 from weft.diag.errors import PassError, SettingError, SignatureError
@@ -58,8 +59,7 @@ _ON_OR_OFF = ("uniform-values", "uniform-control", "scalar-counters")
 _LANE_OPTIONS = ("width", "brush", "projection", "boscc", *_ON_OR_OFF, "scalar-replacement", "without")
 
 
-@dataclass(frozen=True, slots=True)
-class BuildOptions:
+class BuildOptions(Struct, frozen=True):
     """Build options that were understood.
 
     Parameters

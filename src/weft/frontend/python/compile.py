@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
+
+from msgspec import Struct
 
 from weft.diag.errors import SignatureError, UnsupportedError
 from weft.diag.remarks import RemarkLog
@@ -21,8 +22,7 @@ from weft.ir.function import Function, GlobalVariable, Module
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE, REASSOCIATE_ATTRIBUTE, SHARED_ATTRIBUTE
 
 
-@dataclass(frozen=True, slots=True)
-class ParamSpec:
+class ParamSpec(Struct, frozen=True):
     """A Python parameter: its type, and the IR parameters its argument is passed in.
 
     Parameters
@@ -41,16 +41,14 @@ class ParamSpec:
     components: tuple[Component, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SharedObject:
+class SharedObject(Struct, frozen=True):
     """A static shared array: ``weft.shared(k)`` is a pointer to the k-th."""
 
     size: int
     align: int
 
 
-@dataclass(frozen=True, slots=True)
-class FrontendResult:
+class FrontendResult(Struct, frozen=True):
     """What the front end makes of a function.
 
     Parameters

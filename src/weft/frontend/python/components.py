@@ -7,8 +7,9 @@ bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from weft.frontend.python.types import Array, Enumeration, KernelType, Record, Scalar, Tiled, Tuple, bfloat16
 from weft.frontend.python.typing_rules import real_type
@@ -17,8 +18,7 @@ from weft.ir.types import F16, F32, F64, I1, I8, I16, I64, PTR, FloatType, IntTy
 _FLOATS: dict[int, FloatType] = {16: F16, 32: F32, 64: F64}
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(Struct, frozen=True):
     """One scalar IR value of a value.
 
     Parameters

@@ -19,9 +19,10 @@ import sys
 import uuid
 import weakref
 from collections import deque
-from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
+
+from msgspec import Struct, field
 
 from weft.frontend.python.encoding import encode_code
 from weft.frontend.python.fingerprint import full_fingerprint
@@ -103,15 +104,13 @@ def _found(module: str, name: str) -> Any:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Stands for a module, by its name, or for a function that is written out, by its number."""
 
     at: str | int
 
 
-@dataclass(slots=True)
-class _Function:
+class _Function(Struct):
     """One function: marshalled code, names, and what it refers to; `names` is the number of its globals."""
 
     code: bytes
@@ -124,8 +123,7 @@ class _Function:
     names: int
 
 
-@dataclass(slots=True)
-class WrittenOut:
+class WrittenOut(Struct):
     """Functions as values that every pickler takes.
 
     Parameters

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
+
+from msgspec import Struct
 
 from weft.diag.errors import SourceError, UnsupportedError
 from weft.diag.source import SourceSpan
@@ -21,8 +22,7 @@ from weft.frontend.python.source_text import source_lines
 FunctionNode = ast.FunctionDef | ast.Lambda
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FunctionSource:
+class FunctionSource(Struct, frozen=True, eq=False):
     """A function with its syntax tree.
 
     Parameters

@@ -22,7 +22,7 @@ same table, except that a literal int which does not fit widens instead of faili
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.diag.errors import TypingError
 from weft.frontend.python.types import (
@@ -78,8 +78,7 @@ _WEAK_ORDER = {"b": pyint, "i": pyint, "f": pyfloat, "c": pycomplex}
 _KIND_RANK = "biufc"
 
 
-@dataclass(frozen=True, slots=True)
-class Literals:
+class Literals(Struct, frozen=True):
     """Values of a weak operand known at compile time, when they are all there is: from `low` to `high`."""
 
     low: float

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 Array = np.ndarray
 
@@ -21,8 +21,7 @@ FIRST_OWN_ADDRESS = 1 << 56
 _GAP = 64
 
 
-@dataclass(slots=True, eq=False)
-class MemoryObject:
+class MemoryObject(Struct, eq=False):
     """A contiguous run of addresses.
 
     An object of each thread (an alloca) or of each work-group (shared memory) is one `MemoryObject` of
@@ -88,8 +87,7 @@ class MemoryObject:
         return None if np.count_nonzero(inside) == inside.size else inside
 
 
-@dataclass(slots=True)
-class HeapFrame:
+class HeapFrame(Struct):
     """What a function that allocates has of its own (`weft.ir.heap`): its blocks, the oldest first, and its error."""
 
     blocks: list[MemoryObject] = field(default_factory=list)

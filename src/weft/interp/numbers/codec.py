@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from msgspec import Struct
 
 from weft.interp.lanes import POISON, UNDEF, Array, Flags, dtype_of, member_types
 from weft.interp.memory.memory import MemoryObject
@@ -15,8 +15,7 @@ from weft.ir.layout import DataLayout
 from weft.ir.types import FloatType, IntType, PointerType, StructType, Type, VectorType
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A scalar or vector in memory.
 
     `unit` is the dtype of one memory element and `count` how many of them follow each other (0: a scalar);

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from weft.interp.memory.memory import MemoryObject
 
@@ -39,8 +38,7 @@ class Record:
             setattr(self, name, np.repeat(getattr(self, name), factor))
 
 
-@dataclass(slots=True)
-class Accesses:
+class Accesses(Struct):
     """One instruction's accesses to one object: byte offsets and threads, in the order of threads."""
 
     offsets: Array
@@ -55,8 +53,7 @@ class Accesses:
         return bits & -bits
 
 
-@dataclass(slots=True)
-class Visit:
+class Visit(Struct):
     """The granules that some accesses touch, each once, and by whom."""
 
     index: Array

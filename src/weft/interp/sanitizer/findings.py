@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from weft.diag.source import SourceSpan, render
 from weft.interp.faults import FaultKind
@@ -11,8 +11,7 @@ from weft.interp.threads.geometry import Dim3
 SHOWN_THREADS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadId:
+class ThreadId(Struct, frozen=True):
     """A thread by the index of its block and its index in the block."""
 
     block: Dim3
@@ -22,8 +21,7 @@ class ThreadId:
         return f"block {_short(self.block)} thread {_short(self.thread)}"
 
 
-@dataclass(slots=True)
-class Finding:
+class Finding(Struct):
     """One kind of undefined behaviour at one place.
 
     Parameters

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 Array = np.ndarray
 Dim3 = tuple[int, int, int]
 
 
-@dataclass(slots=True)
-class Geometry:
+class Geometry(Struct):
     """Work-groups laid side by side on lanes, each padded to whole lane groups.
 
     Parameters

@@ -11,10 +11,11 @@ work-groups meet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.diag.errors import UnsupportedError
 from weft.interp.faults import FaultKind, span_of
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 
-@dataclass(slots=True)
-class Stopped:
+class Stopped(Struct):
     """Lane groups that stand at a barrier: where they go on, and which threads they are."""
 
     block: BlockCode

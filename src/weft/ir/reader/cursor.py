@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from weft.diag.errors import IRSyntaxError
 from weft.ir.block import BasicBlock
@@ -27,8 +28,7 @@ class ForwardValue(Value):
         self.position = position
 
 
-@dataclass(slots=True)
-class Context:
+class Context(Struct):
     """What the parts of one module share while it is read."""
 
     module: Module
@@ -41,8 +41,7 @@ class Context:
     constants: dict[tuple[int, str], Constant] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class FunctionScope:
+class FunctionScope(Struct):
     """Names of the function being read. Keys are ``%name`` with quotes and escapes resolved."""
 
     function: Function

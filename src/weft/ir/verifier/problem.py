@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.ir.block import BasicBlock
 from weft.ir.instruction import Instruction
 from weft.ir.writer import write_instruction
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A broken rule: what is wrong, and where."""
 
     message: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.loops.emission.kernel import ArrayParameter, KernelParts, NumberParameter
 from weft.loops.emission.nests import Nest
@@ -13,8 +14,7 @@ from weft.loops.emission.tree import Argument, Statement, names_of, written_in
 HINT = "the report says what the loop does (weft loops without --emit)"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The language, and what is known of the arrays of a function.
 
     Parameters

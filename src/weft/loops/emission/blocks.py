@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.loops.reductions import Combination
 from weft.ir.types import I1, I64, IntType, Type
@@ -28,8 +28,7 @@ MOST_BLOCKS = 1024
 """So many blocks at most share a loop's iterations; one block of as many threads combines what they have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A value that each thread has.
 
     Parameters
@@ -77,8 +76,7 @@ class Held:
         return Store(element(array, index, self.type, self.variable.reading), value)
 
 
-@dataclass(frozen=True, slots=True)
-class HeldGroup:
+class HeldGroup(Struct, frozen=True):
     """Values that are combined together.
 
     Parameters

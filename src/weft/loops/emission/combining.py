@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.analysis.loops.reductions import Combination, is_rounded, reduction_of
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -50,8 +52,7 @@ _BY_NAME = {"add": Combination.ADD, "sub": Combination.ADD, "fadd": Combination.
             "xor": Combination.XOR}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Extremum:
+class Extremum(Struct, frozen=True):
     """How of two minima or maxima one is chosen.
 
     Parameters
@@ -66,8 +67,7 @@ class Extremum:
     keeps_last: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Values that are handed on together.
 
     Parameters

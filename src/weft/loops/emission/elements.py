@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.analysis.loops.reductions import Combination
 from weft.ir.types import I1, I64, FloatType
@@ -40,8 +41,7 @@ from weft.loops.emission.tree import (
 _WHOLE = {"add": Combination.ADD, "sub": Combination.ADD, "min": Combination.SMIN, "max": Combination.SMAX}
 
 
-@dataclass(frozen=True, slots=True)
-class _Element:
+class _Element(Struct, frozen=True):
     """An element that iterations update, and what a thread has for it."""
 
     store: Store

@@ -11,7 +11,9 @@ Juravle, Automatic program analysis for data parallel kernels, §5.2 (overlap of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.ir.types import I1, I64
 from weft.loops.emission.kernel import KernelParts
@@ -48,8 +50,7 @@ _Atom = tuple[int, int]
 """An axis, 0 for y and 1 for x, and how far along it another thread is."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Halo:
+class _Halo(Struct, frozen=True):
     """The elements of one array that a thread loads, by their distances, the least first."""
 
     tile: str
@@ -66,8 +67,7 @@ class _Halo:
         return height + max(y for y, _ in self.loads) - low_y, width + max(x for _, x in self.loads) - low_x
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
+class _Axis(Struct, frozen=True):
     """A counter of threads, where a thread is in its block, how many a block has, and up to where there are threads."""
 
     counter: Variable

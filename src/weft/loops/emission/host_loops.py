@@ -8,7 +8,8 @@ function then, which takes the counters of the loops around as numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from weft.analysis.sequential.scope import LoopContext
 from weft.ir import Instruction

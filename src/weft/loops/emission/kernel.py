@@ -5,7 +5,9 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from weft.analysis.memory.alias import locate
 from weft.analysis.sequential.accesses import Access

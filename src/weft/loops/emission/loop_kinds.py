@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_exit
 from weft.analysis.sequential.scope import LoopContext
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 _STRICT = {"slt": 0, "ult": 0, "sgt": 0, "ugt": 0, "ne": 0, "sle": 1, "ule": 1, "sge": -1, "uge": -1}
 
 
-@dataclass(frozen=True, slots=True)
-class Counting:
+class Counting(Struct, frozen=True):
     """``for phi in range(start, bound + beyond, step)``.
 
     Parameters
@@ -36,8 +36,7 @@ class Counting:
     is_unsigned: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LoopKinds:
+class LoopKinds(Struct, frozen=True):
     """The loops of a nest.
 
     Parameters

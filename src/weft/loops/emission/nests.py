@@ -10,9 +10,10 @@ outer ones as can be are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from weft.analysis.loops.counted_loops import counted_exit
 from weft.analysis.sequential.accesses import Access, Accesses
@@ -56,8 +57,7 @@ PATTERNS = {Pattern.REDUCTION: Form.REDUCTION, Pattern.SCAN: Form.SCAN, Pattern.
 """How loops that hand something on are written; the later one where there are several."""
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(Struct, frozen=True):
     """A store that combines an element with a value, for all iterations in any order.
 
     Parameters
@@ -75,8 +75,7 @@ class Update:
     load: Instruction
 
 
-@dataclass(frozen=True, slots=True)
-class Nest:
+class Nest(Struct, frozen=True):
     """A loop that becomes a kernel.
 
     Parameters
@@ -130,8 +129,7 @@ class Nest:
         return tuple(p for g in self.groups for p in g.phis)
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A loop that becomes no kernel, and why."""
 
     line: int

@@ -6,15 +6,14 @@ launch before; arrays that only kernels hand to each other are *buffers*.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from weft.ir.types import Type
 from weft.loops.emission.sections import Section
 from weft.loops.emission.tree import Argument, Node, Statement
 
 
-@dataclass(frozen=True, slots=True)
-class KernelPlan:
+class KernelPlan(Struct, frozen=True):
     """A kernel.
 
     Parameters
@@ -42,8 +41,7 @@ class KernelPlan:
     grid: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(Struct, frozen=True):
     """An array that the host makes.
 
     Parameters
@@ -63,8 +61,7 @@ class Buffer:
     start: Node | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """A number that the host returns: the first element of a buffer.
 
     Parameters
@@ -85,8 +82,7 @@ class Result:
     is_truth: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What is written for a loop.
 
     Parameters

@@ -7,7 +7,7 @@ The second, of one block, does so for the blocks. In the third each iteration ha
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from weft.ir.types import I1, I64
 from weft.loops.emission.arguments import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.symbolic.expression import Expression, floor_division, maximum, minimum
 from weft.analysis.symbolic.facts import Facts
@@ -14,8 +14,7 @@ _NO_SIZE = 1 << 30
 """A greater number of elements is that of all which a type of index could reach."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """The elements of an array that a kernel touches, None where that is not known."""
 
     array: ArrayParameter

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from weft.diag.errors import EmissionError
 from weft.diag.source import SourceSpan
@@ -35,8 +36,7 @@ _PLANS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class EmittedKernel:
+class EmittedKernel(Struct, frozen=True):
     """A loop of a file.
 
     Parameters
@@ -61,8 +61,7 @@ class EmittedKernel:
     results: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EmittedSource:
+class EmittedSource(Struct, frozen=True):
     """A file with kernels.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.memory.alias import locate
 from weft.ir import Argument, ConstInt, Instruction, Value
@@ -13,8 +13,7 @@ Terms = list[tuple[Value | None, int]]
 """A sum of multiples of values; None is 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """The dimensions of an array.
 
     Parameters

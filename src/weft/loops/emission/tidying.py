@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from weft.ir.types import I1, I64
 from weft.loops.emission.tree import (

@@ -8,7 +8,8 @@ thread adds up in the order of before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.ir.types import I1, IntType
 from weft.loops.emission.kernel import KernelParts
@@ -42,8 +43,7 @@ SIDE = 16
 """The side of a block and of a tile."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Tile:
+class _Tile(Struct, frozen=True):
     """An element that several threads load.
 
     Parameters
@@ -64,8 +64,7 @@ class _Tile:
     along: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
+class _Names(Struct, frozen=True):
     """The counters of a kernel's threads and of its loop, and the place of a thread in its block."""
 
     x: Variable

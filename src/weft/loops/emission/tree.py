@@ -8,13 +8,14 @@ in int64) and with several (C) print the same tree.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.ir.types import I1, I64, FloatType, Type
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """An expression.
 
     Parameters
@@ -56,8 +57,7 @@ class Node:
         return self.type.bits  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Variable:
+class Variable(Struct, frozen=True, eq=False):
     """A variable of a kernel.
 
     Parameters
@@ -76,12 +76,10 @@ class Variable:
         return Node("name", self.type, text=self.name, reading=self.reading)
 
 
-@dataclass(slots=True)
-class Statement:
+class Statement(Struct):
     """A statement."""
 
 
-@dataclass(slots=True)
 class Assign(Statement):
     """``variable = value``."""
 
@@ -89,7 +87,6 @@ class Assign(Statement):
     value: Node
 
 
-@dataclass(slots=True)
 class Store(Statement):
     """``array[subscripts] = value``, or an atomic update of the element by ``update``."""
 
@@ -98,7 +95,6 @@ class Store(Statement):
     update: str = ""
 
 
-@dataclass(slots=True)
 class If(Statement):
     """A condition and its two ways."""
 
@@ -107,7 +103,6 @@ class If(Statement):
     otherwise: list[Statement] = field(default_factory=list)
 
 
-@dataclass(slots=True)
 class For(Statement):
     """``for variable in range(start, stop, step)``; the body does not change the variable.
 
@@ -123,7 +118,6 @@ class For(Statement):
     spread: str = ""
 
 
-@dataclass(slots=True)
 class While(Statement):
     """``while condition``; no condition is one that always holds."""
 
@@ -131,22 +125,18 @@ class While(Statement):
     body: list[Statement] = field(default_factory=list)
 
 
-@dataclass(slots=True)
 class Break(Statement):
     """Leave the innermost loop."""
 
 
-@dataclass(slots=True)
 class Continue(Statement):
     """Begin the next iteration of the innermost loop."""
 
 
-@dataclass(slots=True)
 class Return(Statement):
     """End the thread."""
 
 
-@dataclass(slots=True)
 class Shared(Statement):
     """An array that the threads of a block share."""
 
@@ -156,12 +146,10 @@ class Shared(Statement):
     size: tuple[int, ...]
 
 
-@dataclass(slots=True)
 class Barrier(Statement):
     """Wait for all threads of the block."""
 
 
-@dataclass(slots=True)
 class Launch(Statement):
     """Run a kernel, on the host.
 
@@ -186,8 +174,7 @@ class Launch(Statement):
     blocks: Node | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """What a kernel is given.
 
     Parameters

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from weft.ir import ConstAggregate, ConstInt, ConstSplat, Value
 from weft.ir.constants import ConstBytes, ConstExpr, ConstFloat, ConstZero, Poison, Undef, zero_of
@@ -15,8 +16,7 @@ MAX_COMPONENTS = 64
 """Values with more components stay whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(Struct, frozen=True):
     """A scalar of a composite value: its type, and the indices that lead to it."""
 
     type: Type

@@ -10,8 +10,9 @@ Regions are taken from the inside out, so that a region is worth what the gadget
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence
 from weft.costs.regions import RegionCosts
@@ -38,8 +39,7 @@ class BosccMode(StrEnum):
     ON = "on"
 
 
-@dataclass(frozen=True, slots=True)
-class Boscc:
+class Boscc(Struct, frozen=True):
     """Where gadgets go.
 
     Parameters
@@ -54,8 +54,7 @@ class Boscc:
     isa: Isa
 
 
-@dataclass(frozen=True, slots=True)
-class Gadget:
+class Gadget(Struct, frozen=True):
     """A uniform branch that was inserted.
 
     Parameters
@@ -73,8 +72,7 @@ class Gadget:
     twin: bool
 
 
-@dataclass(slots=True)
-class BosccResult:
+class BosccResult(Struct):
     """What was inserted, and how the branches of the function are now.
 
     Parameters

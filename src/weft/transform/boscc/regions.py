@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.graph.dominators import NONE, DominatorTree, dominator_tree, post_dominator_tree
 from weft.graph.loops import LoopForest, loop_forest
@@ -12,8 +12,7 @@ from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.transform.loops.divergent_loops import BranchDivergence
 
 
-@dataclass(slots=True, eq=False)
-class Region:
+class Region(Struct, eq=False):
     """What a divergent branch guards.
 
     Parameters

@@ -17,7 +17,8 @@ Postcondition: direct calls, and the function that is wanted, take and return sc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import Builder, ConstInt, Function, Instruction, Module, Poison, Value
 from weft.ir.clone import clone_function
@@ -41,8 +42,7 @@ _MEMORY = ("memory(", "speculatable", "readnone", "readonly", "writeonly")
 _GROUP = "llvm.access.group"
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a parameter of a scalar form comes from.
 
     Parameters

@@ -17,7 +17,8 @@ is the same in the row; none that reads memory, which threads may change.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.diag.source import SourceSpan
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Module, Value
@@ -29,8 +30,7 @@ from weft.transform.groups.row_bounds import RowBounds
 from weft.transform.groups.work_items import WorkItems
 
 
-@dataclass(frozen=True, slots=True)
-class GuardSplit:
+class GuardSplit(Struct, frozen=True):
     """What has become of the guards of a kernel.
 
     Parameters

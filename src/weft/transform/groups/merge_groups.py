@@ -15,8 +15,9 @@ Preserves the program under FR and OBL.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from weft.ir import Argument, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
@@ -34,8 +35,7 @@ MAX_FACTOR = 1 << 16
 _ZERO = ConstInt(I64, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMerge:
+class GroupMerge(Struct, frozen=True):
     """That groups can be merged: those of `size` threads along the dimension, or those of any size where it is None."""
 
     size: int | None = None
@@ -72,8 +72,7 @@ def find_merge(function: Function, dimension: int) -> GroupMerge | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ids:
+class _Ids(Struct, frozen=True):
     """The parameters of one dimension."""
 
     thread: Argument

@@ -9,7 +9,7 @@ all the others are uniform. Preserves the program under FR and OBL.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.ir import Argument, ConstInt, Function, Instruction, Module, Value
 from weft.ir.builder import Builder
@@ -17,8 +17,7 @@ from weft.ir.intrinsics import SHARED_ATTRIBUTE, SHARED_SPACE
 from weft.ir.types import I8, I64, Type, pointer
 
 
-@dataclass(frozen=True, slots=True)
-class WorkItemParameter:
+class WorkItemParameter(Struct, frozen=True):
     """One appended parameter, and the intrinsic call with constant argument `dimension` that it stands for.
 
     `limits` is what LLVM may know of its values beside the type.
@@ -50,8 +49,7 @@ ThreeArguments = tuple[Argument, Argument, Argument]
 """Along x, y and z."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkItems:
+class WorkItems(Struct, frozen=True):
     """The parameters of `WORK_ITEM_PARAMETERS` in a function.
 
     Parameters

@@ -9,7 +9,8 @@ a uniform branch left only one source.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.graph.loops import Loop
 from weft.ir import Instruction, Value
@@ -52,8 +53,7 @@ def _loops_within(graph: RedrawnGraph, block: int, around: Loop | None) -> list[
     return found
 
 
-@dataclass(slots=True)
-class _Variable:
+class _Variable(Struct):
     """What reaches a block from the sources so far, found without a search where the last of them dominates it."""
 
     graph: RedrawnGraph

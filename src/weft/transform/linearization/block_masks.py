@@ -8,7 +8,7 @@ Karrenberg and Hack (§3.3) want.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from weft.analysis.masks import implies
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstInt, Instruction, Value
@@ -18,8 +18,7 @@ from weft.transform.linearization.masks import both, either, negated
 from weft.transform.linearization.redrawn_graph import RedrawnGraph
 
 
-@dataclass(slots=True)
-class BlockMasks:
+class BlockMasks(Struct):
     """Builds masks for the blocks of `graph`, which have to be asked for in the order of its index."""
 
     graph: RedrawnGraph

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.graph.block_index import BlockIndex, block_index
 from weft.graph.dominators import DominatorTree, dominator_tree, post_dominator_tree
@@ -14,8 +15,7 @@ from weft.transform.linearization.partial_linearization import partially_lineari
 from weft.transform.loops.divergent_loops import BranchDivergence
 
 
-@dataclass(slots=True)
-class Branch:
+class Branch(Struct):
     """A block's terminator as it was.
 
     Parameters
@@ -47,8 +47,7 @@ class Branch:
         return cls(targets, terminator.operands[0], cases)
 
 
-@dataclass(frozen=True, slots=True)
-class RedrawnGraph:
+class RedrawnGraph(Struct, frozen=True):
     """Blocks by number, with what was known of them before their edges changed.
 
     Parameters

@@ -20,7 +20,8 @@ or in lock step.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from weft.analysis.loops.carried_forms import Compaction, HandedOn, Scan
 from weft.analysis.loops.counted_loops import CountedLoop, counters_of

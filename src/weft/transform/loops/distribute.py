@@ -10,7 +10,7 @@ behind it, with the others. Preserves the program under FR.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import Loop
@@ -21,8 +21,7 @@ from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.effects import may_read, may_trap, may_write
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A loop inside: the block before it, its header, and the block behind it."""
 
     before: BasicBlock
@@ -30,15 +29,13 @@ class Part:
     behind: BasicBlock
 
 
-@dataclass(frozen=True, slots=True)
-class Statements:
+class Statements(Struct, frozen=True):
     """Stores between two loops."""
 
     stores: tuple[Instruction, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """A loop that can be distributed.
 
     Parameters

@@ -11,7 +11,7 @@ stands at the beginning of the inner body. Calling it again restores the order. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.integers.intervals import INVERTED
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
@@ -21,8 +21,7 @@ from weft.ir.cfg_view import CFGView
 from weft.ir.effects import may_read, may_trap, may_write
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two loops that may change places.
 
     Parameters

@@ -16,7 +16,7 @@ U iterations at a time; a copy behind it does those that are left. Preserves the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import Loop
@@ -33,8 +33,7 @@ _LEAVES = {"slt": "sge", "sle": "sgt", "ult": "uge"}
 """By which tests a loop goes on, and leaves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Jammable:
+class Jammable(Struct, frozen=True):
     """A loop of which several iterations can be done together.
 
     Parameters

@@ -7,15 +7,15 @@ blocks behind it the exit masks send each thread to its own exit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import FALSE, BasicBlock, Builder, Constant, Instruction, Poison, Value
 from weft.ir.types import VOID, Type
 from weft.transform.loops.loop_shape import Edge, LoopShape
 
 
-@dataclass(slots=True, eq=False)
-class Tracker:
+class Tracker(Struct, eq=False):
     """A value kept for threads that have left: one value for each exit edge that sets it.
 
     Parameters
@@ -51,8 +51,7 @@ class Tracker:
         return FALSE if self.is_mask else Poison(self.type)
 
 
-@dataclass(slots=True)
-class Dispatch:
+class Dispatch(Struct):
     """The blocks behind a loop that send threads to `targets`; one mask for each target but the last."""
 
     loop: LoopShape

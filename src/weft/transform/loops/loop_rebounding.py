@@ -7,7 +7,8 @@ former exit edge, D the first of the blocks that send threads to their exits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Module, Poison, Value
 from weft.ir.intrinsics import declare
@@ -21,8 +22,7 @@ SOON_LEFT = 0.5
 """A loop that threads stay in with no greater chance has few iterations."""
 
 
-@dataclass(slots=True)
-class LoopRebounding:
+class LoopRebounding(Struct):
     """The transformation of one loop."""
 
     module: Module

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.ir import BasicBlock
 
 Edge = tuple[BasicBlock, BasicBlock]
 
 
-@dataclass(slots=True)
-class LoopSummary:
+class LoopSummary(Struct):
     """What happened to a loop, for remarks and statistics.
 
     Parameters
@@ -39,8 +39,7 @@ class LoopSummary:
     leaving: list[BasicBlock] = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
-class LoopShape:
+class LoopShape(Struct, eq=False):
     """A loop in terms of blocks, kept up to date while inner loops change.
 
     Parameters

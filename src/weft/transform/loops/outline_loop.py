@@ -18,7 +18,8 @@ A stack object that is made anew in each iteration (its lifetime begins in the l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, Counter
 from weft.analysis.loops.parallel_loops import ParallelLoop, captured_by
@@ -35,8 +36,7 @@ from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, PointerType, Typ
 from weft.transform.loops.recomputed import compute_again, recomputed, to_be_given
 
 
-@dataclass(frozen=True, slots=True)
-class OutlinedLoop:
+class OutlinedLoop(Struct, frozen=True):
     """A loop and the function of its body.
 
     Parameters

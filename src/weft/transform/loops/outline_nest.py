@@ -16,7 +16,8 @@ What is around the inner loop is done by each of its iterations: it computes, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import Counter
@@ -39,8 +40,7 @@ from weft.transform.loops.outline_loop import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OutlinedNest:
+class OutlinedNest(Struct, frozen=True):
     """A nest and the function of an iteration.
 
     Parameters

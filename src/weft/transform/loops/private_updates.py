@@ -16,7 +16,8 @@ FR and OBL.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import BasicBlock, Builder, Function, Instruction, Module, Value
 from weft.ir.lane_updates import RMW_OF, build_lane_update
@@ -25,8 +26,7 @@ from weft.ir.types import I64, PTR, FunctionType
 UPDATED = "weft.updated"
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(Struct, frozen=True):
     """An element that an iteration combines with something."""
 
     load: Instruction

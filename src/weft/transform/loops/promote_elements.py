@@ -12,7 +12,7 @@ under FR, for one thread or for threads that do not meet in the element.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.scope import LoopContext
@@ -20,8 +20,7 @@ from weft.ir import BasicBlock, Builder, Instruction, Value
 from weft.transform.ssa_repair import ReachingDefinition
 
 
-@dataclass(frozen=True, slots=True)
-class Promotion:
+class Promotion(Struct, frozen=True):
     """An element and the loop that it stays in a register for.
 
     Parameters

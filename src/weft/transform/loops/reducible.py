@@ -12,7 +12,8 @@ Preserves FR.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Value
@@ -37,8 +38,7 @@ def make_reducible(function: Function) -> bool:
     return changed
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
+class _Split(Struct, frozen=True):
     """The blocks of a loop that are to be copied, and all of its blocks."""
 
     copied: list[BasicBlock]

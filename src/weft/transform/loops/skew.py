@@ -19,7 +19,8 @@ the header and the latch of the loop over time are those of the loop over t in a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import Loop
@@ -32,8 +33,7 @@ from weft.transform.loops.distribute import Part, Statements, parts_of
 from weft.transform.loops.tile_loop import goes_up
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """A part of a step.
 
     Parameters
@@ -48,8 +48,7 @@ class Rows:
     loop: CountedLoop | None
 
 
-@dataclass(frozen=True, slots=True)
-class TimeNest:
+class TimeNest(Struct, frozen=True):
     """A loop over time, and its parts in their order."""
 
     time: CountedLoop

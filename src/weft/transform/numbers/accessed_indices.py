@@ -15,7 +15,7 @@ whoever comes along the edge comes to the first access of the φ's block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.memory.alias import locate
@@ -30,8 +30,7 @@ _ACCESSES = ("load", "store", "atomicrmw", "cmpxchg")
 _MOST_USES = 256
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """``scale·x + offset``, as a number, or as that many bytes from a pointer into a small object."""
 
     scale: int

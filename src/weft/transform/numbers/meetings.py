@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.memory.computed_indices import MAX_STEPS
@@ -20,8 +21,7 @@ _FEW = 6
 """How many steps a value may be computed in, to be computed earlier."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
+class Meeting(Struct, frozen=True):
     """An instruction whose result has a shape where a lane group meets whole stretches.
 
     Parameters

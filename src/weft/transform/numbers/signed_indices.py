@@ -19,7 +19,7 @@ under FR: new flags concern threads only whose address was poison, or whose acce
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.analysis.integers.intervals import Interval, full
 from weft.analysis.integers.ranges import Ranges
@@ -117,8 +117,7 @@ def _is_exact(value: Value) -> bool:
     return not _is_sum(value) or not isinstance(value, Instruction) or all(map(_is_exact, value.operands))
 
 
-@dataclass(frozen=True, slots=True)
-class _Signed:
+class _Signed(Struct, frozen=True):
     """Builds sums without signed wrap-around, once for each number that is wanted."""
 
     ranges: Ranges

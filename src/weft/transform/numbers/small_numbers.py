@@ -12,7 +12,8 @@ that depend on quotients and remainders alone, as rows and columns of a matrix d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.integers.bounds import to_signed
 from weft.analysis.memory.computed_indices import MAX_STEPS
@@ -24,8 +25,7 @@ MOST_COPIED = 80
 """Instructions of what is copied for each number."""
 
 
-@dataclass(frozen=True, slots=True)
-class SmallNumbers:
+class SmallNumbers(Struct, frozen=True):
     """A number that all threads share, and the values for which there are versions.
 
     Parameters

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from weft.analysis.questions.graph import Asked, Found, Lost, State
 from weft.analysis.questions.regions import Regions
@@ -30,8 +31,7 @@ class Note(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadNote:
+class LoadNote(Struct, frozen=True):
     """What became of one load or store.
 
     Parameters

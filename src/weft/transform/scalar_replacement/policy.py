@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class PolicyName(StrEnum):
@@ -16,8 +17,7 @@ class PolicyName(StrEnum):
     SSRQP_S = "ssrqp_s"
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """Where loads may be inserted.
 
     Parameters

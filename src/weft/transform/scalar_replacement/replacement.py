@@ -13,8 +13,9 @@ Fukuhara and Takimoto (2021): §4.2 is SRQP, §5.1 ESRQP, §5.2 and A.2 SSRQP.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.counted_loops import counted_loop
@@ -69,8 +70,7 @@ class Judge(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class ReplacementSummary:
+class ReplacementSummary(Struct):
     """What became of the loads of a function.
 
     Parameters
@@ -98,8 +98,7 @@ class ReplacementSummary:
         return bool(self.removed or self.inserted or self.hoisted or self.sunk)
 
 
-@dataclass(slots=True)
-class _Facts:
+class _Facts(Struct):
     """What is known of the function as it is."""
 
     divergence: Divergence
@@ -151,8 +150,7 @@ def finite_loops(view: CFGView) -> frozenset[BasicBlock]:
     )
 
 
-@dataclass(slots=True)
-class _Replacing:
+class _Replacing(Struct):
     """One run of the pass."""
 
     policy: Policy

@@ -11,8 +11,9 @@ behind. Loads that only the threads of a condition do stand in an arm of their o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import gcd
+
+from msgspec import Struct, field
 
 from weft.analysis.questions.assumptions import AnyOf
 from weft.analysis.questions.graph import Asked, Found, Source, State, Unreached
@@ -33,8 +34,7 @@ _CLAIMS = ("range", "nonnull", "noundef", "align", "invariant.group")
 Edge = tuple[BasicBlock, BasicBlock]
 
 
-@dataclass(slots=True)
-class Rewriting:
+class Rewriting(Struct):
     """One replacement of loads.
 
     Parameters

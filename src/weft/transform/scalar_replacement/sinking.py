@@ -18,7 +18,8 @@ The paper has loads alone; what it replaces in a loop leaves such stores behind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.questions.company import is_fixed
@@ -40,8 +41,7 @@ MAX_SINKS = 16
 """Of a function; each changes its graph."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sink:
+class Sink(Struct, frozen=True):
     """Stores that may go.
 
     Parameters

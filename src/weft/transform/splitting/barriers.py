@@ -17,7 +17,8 @@ unfinished lane groups once all of them have returned k, all their unfinished la
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.analysis.liveness import liveness
 from weft.diag.errors import UnsupportedError
@@ -50,8 +51,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class BarrierProgram:
+class BarrierProgram(Struct, frozen=True):
     """The kernel as continuations.
 
     Parameters

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import (
     TRUE,
@@ -37,8 +38,7 @@ VOTED, ARRIVED = 4, 8
 barrier just passed, i64 the lanes that arrived at the barrier."""
 
 
-@dataclass(frozen=True, slots=True)
-class Continuation:
+class Continuation(Struct, frozen=True):
     """A barrier-free function ``i32 f(kernel parameters..., frame parameters...)``.
 
     Parameters
@@ -56,8 +56,7 @@ class Continuation:
     origins: Mapping[Instruction, Value]
 
 
-@dataclass(slots=True)
-class ContinuationBuilder:
+class ContinuationBuilder(Struct):
     """Builds continuations as copies of the parts of `kernel` between barriers.
 
     Parameters

@@ -8,7 +8,8 @@ never live at the same barrier share bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from weft.ir import Builder, ConstInt, Value
 from weft.ir.intrinsics import declare
@@ -18,8 +19,7 @@ from weft.ir.types import I1, I8, I32, I64, IntType, Type
 FRAME_ALIGN = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """Where a value is kept: `offset` in bytes from the frame's start, `size` bytes of one value.
 
     With a `stride` the slot holds the value in lane 0, and lane t has that plus ``stride * t``; with None it holds

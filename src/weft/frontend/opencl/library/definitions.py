@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _ATTRIBUTES = re.compile(r"^attributes (#\d+) = \{ (.*) \}$", re.M)
 _STRINGS = re.compile(r'\s*"[^"]*"(?:="[^"]*")?')
@@ -17,8 +18,7 @@ _POINTERS = {"Image": "ptr addrspace(1)", "Sampler": "ptr addrspace(2)", "Event"
 _RESULT_ATTRIBUTES = re.compile(r"\b(?:noundef|signext|zeroext|range\([^)]*\)|nofpclass\([^)]*\)) ?")
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """What a symbol of the library stands for.
 
     Parameters

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _SCALARS = {
     "c": "i8", "a": "i8", "h": "i8", "s": "i16", "t": "i16", "i": "i32", "j": "i32", "l": "i64", "m": "i64",
@@ -21,16 +22,14 @@ _VECTOR = re.compile(r"Dv(\d+)_")
 _SUBSTITUTION = re.compile(r"S([0-9A-Z]*)_")
 
 
-@dataclass(frozen=True, slots=True)
-class Overload:
+class Overload(Struct, frozen=True):
     """A function by its name and the types of its parameters, as codes that are written out."""
 
     name: str
     parameters: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterType:
+class ParameterType(Struct, frozen=True):
     """What is known of a parameter's type.
 
     Parameters

@@ -7,9 +7,10 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from weft.diag.errors import CompileError
 from weft.frontend.clang import find_clang
@@ -29,8 +30,7 @@ _OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LinkOptions:
+class LinkOptions(Struct, frozen=True):
     """What of a program's build options the library heeds.
 
     Parameters

@@ -6,7 +6,8 @@ Explanations to the user start from it: each instruction knows its line and colu
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from weft.frontend.python.types import Array, KernelType, Record, Scalar, Tiled
 from weft.ir.builder import const_int
@@ -26,8 +27,7 @@ _ENCODING = {
 }
 
 
-@dataclass(slots=True)
-class DebugInfo:
+class DebugInfo(Struct):
     """The metadata nodes of one module, each made once."""
 
     unit: MDNode | None = None

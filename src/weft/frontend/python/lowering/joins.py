@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from weft.diag.errors import TypingError
 from weft.frontend.python.lowering.calls.typed import Typed
@@ -20,8 +20,7 @@ from weft.frontend.python.types import (
 from weft.frontend.python.typing_rules import Literals, join
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
+class Info(Struct, frozen=True):
     """What is known of a variable: its type, its values if all are literals, and a lower bound (see `Typed`)."""
 
     type: KernelType

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import FunctionType as PythonFunction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
@@ -28,8 +28,7 @@ INTRINSIC_ATTRIBUTES = ("nounwind", "speculatable", "willreturn", "memory(none)"
 LIBRARY_ATTRIBUTES = ("nounwind", "willreturn", "memory(none)")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """How to compile: checks for the sanitizer, fast-math flags on floating instructions, for a GPU's own warps."""
 
     debug: bool = False
@@ -37,8 +36,7 @@ class Options:
     gpu: bool = False
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(Struct):
     """One compilation.
 
     Parameters

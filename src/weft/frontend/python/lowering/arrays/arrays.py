@@ -7,8 +7,9 @@ range counters and unsigned integers are not.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from weft.diag.errors import TypingError
 from weft.frontend.python.lowering.arrays.array_parts import (
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """A slice in a subscript, each part None when it is left out."""
 
     lower: Typed | None = None

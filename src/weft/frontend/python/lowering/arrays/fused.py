@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from weft.frontend.python.components import components
 from weft.frontend.python.cuda_names import CudaName
@@ -37,8 +37,7 @@ Tree = int | Typed | tuple[Apply, tuple[Any, ...]]
 _PLAIN = (str, int, type(None), type, ast.AST, KernelType, np.ufunc, type(np.where), CudaName)
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """How the elements of a `Computed` value are made of its leaves.
 
     Parameters

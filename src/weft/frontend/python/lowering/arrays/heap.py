@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from weft.diag.errors import UnsupportedError
 from weft.frontend.python.components import Component, components
@@ -46,8 +47,7 @@ def zero(type: Type) -> Constant:
     return ConstInt(type, 0) if isinstance(type, IntType) else ConstNull(type)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sweep:
+class _Sweep(Struct, frozen=True):
     """The end of an iteration: blocks younger than the mark go unless variables, or `held`, lead into them."""
 
     call: Instruction

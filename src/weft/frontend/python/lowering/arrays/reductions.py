@@ -7,10 +7,10 @@ elements in C order, by a view or, where they do not lie so, a copy; along an ax
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from weft.diag.errors import TypingError
 from weft.frontend.python import device_arrays
@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
 
 
-@dataclass(frozen=True, slots=True)
-class _Reduction:
+class _Reduction(Struct, frozen=True):
     """A function of one row.
 
     Parameters

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.diag.errors import TypingError
 from weft.frontend.python.components import components, parameter_components
@@ -34,8 +36,7 @@ _WALKS_BEFORE_WIDENING = 6
 _MOST_WALKS = 20
 
 
-@dataclass(slots=True, eq=False)
-class Instance:
+class Instance(Struct, eq=False):
     """A function compiled for certain argument types.
 
     Parameters
