@@ -157,7 +157,7 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        spec = TargetSpec.chosen()
+        spec = TargetSpec.chosen(level=0)
         code = own_code("interrupts", interrupts_module(spec.triple), (*_SHARED, *_OWN), spec)
         self.shared = {name: code.address(name) for name in _SHARED}
         pointer = ctypes.c_void_p

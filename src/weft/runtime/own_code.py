@@ -14,7 +14,8 @@ def own_code(
 ) -> LoadedCode:
     """Return the module `text` as code that has `symbols`; `name` tells it apart in the cache.
 
-    `imports` are the addresses of those that it takes from other code of ours.
+    `imports` are the addresses of those that it takes from other code of ours. The level of `spec` is that of LLVM's
+    code generator: 0 takes a fifth of the time of 3, for code that does not run for every call or element.
     """
     cache = default_cache()
 

@@ -124,7 +124,7 @@ os.register_at_fork(after_in_child=_reset_pools_after_fork)
 @once
 def default_pool() -> Pool | None:
     """Return the pool of this process; None where there is none, and launches run on their callers."""
-    spec = TargetSpec.chosen()
+    spec = TargetSpec.chosen(level=0)
     return Pool(_pool_code(spec)) if supported(spec.triple) else None
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import namedtuple
 from typing import Any
-
-from weft.frontend.python.types import Scalar, scalar_named
 
 _ALIASES = {
     "int8": "char", "int16": "short", "int32": "int", "int64": "long", "uint8": "uchar", "uint16": "ushort",
@@ -13,19 +12,22 @@ _ALIASES = {
 }  # fmt: skip
 
 
-def _made() -> dict[str, tuple[Any, Scalar]]:
-    made: dict[str, tuple[Any, Scalar]] = {}
+def _named() -> dict[str, tuple[str, int]]:
+    named: dict[str, tuple[str, int]] = {}
     for element, alias in _ALIASES.items():
         for count in (1, 2, 3, 4):
-            name = f"{element}x{count}"
-            cls = namedtuple(name, list("xyzw"[:count]))
-            names = (name, f"{alias}{count}")
-            entry = cls, scalar_named(element)
-            made.update(dict.fromkeys(names, entry))
+            names = [f"{element}x{count}", f"{alias}{count}"]
             if element in ("int64", "uint64"):
-                made[f"{'u' if element[0] == 'u' else ''}longlong{count}"] = entry
-    return made
+                names.append(f"{'u' if element[0] == 'u' else ''}longlong{count}")
+            named.update(dict.fromkeys(names, (element, count)))
+    return named
 
 
-VECTOR_TYPES = _made()
-"""By name and alias: the named tuple, and the type of its items."""
+VECTOR_TYPES = _named()
+"""By name and alias: the name of the type of its items, and how many there are."""
+
+
+@functools.cache
+def vector_class(element: str, count: int) -> Any:
+    """The named tuple that is this type; made when it is first asked for, as few programs use any."""
+    return namedtuple(f"{element}x{count}", list("xyzw"[:count]))

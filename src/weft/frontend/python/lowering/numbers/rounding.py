@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.diag.errors import TypingError
-from weft.frontend.python import device_rounding
 from weft.frontend.python.lowering.calls.registry import Arguments, CallHandler, call
 from weft.frontend.python.lowering.calls.typed import Typed, literal, scalar_type
 from weft.frontend.python.lowering.numbers.casts import cast, cast_value, number
@@ -56,6 +55,9 @@ def python_round(low: Lowering, value: Typed, digits: Typed | None = None) -> Ty
     """Lower ``round(value)``, an int, and ``round(value, digits)``, of the value's type."""
     if digits is None:
         return rounded(low, "rint", value, to_int=True)
+    # Few programs round to digits, and its tables take a while.
+    from weft.frontend.python import device_rounding
+
     type, count = _real_type(value), _digits(digits)
     if type.kind != "f":
         return _round_integer(low, value, type, digits)
@@ -84,6 +86,8 @@ def _round_integer(low: Lowering, value: Typed, type: Scalar, digits: Typed) -> 
     count = _digits(digits)
     if count is not None and count >= 0:
         return value
+    from weft.frontend.python import device_rounding
+
     unsigned = type is uint64
     function = device_rounding.round_unsigned if unsigned else device_rounding.round_signed
     return cast(low, _call(low, function, cast(low, value, uint64 if unsigned else int64), digits), type)
@@ -108,5 +112,7 @@ def _call_numpy_round(low: Lowering, args: Arguments) -> Typed:
     count = _digits(values[1])
     if count == 0:
         return whole
+    from weft.frontend.python import device_rounding
+
     result = _call(low, device_rounding.numpy_round, values[0], values[1])
     return cast(low, result, type)
