@@ -33,7 +33,7 @@ def test_text_names_versions_processor_lanes_threads_and_cache(capsys, tmp_path:
 def test_json_has_every_field(capsys) -> None:
     assert cli.main(["info", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert set(data) == set(info.Info.__dataclass_fields__)
+    assert set(data) == set(info.Info.__struct_fields__)
     assert data["lanes"]["32-bit"] == chosen().isa.lanes(32)
 
 
