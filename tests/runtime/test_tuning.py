@@ -1,4 +1,4 @@
-"""``tune="measure"``: the width that is fastest on the first call's arrays."""
+"""``tune="measure"``: the width or box that is fastest on the first call's arrays."""
 
 from __future__ import annotations
 
@@ -100,6 +100,41 @@ def test_next_process_does_not_measure():
     x, y = arrays(999)
     weft.jit(scaled, tune="measure")(x, y, np.float32(1))
     assert KNOWN == ["scaled_by_threads", "scaled", "scaled_by_threads", "scaled"]
+
+
+def product(a, b, c):
+    i, j = cuda.grid(2)
+    if i < c.shape[1] and j < c.shape[0]:
+        total = a[j, 0] * b[0, i]
+        for k in range(1, b.shape[0]):
+            total += a[j, k] * b[k, i]
+        c[j, i] = total
+
+
+def test_boxes_of_threads_are_tried_where_work_groups_have_rows(monkeypatch):
+    monkeypatch.setenv("WEFT_CPU", "x86-64")
+    tried = []
+    measured = tuning.fastest
+
+    def last(name, versions, args):
+        tried.append(len(versions))
+        measured(name, versions, args)
+        return len(versions) - 1
+
+    monkeypatch.setattr("weft.cuda.tuning.fastest", last)
+    a, b, c = np.arange(35.0).reshape(5, 7), np.arange(42.0).reshape(7, 6), np.zeros((5, 6))
+    for _ in range(2):
+        kernel = cuda.jit(product, tune="measure")
+        kernel[(1, 2), (8, 4)](a, b, c)
+        np.testing.assert_array_equal(c, a @ b)
+        (compiled,) = kernel.overloads.values()
+        assert str(compiled.options.brush) == "2x8" and compiled.options.width is None
+        c[...] = 0
+    assert tried == [4]
+    cuda.jit(product, tune="measure")[(2, 2), (4, 4)](a, b, c)
+    cuda.jit(product, tune="measure")[(1, 5), (32, 1)](a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+    assert tried == [4, 3, 2]
 
 
 def test_kernel_that_is_pickled_measures():

@@ -81,9 +81,9 @@ def jit(
         dimensions fill the lanes, ``(1, 0)`` with x fastest (docs/tensors.md). ``"auto"`` leaves it to weft, as
         None does.
     tune
-        ``"measure"``: several widths run on copies of the first launch's arguments, and the fastest is taken, in later
-        processes, too. The kernel runs some times for that, with all that it prints. It is for kernels on the CPU
-        without declared signatures.
+        ``"measure"``: several widths, and boxes of threads, run on copies of the first launch's arguments, and the
+        fastest is taken, in later processes, too. The kernel runs some times for that, with all that it prints. It is
+        for kernels on the CPU without declared signatures.
     boscc
         Branches around code that no thread of a lane group takes: ``"off"``, ``"auto"`` where weft expects them to
         pay, ``"on"`` wherever threads diverge.

@@ -60,7 +60,7 @@ class Kernel(Portable, Configurable):
     terms
         What it asks of its launches.
     tune
-        Whether several widths are measured on copies of the first launch's arguments.
+        Whether several widths and boxes are measured on copies of the first launch's arguments.
     """
 
     def __init__(
