@@ -45,6 +45,7 @@ from weft.passes.private_form import PrivateUpdate, mark_updates, private_update
 from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
 from weft.passes.range_splits import split_ranges
 from weft.passes.rows_together import RowsTogether, add_rows_together
+from weft.passes.strip_form import strip_form
 from weft.passes.time_skews import Skewed, skew_over_time
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops, open_needless
@@ -267,6 +268,11 @@ class _Search(Struct, frozen=True):
         found = skips_quiet_iterations(self.accesses, loop, verdict)
         if not isinstance(found, str):
             return Chosen(loop, (), *found, form=skip_quiet)
+        strips = strip_form(
+            self.accesses, loop, verdict, self._plan, self.unit.isa, vector_math=not self.unit.exact_math
+        )
+        if strips is not None:
+            return Chosen(loop, (), strips.tests, strips.assumptions, form=strips.rewrite)
         return found if verdict.verdict is Verdict.SEARCH else lanes
 
     def _is_promised(self, loop: LoopContext) -> bool:

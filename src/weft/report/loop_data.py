@@ -47,6 +47,7 @@ def _loop_data(loop: LoopReport) -> dict[str, Any]:
         ],
         "mapping": None if loop.mapping is None else _mapping_data(loop.mapping),
         "observed": None if loop.observed is None else _observed_data(loop.observed),
+        "strips": [{"lines": list(part.lines), "in_lanes": part.in_lanes} for part in loop.strips],
         "sharing": [] if loop.mapping is None else [_area_data(a) for a in loop.mapping.shared],
     }
 
@@ -122,6 +123,15 @@ def _area_data(area: SharedArea) -> dict[str, Any]:
         "section": [list(ends) for ends in area.section],
         "bytes": area.bytes,
     }
+
+
+def strip_lines(loop: LoopReport) -> list[str]:
+    """The loops that a loop becomes in each of its strips, by their lines."""
+    return [
+        f"{'line' if len(part.lines) == 1 else 'lines'} {', '.join(map(str, part.lines))} in "
+        f"{'lanes' if part.in_lanes else 'order'}"
+        for part in loop.strips
+    ]
 
 
 def told(assumptions: Iterable[Assumption]) -> list[tuple[str, int, str]]:

@@ -12,7 +12,7 @@ from weft.analysis.sequential.verdicts import Verdict
 from weft.report.footprints import DRAWN, THREADS, footprint
 from weft.report.html_page import STYLE, document
 from weft.report.loop_costs import MappingReport
-from weft.report.loop_data import told
+from weft.report.loop_data import strip_lines, told
 from weft.report.loop_observed import ObservedLoop
 from weft.report.loop_text import area_text, work_text
 
@@ -139,6 +139,7 @@ def _loop(loop: LoopReport, numbers: dict[int, str]) -> str:
         f'<span class="{kind}">{loop.verdict.value}</span>'
         f' <span class="muted">{escape(count)} iterations, depth {loop.depth}</span></h3>',
         _list("Why", (f"line {r.line}: {r.text}" for r in loop.reasons)),
+        _list("In strips", strip_lines(loop)),
         _parameters(loop),
         _list(
             "This rests on",

@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TextIO
 
 from msgspec import Struct
 
+from weft.analysis.loops.reductions import reduction_of
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
-from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Scope
+from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Scope, line_of
 from weft.analysis.sequential.sections import Parameters, Section, parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Reason, Verdict, loop_verdict
 from weft.analysis.symbolic.integer_sets import isl
-from weft.ir import Function, Module
+from weft.costs.strips import strips_of
+from weft.ir import Function, Instruction, Module
+from weft.ir.types import IntType
+from weft.machine.host import chosen
 from weft.report.loop_costs import AccessCost, CostReporter, LoopSettings, MappingReport
 from weft.report.loop_counters import counter_name, in_program_names, line_of_loop, loops_around
 from weft.report.loop_data import report_data
@@ -66,6 +71,21 @@ class SectionReport(Struct, frozen=True):
     section: tuple[str | None, str | None] | None
 
 
+class StripReport(Struct, frozen=True):
+    """One of the loops that a loop becomes in each of its strips.
+
+    Parameters
+    ----------
+    lines
+        What of the source it has.
+    in_lanes
+        Whether lanes run it; in order where not.
+    """
+
+    lines: tuple[int, ...]
+    in_lanes: bool
+
+
 class LoopReport(Struct, frozen=True):
     """What is found of a loop.
 
@@ -93,6 +113,8 @@ class LoopReport(Struct, frozen=True):
         How it may map to a grid, and what that costs; None of sequential loops.
     observed
         What a run did in it; None if there was none.
+    strips
+        The loops that it is best run as, strip by strip, without fast mathematics; none where it stays one.
     found, parameters, loop, reconstruction
         The same, as the analysis has it.
     """
@@ -113,6 +135,7 @@ class LoopReport(Struct, frozen=True):
     accesses: tuple[AccessReport, ...]
     mapping: MappingReport | None
     observed: ObservedLoop | None
+    strips: tuple[StripReport, ...]
     found: LoopVerdict
     parameters: Parameters
     loop: LoopContext
@@ -244,8 +267,29 @@ def _loop(
         loop.scope.function.name, file, line_of_loop(loop), loop.depth, verdict.verdict, verdict.reasons, trips,
         tuple(dict.fromkeys(inputs)), tuple(_section(made, s) for s in parameters.outputs),
         parameters.private, parameters.functions, parameters.is_complete, verdict.assumptions,
-        tuple(listed), mapping, observed, verdict, parameters, loop, made,
+        tuple(listed), mapping, observed, _strips(accesses, loop, verdict), verdict, parameters, loop, made,
     )  # fmt: skip
+
+
+def _strips(accesses: Accesses, loop: LoopContext, verdict: LoopVerdict) -> tuple[StripReport, ...]:
+    """The loops that a loop becomes which lanes cannot run as it is."""
+    rounds = any(a.kind == "reassociation" for a in verdict.assumptions)
+    if verdict.verdict is not Verdict.SEQUENTIAL and not rounds:
+        return ()
+    found = strips_of(accesses, loop, verdict, partial(_is_combined, loop), chosen().isa, vector_math=False)
+    if found is None:
+        return ()
+    return tuple(
+        StripReport(tuple(sorted({line_of(i) for i in part.nodes} - {0})), part.in_lanes)
+        for part in found.parts
+    )
+
+
+def _is_combined(loop: LoopContext, phi: Instruction) -> bool:
+    counted = loop.counted
+    if isinstance(counted, str) or not isinstance(phi.type, IntType):
+        return False
+    return not isinstance(reduction_of(counted, phi), str)
 
 
 def _section(made: Reconstruction, section: Section) -> SectionReport:

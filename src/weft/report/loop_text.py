@@ -9,7 +9,7 @@ from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.verdicts import Verdict
 from weft.report.loop_costs import MAX_LENGTH, MappingReport, SharedArea
 from weft.report.loop_counters import loops_around
-from weft.report.loop_data import told
+from weft.report.loop_data import strip_lines, told
 from weft.report.loop_observed import ObservedLoop
 from weft.report.styled import Style, StyledLine
 
@@ -57,6 +57,8 @@ def _loop_lines(loop: LoopReport) -> Iterator[StyledLine]:
     inner = indent + "    "
     for reason in loop.reasons:
         yield [(f"{inner}line {reason.line}: {reason.text}", Style.PLAIN)]
+    if loop.strips:
+        yield [(f"{inner}in strips: {'; '.join(strip_lines(loop))}", Style.PLAIN)]
     if loop.observed is not None:
         yield from _observed_lines(inner, loop.observed)
     for label, sections in (("in", loop.inputs), ("out", loop.outputs)):

@@ -29,7 +29,7 @@ def lanes_in_step(loop: LoopContext, dependences: Dependences) -> int:
             return 0
         if dependence.source.base is None or dependence.source.base is not dependence.sink.base:
             return 0
-        if _is_kept(dependence, loop):
+        if keeps_in_step(dependence, loop):
             continue
         if dependence.distance is None:
             return 0
@@ -42,7 +42,7 @@ def _is_plain(access: Access, loop: LoopContext) -> bool:
     return access.scope is loop.scope and access.loop is loop and access.instruction.op in ("load", "store")
 
 
-def _is_kept(dependence: Dependence, loop: LoopContext) -> bool:
+def keeps_in_step(dependence: Dependence, loop: LoopContext) -> bool:
     """Whether lock step keeps a dependence, however many iterations are between its ends."""
     first, second = dependence.source, dependence.sink
     if first.instruction is second.instruction:
