@@ -7,6 +7,7 @@ context of its own, so that compiling does not fill LLVM's global one for good.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -16,6 +17,7 @@ import llvmlite
 import llvmlite.binding as binding
 
 from weft.diag.errors import CompileError
+from weft.target.newgvn import is_bounded
 from weft.target.once import FORK_LOCKS
 
 LLVMLITE_VERSION: str = llvmlite.__version__
@@ -107,12 +109,18 @@ class ParsedModule:
         return self.ref.as_bitcode()
 
     def run_passes(self, names: Iterable[str], machine: TargetMachine) -> None:
-        """Run passes one by one, each over the whole module, in the order given."""
+        """Run passes one by one, each over the whole module, in the order given.
+
+        Modules with more loops in a function than `weft.target.newgvn` says go without ``newgvn``.
+        """
         _restrain_newgvn()
-        manager = binding.create_new_module_pass_manager()
-        for name in names:
-            getattr(manager, _PASS_METHODS[name])()
-        self._run(manager, binding.create_pipeline_tuning_options(0), machine)
+        for run, group in itertools.groupby(names, key="newgvn".__eq__):
+            if run and not is_bounded(self.ref):
+                continue
+            manager = binding.create_new_module_pass_manager()
+            for name in group:
+                getattr(manager, _PASS_METHODS[name])()
+            self._run(manager, binding.create_pipeline_tuning_options(0), machine)
 
     def run_pipeline(
         self,

@@ -1,0 +1,58 @@
+"""How much of LLVM's NewGVN a function may be given.
+
+NewGVN visits the blocks in order, round by round, as long as anything changes. It begins with the assumption that no
+branch is taken, so a loop with a constant number of iterations is seen to end in the second round, what follows it in
+the third, and one behind another n of these take n rounds. Where LLVM has its assertions, as in llvmlite's wheels, it
+ends the process in the hundredth round: after 99 such loops.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from llvmlite.binding import ValueKind
+
+MOST_LOOPS = 64
+"""Functions with more back edges do without; the rest of the hundred rounds is for what else changes."""
+
+
+def is_bounded(module: Any) -> bool:
+    """Whether all functions of llvmlite's module have few enough loops."""
+    return all(
+        _back_edges(function) <= MOST_LOOPS for function in module.functions if not function.is_declaration
+    )
+
+
+def _back_edges(function: Any) -> int:
+    """How many edges lead back, to a block that the way from the entry is still in; at most, in small functions."""
+    blocks = list(function.blocks)
+    if len(blocks) <= MOST_LOOPS:
+        return len(blocks)
+    successors = {_address(block): _successors(block) for block in blocks}
+    found, entry = 0, _address(blocks[0])
+    seen, on_the_way = {entry}, {entry}
+    stack = [(entry, iter(successors[entry]))]
+    while stack:
+        block, rest = stack[-1]
+        following = next(rest, None)
+        if following is None:
+            on_the_way.discard(block)
+            stack.pop()
+        elif following in on_the_way:
+            found += 1
+        elif following not in seen:
+            seen.add(following)
+            on_the_way.add(following)
+            stack.append((following, iter(successors[following])))
+    return found
+
+
+def _successors(block: Any) -> list[int]:
+    *_, terminator = block.instructions
+    return [_address(value) for value in terminator.operands if value.value_kind == ValueKind.basic_block]
+
+
+def _address(value: Any) -> int:
+    """Of LLVM's object, which llvmlite wraps anew each time."""
+    return ctypes.cast(value._ptr, ctypes.c_void_p).value or 0
