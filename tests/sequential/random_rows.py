@@ -79,7 +79,62 @@ class RowNest:
         return f"{target} += {value};" if draw.random() < 0.7 else f"{target} = {value};"
 
 
-def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
+class TriangleNest:
+    """A function of a triangular nest, drawn by a seed: sums of a row, of which each needs those before it."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = random.Random(f"triangles {seed}")
+        self.name = "nest"
+
+    def text(self) -> str:
+        """The function in C."""
+        draw = self._draw
+        inside: list[str] = []
+        for _ in range(draw.choice((1, 1, 1, 1, 1, 2))):
+            bound = draw.choice((*4 * ("k < j",), "k < m", "k < i"))
+            inside.append(f"for (int k = 0; {bound}; k++) {{ {self._sum('ijk', 'a[i * 32 + j]')} }}")
+        if draw.random() < 0.95:
+            inside.append(f"a[i * 32 + j] = a[i * 32 + j] * 0.25 + {self._value()};")
+        lines = [f"for (int j = 0; j < i; j++) {{ {' '.join(inside)} }}"]
+        if draw.random() < 0.08:
+            lines.insert(0, f"c[i] = {self._value()};")
+        if draw.random() < 0.5:
+            lines.append(f"for (int j = i; j < n; j++) {{ {self._sum('iji', 'a[i * 32 + j]')} }}")
+        if draw.random() < 0.6:
+            target = draw.choice(("a[i * 32 + i]", "a[i * 32]", "b[i]", "c[i + 1]"))
+            lines.append(f"{target} = {target} * 0.5 + {self._value()};")
+        quals = [draw.choice(("restrict ", "restrict ", "")) for _ in "abc"]
+        parameters = ", ".join(f"double *{q}{name}" for q, name in zip(quals, "abc", strict=True))
+        rows = draw.choice(("i = 0; i < n", "i = 1; i < n", "i = 2; i < n"))
+        return (
+            f"void {self.name}(int n, int m, int q, {parameters}) {{\n"
+            f"  for (int {rows}; i++) {{\n    {' '.join(lines)}\n  }}\n}}\n"
+        )
+
+    def _value(self) -> str:
+        plain = ("b[i]", "c[i]", "b[0]", "a[i * 32 + i]", "1.5")
+        return self._draw.choice((*plain, *plain, "a[(i - 1) * 32]", "c[i + 1]"))
+
+    def _sum(self, names: str, target: str) -> str:
+        draw = self._draw
+        i, j, k = names
+        row = draw.choice((*5 * (f"a[{i} * 32 + {k}]",), f"a[({i} - 1) * 32 + {k}]", f"b[{k}]"))
+        others = (f"a[{j} * 32 + {k}]", f"a[{k} * 32 + {j}]", f"b[{k}]", f"c[{k} + 1]", f"b[{i}]")
+        return f"{target} {draw.choice(('-=', '+='))} {row} * {draw.choice(others)} * 0.01;"
+
+
+def check_triangles(first: int, last: int, counts: dict[str, int]) -> list[str]:
+    """Compare the triangular nests of some seeds; what is wrong, with the source."""
+    return check(first, last, counts, TriangleNest, "begin together")
+
+
+def check(
+    first: int,
+    last: int,
+    counts: dict[str, int],
+    drawn: type[RowNest | TriangleNest] = RowNest,
+    note: str = "add up their rows together",
+) -> list[str]:
     """Compare the nests of some seeds; what is wrong, with the source."""
     found: list[str] = []
     spec = TargetSpec.chosen()
@@ -87,13 +142,13 @@ def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "nest.c"
         for seed in range(first, last):
-            nest = RowNest(seed)
+            nest = drawn(seed)
             source = nest.text()
             file.write_text(source)
             original = compile_c(file, spec.triple, ["-w", "-ffp-contract=off"])
             made = vectorize_ir(original, nest.name, loop="auto")
             counts["nests"] = counts.get("nests", 0) + 1
-            together = any("add up their rows together" in r.message for r in made.remarks)
+            together = any(note in r.message for r in made.remarks)
             counts["together"] = counts.get("together", 0) + together
             if not made.loops and not together:
                 continue
@@ -119,4 +174,4 @@ def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
 
 
 if __name__ == "__main__":
-    go_through(check)
+    go_through(lambda *seeds: check(*seeds) + check_triangles(*seeds))

@@ -44,6 +44,7 @@ from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.private_form import PrivateUpdate, mark_updates, private_updates
 from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
 from weft.passes.range_splits import split_ranges
+from weft.passes.rows_ahead import run_rows_ahead
 from weft.passes.rows_together import RowsTogether, add_rows_together
 from weft.passes.strip_form import strip_form
 from weft.passes.time_skews import Skewed, skew_over_time
@@ -122,12 +123,17 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     taken_apart, more = split_loops(unit.module, function, arrays, spare | in_waves)
     spare |= more
     rows: list[RowsTogether] = []
+    ahead: list[RowsTogether] = []
     if not reassociate:
         rows, more = add_rows_together(
             unit.module, function, arrays, spare | in_waves, all_cores=unit.all_cores
         )
         spare |= more
-        unit.rows_together |= bool(rows)
+        ahead, more = run_rows_ahead(
+            unit.module, function, arrays, {*spare, *in_waves, *(each.header for each in rows)}
+        )
+        spare |= more
+        unit.rows_together |= bool(rows or ahead)
     settled = in_waves | {each.header for each in rows}
     left = spare | settled
     while True:
@@ -161,7 +167,9 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     for each in waves:
         _note_waves(unit, function, each)
     for each in rows:
-        _note_rows(unit, each)
+        _note_rows(unit, each, "add up their rows together, each in order")
+    for each in ahead:
+        _note_rows(unit, each, "begin together, up to the first of them, and add up in order there")
     for loop, message in search.missed:
         unit.remarks.add(RemarkKind.MISSED, message, span_of(loop.header.terminator), pass_name=PASS)
     for chosen in found:
@@ -192,9 +200,9 @@ def _note_waves(unit: LoopUnit, function: Function, made: Skewed) -> None:
         mark_in_step(view.blocks[loop.latches[0]].terminator, made.length)
 
 
-def _note_rows(unit: LoopUnit, made: RowsTogether) -> None:
+def _note_rows(unit: LoopUnit, made: RowsTogether, how: str) -> None:
     texts = dict.fromkeys(a.text for a in made.assumptions if a.kind != "reassociation")
-    what = f"{made.count} iterations of this loop at a time add up their rows together, each in order"
+    what = f"{made.count} iterations of this loop at a time {how}"
     under = f" if {', and '.join(texts)}" if texts else ""
     unit.remarks.add(RemarkKind.TRANSFORM, f"{what}{under}", span_of(made.header.terminator), pass_name=PASS)
 
@@ -331,9 +339,7 @@ class _Search(Struct, frozen=True):
             promotion
             for promotion in find_promotions(self.accesses, loop)
             if promotion.loop not in inside
-            and (
-                promotion.is_touched_before or test_that_body_runs(tests, self.accesses, promotion.loop, loop)
-            )
+            and (promotion.is_touched or test_that_body_runs(tests, self.accesses, promotion.loop, loop))
         ]
         kept = {promotion.loop for promotion in promotions}
         tiles = tiles_of(self.accesses, loop, inside, tests) if kept else None

@@ -10,13 +10,13 @@ tested before the loop; where a test fails a copy of it runs as it was written.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.dependences import DependenceTest
-from weft.analysis.sequential.orders import Together
+from weft.analysis.sequential.orders import Order, Together
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import run_time_tests, test_that_body_runs
 from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
@@ -115,7 +115,11 @@ def _together(
         return None
     sums = _sums(accesses, loop, rows)
     count = max(2, SUMS // max(1, sums))
-    assumptions = _legal(accesses, loop, rows, count) if sums else None
+    headed = {c.header: c for c in loop.scope.loops.values()}
+    bodies = {counted.latch: headed[counted.header] for counted in rows.inside}
+    places = {block: (number, bodies.get(block)) for number, block in enumerate(rows.blocks)}
+    order = Together(places, count)
+    assumptions = assumed_in_order(accesses, loop, bodies.values(), order) if sums else None
     if assumptions is None:
         return None
     tests = run_time_tests(accesses, loop, assumptions, parameters_of(accesses, loop, frozenset()))
@@ -124,7 +128,7 @@ def _together(
     promotions = [
         p
         for p in find_promotions(accesses, loop)
-        if p.is_touched_before or test_that_body_runs(tests, accesses, p.loop, loop)
+        if p.is_touched or test_that_body_runs(tests, accesses, p.loop, loop)
     ]
     header = loop.header
     if not tests.is_empty:
@@ -167,7 +171,7 @@ def _sums(accesses: Accesses, loop: LoopContext, rows: Jammable) -> int:
         if not any(of_round == element and rows_of != 0 for rows_of, of_round, element in along):
             continue
         for phi in counted.header.phis():
-            sums += phi is not counted.counter.phi and _is_sum(phi, phi.incoming_value(counted.latch))
+            sums += phi is not counted.counter.phi and is_sum(phi, phi.incoming_value(counted.latch))
         for access in mine:
             if isinstance(access, Access) and access.is_write:
                 rows_of, of_round, _ = _steps(access, loop, inner)
@@ -175,7 +179,7 @@ def _sums(accesses: Accesses, loop: LoopContext, rows: Jammable) -> int:
                     return 0
                 value = access.instruction.operands[0]
                 if of_round == 0 and rows_of != 0:
-                    sums += _is_sum(None, value)
+                    sums += is_sum(None, value)
     return sums
 
 
@@ -191,7 +195,7 @@ def _steps(access: Access, *loops: LoopContext) -> tuple[int | None, int | None,
     return found[0], found[1], access.element
 
 
-def _is_sum(phi: Instruction | None, value: object) -> bool:
+def is_sum(phi: Instruction | None, value: object) -> bool:
     """Whether a number is what something is added to, in order."""
     if not isinstance(value, Instruction) or not isinstance(value.type, FloatType):
         return False
@@ -199,20 +203,17 @@ def _is_sum(phi: Instruction | None, value: object) -> bool:
     return added and not {"reassoc", "fast"} & set(value.flags) and (phi is None or phi in value.operands)
 
 
-def _legal(
-    accesses: Accesses, loop: LoopContext, rows: Jammable, count: int
+def assumed_in_order(
+    accesses: Accesses, loop: LoopContext, inside: Iterable[LoopContext], order: Order
 ) -> dict[Assumption, None] | None:
-    """What it rests on that rows may be done together; None where they may not."""
+    """What it rests on that a loop may be done in another order, with loops inside; None where it may not."""
     if private_objects(accesses, loop) or accesses.reconstruction.trip_count(loop) is None:
         return None
-    headed = {c.header: c for c in loop.scope.loops.values()}
-    bodies = {counted.latch: headed[counted.header] for counted in rows.inside}
-    places = {block: (number, bodies.get(block)) for number, block in enumerate(rows.blocks)}
-    found = DependenceTest(accesses, loop, order=Together(places, count)).run(frozenset())
+    found = DependenceTest(accesses, loop, order=order).run(frozenset())
     if found.found or found.opaque or not found.is_complete:
         return None
     assumed = dict.fromkeys(found.assumptions)
-    for each in (loop, *bodies.values()):
+    for each in (loop, *inside):
         assumed.update(dict.fromkeys(accesses.assumed_by(each.scope, [], each.header)))
     for access in accesses.of(loop):
         assumed.update(dict.fromkeys(accesses.assumptions(access)))

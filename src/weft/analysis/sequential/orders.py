@@ -106,3 +106,46 @@ class Together(Struct, frozen=True):
             return None
         round = as_expression(here[1].iteration)
         return (*found, round - later(round) - 1)
+
+
+class Ahead(Struct, frozen=True):
+    """A group of iterations of a loop, of which all run a loop inside up to where the group begins, and then the rest.
+
+    Iteration i runs it for j below i; what it does for j below the group's first iteration comes before all that any
+    of them does else.
+
+    Parameters
+    ----------
+    inside
+        The loop inside, which comes first in an iteration.
+    row, column
+        The counters of the two.
+    count
+        So many iterations are a group.
+    """
+
+    inside: LoopContext
+    row: Expression
+    column: Expression
+    count: int
+
+    def turned(
+        self, first: Access, second: Access, later: Callable[[Expression], Expression], distance: Expression
+    ) -> tuple[Expression, ...] | None:
+        """What is 0 or greater where the second access is one of those that come first, and of a later iteration.
+
+        The first one may be of those, too, and still come before it: that is not made use of.
+        """
+        if not self.inside.contains(second.loop):
+            return None
+        return (distance - 1, distance * -1 + (self.count - 1), self.row - later(self.column) - 1)
+
+
+class Anyhow(Struct, frozen=True):
+    """Any order: all pairs count."""
+
+    def turned(
+        self, first: Access, second: Access, later: Callable[[Expression], Expression], distance: Expression
+    ) -> tuple[Expression, ...]:
+        """Nothing has to hold."""
+        return ()

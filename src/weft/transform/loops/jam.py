@@ -16,6 +16,8 @@ U iterations at a time; a copy behind it does those that are left. Preserves the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
+
 from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
@@ -59,6 +61,20 @@ def jammable(view: CFGView, loop: Loop) -> Jammable | None:
     start = counted.counter.start
     if not isinstance(start, ConstInt) or start.signed < 0 or not loop.children:
         return None
+    return blocks_in_order(view, loop, counted, set(counted.blocks))
+
+
+def blocks_in_order(
+    view: CFGView,
+    loop: Loop,
+    counted: CountedLoop,
+    varying: Collection[BasicBlock],
+    known: Value | None = None,
+) -> Jammable | None:
+    """The blocks of a loop, if they are no others than those of loops of one block, and blocks between these.
+
+    How often loops inside run does not depend on what blocks in `varying` compute, but for `known`.
+    """
     headed = {view.blocks[c.header]: c for c in loop.children}
     own = set(counted.blocks)
     inside: list[CountedLoop] = []
@@ -72,21 +88,22 @@ def jammable(view: CFGView, loop: Loop) -> Jammable | None:
             block = block.successors[0]
             continue
         inner = counted_loop(view, headed[block])
-        if isinstance(inner, str) or not _is_one_block(inner, own):
+        if isinstance(inner, str) or not _is_one_block(inner, varying, known):
             return None
         inside.append(inner)
         blocks.append(inner.latch)
         block = inner.exit
-    if len(blocks) + 1 != len(own) or any(_is_other_effect(i) for b in blocks for i in b.instructions):
+    if len(blocks) + 1 != len(own) or any(is_other_effect(i) for b in blocks for i in b.instructions):
         return None
     return Jammable(counted, tuple(inside), tuple(blocks))
 
 
-def _is_one_block(loop: CountedLoop, around: set[BasicBlock]) -> bool:
+def _is_one_block(loop: CountedLoop, around: Collection[BasicBlock], known: Value | None) -> bool:
     """Whether a loop's header only tests and hands on, its body is one block, and its ends are known before."""
     if not loop.top_tested or loop.tests_next or len(loop.blocks) != 2:
         return False
-    if any(isinstance(v, Instruction) and v.block in around for v in (loop.counter.start, loop.bound)):
+    ends = [v for v in (loop.counter.start, loop.bound) if v is not known]
+    if any(isinstance(v, Instruction) and v.block in around for v in ends):
         return False
     branch = loop.header.terminator
     test = branch.operands[0]
@@ -95,7 +112,8 @@ def _is_one_block(loop: CountedLoop, around: set[BasicBlock]) -> bool:
     )
 
 
-def _is_other_effect(instruction: Instruction) -> bool:
+def is_other_effect(instruction: Instruction) -> bool:
+    """Whether an instruction does more than compute, load or store."""
     if instruction.is_plain_access:
         return False
     return may_read(instruction) or may_write(instruction) or may_trap(instruction)
@@ -150,26 +168,49 @@ def jam(function: Function, found: Jammable, count: int) -> BasicBlock:
 def _do_together(found: Jammable, count: int) -> None:
     """Put what the next iterations do behind what the first one does, block by block."""
     loop = found.loop
-    counter = loop.counter
-    shared = {loop.header.terminator}
-    for inner in found.inside:
-        shared |= {inner.counter.phi, inner.counter.following, inner.header.terminator}
-        test = inner.header.terminator.operands[0]
-        assert isinstance(test, Instruction)
-        shared.add(test)
-    original = {block: list(block.instructions[:-1]) for block in found.blocks}
-    first = found.blocks[0]
-    for number in range(1, count):
-        values: dict[Value, Value] = {}
+    counter, first = loop.counter, found.blocks[0]
+
+    def of_row(number: int) -> dict[Value, Value]:
         begin = Builder(before=first.terminator)
         begin.loc = counter.following.loc
         flags = ("nuw",) if loop.predicate == "ult" else ("nsw",)
         own = begin.binary("add", counter.phi, const_int(number, counter.type), flags)
-        values[counter.phi] = own
-        phis: list[tuple[Instruction, Instruction]] = []
+        values: dict[Value, Value] = {counter.phi: own}
         if counter.following.block is loop.header:
             values[counter.following] = _copied(counter.following, values, first)
-        for block in found.blocks:
+        return values
+
+    shared = {i for inner in found.inside for i in counting(inner)}
+    repeat_blocks(found.blocks, shared, count, of_row)
+
+
+def counting(loop: CountedLoop) -> list[Instruction]:
+    """What a loop counts and tests with."""
+    test = loop.header.terminator.operands[0]
+    assert isinstance(test, Instruction)
+    return [loop.counter.phi, loop.counter.following, test]
+
+
+def repeat_blocks(
+    blocks: Sequence[BasicBlock],
+    shared: Collection[Instruction],
+    count: int,
+    of_row: Callable[[int], dict[Value, Value]],
+) -> None:
+    """Put what other rows do behind what the first one does, block by block.
+
+    Parameters
+    ----------
+    shared
+        Instructions that are there once for all rows.
+    of_row
+        What takes the place of the first row's values in another one, by its number.
+    """
+    original = {block: list(block.instructions[:-1]) for block in blocks}
+    for number in range(1, count):
+        values = of_row(number)
+        phis: list[tuple[Instruction, Instruction]] = []
+        for block in blocks:
             for instruction in original[block]:
                 if instruction in shared or _is_same(instruction, values):
                     continue

@@ -6,8 +6,9 @@ LLVM does this where it sees that nothing else in the loop touches the element. 
 assumptions are tested: what leads to different objects does not meet. Lanes then carry a value, no gather and scatter.
 
 Precondition: a loop with one exit, whose function is loop-closed; its accesses are all described, and objects that are
-not the same are apart. Postcondition: the element is loaded before the loop and stored behind it. Preserves the program
-under FR, for one thread or for threads that do not meet in the element.
+not the same are apart. Other elements of the same object are apart where that is proved. Postcondition: the element is
+loaded before the loop and stored behind it. Preserves the program under FR, for one thread or for threads that do not
+meet in the element.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.dependences import DependenceTest
+from weft.analysis.sequential.orders import Anyhow
 from weft.analysis.sequential.scope import LoopContext
 from weft.ir import BasicBlock, Builder, Instruction, Value
+from weft.ir.effects import may_read, may_trap, may_write
 from weft.transform.ssa_repair import ReachingDefinition
 
 
@@ -31,14 +35,14 @@ class Promotion(Struct, frozen=True):
         The element's address, known before the loop.
     accesses
         The loads and stores.
-    is_touched_before
-        Whether it is stored to before the loop in any case; else the loop has to run its body once.
+    is_touched
+        Whether it is stored to before or behind the loop in any case; else the loop has to run its body once.
     """
 
     loop: LoopContext
     pointer: Value
     accesses: tuple[Instruction, ...]
-    is_touched_before: bool
+    is_touched: bool
 
 
 def find_promotions(accesses: Accesses, around: LoopContext) -> list[Promotion]:
@@ -62,12 +66,10 @@ def _in_loop(accesses: Accesses, loop: LoopContext, around: LoopContext) -> list
     for store in plain:
         if not store.is_write or store.instruction.op != "store" or not store.is_certain:
             continue
-        same = [a for a in plain if a.base is store.base]
         pointer = store.instruction.pointer
-        if any(
-            a.instruction.op not in ("load", "store") or a.instruction.pointer is not pointer for a in same
-        ):
-            continue
+        same = [
+            a for a in plain if a.instruction.op in ("load", "store") and a.instruction.pointer is pointer
+        ]
         if len({a.instruction.accessed_type for a in same}) > 1 or any(p.pointer is pointer for p in found):
             continue
         # Objects that iterations choose may be the same.
@@ -75,11 +77,28 @@ def _in_loop(accesses: Accesses, loop: LoopContext, around: LoopContext) -> list
             continue
         if isinstance(pointer, Instruction) and not _is_before(pointer.block, loop):
             continue
+        if any(a.base is store.base and a not in same for a in plain) and _meets_others(
+            accesses, loop, pointer
+        ):
+            continue
         instructions = tuple(dict.fromkeys(a.instruction for a in same))
-        touched = _is_touched(pointer, loop, around)
+        touched = _is_touched(pointer, loop, around) or _is_next(accesses, store, loop, around)
         if touched or any(i.op == "store" and _is_always_done(i, loop) for i in instructions):
             found.append(Promotion(loop, pointer, instructions, touched))
     return found
+
+
+def _meets_others(accesses: Accesses, loop: LoopContext, pointer: Value) -> bool:
+    """Whether other accesses of the loop may touch an element, as far as is known without assumptions."""
+    found = DependenceTest(accesses, loop, order=Anyhow()).run(frozenset())
+    if found.opaque or not found.is_complete or any(a.kind != "overlap" for a in found.assumptions):
+        return True
+    pairs = (tuple(_touches(a, pointer) for a in (each.source, each.sink)) for each in found.found)
+    return any(a != b for a, b in pairs)
+
+
+def _touches(access: Access, pointer: Value) -> bool:
+    return access.instruction.op in ("load", "store") and access.instruction.pointer is pointer
 
 
 def _is_before(block: BasicBlock | None, loop: LoopContext) -> bool:
@@ -105,6 +124,29 @@ def _is_touched(pointer: Value, loop: LoopContext, around: LoopContext) -> bool:
         and user.block in inside
         and _is_before(user.block, loop)
         for user in pointer.instruction_users()
+    )
+
+
+def _is_next(accesses: Accesses, store: Access, loop: LoopContext, around: LoopContext) -> bool:
+    """Whether the element is stored to behind the loop whatever happens, as nothing before that leaves the function."""
+    view = loop.scope.view
+    inside = {view.blocks[b] for b in loop.loop.blocks}
+    (exit,) = (b for b in view.blocks[loop.loop.exiting[0]].successors if b not in inside)
+    calm: set[Instruction] = set()
+    for instruction in exit.instructions:
+        calm.add(instruction)
+        plain = instruction.is_plain_access
+        if not plain and (may_read(instruction) or may_write(instruction) or may_trap(instruction)):
+            break
+    return any(
+        isinstance(a, Access)
+        and a.is_write
+        and a.instruction.is_plain_access
+        and a.instruction in calm
+        and a.base is store.base
+        and a.offset == store.offset
+        and a.size == store.size
+        for a in accesses.of(around)
     )
 
 

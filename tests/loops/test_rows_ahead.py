@@ -1,0 +1,92 @@
+"""Rows of triangular nests begin together (`auto`); results are those of the loop as written."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
+
+from loops.test_rows_together import made_of, told
+from weft.interp import Memory, run_function
+from weft.ir.reader import read_module
+from weft.target.jit import load_object
+
+AHEAD = {
+    "cholesky": (
+        "for (int j = 0; j < i; j++) { for (int k = 0; k < j; k++) a[i][j] -= a[i][k] * a[j][k]; a[i][j] /= a[j][j]; }"
+        "for (int k = 0; k < i; k++) a[i][i] -= a[i][k] * a[i][k];"
+        "a[i][i] = a[i][i] * 0.25 + 9;"
+    ),
+    "lu": (
+        "for (int j = 0; j < i; j++) { for (int k = 0; k < j; k++) a[i][j] -= a[i][k] * a[k][j]; a[i][j] /= a[j][j]; }"
+        "for (int j = i; j < n; j++) for (int k = 0; k < i; k++) a[i][j] -= a[i][k] * a[k][j];"
+    ),
+    "a number for each sum": (
+        "for (int j = 0; j < i; j++) {"
+        "  double w = a[i][j]; for (int k = 0; k < j; k++) w -= a[i][k] * a[k][j]; a[i][j] = w * 0.5;"
+        "}"
+        "for (int j = i; j < n; j++) {"
+        "  double w = a[i][j]; for (int k = 0; k < i; k++) w -= a[i][k] * a[k][j]; a[i][j] = w;"
+        "}"
+    ),
+    "two sums": (
+        "for (int j = 0; j < i; j++) {"
+        "  double v = 0, w = 1;"
+        "  for (int k = 0; k < j; k++) { v += a[i][k] * a[j][k]; w += a[i][k] * q[k]; }"
+        "  a[i][j] = v - w * 0.5;"
+        "}"
+        "q[i] = a[i][0];"
+    ),
+}
+
+REFUSED = {
+    "the row before": (
+        "for (int j = 0; j < i; j++) { for (int k = 0; k < j; k++) a[i][j] -= a[i - 1][k] * a[j][k]; a[i][j] *= 0.5; }"
+    ),
+    "what rows before leave": (
+        "for (int j = 0; j < i; j++) { for (int k = 0; k < j; k++) a[i][j] -= a[i][k] * q[k + 1]; a[i][j] *= p[0]; }"
+        "q[i] = a[i][0]; p[0] = q[i];"
+    ),
+    "rows that do not depend on each other": (
+        "for (int j = 0; j < i; j++) { for (int k = 0; k < j; k++) c[i][j] -= a[i][k] * a[j][k]; c[i][j] *= 0.5; }"
+    ),
+    "stores in each round": (
+        "for (int j = 0; j < i; j++) { for (int k = 0; k < j; k++) { a[i][j] -= a[i][k] * a[j][k]; a[i][k] *= 0.5; } }"
+    ),
+}
+
+
+def source(body: str, first: int = 0) -> str:
+    return (
+        "void sums(int n, double (* restrict a)[32], double (* restrict c)[32], double *restrict p, double *restrict q)"
+        f" {{\n  for (int i = {first}; i < n; i++) {{ {body} }}\n}}\n"
+    )
+
+
+@pytest.mark.parametrize("first", [0, 3])
+@pytest.mark.parametrize("body", AHEAD.values(), ids=AHEAD)
+def test_rows_begin_together(tmp_path: Path, body: str, first: int) -> None:
+    original, made = made_of(tmp_path, source(body, first))
+    assert "iterations of this loop at a time begin together" in told(made)
+    code = load_object(made.object_code, ["sums"])
+    run = ctypes.CFUNCTYPE(None, ctypes.c_int, *[ctypes.c_void_p] * 4)(code.address("sums"))
+    program = read_module(original)
+    draw = np.random.default_rng(first)
+    # Behind row 31, rows of 32 elements overlap with columns.
+    for n in (-1, 0, 1, 2, 4, 7, 8, 9, 15, 16, 17, 20, 27, 34):
+        before = draw.integers(40, 90, 2700) / 64
+        wanted, got = before.copy(), before.copy()
+        memory = Memory()
+        pointer = memory.map_array(wanted)
+        starts = (0, 1200, 2400, 2500)
+        run_function(program, "sums", [n, *(pointer + 8 * s for s in starts)], 1, memory=memory)
+        run(n, *(got.ctypes.data + 8 * s for s in starts))
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("body", REFUSED.values(), ids=REFUSED)
+def test_rows_that_wait_for_each_other_or_have_lanes_stay(tmp_path: Path, body: str) -> None:
+    _, made = made_of(tmp_path, source(body))
+    assert "begin together" not in told(made)
