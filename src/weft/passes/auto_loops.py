@@ -52,7 +52,10 @@ from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops, open_needless
 from weft.transform.loops.early_tests import test_present_values
 from weft.transform.loops.flag_choices import flag_choices
+from weft.transform.loops.handed_loads import hand_on_values
 from weft.transform.loops.promote_elements import Promotion, find_promotions, promote
+from weft.transform.loops.same_both_ways import compute_once
+from weft.transform.loops.unit_steps import count_by_one
 from weft.transform.loops.version_loop import version_loop
 
 PASS = "parallel loops"
@@ -114,6 +117,10 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     open_needless(function)
     test_present_values(function)
     flag_choices(function)
+    compute_once(function)
+    hand_on_values(function)
+    by_one = count_by_one(function)
+    close_loops(function)
     arrays = unit.arrays if function is unit.function else ()
     cut = split_ranges(unit.module, function, arrays, outer=unit.all_cores)
     waves, spare = skew_over_time(
@@ -121,7 +128,7 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     )
     in_waves = {each.strips for each in waves}
     taken_apart, more = split_loops(unit.module, function, arrays, spare | in_waves)
-    spare |= more
+    spare |= more | set(by_one.values())
     rows: list[RowsTogether] = []
     ahead: list[RowsTogether] = []
     if not reassociate:
@@ -140,7 +147,9 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         changes = order_loops(unit.module, function, arrays, left)
         program = Program(unit.module, arrays=arrays)
         scope = Scope(program, function)
-        search = _Search(unit, Accesses(Reconstruction(program)), scope, reassociate)
+        search = _Search(
+            unit, Accesses(Reconstruction(program)), scope, reassociate, frozenset(by_one.values())
+        )
         outermost = [
             c
             for c in scope.loops.values()
@@ -163,6 +172,9 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         unit.remarks.add(RemarkKind.TRANSFORM, what, span_of(header.terminator), pass_name=PASS)
     for header in taken_apart:
         what = "each of the loops in this loop has got a loop of its own"
+        unit.remarks.add(RemarkKind.TRANSFORM, what, span_of(header.terminator), pass_name=PASS)
+    for header in by_one:
+        what = "this loop has got a version for a step of 1"
         unit.remarks.add(RemarkKind.TRANSFORM, what, span_of(header.terminator), pass_name=PASS)
     for each in waves:
         _note_waves(unit, function, each)
@@ -212,11 +224,12 @@ class _Search(Struct, frozen=True):
     accesses: Accesses
     scope: Scope
     reassociate: bool
+    spare: frozenset[BasicBlock]
     missed: list[tuple[LoopContext, str]] = field(default_factory=list)
 
     def in_nest(self, loop: LoopContext) -> Iterator[Chosen]:
         """The outermost loops of a nest that can run in parallel."""
-        if self._is_promised(loop):
+        if self._is_promised(loop) or loop.header in self.spare:
             return
         inside = [other for other in self.scope.loops.values() if other.parent is loop]
         verdict = loop_verdict(self.accesses, loop)
