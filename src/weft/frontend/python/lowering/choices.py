@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @expression(ast.Compare)
 def _lower_compare(low: Lowering, node: ast.Compare) -> Typed:
     if len(node.ops) == 1:
-        left, right = operands(low, node.left, node.comparators[0])
+        left, right = operands(low, low.operand(node.left), node.comparators[0])
         low.at(node)
         op = node.ops[0]
         if (is_array(left) or is_array(right)) and not isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)):

@@ -165,12 +165,16 @@ class Lowering:
             raise unsupported(node).at(self.span(node))
         try:
             return handler(self, node)
-        except WeftError as error:
-            error.at(self.span(node))
+        except (WeftError, NotYetTyped) as problem:
+            self.place(problem, node)
             raise
-        except NotYetTyped as waiting:
-            waiting.span = waiting.span or self.span(node)
-            raise
+
+    def place(self, problem: WeftError | NotYetTyped, node: ast.expr | ast.stmt) -> None:
+        """Say where a problem is that does not know it."""
+        if isinstance(problem, WeftError):
+            problem.at(self.span(node))
+        else:
+            problem.span = problem.span or self.span(node)
 
     def body(self, statements: list[ast.stmt]) -> None:
         """Lower statements in order, up to where control cannot come."""

@@ -7,7 +7,7 @@ import builtins
 import enum
 from typing import TYPE_CHECKING
 
-from weft.diag.errors import TypingError, UnsupportedError
+from weft.diag.errors import TypingError, UnsupportedError, WeftError
 from weft.frontend.python.lowering.arrays.arrays import load_item
 from weft.frontend.python.lowering.arrays.elementwise import combine, is_array, operands
 from weft.frontend.python.lowering.arrays.fused import element_of
@@ -17,7 +17,7 @@ from weft.frontend.python.lowering.arrays.tiled import load_tiled
 from weft.frontend.python.lowering.calls.enumerations import member_of
 from weft.frontend.python.lowering.calls.tuple_items import item_at
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, literal, static
-from weft.frontend.python.lowering.context import expression
+from weft.frontend.python.lowering.context import NotYetTyped, expression
 from weft.frontend.python.lowering.globals_ import MISSING, captured, value_of
 from weft.frontend.python.lowering.numbers.arithmetic import SYMBOLS, binary
 from weft.frontend.python.types import Array, Computed, Record, Tiled, Tuple
@@ -61,7 +61,23 @@ def _similar(low: Lowering, name: str) -> str | None:
 
 @expression(ast.BinOp)
 def _lower_binary(low: Lowering, node: ast.BinOp) -> Typed:
-    a, b = operands(low, node.left, node.right)
+    # Sums of hundreds of terms lean to the left: Python's stack is not deep enough to go down there by calls.
+    chain = [node]
+    while isinstance(left := chain[-1].left, ast.BinOp):
+        chain.append(left)
+    value = low.operand(left)
+    for part in reversed(chain):
+        try:
+            value = _with_right(low, value, part)
+        except (WeftError, NotYetTyped) as problem:
+            low.place(problem, part)
+            raise
+    return value
+
+
+def _with_right(low: Lowering, left: Typed, node: ast.BinOp) -> Typed:
+    """Lower an operation whose left side is."""
+    a, b = operands(low, left, node.right)
     low.at(node)
     symbol = SYMBOLS[type(node.op)]
     if symbol == "@":

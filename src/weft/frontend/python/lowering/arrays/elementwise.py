@@ -92,12 +92,11 @@ def is_array(value: Typed) -> bool:
     return isinstance(value.type, Array)
 
 
-def operands(low: Lowering, left: ast.expr, right: ast.expr) -> tuple[Typed, Typed]:
-    """Two operands in the order of the source; a call in the second one sees what the first one has read."""
-    a = low.operand(left)
+def operands(low: Lowering, left: Typed, right: ast.expr) -> tuple[Typed, Typed]:
+    """Two operands, the first one lowered before; a call in the second one sees what the first one has read."""
     if not is_pure(low, right):
-        a = a.settled(low)
-    return a, low.operand(right)
+        left = left.settled(low)
+    return left, low.operand(right)
 
 
 def is_pure(low: Lowering, node: ast.expr) -> bool:
