@@ -19,6 +19,8 @@ from weft.runtime.cache import default_cache
 from weft.runtime.launch import Launcher
 from weft.runtime.launch_terms import LaunchTerms
 from weft.runtime.printing import PRINT_SYMBOL
+from weft.runtime.row_numbers import FEW, Known, Restriction, restored, restrictions
+from weft.runtime.shape import LaunchShape
 from weft.runtime.stored_code import StoredCode
 from weft.runtime.symbols import called_symbols
 from weft.runtime.watching import LaneCount
@@ -70,7 +72,8 @@ class CompiledKernelBase:
         self._stored = StoredCode(
             cache, key, self._described, self._emitted, self._symbols, lambda: self.lowered().text
         )
-        self.terms = LaunchTerms(**self._stored.facts["terms"])
+        terms = self._stored.facts["terms"]
+        self.terms = LaunchTerms(**{**terms, "row_numbers": restored(terms["row_numbers"])})
 
     @abstractmethod
     def _key(self) -> str | None:
@@ -87,6 +90,12 @@ class CompiledKernelBase:
     @abstractmethod
     def _lower(self) -> Lowered:
         """Compile the kernel up to LLVM's final passes."""
+
+    def restrictions(self, known: Known, shape: LaunchShape) -> list[Restriction]:
+        """For which numbers code for launches of a shape is that knows some of them; this code has to know none."""
+        if shape.group_threads * shape.groups <= FEW:
+            return []
+        return restrictions(known, self.terms.row_numbers)
 
     @property
     def from_cache(self) -> bool:

@@ -35,6 +35,8 @@ class JitOptions(Struct, frozen=True):
         The lanes of nests; None for those of one loop.
     tune
         Whether brushes are measured on the arguments of the first call.
+    known
+        Parameters by number, and the values that they have; the caller sees to that.
     """
 
     fastmath: FastMath = False
@@ -46,6 +48,7 @@ class JitOptions(Struct, frozen=True):
     switches: Switches = ALL_ON
     brush: BrushOption = None
     tune: bool = False
+    known: tuple[tuple[int, int], ...] = ()
 
 
 def jit_options(

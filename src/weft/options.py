@@ -82,6 +82,8 @@ class CompileOptions(Struct, frozen=True):
         What vectorization makes use of.
     brush
         The lane group as a box of threads, in work-groups of any size; None lets weft choose.
+    known
+        Parameters by number, and the values that they have; the launcher sees to that.
     """
 
     fastmath: FastMath = False
@@ -95,6 +97,7 @@ class CompileOptions(Struct, frozen=True):
     block: tuple[int, int, int] | None = None
     switches: Switches = ALL_ON
     brush: Brush | None = None
+    known: tuple[tuple[int, int], ...] = ()
 
 
 class Timings(Struct):

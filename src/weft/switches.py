@@ -22,7 +22,7 @@ OPTIONAL_PASSES = {
             "known numbers",
         ),
         *("meeting stores", "narrow φs", "narrowing"),
-        *("scalar replacement", "signed indices", "updated arrays", "wide comparisons"),
+        *("scalar replacement", "short rows", "signed indices", "updated arrays", "wide comparisons"),
     )
 }
 """The passes that may be left out, as options write them, with their names. The lists of passes are the truth

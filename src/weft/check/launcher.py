@@ -18,6 +18,7 @@ from weft.interp.sanitizer.sanitizer import find
 from weft.options import CompileOptions
 from weft.passes.lower_kernel import LoweredKernel
 from weft.runtime.launch import Launcher
+from weft.runtime.row_numbers import Restriction
 from weft.runtime.shape import LaunchShape
 
 if TYPE_CHECKING:
@@ -63,7 +64,13 @@ class CheckedLauncher:
         self._stages = [StageProgram(stage, facts) for stage in lowered.stages]
         self.checked: list[str] = []
 
-    def record(self, shape: LaunchShape, types: Sequence[KernelType], arrays_apart: bool) -> None:
+    def record(
+        self,
+        shape: LaunchShape,
+        types: Sequence[KernelType],
+        arrays_apart: bool,
+        restrictions: Sequence[Restriction] = (),
+    ) -> None:
         """No launch is made without Python's checks."""
 
     def launch(self, shape: LaunchShape, args: Sequence[Any], *, checked: bool = False) -> None:

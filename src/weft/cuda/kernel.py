@@ -179,8 +179,12 @@ class Kernel(Portable, Configurable):
         compiled = self.overloads.get(types)
         if compiled is None or compiled.captured:
             return None
-        serving = self._specializations.serving(compiled, shape, large=False)
-        record = serving.launcher.record(shape, types, serving.terms.arrays_apart)
+        serving = self._specializations.serving(
+            compiled, shape, large=False, slots=lambda: compiled.slots(args)
+        )
+        record = serving.launcher.record(
+            shape, types, serving.terms.arrays_apart, compiled.restrictions(serving.options.known, shape)
+        )
         if record is not None:
             self._records.append(record)
         return record
@@ -189,7 +193,11 @@ class Kernel(Portable, Configurable):
         """The compiled kernel, or its specialization for such launches."""
         arrays = (*args, *compiled.captured)
         return self._specializations.serving(
-            compiled, shape, has_large_array(arrays), lambda: have_common_bytes(arrays)
+            compiled,
+            shape,
+            has_large_array(arrays),
+            lambda: have_common_bytes(arrays),
+            lambda: compiled.slots(args),
         )
 
     def _specialized(self, compiled: CompiledKernel, options: CompileOptions) -> CompiledKernel:

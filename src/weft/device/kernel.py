@@ -52,7 +52,7 @@ class DeviceKernel:
             launch_checked(program, origin, shape, slots)
             return
         code = self._specializations.serving(
-            self.compiled(origin), shape, large, lambda: have_common_bytes(slots)
+            self.compiled(origin), shape, large, lambda: have_common_bytes(slots), lambda: slots
         )
         code.launcher.launch(shape, slots, checked=True)
 

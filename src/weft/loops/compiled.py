@@ -28,6 +28,7 @@ from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL, printing
 from weft.runtime.results import Description, handed_over, result_memory, result_reader, slots_of
+from weft.runtime.row_numbers import FEW, Known, Restriction, numbers_of, restored, restrictions
 from weft.runtime.settings import get_num_threads
 from weft.runtime.stored_code import Facts, StoredCode
 from weft.runtime.symbols import called_symbols
@@ -64,16 +65,19 @@ class CompiledFunction:
         The argument types.
     declared
         The type that a signature says it returns.
-    record
-        What machine code calls it by; None if that cannot.
+    record, few_record
+        What machine code calls it by; None if that cannot. The second is for small arrays, where code for launches that
+        know more serves others.
+    row_numbers
+        The parameters that short rows may have their lengths from, and up to which ones.
     timings
         Seconds in front end, weft's passes and LLVM; all zero when the code came from the cache.
     """
 
     __slots__ = (
         "_called_by", "_code", "_entry", "_errors", "_format", "_heap", "_lane_count", "_lowered", "_memory", "_packer",
-        "_parallel", "_read", "_remarks", "_results", "_slots", "_stored_remarks", "_twins", "declared", "function",
-        "options", "record", "timings", "types",
+        "_parallel", "_read", "_remarks", "_results", "_slots", "_stored_remarks", "_twins", "declared", "few_record",
+        "function", "options", "record", "row_numbers", "timings", "types",
     )  # fmt: skip
 
     def __init__(
@@ -94,6 +98,7 @@ class CompiledFunction:
         self._remarks: tuple[Remark, ...] = ()
         self._results: Results | None = None
         self.record: Record | None = None
+        self.few_record: Record | None = None
         self._called_by: tuple[str, Description] | None = None
         code = function.__code__
         self._packer = packer_for(
@@ -114,6 +119,7 @@ class CompiledFunction:
         self._stored_remarks: list[list[Any]] = metadata["remarks"]
         self._parallel: bool = metadata["parallel"]
         self._heap: bool = metadata["heap"]
+        self.row_numbers = restored(metadata["row_numbers"])
         files = files_of(function, *callees_of(types)) if metadata["errors"] else ()
         self._errors = [
             [kind, message, restore_file(file, files), *place]
@@ -130,15 +136,36 @@ class CompiledFunction:
         elif self._code is not None and not (metadata["prints"] or options.debug):
             self._called_by = metadata["entry"], result
             self.record = self.record_for(types)
+            if self.row_numbers:
+                self.few_record = self._record_for(types, [(n, 0, FEW) for n in self._extents()])
 
     def record_for(self, types: Sequence[KernelType]) -> Record | None:
         """What machine code calls it by with arguments of these types, which make the slots of its own.
 
         None where it cannot, as where calls are checked, or code prints.
         """
+        return self._record_for(types, restrictions(self.options.known, self.row_numbers))
+
+    def _record_for(self, types: Sequence[KernelType], only: Sequence[Restriction]) -> Record | None:
         if self._called_by is None or self._code is None:
             return None
-        return function_record(types, self._code, *self._called_by, self._parallel, self._heap)
+        return function_record(types, self._code, *self._called_by, self._parallel, self._heap, only)
+
+    def _extents(self) -> list[int]:
+        """The slots that extents of arrays are in."""
+        from weft.frontend.python.components import parameter_components
+
+        components = [c for type in _flat(self.types) for c in parameter_components(type)]
+        return [at for at, component in enumerate(components) if component.role == "extent"]
+
+    def known_numbers(self, args: Sequence[Any]) -> Known:
+        """What code for such arguments may know, if it is worth it to make some."""
+        if not self.row_numbers:
+            return ()
+        slots = self._packer.pack(args, checked=True)
+        if all(slots[n] <= FEW for n in self._extents()):
+            return ()
+        return numbers_of(self.row_numbers, slots)
 
     def _described(self) -> Facts:
         """What calls need to know of the function, and users may ask."""
@@ -150,6 +177,7 @@ class CompiledFunction:
             "parallel": lowered.parallel,
             "heap": lowered.heap,
             "prints": PRINT_SYMBOL in lowered.text,
+            "row_numbers": list(lowered.row_numbers),
             "result": self._results.description,
             "errors": [
                 [kind, message, store_file(file, files), *place]

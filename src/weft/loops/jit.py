@@ -12,6 +12,8 @@ from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from weft.brush import AUTO, brush_of
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
@@ -27,6 +29,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
 from weft.loops.results import device_class, host_array
 from weft.runtime.dispatch import calls
+from weft.runtime.row_numbers import MOST_VERSIONS, Known
 from weft.runtime.tuning import require_tune
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 from weft.target.once import made_once, once
@@ -187,6 +190,7 @@ class JitFunction(Portable):
         self.options = options
         self.signatures = tuple(signatures)
         self.overloads: dict[Types, CompiledFunction] = {}
+        self._versions: dict[tuple[Types, Known], CompiledFunction] = {}
         code = function.__code__
         self._table = 0
         self._by_record: dict[int, CompiledFunction] = {}
@@ -210,11 +214,25 @@ class JitFunction(Portable):
 
     def _called(self, made: CompiledFunction) -> CompiledFunction:
         """The compiled function, which machine code calls from now on if it can."""
-        if made.record is not None and self._arity >= 0:
-            self._table = made.record.before(self._table)
-            self._by_record[made.record.address] = made
-            _call_by_machine_code()
+        for record in (made.few_record, made.record):
+            if record is not None and self._arity >= 0:
+                self._table = record.before(self._table)
+                self._by_record[record.address] = made
+                _call_by_machine_code()
         return made
+
+    def _serving(self, compiled: CompiledFunction, args: tuple[Any, ...]) -> CompiledFunction:
+        """The compiled function, or its version for rows as short as those of these arguments."""
+        known = compiled.known_numbers(args)
+        key = compiled.types, known
+        if not known or (key not in self._versions and len(self._versions) >= MOST_VERSIONS):
+            return compiled
+        options = replace(compiled.options, known=known)
+        return made_once(
+            self._versions,
+            key,
+            lambda: self._called(CompiledFunction(self.py_func, compiled.types, options, compiled.declared)),
+        )
 
     def _accepting(self, types: Types, args: tuple[Any, ...]) -> tuple[CompiledFunction, tuple[Any, ...]]:
         """What was compiled for the declared signature that fits best, and the arguments converted to it."""
@@ -256,7 +274,7 @@ class JitFunction(Portable):
             compiled = made_once(self.overloads, types, lambda: self._tuned(types, args))
         elif compiled is None:
             compiled = self._compile(types)
-        return compiled.call(args)
+        return self._serving(compiled, args).call(args)
 
     def result_type(self, *args: Any) -> KernelType:
         """The type of what it returns for such arguments, without running it, or making code."""
@@ -290,7 +308,8 @@ class JitFunction(Portable):
     @property
     def remarks(self) -> list[Remark]:
         """What was decided about the parallel loops of each compiled signature."""
-        return [remark for compiled in self.overloads.values() for remark in compiled.remarks()]
+        made = (*self.overloads.values(), *self._versions.values())
+        return list(dict.fromkeys(remark for compiled in made for remark in compiled.remarks()))
 
     def report(self, signature: Any = None) -> Report:
         """What its loops become: memory forms, divergent branches, costs and why, in source lines.

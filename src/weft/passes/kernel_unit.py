@@ -71,6 +71,8 @@ class KernelUnit(Struct):
         What vectorization did; None where it was not.
     called
         What it did to functions that the kernel calls.
+    row_numbers
+        The parameters that short rows may have their lengths from, and up to which ones.
     entry, arena
         The function that the runtime launches, and the scratch memory that it needs.
     """
@@ -97,6 +99,7 @@ class KernelUnit(Struct):
     program: GroupProgram | None = None
     summary: VectorizationSummary | None = None
     called: list[VectorizationSummary] = field(default_factory=list)
+    row_numbers: tuple[tuple[int, int], ...] = ()
     entry: str = ""
     arena: ArenaNeeds = field(default_factory=lambda: ArenaNeeds(0))
     _kernel: Function | None = None
@@ -111,6 +114,11 @@ class KernelUnit(Struct):
             self._kernel = found
         assert self._kernel is not None
         return self._kernel
+
+    @property
+    def known(self) -> tuple[tuple[int, int], ...]:
+        """Parameters by number, and their values."""
+        return self.options.known
 
     @property
     def planner(self) -> Planner:
@@ -134,7 +142,7 @@ class KernelUnit(Struct):
         width = done.barrier_width if warp is None and not asked_for else 0
         apart = self.summary is not None and self.summary.replacement.arrays_apart
         apart = apart or self.updated.arrays_apart
-        return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1, apart)
+        return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1, apart, self.row_numbers)
 
     @property
     def facts(self) -> FunctionFacts:

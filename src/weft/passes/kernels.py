@@ -32,6 +32,7 @@ from weft.passes.scalar import (
     SINGLE_LANE,
     WIDE_COMPARISONS,
 )
+from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Rows, Runnable
 from weft.transform.groups.guard_splitting import split_guards
 from weft.transform.groups.known_block import know_block
@@ -332,7 +333,9 @@ KERNELS = PassList(
     "kernels",
     "kernels of any language; LLVM's pipeline follows, with its vectorizers where threads run by themselves",
     (
+        KNOWN_PARAMETERS,
         CANONICAL,
+        SHORT_ROWS,
         AGGREGATES,
         WORK_ITEMS,
         KNOWN_NUMBERS,

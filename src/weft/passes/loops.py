@@ -32,6 +32,7 @@ from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.scalar import CANONICAL, INVARIANTS, MEETING_STORES, SINGLE_LANE
+from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form
 from weft.transform.loops.heap_lifetimes import settle_heap
 from weft.transform.loops.private_frames import privatize_frames
@@ -49,11 +50,17 @@ class JitUnit(LoopUnit, kw_only=True):
         Whether a loop over `prange` that is not parallel runs in order, with a remark, instead of being refused.
     auto
         Whether plain loops that are found to be parallel run so.
+    known
+        Parameters by number, and the values that they have.
+    row_numbers
+        The parameters that short rows may have their lengths from, and up to which ones.
     """
 
     interface: SlotInterface
     if_legal: bool = False
     auto: bool = False
+    known: tuple[tuple[int, int], ...] = ()
+    row_numbers: tuple[tuple[int, int], ...] = ()
     all_cores: bool = True
 
 
@@ -225,7 +232,9 @@ LOOPS = PassList(
     "Python functions with parallel loops, elementwise functions; LLVM's whole pipeline follows",
     (
         NO_THREADS,
+        KNOWN_PARAMETERS,
         CANONICAL,
+        SHORT_ROWS,
         HEAP,
         MEETING_STORES,
         INVARIANTS,

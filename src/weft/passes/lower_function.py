@@ -54,6 +54,8 @@ class LoweredFunction(Struct):
         The functions that are not vectorized.
     pipeline
         What LLVM is to do with the module.
+    row_numbers
+        The parameters that short rows may have their lengths from, and up to which ones.
     """
 
     text: str
@@ -69,6 +71,7 @@ class LoweredFunction(Struct):
     summaries: list[VectorizationSummary] = field(default_factory=list)
     scalar: list[Function] = field(default_factory=list)
     pipeline: Pipeline = WHOLE
+    row_numbers: tuple[tuple[int, int], ...] = ()
 
 
 def lower_function(
@@ -101,7 +104,7 @@ def lower_function(
     unit = JitUnit(
         module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
         timings=timings, interface=interface, if_legal=options.if_legal, auto=options.auto,
-        exact_math=options.auto and not approximates, brush=options.brush, arrays=arrays,
+        exact_math=options.auto and not approximates, brush=options.brush, arrays=arrays, known=options.known,
     )  # fmt: skip
     log = log_of(unit, runner)
     with timings.measure("passes"):
@@ -113,5 +116,5 @@ def lower_function(
     scalar = [f for f in unit.module.definitions() if f.name not in made]
     return LoweredFunction(
         text, unit.name, bool(unit.loops), uses_heap(unit.module), timings, interface, unit.math, unit.remarks,
-        unit.weighed, log.stages, summaries, scalar, unit.pipeline,
+        unit.weighed, log.stages, summaries, scalar, unit.pipeline, unit.row_numbers,
     )  # fmt: skip

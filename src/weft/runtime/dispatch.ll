@@ -95,7 +95,7 @@ each:
   %k = phi i64 [ 0, %arguments ], [ %k.next, %taken ]
   %slot = phi i64 [ 0, %arguments ], [ %slot.next, %taken ]
   %done = icmp eq i64 %k, %count
-  br i1 %done, label %run, label %look
+  br i1 %done, label %restrictions, label %look
 look:
   %begin = mul i64 %k, 6
   %at = getelementptr i64, ptr %described, i64 %begin
@@ -204,6 +204,34 @@ taken:
                        [ %far, %strides ], [ %slot, %choose ], [ %slot, %same ]
   %k.next = add i64 %k, 1
   br label %each
+restrictions:
+  ; Numbers that the code is made for.
+  %behind.all = mul i64 %count, 6
+  %restricted.at = getelementptr i64, ptr %described, i64 %behind.all
+  %restricted = load i64, ptr %restricted.at
+  br label %restriction
+restriction:
+  %r = phi i64 [ 0, %restrictions ], [ %r.next, %holds ]
+  %held = icmp eq i64 %r, %restricted
+  br i1 %held, label %run, label %hold
+hold:
+  %r.words = mul i64 %r, 3
+  %r.at = getelementptr i64, ptr %restricted.at, i64 %r.words
+  %r.slot.at = getelementptr i64, ptr %r.at, i64 1
+  %r.least.at = getelementptr i64, ptr %r.at, i64 2
+  %r.greatest.at = getelementptr i64, ptr %r.at, i64 3
+  %r.slot = load i64, ptr %r.slot.at
+  %r.least = load i64, ptr %r.least.at
+  %r.greatest = load i64, ptr %r.greatest.at
+  %r.value.at = getelementptr i64, ptr %slots, i64 %r.slot
+  %r.value = load i64, ptr %r.value.at
+  %r.above = icmp sge i64 %r.value, %r.least
+  %r.below = icmp sle i64 %r.value, %r.greatest
+  %r.within = and i1 %r.above, %r.below
+  %r.next = add i64 %r, 1
+  br i1 %r.within, label %holds, label %next
+holds:
+  br label %restriction
 run:
   %parallel.at = getelementptr i64, ptr %record, i64 5
   %parallel = load i64, ptr %parallel.at

@@ -13,6 +13,7 @@ A record is a sequence of 64-bit words::
     for each argument: kind, its Python type, and
         kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
         kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
+    how many slots are restricted, and for each its place, the least and the greatest number in it
 
 A function that allocates or raises leaves its blocks and its error to a frame behind its result (`weft.ir.heap`). An
 array in C order that fills one block becomes a NumPy array here, whose base frees the block; where a result is anything
@@ -49,6 +50,7 @@ from weft.runtime.own_code import own_code
 from weft.runtime.parallel import parallel_symbols
 from weft.runtime.pool import thread_limit
 from weft.runtime.results import Description, dtype_of_result, slots_of
+from weft.runtime.row_numbers import Restriction
 from weft.runtime.settings import POOL_READY, get_num_threads
 from weft.runtime.shape import LaunchShape
 from weft.target.jit import LoadedCode
@@ -302,7 +304,13 @@ class Record:
 
 
 def function_record(
-    types: Sequence[KernelType], code: LoadedCode, entry: str, result: Description, parallel: bool, heap: bool
+    types: Sequence[KernelType],
+    code: LoadedCode,
+    entry: str,
+    result: Description,
+    parallel: bool,
+    heap: bool,
+    restrictions: Sequence[Restriction] = (),
 ) -> Record | None:
     """The record of a function; None where its arguments are of other kinds, or its result is too large.
 
@@ -318,8 +326,10 @@ def function_record(
         Whether it needs the thread pool.
     heap
         Whether it allocates or raises.
+    restrictions
+        For which numbers in its slots it is.
     """
-    arguments, slots = _arguments(types), slots_of(result)
+    arguments, slots = _arguments(types, restrictions), slots_of(result)
     if arguments is None or slots + 2 > _RESULT_WORDS:
         return None
     dtype = None
@@ -341,6 +351,7 @@ def launch_record(
     chunk: int,
     arena: int,
     arrays_apart: bool,
+    restrictions: Sequence[Restriction] = (),
 ) -> Record | None:
     """The record of a kernel that neither prints nor has barriers.
 
@@ -358,8 +369,10 @@ def launch_record(
         Bytes of scratch memory that a thread needs.
     arrays_apart
         Whether its arrays must not overlap.
+    restrictions
+        For which numbers in its slots it is.
     """
-    arguments, known = _arguments(types), calls()
+    arguments, known = _arguments(types, restrictions), calls()
     if arguments is None or known is None:
         return None
     threads = -(-shape.groups // chunk)
@@ -374,7 +387,7 @@ def _words(values: Sequence[int]) -> Words:
     return (ctypes.c_uint64 * len(values))(*values)
 
 
-def _arguments(types: Sequence[KernelType]) -> list[int] | None:
+def _arguments(types: Sequence[KernelType], restrictions: Sequence[Restriction]) -> list[int] | None:
     """What a record says of arguments."""
     words: list[int] = []
     for type in types:
@@ -382,6 +395,7 @@ def _arguments(types: Sequence[KernelType]) -> list[int] | None:
         if argument is None:
             return None
         words += argument
+    words += (len(restrictions), *(word for restriction in restrictions for word in restriction))
     return words if sum(map(_slots, types)) <= _MOST_SLOTS else None
 
 

@@ -25,6 +25,7 @@ from weft.runtime.dispatch import Record, launch_record
 from weft.runtime.parallel import prepare_pool
 from weft.runtime.pool import JOB, default_pool, thread_limit
 from weft.runtime.printing import printing
+from weft.runtime.row_numbers import Restriction
 from weft.runtime.settings import get_num_threads
 from weft.runtime.shape import LaunchShape
 from weft.runtime.watching import WATCHERS, LaneCount, bytes_of, filled_lanes, tell
@@ -156,14 +157,20 @@ class Launcher:
             active=None if self._lane_count is None else self._lane_count.active_since(counted),
         )  # fmt: skip
 
-    def record(self, shape: LaunchShape, types: Sequence[KernelType], arrays_apart: bool) -> Record | None:
+    def record(
+        self,
+        shape: LaunchShape,
+        types: Sequence[KernelType],
+        arrays_apart: bool,
+        restrictions: Sequence[Restriction] = (),
+    ) -> Record | None:
         """What machine code launches the kernel by; None where a launch takes more than that knows."""
         arena = self._arena_bytes(shape.block, shape.dynamic_bytes, shape.groups)
         by_python = self._prints or self._barrier_lines or self._resident or self._lane_count is not None
         if by_python or arena > _LARGEST_ARENA:
             return None
         chunk = self._chunk(shape.block)
-        return launch_record(types, self._code, self._entry, shape, chunk, arena, arrays_apart)
+        return launch_record(types, self._code, self._entry, shape, chunk, arena, arrays_apart, restrictions)
 
     def accepts(self, args: Sequence[Any]) -> bool:
         """Whether `launch` would take the arguments."""

@@ -7,13 +7,14 @@ boxes of threads, arrays of 2 GiB, arrays that overlap. Every door for kernels l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.options import CompileOptions
+from weft.runtime.row_numbers import FEW, MOST_VERSIONS, numbers_of
 from weft.runtime.shape import LaunchShape
 from weft.runtime.watching import counts_lanes
 from weft.target.once import made_once
@@ -36,6 +37,8 @@ class LaunchTerms(Struct, frozen=True):
         It is for launches in which no two arrays overlap; there is a specialization for the others.
     warp
         Threads of a warp if the kernel uses warp operations, else 1; boxes have as many, and are warps.
+    row_numbers
+        The parameters that rows have their lengths from, and up to which there are specializations.
     """
 
     barrier_width: int = 0
@@ -43,6 +46,7 @@ class LaunchTerms(Struct, frozen=True):
     box_width: int = 0
     warp: int = 1
     arrays_apart: bool = False
+    row_numbers: tuple[tuple[int, int], ...] = ()
 
     def has_boxes(self, block: tuple[int, int, int]) -> bool:
         """Whether there is a specialization for work-groups of this size that runs boxes of threads.
@@ -122,6 +126,7 @@ class Specializations(Generic[SpecializedT]):
         shape: LaunchShape,
         large: bool,
         overlapping: Callable[[], bool] = lambda: False,
+        slots: Callable[[], Sequence[Any]] | None = None,
     ) -> SpecializedT:
         """The specialization of `code` that serves a launch.
 
@@ -135,7 +140,12 @@ class Specializations(Generic[SpecializedT]):
             Whether it has arrays of 2 GiB or more.
         overlapping
             Whether two of its arrays overlap; that is asked for code that takes none to do so.
+        slots
+            Its slots, as far as there are parameters, where they are known.
         """
+        if slots is not None and code.terms.row_numbers and shape.group_threads * shape.groups > FEW:
+            known = numbers_of(code.terms.row_numbers, slots())
+            code = self._knowing(code, replace(code.options, known=known))
         if large or not code.terms.serves(shape.block):
             if large:
                 code = self._specialized(code, replace(code.options, small_arrays=False))
@@ -146,6 +156,13 @@ class Specializations(Generic[SpecializedT]):
             counting = replace(code.options.switches, count_lanes=True)
             code = self._specialized(code, replace(code.options, switches=counting))
         return code
+
+    def _knowing(self, code: SpecializedT, options: CompileOptions) -> SpecializedT:
+        """The specialization for numbers, of which there are not too many."""
+        made = {o.known for types, o in list(self.made) if types == code.types and o.known}
+        if options.known not in made and len(made) >= MOST_VERSIONS:
+            return code
+        return self._specialized(code, options)
 
     def _specialized(self, code: SpecializedT, options: CompileOptions) -> SpecializedT:
         if options == code.options:

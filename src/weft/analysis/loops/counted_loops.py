@@ -20,6 +20,8 @@ from weft.ir.types import I1, I64, IntType
 _ARITHMETIC = {"add", "sub", "mul", "sext", "zext", "trunc"}
 _RISING = {"slt", "sle", "ult", "ule"}
 _FALLING = {"sgt", "sge", "ugt", "uge"}
+_REACHES = {"slt": 0, "ult": 0, "ne": 0, "sle": 1, "ule": 1}
+"""How far behind its bound a rising counter stops, by ones."""
 
 
 class Counter(Struct, frozen=True):
@@ -217,6 +219,21 @@ def _ends(counter: Counter, predicate: str) -> bool:
         return "nsw" in flags
     # An unsigned counter falls by adding a number that wraps: no flag says that it stops at zero.
     return step > 0 and "nuw" in flags
+
+
+def known_iterations(loop: CountedLoop) -> int | None:
+    """How often the body runs, where numbers say so; counters stay below 2³¹, where they have no sign."""
+    counter, bound, more = loop.counter, loop.bound, _REACHES.get(loop.predicate)
+    if not isinstance(counter.start, ConstInt) or not isinstance(bound, ConstInt) or more is None:
+        return None
+    start, last, step = counter.start.signed, bound.signed + more, counter.step
+    tested = start + step if loop.tests_next else start
+    if step < 1 or start < 0 or tested > last or last >= 1 << 31:
+        return None
+    if loop.predicate == "ne" and (last - tested) % step:
+        return None
+    tests = -(-(last - tested) // step)
+    return tests if loop.top_tested else tests + 1
 
 
 def build_iterations(loop: CountedLoop, builder: Builder) -> Value:

@@ -13,7 +13,7 @@ whose lanes lie side by side. Preserves the program under FR.
 
 from __future__ import annotations
 
-from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, known_iterations
 from weft.analysis.memory.alias import locate
 from weft.graph.loops import loop_forest
 from weft.ir import FALSE, BasicBlock, Builder, ConstFloat, ConstInt, Function, Instruction, Module, Value
@@ -23,7 +23,6 @@ from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
 
 MIN_BYTES = 32
-_RISING = {"slt": 0, "ult": 0, "ne": 0, "sle": 1, "ule": 1}
 _ARITHMETIC = frozenset(
     ("getelementptr", "add", "sub", "mul", "shl", "or", "and", "lshr", "zext", "sext", "trunc")
 )
@@ -58,7 +57,7 @@ def _next_fill(function: Function) -> tuple[CountedLoop, Instruction, Value, int
         loop = counted_loop(view, found)
         if isinstance(loop, str):
             continue
-        store, iterations = _only_store(loop), _iterations(loop)
+        store, iterations = _only_store(loop), known_iterations(loop)
         if store is None:
             continue
         size = function.layout.store_size(store.accessed_type)
@@ -133,21 +132,6 @@ def _only_counts(instruction: Instruction, loop: CountedLoop) -> bool:
     if instruction.is_phi:
         return instruction is loop.counter.phi
     return instruction.op in _ARITHMETIC or instruction.op in ("icmp", "br")
-
-
-def _iterations(loop: CountedLoop) -> int | None:
-    """How often the body runs, where that is known; counters stay below 2³¹, where they have no sign."""
-    counter, bound, more = loop.counter, loop.bound, _RISING.get(loop.predicate)
-    if not isinstance(counter.start, ConstInt) or not isinstance(bound, ConstInt) or more is None:
-        return None
-    start, last, step = counter.start.signed, bound.signed + more, counter.step
-    tested = start + step if loop.tests_next else start
-    if step < 1 or start < 0 or tested > last or last >= 1 << 31:
-        return None
-    if loop.predicate == "ne" and (last - tested) % step:
-        return None
-    tests = -(-(last - tested) // step)
-    return tests if loop.top_tested else tests + 1
 
 
 def _is_same_load(value: Value, loop: CountedLoop) -> bool:

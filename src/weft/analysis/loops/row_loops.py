@@ -1,0 +1,179 @@
+"""Innermost loops along short rows, of which each thread has its own: ``for d in range(K): ... points[i, d] ...``.
+
+Side by side the rows of neighbouring threads fill memory, but one iteration of all threads looks at every K-th element:
+a gather. Once all iterations of a thread are straight code, what they load of a row are neighbours, and where an outer
+loop repeats it the row is loaded once. That takes a K that is known and small. Where it is a parameter of the function,
+a launch knows it: `RowLoop.numbers` says which parameters code may be specialized for.
+
+Where threads look up which row is theirs, rows are gathered in any case, and longer ones are better run through by a
+thread by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+
+from msgspec import Struct
+
+from weft.analysis.loops.counted_loops import CountedLoop, counted_exit, counted_loop, known_iterations
+from weft.analysis.loops.loop_promises import loop_promises
+from weft.analysis.memory.alias import locate
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import Argument, ConstInt, Function, Instruction, Value
+from weft.ir.cfg_view import CFGView
+from weft.ir.effects import is_convergent
+from weft.ir.intrinsics import kind_of
+
+LONGEST, LONGEST_FOUND = 16, 4
+"""Elements of a short row, and of one that is looked up."""
+
+LARGEST = 400
+"""Instructions of all iterations together."""
+
+_CASTS = ("sext", "zext", "trunc", "freeze")
+_ARITHMETIC = frozenset(
+    (*_CASTS, "add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "udiv", "sdiv", "urem", "srem")
+)
+
+
+class RowLoop(Struct, frozen=True):
+    """A loop along a row that each thread has for itself.
+
+    Parameters
+    ----------
+    counted
+        The loop.
+    iterations
+        How many it has, if that is known.
+    numbers
+        Which parameters of the function say how many these are, and how far rows are apart; empty where others do.
+    longest
+        How many elements a row may have to be short.
+    """
+
+    counted: CountedLoop
+    iterations: int | None
+    numbers: tuple[int, ...]
+    longest: int
+
+    @property
+    def is_short(self) -> bool:
+        """Whether all its iterations may be written out."""
+        size = sum(len(block.instructions) for block in self.counted.blocks)
+        return (
+            self.iterations is not None
+            and self.iterations <= self.longest
+            and size * self.iterations <= LARGEST
+        )
+
+
+def row_loops(function: Function, view: CFGView) -> Iterator[RowLoop]:
+    """The loops along rows; the function is in canonical form."""
+    forest = loop_forest(view.cfg)
+    leaves = _Leaves(view, forest.loops)
+    for loop in forest.loops:
+        if loop.children:
+            continue
+        counted = counted_loop(view, loop)
+        if isinstance(counted, str):
+            counted = counted_exit(view, loop)
+        if isinstance(counted, str) or _is_parallel(view, loop):
+            continue
+        row = _row_loop(function, counted, leaves)
+        if row is not None:
+            yield row
+
+
+def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop | None:
+    """A loop as one along rows; None if it goes along none."""
+    layout = function.layout
+    found: dict[int, None] = {}
+    longest = 0
+    if isinstance(bound := _without_casts(loop.bound), Argument):
+        found[bound.index] = None
+    for block in loop.blocks:
+        for i in block.instructions:
+            if is_convergent(i):
+                return None
+            if i.op != "load" or not i.is_plain_access:
+                continue
+            terms = locate(i.pointer, layout).terms
+            rows = [index for index in terms if _without_casts(index) is not loop.counter.phi]
+            if len(rows) == len(terms) or not rows:
+                continue
+            found |= dict.fromkeys(a.index for row in rows for a in _factors(row))
+            kinds = {leaves.of(row) for row in rows}
+            if kinds != {_Leaf.SAME}:
+                limit = LONGEST_FOUND if _Leaf.FOUND in kinds else LONGEST
+                longest = min(longest or limit, limit)
+    return RowLoop(loop, known_iterations(loop), tuple(found), longest) if longest else None
+
+
+def _factors(index: Value) -> Iterator[Argument]:
+    """The parameters by which the number of a row is multiplied."""
+    index = _without_casts(index)
+    if isinstance(index, Instruction) and index.op == "mul":
+        for operand in map(_without_casts, index.operands):
+            if isinstance(operand, Argument):
+                yield operand
+
+
+def _without_casts(value: Value) -> Value:
+    while isinstance(value, Instruction) and value.op in _CASTS:
+        value = value.operands[0]
+    return value
+
+
+def _is_parallel(view: CFGView, loop: Loop) -> bool:
+    return any(
+        loop_promises(view.blocks[latch], tuple(view.blocks[b] for b in loop.blocks)).annotated
+        for latch in loop.latches
+    )
+
+
+class _Leaf(IntEnum):
+    """Of what the number of a row is computed."""
+
+    SAME = 0
+    """Parameters and counters of plain loops: it is the same in all threads."""
+    COUNTED = 1
+    """Also which thread it is."""
+    FOUND = 2
+    """Anything else."""
+
+
+class _Leaves:
+    """Of what numbers are computed."""
+
+    def __init__(self, view: CFGView, loops: Sequence[Loop]) -> None:
+        self._counters: dict[Value, tuple[CountedLoop, _Leaf]] = {}
+        for loop in loops:
+            counted = counted_loop(view, loop)
+            if not isinstance(counted, str):
+                leaf = _Leaf.COUNTED if _is_parallel(view, loop) else _Leaf.SAME
+                self._counters[counted.counter.phi] = counted, leaf
+        self._known: dict[Value, _Leaf] = {}
+
+    def of(self, value: Value) -> _Leaf:
+        """The least regular of what a number is computed of."""
+        if isinstance(value, (Argument, ConstInt)):
+            return _Leaf.SAME
+        if not isinstance(value, Instruction):
+            return _Leaf.FOUND
+        known = self._known.get(value)
+        if known is None:
+            # Until it is known, so that cycles end.
+            self._known[value] = _Leaf.FOUND
+            known = self._known[value] = self._of(value)
+        return known
+
+    def _of(self, value: Instruction) -> _Leaf:
+        if value in self._counters:
+            counted, leaf = self._counters[value]
+            return max(leaf, self.of(counted.counter.start))
+        if kind_of(value.callee_name) is not None:
+            return _Leaf.COUNTED
+        if value.op in _ARITHMETIC:
+            return max(map(self.of, value.operands))
+        return _Leaf.FOUND

@@ -1,0 +1,44 @@
+"""Which numbers of a call code is made for: lengths of short rows, which a launch knows and the program does not.
+
+Code for arguments of any values says from which of its parameters rows have their lengths (`weft.passes.short_rows`).
+Where these are small, calls that are worth it run code that is made for just these numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+MOST_VERSIONS = 12
+"""Versions of code for one tuple of types; calls with other numbers run the general one."""
+
+FEW = 64
+"""Extents of arrays, and threads of a launch, for which no code is made: compiling takes longer."""
+
+Known = tuple[tuple[int, int], ...]
+"""Parameters by number, and what they are."""
+
+RowNumbers = tuple[tuple[int, int], ...]
+"""Parameters by number, and what they are at most where code is made for them."""
+
+Restriction = tuple[int, int, int]
+"""A slot, and the least and the greatest number in it."""
+
+_GREATEST = (1 << 63) - 1
+
+
+def numbers_of(row_numbers: RowNumbers, slots: Sequence[Any]) -> Known:
+    """What code for a call with these slots may know."""
+    return tuple((n, int(slots[n])) for n, longest in row_numbers if 1 <= slots[n] <= longest)
+
+
+def restrictions(known: Known, row_numbers: RowNumbers) -> list[Restriction]:
+    """For which slots code is that knows some of the numbers, so that other calls look for code of their own."""
+    there = {n for n, _ in known}
+    rest = [(n, longest + 1, _GREATEST) for n, longest in row_numbers if n not in there]
+    return [(n, value, value) for n, value in known] + rest
+
+
+def restored(row_numbers: Sequence[Sequence[int]]) -> RowNumbers:
+    """The numbers as they were stored."""
+    return tuple((number, longest) for number, longest in row_numbers)

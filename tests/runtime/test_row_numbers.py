@@ -1,0 +1,117 @@
+"""Launches with short rows run code that is made for their length, each its own, from Python and by machine code."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft import cuda
+from weft.runtime.row_numbers import FEW, MOST_VERSIONS
+
+
+def wanted(points, centres):
+    squared = ((points[:, None, :].astype(float) - centres[None].astype(float)) ** 2).sum(axis=2)
+    return squared.argmin(axis=1).astype(np.int32)
+
+
+def problem(count, length, dtype=np.float32):
+    random = np.random.default_rng(length)
+    return random.random((count, length)).astype(dtype), random.random((7, length)).astype(dtype)
+
+
+def nearest(points, centres, result):
+    for i in weft.prange(points.shape[0]):
+        best = 0
+        least = points.dtype.type(3e38)
+        for c in range(centres.shape[0]):
+            squared = points.dtype.type(0)
+            for d in range(points.shape[1]):
+                step = points[i, d] - centres[c, d]
+                squared += step * step
+            if squared < least:
+                least = squared
+                best = c
+        result[i] = best
+
+
+def kernel():
+    @cuda.jit
+    def nearest(points, centres, result):
+        i = cuda.grid(1)
+        if i < points.shape[0]:
+            best = 0
+            least = points.dtype.type(3e38)
+            for c in range(centres.shape[0]):
+                squared = points.dtype.type(0)
+                for d in range(points.shape[1]):
+                    step = points[i, d] - centres[c, d]
+                    squared += step * step
+                if squared < least:
+                    least = squared
+                    best = c
+            result[i] = best
+
+    return nearest
+
+
+def launched(form):
+    """A call of the kernel or of the loop, and the versions that there are of it."""
+    if form == "loop":
+        function = weft.jit(nearest)
+        return function, function._versions
+    made = kernel()
+    return made[10, 32], made._specializations.made
+
+
+@pytest.mark.parametrize("form", ["kernel", "loop"])
+def test_each_length_has_its_result(form):
+    call, versions = launched(form)
+    # Each twice, by Python and by machine code, and in turns.
+    for length in (2, 3, 1, 16, 17, 3, 40, 2, 2, 17, 9):
+        for count in (301, 5):
+            points, centres = problem(count, length)
+            for _ in range(2):
+                result = np.full(count, -1, np.int32)
+                call(points, centres, result)
+                assert np.array_equal(result, wanted(points, centres)), (length, count)
+    lengths = {dict(key[1] if form == "loop" else key[1].known).get(2) for key in versions}
+    assert lengths == {1, 2, 3, 9, 16}
+
+
+@pytest.mark.parametrize("form", ["kernel", "loop"])
+def test_few_threads_run_the_general_code(form):
+    call, versions = launched(form)
+    if form == "kernel":
+        call = kernel()[2, FEW // 2]
+    for _ in range(3):
+        points, centres = problem(FEW, 2)
+        result = np.full(FEW, -1, np.int32)
+        call(points, centres, result)
+        assert np.array_equal(result, wanted(points, centres))
+    assert not versions
+
+
+def test_there_are_no_more_versions_than_so_many():
+    function = weft.jit(nearest)
+    for length in range(1, MOST_VERSIONS + 4):
+        points, centres = problem(100, length)
+        result = np.full(100, -1, np.int32)
+        function(points, centres, result)
+        assert np.array_equal(result, wanted(points, centres))
+    assert len(function._versions) == MOST_VERSIONS
+
+
+def test_the_remarks_say_it():
+    made = kernel()
+    points, centres = problem(300, 2)
+    made[10, 32](points, centres, np.zeros(300, np.int32))
+    (version,) = made._specializations.made.values()
+    assert any("written out" in remark.message for remark in version.remarks)
+    assert version.options.known and not version.terms.row_numbers
+
+
+def test_the_pass_may_be_left_out():
+    function = weft.jit(nearest, without=("short rows",))
+    points, centres = problem(300, 2)
+    result = np.zeros(300, np.int32)
+    function(points, centres, result)
+    assert np.array_equal(result, wanted(points, centres)) and not function._versions
