@@ -91,6 +91,10 @@ class CompiledKernelBase:
     def _lower(self) -> Lowered:
         """Compile the kernel up to LLVM's final passes."""
 
+    def slots(self, args: Sequence[Any]) -> list[Any]:
+        """The slots of arguments that are of its types."""
+        return self._packer().pack(args, checked=True)
+
     def restrictions(self, known: Known, shape: LaunchShape) -> list[Restriction]:
         """For which numbers code for launches of a shape is that knows some of them; this code has to know none."""
         if shape.group_threads * shape.groups <= FEW:

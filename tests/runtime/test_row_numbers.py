@@ -5,6 +5,7 @@ import pytest
 
 import weft
 from weft import cuda
+from weft.opencl import Program
 from weft.runtime.row_numbers import FEW, MOST_VERSIONS
 
 
@@ -88,6 +89,47 @@ def test_few_threads_run_the_general_code(form):
         call(points, centres, result)
         assert np.array_equal(result, wanted(points, centres))
     assert not versions
+
+
+CHAINS = """
+kernel void sums(global const float *x, int2 unused, int length, global float *result)
+{
+    size_t i = get_global_id(0);
+    float total = 0;
+    for (int d = 0; d < length; d++)
+        total = total * 2 + x[i * length + d];
+    result[i] = total;
+}
+"""
+
+
+def test_kernels_of_c_know_their_numbers():
+    sums = Program(CHAINS).sums
+    for length in (3, 2, 20, 3):
+        x = np.random.default_rng(length).integers(0, 9, (200, length)).astype(np.float32)
+        result = np.zeros(200, np.float32)
+        sums(200, 8, x, (1, 2), length, result)
+        expected = (x * 2.0 ** np.arange(length)[::-1]).sum(axis=1)
+        assert np.allclose(result, expected)
+    assert sorted(o.known for _, o in sums._specializations.made if o.known) == [((3, 2),), ((3, 3),)]
+
+
+def test_elements_that_are_read_one_by_one():
+    @cuda.jit
+    def lengths(points, order, result):
+        i = cuda.grid(1)
+        if i < result.size:
+            k = order[i]
+            result[i] = points[k, 0] * points[k, 0] + points[k, 1] * points[k, 1] + points[k, -1]
+
+    random = np.random.default_rng(3)
+    for length in (2, 3, 2, 4, 5, 3):
+        points, order = random.random((300, length)), random.integers(-300, 300, 300)
+        result = np.zeros(300)
+        lengths[10, 32](points, order, result)
+        taken = points[order]
+        assert np.allclose(result, taken[:, 0] ** 2 + taken[:, 1] ** 2 + taken[:, -1])
+    assert {dict(o.known).get(2) for _, o in lengths._specializations.made if o.known} == {2, 3, 4}
 
 
 def test_there_are_no_more_versions_than_so_many():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weft.analysis.loops.counted_loops import counted_exit, counted_loop, known_iterations
-from weft.analysis.loops.row_loops import LONGEST, LONGEST_FOUND, row_loops
+from weft.analysis.loops.row_loops import LONGEST, LONGEST_FOUND, row_loops, straight_rows
 from weft.graph.loops import loop_forest
 from weft.interp import Memory, Program, run_function
 from weft.ir.cfg_view import cfg_of
@@ -148,3 +148,28 @@ def test_rows_are_those_of_threads(which, bound, numbers, unrolled):
     rows = list(row_loops(function, cfg_of(function)))
     assert [(row.numbers, row.longest) for row in rows] == ([] if numbers is None else [numbers])
     assert len(unroll_rows(function)) == unrolled
+
+
+#   Two elements of a row, or of two rows.
+ELEMENTS = """
+declare i64 @weft.local.id(i32)
+define double @f(ptr %x, i64 %row, i64 %length) {
+entry:
+  %id = call i64 @weft.local.id(i32 0)
+  %begin = mul nuw nsw i64 WHICH, %length
+  %first = getelementptr double, ptr %x, i64 %begin
+  %a = load double, ptr %first
+  %second = getelementptr i8, ptr FROM, i64 8
+  %b = load double, ptr %second
+  %sum = fadd double %a, %b
+  ret double %sum
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("which", "begin", "found"), [("%id", "%first", {2}), ("%row", "%first", set()), ("%id", "%x", set())]
+)
+def test_rows_are_read_one_element_after_the_other(which, begin, found):
+    function = read_module(ELEMENTS.replace("WHICH", which).replace("FROM", begin)).functions["f"]
+    assert straight_rows(function, cfg_of(function)) == found

@@ -60,10 +60,6 @@ class CompiledKernel(CompiledKernelBase):
         self.make_ready()
         return self
 
-    def slots(self, args: Sequence[Any]) -> list[Any]:
-        """The slots of arguments that are of its types."""
-        return self._packer().pack(args, checked=True)
-
     def _key(self) -> str | None:
         return code_key("kernel", self.source.function, self.types, self.options, TargetSpec.chosen())
 

@@ -51,8 +51,9 @@ class DeviceKernel:
             program = made_once(self._interpreted, origin.kind, lambda: interpreted(origin))
             launch_checked(program, origin, shape, slots)
             return
+        compiled = self.compiled(origin)
         code = self._specializations.serving(
-            self.compiled(origin), shape, large, lambda: have_common_bytes(slots), lambda: slots
+            compiled, shape, large, lambda: have_common_bytes(slots), lambda: compiled.slots(slots)
         )
         code.launcher.launch(shape, slots, checked=True)
 

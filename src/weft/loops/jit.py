@@ -309,7 +309,7 @@ class JitFunction(Portable):
     def remarks(self) -> list[Remark]:
         """What was decided about the parallel loops of each compiled signature."""
         made = (*self.overloads.values(), *self._versions.values())
-        return list(dict.fromkeys(remark for compiled in made for remark in compiled.remarks()))
+        return [remark for compiled in made for remark in compiled.remarks()]
 
     def report(self, signature: Any = None) -> Report:
         """What its loops become: memory forms, divergent branches, costs and why, in source lines.

@@ -1,4 +1,4 @@
-"""Innermost loops along short rows, of which each thread has its own: ``for d in range(K): ... points[i, d] ...``.
+"""Short rows, of which each thread has its own: ``for d in range(K): ... points[i, d]``, or ``q[i, 0], q[i, 1]``.
 
 Side by side the rows of neighbouring threads fill memory, but one iteration of all threads looks at every K-th element:
 a gather. Once all iterations of a thread are straight code, what they load of a row are neighbours, and where an outer
@@ -6,7 +6,8 @@ loop repeats it the row is loaded once. That takes a K that is known and small. 
 a launch knows it: `RowLoop.numbers` says which parameters code may be specialized for.
 
 Where threads look up which row is theirs, rows are gathered in any case, and longer ones are better run through by a
-thread by itself.
+thread by itself. A row of which several elements are read one by one is one of its array's extent: where that is known
+and small, its place takes no multiplication, and its elements are read together.
 """
 
 from __future__ import annotations
@@ -83,6 +84,20 @@ def row_loops(function: Function, view: CFGView) -> Iterator[RowLoop]:
         row = _row_loop(function, counted, leaves)
         if row is not None:
             yield row
+
+
+def straight_rows(function: Function, view: CFGView) -> set[int]:
+    """The parameters that are the lengths of rows of which several elements are read, one by one."""
+    leaves = _Leaves(view, loop_forest(view.cfg).loops)
+    read: dict[Value, set[int]] = {}
+    for i in function.instructions():
+        if i.op == "load" and i.is_plain_access:
+            location = locate(i.pointer, function.layout)
+            if len(location.terms) == 1:
+                (row,) = location.terms
+                read.setdefault(row, set()).add(location.offset)
+    rows = (row for row, offsets in read.items() if len(offsets) > 1 and leaves.of(row) is not _Leaf.SAME)
+    return {factor.index for row in rows for factor in _factors(row)}
 
 
 def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop | None:
