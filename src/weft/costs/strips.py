@@ -15,7 +15,7 @@ from msgspec import Struct
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.loops.loop_parts import Assignment, Component, LoopBody, assign, last_place
 from weft.analysis.sequential.accesses import Access, Accesses
-from weft.analysis.sequential.lock_step import keeps_in_step
+from weft.analysis.sequential.lock_step import keeps_in_step, pairs_of_one_iteration
 from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.verdicts import LoopVerdict
 from weft.costs.loop_parts import cycles_in_order, cycles_in_parts
@@ -104,7 +104,7 @@ def strips_of(
     mine = sorted((a for a in accesses.of(loop) if isinstance(a, Access)), key=lambda a: rank.get(a.block, 0))
     if any(a.scope is not loop.scope or a.instruction.op not in ("load", "store") for a in mine):
         return None
-    before = dict.fromkeys(_pairs_of_one_iteration(mine))
+    before = dict.fromkeys(pairs_of_one_iteration(mine))
     again: dict[tuple[Instruction, Instruction], None] = {}
     for dependence in dependences.found:
         pair = (dependence.source.instruction, dependence.sink.instruction)
@@ -132,23 +132,6 @@ def strips_of(
         for n in numbers
     ]
     return Strips(tuple(parts), combined, before, again)
-
-
-def _pairs_of_one_iteration(accesses: list[Access]) -> Pairs:
-    """Accesses of one iteration that may meet, one of them a write."""
-    found: list[tuple[Instruction, Instruction]] = []
-    for number, first in enumerate(accesses):
-        for second in accesses[number + 1 :]:
-            if first.instruction is second.instruction or not (first.is_write or second.is_write):
-                continue
-            if first.base is not None and second.base is not None and first.base is not second.base:
-                # Whether they are apart is tested, or they are among the dependences.
-                continue
-            distance = (second.offset - first.offset).constant
-            sizes = first.size.constant, second.size.constant
-            if distance is None or None in sizes or -(sizes[1] or 0) < distance < (sizes[0] or 0):
-                found.append((first.instruction, second.instruction))
-    return found
 
 
 def _is_contiguous(access: Access, loop: LoopContext) -> bool:

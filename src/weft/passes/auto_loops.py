@@ -36,11 +36,13 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
 from weft.passes.find_loops import LegalLoop
+from weft.passes.last_form import last_form
 from weft.passes.lock_step_form import lock_step_form
 from weft.passes.loop_order import Change, order_loops, undo
 from weft.passes.loop_splits import split_loops
 from weft.passes.loop_tiles import Tiles, run_in_tiles, tiles_of
 from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.passes.order_form import order_form
 from weft.passes.private_form import PrivateUpdate, mark_updates, private_updates
 from weft.passes.quiet_form import Form, skip_quiet, skips_quiet_iterations
 from weft.passes.range_splits import split_ranges
@@ -289,6 +291,10 @@ class _Search(Struct, frozen=True):
         found = skips_quiet_iterations(self.accesses, loop, verdict)
         if not isinstance(found, str):
             return Chosen(loop, (), *found, form=skip_quiet)
+        if not isinstance(self._plan(loop), Obstacle):
+            for find in (order_form, last_form):
+                if (form := find(self.accesses, loop, verdict)) is not None:
+                    return Chosen(loop, (), form.tests, form.assumptions, form=form.rewrite)
         strips = strip_form(
             self.accesses, loop, verdict, self._plan, self.unit.isa, vector_math=not self.unit.exact_math
         )

@@ -9,10 +9,12 @@ groups of no more iterations than are between the two.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from weft.analysis.sequential.accesses import Access
 from weft.analysis.sequential.dependences import Dependence, Dependences
 from weft.analysis.sequential.scope import LoopContext
-from weft.ir import BasicBlock
+from weft.ir import BasicBlock, Instruction
 
 MOST_LANES = 64
 LEAST_LANES = 4
@@ -52,6 +54,26 @@ def keeps_in_step(dependence: Dependence, loop: LoopContext) -> bool:
         body = first.block.instructions
         return body.index(first.instruction) < body.index(second.instruction)
     return _leads_to(first.block, second.block, loop)
+
+
+def pairs_of_one_iteration(accesses: Iterable[Access]) -> list[tuple[Instruction, Instruction]]:
+    """Accesses, in their order, that may meet in one iteration, one of them a write.
+
+    Accesses of different objects are apart if they do not meet in different iterations.
+    """
+    accesses = list(accesses)
+    found: list[tuple[Instruction, Instruction]] = []
+    for number, first in enumerate(accesses):
+        for second in accesses[number + 1 :]:
+            if first.instruction is second.instruction or not (first.is_write or second.is_write):
+                continue
+            if first.base is not None and second.base is not None and first.base is not second.base:
+                continue
+            distance = (second.offset - first.offset).constant
+            sizes = first.size.constant, second.size.constant
+            if distance is None or None in sizes or -(sizes[1] or 0) < distance < (sizes[0] or 0):
+                found.append((first.instruction, second.instruction))
+    return found
 
 
 def _leads_to(first: BasicBlock, second: BasicBlock, loop: LoopContext) -> bool:
