@@ -151,8 +151,9 @@ class DependenceTest:
                     continue
                 found += self._pair(write, other, assumptions)
                 if len(found) > MAX_FOUND:
-                    return Dependences(tuple(found), tuple(opaque), tuple(assumptions))
-        return Dependences(tuple(found), tuple(opaque), tuple(assumptions), len(found) <= MAX_FOUND)
+                    # The pairs that are left may meet, too.
+                    return Dependences(tuple(found), tuple(opaque), tuple(assumptions), False)
+        return Dependences(tuple(found), tuple(opaque), tuple(assumptions))
 
     def _pair(self, write: Access, other: Access, assumptions: dict[Assumption, None]) -> list[Dependence]:
         if write.base is not None and other.base is not None and write.base is not other.base:
