@@ -148,6 +148,7 @@ def test_the_remarks_say_it():
     made[10, 32](points, centres, np.zeros(300, np.int32))
     (version,) = made._specializations.made.values()
     assert any("written out" in remark.message for remark in version.remarks)
+    assert set(version.remarks) <= set(made.remarks)
     assert version.options.known and not version.terms.row_numbers
 
 

@@ -272,8 +272,9 @@ class Kernel(Portable, Configurable):
 
     @property
     def remarks(self) -> list[Remark]:
-        """What was decided about each signature compiled so far, and of each once."""
-        found = (r for compiled in self.overloads.values() for r in compiled.remarks)
+        """What was decided about each signature compiled so far, and for lengths of short rows, and of each once."""
+        knowing = (code for code in list(self._specializations.made.values()) if code.options.known)
+        found = (r for compiled in (*self.overloads.values(), *knowing) for r in compiled.remarks)
         return list(dict.fromkeys((*self._terms.remarks, *found)))
 
     def inspect_llvm(self, signature: Any = None) -> Any:
