@@ -84,6 +84,8 @@ class CompileOptions(Struct, frozen=True):
         The lane group as a box of threads, in work-groups of any size; None lets weft choose.
     known
         Parameters by number, and the values that they have; the launcher sees to that.
+    brush_chosen
+        Whether weft has chosen the brush; the launcher of a kernel uses the code where work-groups have as much.
     """
 
     fastmath: FastMath = False
@@ -98,6 +100,7 @@ class CompileOptions(Struct, frozen=True):
     switches: Switches = ALL_ON
     brush: Brush | None = None
     known: tuple[tuple[int, int], ...] = ()
+    brush_chosen: bool = False
 
 
 class Timings(Struct):

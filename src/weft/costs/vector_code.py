@@ -87,18 +87,38 @@ class VectorCosts(Struct):
 
 
 def vector_costs(function: Function, isa: Isa, weight: float | None = None) -> VectorCosts:
-    """Count a function's instructions; those of loops `weight` times, or as often as loops are thought to run."""
+    """Count a function's instructions; those of loops `weight` times, or as often as loops are thought to run.
+
+    What is a version for some lane groups counts as often as it is thought to run; with a weight of 1, where most of
+    them run it.
+    """
     costs, view = VectorCosts(), cfg_of(function)
     loops = loop_forest(view.cfg)
     weight = constants_of(isa).loop_weight if weight is None else weight
+    chances = _chances(view)
     for number, block in enumerate(view.blocks):
         hoisted = _hoisted(view, loops.innermost[number], block)
-        _add_block(costs, block, weight ** loops.depth(number), hoisted, function.layout, isa)
+        chance = chances[number] if weight != 1 else round(chances[number])
+        _add_block(costs, block, chance * weight ** loops.depth(number), hoisted, function.layout, isa)
         costs.lacking = max(costs.lacking, _pressure(block, function.layout, isa) - isa.vector_registers)
     for loop in loops.loops:
         if not loop.children:
             costs.waits += weight**loop.depth * _recurrence(view, loop, isa)
     return costs
+
+
+def _chances(view: CFGView) -> list[float]:
+    """How likely each block is to run where versions are chosen between; others run as far as what leads to them."""
+    found = [0.0] * len(view.blocks)
+    found[0] = 1.0
+    for number in reverse_postorder(view.cfg.succs):
+        block = view.blocks[number]
+        known = block.terminator.chance if len(block.successors) == 2 else None
+        for k, target in enumerate(block.successors):
+            way = 1.0 if known is None else known if k == 0 else 1 - known
+            to = view.index[target]
+            found[to] = min(1.0, found[to] + way * found[number])
+    return found
 
 
 def _recurrence(view: CFGView, loop: Loop, isa: Isa) -> float:

@@ -1,10 +1,8 @@
 """``cuda.jit(tune="measure")``: the lane group that is fastest on the arrays of the first launch.
 
-Tried are widths, and where work-groups have rows boxes of several of these. No model chooses such boxes for kernels
-that run along rows beyond work-groups: products of matrices, 128 to 512 elements a row, take 0.75 to 1.0 of the time in
-2x32 on AMD's Zen 4, and 0.86 to 1.1 in 4x16, whether floats or doubles, while the model of accesses
-(`weft.costs.lane_groups`) expects 1.4 times, and that of SIMD code (`weft.costs.vector_code`), which has the masks of
-boxes in it, 1.75 times. `weft.runtime.tuning` measures.
+Tried are widths, and where work-groups have rows boxes of several of these, which no model chooses for kernels that
+run along rows beyond work-groups, but for products of matrices (`weft.codegen.boxes`): stencils and transpositions take
+0.3 to 2.7 of the time in them. `weft.runtime.tuning` measures.
 """
 
 from __future__ import annotations

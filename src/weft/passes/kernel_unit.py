@@ -62,6 +62,8 @@ class KernelUnit(Struct):
         Arrays that threads only update.
     box_width
         As `weft.passes.lane_plan.width_below_which_boxes_serve` says.
+    box
+        Rows and columns of the box in which work-groups run that have as much, if they do.
     runnables, changed
         The functions that stand for the kernel, for whole and for partial lane groups, and which of them the latest
         pass worked on.
@@ -94,6 +96,7 @@ class KernelUnit(Struct):
     rows: Rows | None = None
     updated: UpdatedArrays = field(default_factory=UpdatedArrays)
     box_width: int = 0
+    box: tuple[int, int] | None = None
     runnables: list[Runnable] = field(default_factory=list)
     changed: int = 0
     program: GroupProgram | None = None
@@ -142,7 +145,10 @@ class KernelUnit(Struct):
         width = done.barrier_width if warp is None and not asked_for else 0
         apart = self.summary is not None and self.summary.replacement.arrays_apart
         apart = apart or self.updated.arrays_apart
-        return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1, apart, self.row_numbers)
+        rows, columns = self.box or (0, 0)
+        return LaunchTerms(
+            width, done.row_multiple, self.box_width, warp or 1, apart, self.row_numbers, rows, columns
+        )
 
     @property
     def facts(self) -> FunctionFacts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from weft.analysis.memory.updated_arrays import updated_arrays
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
 from weft.codegen.box_remarks import remark_box
+from weft.codegen.boxes import box_of_shared_rows
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.group_copies import mark_updates, run_groups_with_copies
 from weft.codegen.groups import build_group_entry
@@ -34,6 +35,7 @@ from weft.passes.scalar import (
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Rows, Runnable
+from weft.transform.boscc.insertion import BosccMode
 from weft.transform.groups.guard_splitting import split_guards
 from weft.transform.groups.known_block import know_block
 from weft.transform.groups.merge_groups import merge_groups
@@ -159,7 +161,25 @@ def _find_box_width(unit: KernelUnit) -> bool:
     unit.box_width = width_below_which_boxes_serve(
         lambda: unit.facts, unit.plan, unit.premises, unit.options, merged, unit.spec.isa
     )
+    unit.box = _box_of_shared_rows(unit) if merged else None
     return False
+
+
+def _box_of_shared_rows(unit: KernelUnit) -> tuple[int, int] | None:
+    """The box of a specialization for work-groups that have as much; told in a remark."""
+    options = unit.options
+    asked_for = options.width is not None or options.brush is not None or options.block is not None
+    if unit.plan is None or unit.plan.width == 1 or asked_for or options.boscc != BosccMode.AUTO:
+        return None
+    box = box_of_shared_rows(unit.facts, unit.spec.isa)
+    if box is not None:
+        rows, columns = box
+        message = (
+            f"work-groups of {rows} rows of {columns} threads or more run in boxes of {rows}x{columns}, in which rows "
+            "share what a loop loads, in code of their own"
+        )
+        unit.remarks.add(RemarkKind.TRANSFORM, message, pass_name="boxes")
+    return box
 
 
 def _run_in_lanes(unit: KernelUnit) -> bool:

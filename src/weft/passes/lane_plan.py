@@ -241,7 +241,8 @@ class Planner(Struct, frozen=True):
     def _width_of_box(self, box: tuple[int, ...]) -> WidthChoice:
         width, block = prod(box), self.premises.block or ()
         if self.options.brush is not None:
-            return WidthChoice(width, f"as a box of {self.options.brush}, as asked for")
+            why = "in which rows share what a loop loads" if self.options.brush_chosen else "as asked for"
+            return WidthChoice(width, f"as a box of {self.options.brush}, {why}")
         sides = " by ".join(map(str, box))
         return WidthChoice(width, f"{sides} of a work-group of {' by '.join(map(str, block))}")
 

@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from weft.brush import Brush
 from weft.options import CompileOptions
 from weft.runtime.row_numbers import FEW, MOST_VERSIONS, numbers_of
 from weft.runtime.shape import LaunchShape
@@ -33,6 +34,9 @@ class LaunchTerms(Struct, frozen=True):
     box_width
         For work-groups of several rows with fewer threads than this there are specializations that run boxes of
         threads.
+    box_rows, box_columns
+        For work-groups of as many threads along y and x, or more, there is a specialization that runs boxes of these; 0
+        for none.
     arrays_apart
         It is for launches in which no two arrays overlap; there is a specialization for the others.
     warp
@@ -47,6 +51,13 @@ class LaunchTerms(Struct, frozen=True):
     warp: int = 1
     arrays_apart: bool = False
     row_numbers: tuple[tuple[int, int], ...] = ()
+    box_rows: int = 0
+    box_columns: int = 0
+
+    def has_box(self, block: tuple[int, int, int]) -> bool:
+        """Whether work-groups of this size have the box that is for all of some size."""
+        x, y, _ = block
+        return 0 < self.box_rows <= y and self.box_columns <= x
 
     def has_boxes(self, block: tuple[int, int, int]) -> bool:
         """Whether there is a specialization for work-groups of this size that runs boxes of threads.
@@ -64,7 +75,8 @@ class LaunchTerms(Struct, frozen=True):
     def serves(self, block: tuple[int, int, int]) -> bool:
         """Whether the code itself is what runs work-groups of this size."""
         row = block[0]
-        return row > self.barrier_width and row % self.row_multiple == 0 and not self.has_boxes(block)
+        in_rows = not self.has_boxes(block) and not self.has_box(block)
+        return row > self.barrier_width and row % self.row_multiple == 0 and in_rows
 
     def options_for(self, options: CompileOptions, shape: LaunchShape) -> CompileOptions:
         """The options of the specialization for a launch, of code that was compiled under `options`.
@@ -76,6 +88,9 @@ class LaunchTerms(Struct, frozen=True):
         width = 1 << (row - 1).bit_length()
         if self.has_boxes(shape.block):
             return replace(options, block=shape.block, whole_rows=False)
+        if self.has_box(shape.block):
+            brush = Brush((self.box_rows, self.box_columns), (1, 0))
+            return replace(options, brush=brush, brush_chosen=True)
         if row == shape.group_threads and 1 < width <= self.barrier_width:
             return replace(options, width=width, lock_step=True)
         if width < self.barrier_width:

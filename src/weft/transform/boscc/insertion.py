@@ -30,6 +30,9 @@ GROWTH = 4
 TWIN_LIMIT = 64
 """Instructions of a region that may get an unmasked copy."""
 
+BOX_TWIN_LIMIT = 256
+"""The same where lane groups are boxes, whose accesses share what they load without masks."""
+
 
 class BosccMode(StrEnum):
     """Which divergent branches get a uniform branch around what they guard."""
@@ -148,7 +151,9 @@ def insert_boscc(
             inner = {guards[b] for b in region.own if b in guards}
             unguarded = [b for b in region.own if b not in guards]
             skips = costs.skip_gain(unguarded, len(inner), chances[region]) > 0
-            copies = size <= TWIN_LIMIT and costs.twin_gain(region.own, chances[region]) > 0
+            limit_of_twin = BOX_TWIN_LIMIT if costs.sharing(region.blocks) else TWIN_LIMIT
+            gain = costs.twin_gain(region.own, chances[region], region.blocks)
+            copies = size <= limit_of_twin and gain > 0
         added: list[BasicBlock] = []
         entrance = region.entrance
         if copies and region.may_copy:
