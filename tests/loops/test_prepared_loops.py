@@ -75,3 +75,35 @@ def test_a_place_of_unknown_memory_is_loaded_where_it_was(tmp_path: Path) -> Non
         b, a = draw.random(n + 1), np.zeros(n)
         kind(code.address("run"))(n, b.ctypes.data, a.ctypes.data)
         np.testing.assert_array_equal(a, b[:n] + np.concatenate(([b[n]], b[:n]))[:n])
+
+
+# The store that all begin with comes behind what an iteration before reads under its condition.
+AT_END = """
+void run(int n, int m, short *restrict c, int *restrict b)
+{
+    int i = 0;
+    do {
+        c[i < m ? i : m] = 7;
+        if (i != n)
+            b[i] += c[i + m];
+        i++;
+    } while (i < 2 * m);
+}
+"""
+
+
+def test_what_a_loop_begins_with_is_not_behind_what_it_ends_with(tmp_path: Path) -> None:
+    file = tmp_path / "loop.c"
+    file.write_text(AT_END)
+    spec = TargetSpec.chosen()
+    original = compile_c(file, spec.triple, ["-w"])
+    texts = emit_object(original, spec), vectorize_ir(original, "run", loop="auto").object_code
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    for m in (1, 3, 40):
+        results: list[list[int]] = []
+        for text in texts:
+            c, b = np.arange(200, dtype=np.int16), np.zeros(200, np.int32)
+            code = load_object(text, ["run"])
+            kind(code.address("run"))(5, m, c.ctypes.data, b.ctypes.data)
+            results.append([*c.tolist(), *b.tolist()])
+        assert results[0] == results[1]

@@ -82,9 +82,12 @@ def _leads_to(first: BasicBlock, second: BasicBlock, loop: LoopContext) -> bool:
     work = [first]
     while work:
         for block in work.pop().successors:
+            if block is loop.header:
+                # Of the next iteration.
+                continue
             if block is second:
                 return True
-            if block in inside and block is not loop.header and block not in seen:
+            if block in inside and block not in seen:
                 seen.add(block)
                 work.append(block)
     return False
