@@ -205,5 +205,6 @@ def test_optional_passes_of_a_list_can_be_left_out(tmp_path, capsys):
 def test_lists_are_printed(capsys):
     assert main(["passes", "kernels"]) == 0
     text = capsys.readouterr().out
-    assert text.splitlines()[1].split()[0] == "canonical" and "    linearization" in text
+    names = [line.split()[0] for line in text.splitlines()[1:3]]
+    assert names == ["known-parameters", "canonical"] and "    linearization" in text
     assert "foreign" not in text
