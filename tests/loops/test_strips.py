@@ -10,6 +10,7 @@ import weft
 from loops.test_auto import agree, auto, runs_in_lanes
 from weft.diag.remarks import RemarkKind
 from weft.loops.analysis import analyze_file
+from weft.machine.host import chosen
 from weft.transform.loops.run_in_strips import STRIP
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
@@ -118,10 +119,13 @@ def test_the_report_names_the_loops(tmp_path: Path) -> None:
     file.write_text(SOURCE)
     report = analyze_file(file)
     (loop,) = report.to_data()["loops"]
+    # With two doubles a register a division of line 8 is in order, too.
+    inside = [7] if chosen().isa.lanes(64) > 2 else [7, 8]
     assert loop["strips"] == [
         {"lines": [6], "in_lanes": True},
-        {"lines": [7], "in_lanes": False},
+        {"lines": inside, "in_lanes": False},
         {"lines": [8], "in_lanes": True},
     ]
-    assert "in strips: line 6 in lanes; line 7 in order; line 8 in lanes" in str(report)
+    named = "line 7" if inside == [7] else "lines 7, 8"
+    assert f"in strips: line 6 in lanes; {named} in order; line 8 in lanes" in str(report)
     assert "In strips" in report.to_html()
