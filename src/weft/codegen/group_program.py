@@ -92,7 +92,7 @@ class GroupEntry(Struct, frozen=True):
 
 
 class GroupProgram(Struct, frozen=True):
-    """Code that runs work-groups."""
+    """Code that runs work-groups: each kind says what its functions are and how it runs, which have no default here."""
 
     @property
     def functions(self) -> list[Function]:
