@@ -1,7 +1,8 @@
 """Random loops that hand something on, through ``--loop auto``: ``python -m loops.random_patterns FIRST LAST``.
 
-Each loop is one or more of a search, a minimum with its place, a scan, one in memory, a compaction and a histogram,
-over arrays that may overlap. What it returns and what it does to memory is what the loop does as it was written.
+Each loop is one or more of a search, a minimum with its place, a scan, one in memory, a compaction, a histogram, and
+values that are handed on again and again, over arrays that may overlap. What it returns and what it does to memory is
+what the loop does as it was written.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Loop:
         self.dtype = np.dtype(
             {"unsigned char": "u1", "short": "i2", "long": "i8", "float": "f4"}.get(type, "i4")
         )
-        kinds = ["search", "minimum", "scan", "compaction", "histogram", "recurrence"]
+        kinds = ["search", "minimum", "scan", "compaction", "histogram", "recurrence", "chain"]
         chosen = list(self._draw.choice(kinds, self._one(1, 1, 2), replace=False))
         before, inside, behind = [], [], []
         for kind in chosen:
@@ -89,6 +90,20 @@ class Loop:
             [f"h[{to}] = h[{back}] {self._one('+', '^', '-')} (int){self._one('x[i]', 'i', 'h[i]')};"],
             [],
         )
+
+    def _chain(self) -> tuple[list[str], list[str], list[str]]:
+        count = self._one(1, 2, 2, 3, 4)
+        links = [f"p{n} = {self._one('', '', '(T)3 *')} p{n - 1};" for n in range(1, count)]
+        used = self._one("y[i] = ", "y[i] = ", "sum += ")
+        terms = " + ".join(f"p{n} * {n + 2}" for n in range(count))
+        lines = [*links, f"p0 = {self._one('x[i]', 'x[i]', self._value(), 'sum')};", f"{used}(T)({terms});"]
+        if self._one(True, False):
+            lines.insert(0, self._one("T t = x[i]; sum += t;", "sum ^= (int)x[i];"))
+        if self._one(True, True, False):
+            lines = [lines[n] for n in self._draw.permutation(len(lines))]
+        before = [f"T p{n} = v + {n};" for n in range(count)]
+        after = [f"r = r * 3 + (long)p{n};" for n in range(count)]
+        return [*before, "int sum = 7;"], lines, [*after, "r += sum;"]
 
     def _compaction(self) -> tuple[list[str], list[str], list[str]]:
         out, step = self._one("y", "h"), self._one(1, 1, 1, 2)

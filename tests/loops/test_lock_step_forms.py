@@ -292,6 +292,152 @@ def test_each_lane_has_what_the_one_before_hands_on(function, width: int | None,
     assert runs_in_lanes(compiled) == 1
 
 
+def second_differences(x, y):
+    one, two = 3, 5
+    for i in range(x.size):
+        y[i] = x[i] - 2 * one + two
+        two = one
+        one = x[i]
+    return one + 10 * two
+
+
+def chain_of_four(x, y):
+    a, b, c, d = 1, 2, 3, 4
+    for i in range(x.size):
+        y[i] = a + 3 * b + 5 * c + 7 * d
+        a = b
+        b = c
+        c = d
+        d = x[i] + 1
+    return a + 11 * b + 13 * c + 17 * d
+
+
+def two_from_one(x, y):
+    a, b, c = 1, 2, 3
+    for i in range(x.size):
+        y[i] = a + 3 * b + 5 * c
+        b = a
+        c = a
+        a = x[i]
+    return a + 11 * b + 13 * c
+
+
+def computed_from_the_last(x, y):
+    # What is stored first needs the load behind it.
+    a, b = 3, 5
+    for i in range(x.size):
+        y[i] = b + a
+        b = a * 2
+        a = x[i]
+    return a + 10 * b
+
+
+def from_the_same_load(x, y):
+    a, b = 3, 5
+    for i in range(x.size):
+        y[i] = a
+        x[i] = x[i] - b
+        new = y[i] + 1
+        a = new * 2
+        b = new * 3
+    return a + 10 * b
+
+
+CHAINS = [second_differences, chain_of_four, two_from_one, computed_from_the_last]
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int64, np.float64])
+@pytest.mark.parametrize("width", [None, 16])
+@pytest.mark.parametrize("function", [*CHAINS, from_the_same_load], ids=lambda f: f.__name__)
+def test_what_was_handed_on_is_handed_on_again(function, width: int | None, dtype) -> None:
+    compiled = auto(function, width=width)
+    for n in (0, 1, 2, 3, 4, 5, 16, 17, 64, 301):
+        x = np.random.default_rng(n).integers(-5, 6, n).astype(dtype)
+        agree(compiled, x, x[::-1].copy())
+    if function in CHAINS:
+        assert says(compiled, "each lane has what the one before it hands on")
+        assert runs_in_lanes(compiled) == 1
+
+
+def turns(x, y):
+    one, two = 3, 5
+    for i in range(x.size):
+        y[i] = one + 3 * two
+        one, two = two, one
+    return one
+
+
+def second_order(x, y):
+    one, two = 3, 5
+    for i in range(x.size):
+        new = x[i] - two
+        y[i] = new
+        two = one
+        one = new
+    return one
+
+
+@pytest.mark.parametrize("function", [turns, second_order], ids=lambda f: f.__name__)
+def test_a_chain_that_comes_back_to_its_begin_is_in_order(function) -> None:
+    compiled = auto(function)
+    for n in SIZES:
+        x = np.random.default_rng(n).integers(-5, 6, n)
+        agree(compiled, x, x.copy())
+    assert runs_in_lanes(compiled) == 0
+
+
+def sum_and_what_it_was(x, y):
+    s, last = 1, 4
+    for i in range(x.size):
+        y[i] = last
+        last = s
+        s += x[i]
+    return s + 10 * last
+
+
+def sum_less_the_last(x, y):
+    s, last = 1, 4
+    for i in range(x.size):
+        s += x[i]
+        y[i] = s - last
+        last = s * 3
+    return s + 10 * last
+
+
+def last_sum_first(x, y):
+    s, last = 1, 4
+    for i in range(x.size):
+        y[i] = last + x[i]
+        s += x[i]
+        last = s * 3
+    return s + 10 * last
+
+
+def sum_of_the_last(x, y):
+    s, last = 1, 4
+    for i in range(x.size):
+        y[i] = s
+        s += last * 2
+        last = x[i]
+    return s + 10 * last
+
+
+WITH_SUMS = [sum_and_what_it_was, sum_less_the_last, last_sum_first, sum_of_the_last]
+
+
+@pytest.mark.parametrize("width", [None, 16])
+@pytest.mark.parametrize("function", WITH_SUMS, ids=lambda f: f.__name__)
+def test_running_sums_and_what_is_handed_on_need_each_other(function, width: int | None) -> None:
+    compiled = auto(function, width=width)
+    for n in (0, 1, 2, 3, 17, 64, 301):
+        x = np.random.default_rng(n).integers(-5, 6, n)
+        agree(compiled, x, x[::-1].copy())
+        if n < 20:
+            # Numbers double in each iteration.
+            agree(compiled, x, x)
+    assert says(compiled, "running sums") and says(compiled, "each lane has what")
+
+
 def test_changes_are_kept() -> None:
     compiled = auto(changes)
     for n in SIZES:

@@ -31,6 +31,8 @@ LOOPS = {
         for (int i = 0; i < n; i++)
             if (b[i] > 5) { j++; a[j] = b[i] + c[i]; } else { j++; a[j] = c[i] * 2; }""",
     "a handed place": "double x = b[1099]; for (int i = 0; i < n; i++) { a[i] = (b[i] + x) * 0.5; x = b[i]; }",
+    "two handed places": """double x = b[1099], y = b[1098];
+        for (int i = 0; i < n; i++) { a[i] = (b[i] + x + y) * 0.333; y = x; x = b[i]; }""",
 }
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.analysis.loops.carried_forms import Compaction, HandedOn, Scan, compaction_of, handed_on, scan_of
+from weft.analysis.loops.carried_places import in_order
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, counters_of
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop
 from weft.analysis.loops.quiet_iterations import computed_from
@@ -76,8 +77,9 @@ class LockStep(Struct, frozen=True):
         How many.
     tests, assumptions
         What is to be tested before it, and the same in words.
-    scans, compactions, handed, updates
-        What it hands on; of each compaction the stores that stand side by side.
+    carried, compactions, updates
+        What it hands on, each scan and value behind those that it needs; of each compaction the stores that stand side
+        by side.
     in_grains
         Whether iterations meet nowhere else.
     """
@@ -85,11 +87,10 @@ class LockStep(Struct, frozen=True):
     lanes: int
     tests: RunTimeTests
     assumptions: tuple[Assumption, ...]
-    scans: tuple[Scan, ...]
+    carried: tuple[Scan | HandedOn, ...]
     compactions: Mapping[Compaction, tuple[Instruction, ...]] = field(default_factory=dict)
     updates: tuple[Update, ...] = ()
     in_grains: bool = False
-    handed: tuple[HandedOn, ...] = ()
 
     def rewrite(self, function: Function, header: BasicBlock) -> str:
         """Rewrite the loop, and mark it; what remarks say of it."""
@@ -99,12 +100,13 @@ class LockStep(Struct, frozen=True):
         assert isinstance(counted, CountedLoop), counted
         module = function.module
         assert module is not None
-        carry_in_lanes(module, counted, self.scans, self.compactions, self.handed)
+        carry_in_lanes(module, counted, self.carried, self.compactions)
         for update in self.updates:
             update.in_one()
         (latch,) = (b for b in header.predecessors if b is not counted.preheader)
         mark_in_step(latch.terminator, self.lanes, in_grains=self.in_grains)
-        parts = ["it computes running sums, or their like, in lanes"] if self.scans else []
+        kinds = {type(form) for form in self.carried}
+        parts = ["it computes running sums, or their like, in lanes"] if Scan in kinds else []
         if self.compactions:
             together = all(self.compactions.values())
             parts.append(
@@ -112,7 +114,7 @@ class LockStep(Struct, frozen=True):
                 if together
                 else "lanes count together what it keeps"
             )
-        if self.handed:
+        if HandedOn in kinds:
             parts.append("each lane has what the one before it hands on")
         if self.updates:
             parts.append("lanes update elements that may be the same one after the other")
@@ -150,30 +152,35 @@ def lock_step_form(
         if isinstance(plan(loop, [p for p in counted.header.phis() if p is not phi]), ParallelLoop):
             # A counter or a reduction.
             continue
-        scan = scan_of(view, dominators, counted, phi, apart)
+        scan = scan_of(view, dominators, counted, phi)
         compaction = compaction_of(view, dominators, counted, phi)
         if scan is not None:
             scans.append(scan)
         elif compaction is not None:
             compactions[compaction] = tuple(_side_by_side(accesses, loop, counted, compaction))
-        elif (plain := handed_on(view, dominators, counted, phi, apart)) is not None:
+        elif (plain := handed_on(view, dominators, counted, phi)) is not None:
             handed.append(plain)
     made, shape = accesses.reconstruction, shape_of(accesses.reconstruction, loop)
     kept = {} if shape is None else compacted(made, loop, shape, [c.phi for c in compactions])
     elements, found = _elements(verdict.dependences.found, loop, dominators)
     for load, store in elements:
-        scan = scan_of(view, dominators, counted, load, apart, store)
+        scan = scan_of(view, dominators, counted, load, store)
         if scan is None:
             return None
         scans.append(scan)
     updates, rest = updates_of(found, loop, accesses.reconstruction.program.module.layout)
     if not (scans or compactions or handed or updates):
         return None
+    carried = in_order(view, dominators, counted, (*scans, *handed), apart)
+    if carried is None and elements:
+        return None
     if any(scan.is_rounded for scan in scans) and not reassociate:
         return _ORDER
-    obstacle = plan(loop, [form.phi for form in (*scans, *compactions, *handed) if form.phi.is_phi])
+    obstacle = plan(loop, [form.phi for form in (*(carried or ()), *compactions) if form.phi.is_phi])
     if isinstance(obstacle, Obstacle):
         return obstacle.message
+    if carried is None:
+        return None
     if not (scans or compactions or handed or is_worth_lanes(counted, isa, updates)):
         return LITTLE_WORK
     rest = [d for d in rest if not is_compacted(d, kept, loop)]
@@ -183,7 +190,7 @@ def lock_step_form(
     if isa is not None and compactions and isa.vector_bits < _MOVES_TOGETHER:
         return f"{isa.name} has no instruction that moves together what is kept"
     if isa is not None:
-        lanes = min(lanes, _best_lanes(isa, (*scans, *handed), compactions, bool(updates)))
+        lanes = min(lanes, _best_lanes(isa, carried, compactions, bool(updates)))
     assumptions = tuple(a for a in verdict.assumptions if a.kind != "reassociation")
     tests = run_time_tests(accesses, loop, assumptions, parameters_of(accesses, loop, verdict.private))
     if isinstance(tests, str):
@@ -191,9 +198,7 @@ def lock_step_form(
     if elements and not test_that_body_runs(tests, accesses, loop, loop):
         return None
     in_grains = not (rest or updates or handed)
-    return LockStep(
-        lanes, tests, assumptions, tuple(scans), compactions, tuple(updates), in_grains, tuple(handed)
-    )
+    return LockStep(lanes, tests, assumptions, carried, compactions, tuple(updates), in_grains)
 
 
 def _best_lanes(

@@ -6,22 +6,25 @@
   ``if (c) out[k++] = x[i]``.
 * *Handed on*: what an iteration has computed without it, for the next one: ``y[i] = x[i] - last; last = x[i]``, also
   called a first-order recurrence, or a variable that wraps around (Wolfe, *High Performance Compilers*, 1996, §4.5).
+  What an iteration was handed may be handed on again: ``before = last; last = x[i]``.
+
+Which of them need others first, and what has to be computed earlier for that, is in
+`weft.analysis.loops.carried_places`.
 
 Precondition: a counted loop of canonical, loop-closed P-LLVM.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop
-from weft.analysis.loops.quiet_iterations import computed_from, depending_on
+from weft.analysis.loops.quiet_iterations import depending_on
 from weft.graph.dominators import DominatorTree
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
-from weft.ir.effects import is_speculatable, may_write
 from weft.ir.types import FloatType, IntType
 
 _OPERATIONS = {
@@ -44,14 +47,17 @@ class Scan(Struct, frozen=True):
         How, by the name that `weft.ir.intrinsics.prefix_name` takes.
     operand
         What it is combined with, to be negated where the update is a difference.
+    before
+        What needs it.
     moved
-        What has to be computed earlier, before the first instruction that uses the φ: the operand.
+        What has to be computed earlier, before the first of these: the operand.
     """
 
     phi: Instruction
     update: Instruction
     operation: str
     operand: Value
+    before: tuple[Instruction, ...] = ()
     moved: tuple[Instruction, ...] = ()
 
     @property
@@ -88,13 +94,17 @@ class HandedOn(Struct, frozen=True):
     Parameters
     ----------
     phi, value
-        The φ of the header, and the value, which does not depend on it.
+        The φ of the header, and the value, which does not depend on it: one of the body, or another φ of the header
+        that is a scan or handed on.
+    before
+        What needs it.
     moved
-        What has to be computed earlier, before the first instruction that uses the φ: the value.
+        What has to be computed earlier, before the first of these: the value.
     """
 
     phi: Instruction
     value: Instruction
+    before: tuple[Instruction, ...] = ()
     moved: tuple[Instruction, ...] = ()
 
 
@@ -103,13 +113,9 @@ def scan_of(
     dominators: DominatorTree,
     loop: CountedLoop,
     phi: Instruction,
-    are_apart: Callable[[Instruction, Instruction], bool],
     store: Instruction | None = None,
 ) -> Scan | None:
-    """The scan that a φ of the header is, or a load of what the iteration before has stored.
-
-    Two accesses may be known to be apart.
-    """
+    """The scan that a φ of the header is, or a load of what the iteration before has stored."""
     inside = set(loop.blocks)
     update = phi.incoming_value(loop.latch) if store is None else store.stored_value
     if not isinstance(update, Instruction) or update.block not in inside or not _has_lanes(phi):
@@ -122,73 +128,38 @@ def scan_of(
         return None
     others.remove(phi)
     assert update.block is not None
-    if others[0] in depending_on([phi], inside) or not _is_read_at_end(loop, phi, update):
+    if others[0] in depending_on([phi], inside):
         return None
     if not dominators.dominates(view.index[update.block], view.index[loop.latch]):
         return None
-    used = [u for u in phi.instruction_users() if u.block in inside and u is not update]
-    early = [user for user in used if not _is_behind(user, phi, update, view, dominators)]
-    moved = _to_be_moved(update, others[0], early, inside, are_apart)
-    return None if moved is None else Scan(phi, update, operation, others[0], moved)
+    return Scan(phi, update, operation, others[0])
 
 
 def handed_on(
-    view: CFGView,
-    dominators: DominatorTree,
-    loop: CountedLoop,
-    phi: Instruction,
-    are_apart: Callable[[Instruction, Instruction], bool],
+    view: CFGView, dominators: DominatorTree, loop: CountedLoop, phi: Instruction
 ) -> HandedOn | None:
     """What a φ of the header hands on to the next iteration, if that is computed without it."""
     inside = set(loop.blocks)
     value = phi.incoming_value(loop.latch)
     if not isinstance(value, Instruction) or value.block not in inside or not _has_lanes(phi):
         return None
-    if value.is_phi or value in depending_on([phi], inside) or not _is_read_at_end(loop, phi, value):
+    if value in depending_on([phi], inside):
         return None
+    if value.is_phi:
+        return HandedOn(phi, value) if value.block is loop.header else None
     if not dominators.dominates(view.index[value.block], view.index[loop.latch]):
         return None
-    used = [u for u in phi.instruction_users() if u.block in inside]
-    if any(user.is_phi for user in used):
-        return None
-    early = [user for user in used if not _is_behind(user, phi, value, view, dominators)]
-    moved = _to_be_moved(value, value, early, inside, are_apart)
-    return None if moved is None else HandedOn(phi, value, moved)
+    return HandedOn(phi, value)
 
 
-def _to_be_moved(
-    update: Instruction,
-    operand: Value,
-    early: Collection[Instruction],
-    inside: Collection[BasicBlock],
-    are_apart: Callable[[Instruction, Instruction], bool],
-) -> tuple[Instruction, ...] | None:
-    """What an update needs that is computed behind the first of some users; None if that cannot be done earlier."""
-    if not early:
-        return ()
-    block = update.block
-    if block is None or any(user.block is not block or user.is_phi for user in early):
-        return None
-    body = block.instructions
-    first = min(body.index(user) for user in early)
-    needed = [i for i in computed_from(operand, (), inside) if i.block is block and body.index(i) > first]
-    for instruction in needed:
-        if instruction.op == "load" and instruction.is_plain_access:
-            passed = body[first : body.index(instruction)]
-            if any(may_write(i) and not (i.op == "store" and are_apart(i, instruction)) for i in passed):
-                return None
-        elif not is_speculatable(instruction):
-            return None
-    return tuple(sorted(needed, key=body.index))
-
-
-def _is_read_at_end(loop: CountedLoop, phi: Instruction, update: Instruction) -> bool:
-    """Whether behind the loop only the value is read that the last iteration hands on."""
+def is_read_at_end(loop: CountedLoop, carried: Collection[tuple[Instruction, Instruction]]) -> bool:
+    """Whether behind the loop only values are read that the last iteration hands on; φs and what they have next."""
     inside = set(loop.blocks)
-    last = None if not phi.is_phi else phi if loop.top_tested else update
+    last = {phi if loop.top_tested else following for phi, following in carried if phi.is_phi}
     return all(
-        value is last and user.is_phi and user.block is loop.exit
-        for value in (phi, update)
+        value in last and user.is_phi and user.block is loop.exit
+        for pair in carried
+        for value in pair
         for user in value.instruction_users()
         if user.block not in inside
     )
@@ -199,20 +170,6 @@ def _has_lanes(phi: Instruction) -> bool:
     if isinstance(type, IntType):
         return type.bits in _INTEGER_BITS
     return isinstance(type, FloatType) and type.bits in (32, 64)
-
-
-def _is_behind(
-    user: Instruction, value: Value, update: Instruction, view: CFGView, dominators: DominatorTree
-) -> bool:
-    """Whether a use of a value comes behind an instruction."""
-    assert update.block is not None and user.block is not None
-    if user.is_phi:
-        sources = [source for v, source in user.incoming() if v is value]
-        return all(dominators.dominates(view.index[update.block], view.index[s]) for s in sources)
-    if user.block is update.block:
-        body = update.block.instructions
-        return body.index(update) < body.index(user)
-    return dominators.dominates(view.index[update.block], view.index[user.block])
 
 
 def compaction_of(
@@ -235,7 +192,7 @@ def compaction_of(
         return None
     step = growth.operands[1]
     if (
-        not _is_read_at_end(loop, phi, merge)
+        not is_read_at_end(loop, [(phi, merge)])
         or not isinstance(step, ConstInt)
         or growth.block is None
         or growth.block not in inside

@@ -36,16 +36,16 @@ from weft.ir.types import I1, I8, I32, I64, FloatType, FunctionType, IntType, Ty
 def carry_in_lanes(
     module: Module,
     loop: CountedLoop,
-    scans: Sequence[Scan],
+    carried: Sequence[Scan | HandedOn],
     compactions: Mapping[Compaction, Sequence[Instruction]],
-    handed: Sequence[HandedOn] = (),
 ) -> None:
     """Rewrite what a loop hands on; the stores of each compaction that can be made side by side, or none."""
-    for scan in scans:
-        known = scan if scan.phi.is_phi else replace(scan, phi=_in_register(loop, scan.phi, scan.update))
-        _rewrite_scan(module, loop, known)
-    for each in handed:
-        _hand_on(module, loop, each)
+    for each in carried:
+        if isinstance(each, HandedOn):
+            _hand_on(module, loop, each)
+        else:
+            known = each if each.phi.is_phi else replace(each, phi=_in_register(loop, each.phi, each.update))
+            _rewrite_scan(module, loop, known)
     for compaction, stores in compactions.items():
         if stores:
             _store_side_by_side(module, loop, compaction, stores)
@@ -57,12 +57,7 @@ def _rewrite_scan(module: Module, loop: CountedLoop, scan: Scan) -> None:
     phi, update = scan.phi, scan.update
     cell = _cell(loop, phi)
     assert update.block is not None
-    body = update.block.instructions
-    at = min((u for u in phi.instruction_users() if u.block is update.block and not u.is_phi), key=body.index)
-    for instruction in scan.moved:
-        instruction.detach()
-        Builder(before=at).insert(instruction)
-    builder = Builder(before=at)
+    builder = Builder(before=_made_ready(scan, update, update))
     builder.loc = update.loc
     type = phi.type
     assert isinstance(type, IntType | FloatType)
@@ -81,17 +76,32 @@ def _rewrite_scan(module: Module, loop: CountedLoop, scan: Scan) -> None:
         return builder.binary(scan.operation, so_far, value, flags)
 
     mine = combined(prefix)
-    others = [u for u in phi.instruction_users() if u is not update and u.block in loop.blocks]
-    if others:
-        mine_before = _of_lane_before(module, builder, mine, so_far)
-        for user in others:
+    others = [u for u in phi.instruction_users() if u is not update]
+    mine_before = _of_lane_before(module, builder, mine, so_far) if others else None
+    for user in others:
+        if mine_before is not None and user.block in loop.blocks:
             user.replace_operand(phi, mine_before)
     # In scalars: the next lane group waits for nothing else.
     builder.store(combined(_of_last_lane(module, builder, prefix)), cell)
     update.replace_all_uses(mine)
     _read_behind(loop, phi, mine, cell)
     update.erase()
+    if mine_before is not None:
+        phi.replace_all_uses(mine_before)
     phi.erase()
+
+
+def _made_ready(form: Scan | HandedOn, result: Instruction, latest: Instruction) -> Instruction:
+    """Move what a form needs before what needs the form, and before `latest`; the first of these."""
+    assert result.block is not None
+    body = result.block.instructions
+    at = min((u for u in (*form.before, latest) if u.block is result.block and not u.is_phi), key=body.index)
+    for instruction in form.moved:
+        # Others may have moved it.
+        if body.index(instruction) > body.index(at):
+            instruction.detach()
+            Builder(before=at).insert(instruction)
+    return at
 
 
 def _of_lane_before(module: Module, builder: Builder, value: Value, first: Value) -> Value:
@@ -113,23 +123,22 @@ def _of_last_lane(module: Module, builder: Builder, value: Value) -> Value:
 
 
 def _hand_on(module: Module, loop: CountedLoop, handed: HandedOn) -> None:
-    phi, value = handed.phi, handed.value
-    assert value.block is not None
+    phi = handed.phi
+    # What it was may have been rewritten.
+    value = phi.incoming_value(loop.latch)
+    assert isinstance(value, Instruction) and value.block is not None
     cell = _cell(loop, phi)
     body = value.block.instructions
     users = [u for u in phi.instruction_users() if u.block in loop.blocks]
-    behind = body[body.index(value) + 1]
-    at = min((u for u in (*users, behind) if u.block is value.block), key=body.index)
-    for instruction in handed.moved:
-        instruction.detach()
-        Builder(before=at).insert(instruction)
-    builder = Builder(before=at)
+    builder = Builder(before=_made_ready(handed, value, body[body.index(value) + 1]))
     builder.loc = value.loc
     mine = _of_lane_before(module, builder, value, builder.load(phi.type, cell))
     builder.store(_of_last_lane(module, builder, value), cell)
     for user in users:
         user.replace_operand(phi, mine)
     _read_behind(loop, phi, value, cell)
+    # Behind the loop: what has been handed on twice.
+    phi.replace_all_uses(mine)
     phi.erase()
 
 
@@ -325,9 +334,10 @@ def _remove_unused(value: Value) -> None:
 def _read_behind(loop: CountedLoop, phi: Instruction, following: Value, cell: Value) -> None:
     """Read what the loop has handed on last from the cell, behind it."""
     found: Value | None = None
+    last = phi if loop.top_tested else following
     for closing in list(loop.exit.phis()):
         # The block that the loop is left from may have been split.
-        if not any(value in (phi, following) for value in closing.operands):
+        if last not in closing.operands:
             continue
         if found is None:
             found = Builder.after_phis(loop.exit).load(phi.type, cell)
