@@ -114,6 +114,19 @@ def test_kernels_of_c_know_their_numbers():
     assert sorted(o.known for _, o in sums._specializations.made if o.known) == [((3, 2),), ((3, 3),)]
 
 
+@pytest.mark.parametrize(
+    "place", ["i * length + d", "d + length * i", "i * length - 1 + d + 1", "(i * length + d) * 1u"]
+)
+def test_places_in_narrow_numbers(place):
+    sums = Program(CHAINS.replace("size_t i", "int i").replace("i * length + d", place)).sums
+    for length in (3, 2, 20, 3):
+        x = np.random.default_rng(length).integers(0, 9, (200, length)).astype(np.float32)
+        result = np.zeros(200, np.float32)
+        sums(200, 8, x, (1, 2), length, result)
+        assert np.allclose(result, (x * 2.0 ** np.arange(length)[::-1]).sum(axis=1))
+    assert sorted(o.known for _, o in sums._specializations.made if o.known) == [((3, 2),), ((3, 3),)]
+
+
 def test_elements_that_are_read_one_by_one():
     @cuda.jit
     def lengths(points, order, result):

@@ -18,7 +18,7 @@ from weft.aot.interface import PLAIN, Made, c_name
 from weft.aot.stub import stub
 from weft.device.host.library import (
     OPTIONS,
-    POOL_SETTINGS,
+    SHARED_SETTINGS,
     SHARED_SOURCES,
     TARGET,
     size_constant,
@@ -171,7 +171,7 @@ def _made(source: Path, work: Path, level: str, names: Sequence[str], vector_mat
 
 def _compile_c(work: Path) -> None:
     """Compile what is C in a library, and the thread pool."""
-    settings = ["#include <stddef.h>", *(size_constant(n, size) for n, size in POOL_SETTINGS.items()), ""]
+    settings = ["#include <stddef.h>", *(size_constant(n, size) for n, size in SHARED_SETTINGS.items()), ""]
     (work / "settings.c").write_text("\n".join(settings))
     for file in (*(SHARED_SOURCES / n for n in _SHARED), *sorted(_OWN.glob("*.c"))):
         shutil.copy(file, work / file.name)

@@ -8,15 +8,15 @@
 ``link``, options, number, part...                         a program, or a library, of parts
 ``load``, options, program                                 what is known of a program that was made before
 ``prepare``, program, kernel, x, y, z, large, placed,      code for launches of one kind, as a shared library
-apart
+apart, (slot, length)...
 ``check``, program, kernel, placed, groups and work-items  a part of a launch on the interpreter
 along x, y and z, local bytes, slots, (address, name,
 bytes)...
 ========================================================== =============================================================
 
 The first four are answered by status, log, type, program, bytes of program scope with their contents, and kernels;
-``prepare`` by status, path or message, symbol and needs; ``check`` by how it went, message, what was printed, and the
-bytes.
+``prepare`` by status, path or message, symbol, needs and where rows have their lengths from; ``check`` by how it went,
+message, what was printed, and the bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
-from weft.device.host.messages import NUMBER, Answer, code_answer, no_code, serve_host
+from weft.device.host.messages import NUMBER, Answer, code_answer, known_lengths, no_code, serve_host
 from weft.diag.errors import CompileError, SettingError, UnsupportedError, WeftError
 from weft.frontend.device.metadata import ArgumentInfo, KernelInfo, Passing
 from weft.opencl.parts import Part, compile_part, link_parts
@@ -167,9 +167,10 @@ def _built(program: bytes) -> Built:
 
 def _prepared(fields: Sequence[bytes]) -> Answer:
     program, name, *numbers = fields
-    x, y, z, large, placed, apart = (NUMBER.unpack(n)[0] for n in numbers)
+    x, y, z, large, placed, apart = (NUMBER.unpack(n)[0] for n in numbers[:6])
     try:
-        kind = LaunchKind((x, y, z), bool(large), bool(placed), bool(apart))
+        known = known_lengths(numbers[6:])
+        kind = LaunchKind((x, y, z), bool(large), bool(placed), bool(apart), known)
         code = _built(program).code(name.decode(), kind)
         return code_answer(code, (x, y, z))
     except WeftError as error:

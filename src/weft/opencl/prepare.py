@@ -21,6 +21,7 @@ from weft.opencl.compiled import KernelOrigin
 from weft.opencl.source import ProgramSource
 from weft.options import CompileOptions
 from weft.runtime.launch_terms import Specializations
+from weft.runtime.row_numbers import Known
 from weft.runtime.shape import LaunchShape
 from weft.switches import ALL_ON
 
@@ -41,12 +42,15 @@ class LaunchKind(Struct, frozen=True):
         Whether ids do not begin at 0, or the launch is part of a larger one.
     apart
         Whether no two buffers share bytes.
+    known
+        Lengths of short rows that the launch tells.
     """
 
     local_size: tuple[int, int, int]
     large: bool = False
     placed: bool = False
     apart: bool = False
+    known: Known = ()
 
 
 class Built(Struct):
@@ -85,8 +89,9 @@ class Built(Struct):
             self._kernels[key] = CompiledKernel(origin, _one_by_one(options) if alone else options)
             self._specializations[key] = Specializations(_specialized)
         shape = LaunchShape((1, 1, 1), kind.local_size)
-        serving = self._specializations[key].serving
-        return serving(self._kernels[key], shape, kind.large, lambda: not kind.apart)
+        made = self._specializations[key]
+        code = made.knowing(self._kernels[key], kind.known)
+        return made.serving(code, shape, kind.large, lambda: not kind.apart)
 
 
 def compile_options(

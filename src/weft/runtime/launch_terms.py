@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from weft.brush import Brush
 from weft.options import CompileOptions
-from weft.runtime.row_numbers import FEW, MOST_VERSIONS, numbers_of
+from weft.runtime.row_numbers import FEW, MOST_VERSIONS, Known, numbers_of
 from weft.runtime.shape import LaunchShape
 from weft.runtime.watching import counts_lanes
 from weft.target.once import made_once
@@ -159,8 +159,7 @@ class Specializations(Generic[SpecializedT]):
             Its slots, as far as there are parameters, where they are known.
         """
         if slots is not None and code.terms.row_numbers and shape.group_threads * shape.groups > FEW:
-            known = numbers_of(code.terms.row_numbers, slots())
-            code = self._knowing(code, replace(code.options, known=known))
+            code = self.knowing(code, numbers_of(code.terms.row_numbers, slots()))
         if large or not code.terms.serves(shape.block):
             if large:
                 code = self._specialized(code, replace(code.options, small_arrays=False))
@@ -172,12 +171,12 @@ class Specializations(Generic[SpecializedT]):
             code = self._specialized(code, replace(code.options, switches=counting))
         return code
 
-    def _knowing(self, code: SpecializedT, options: CompileOptions) -> SpecializedT:
-        """The specialization for numbers, of which there are not too many."""
+    def knowing(self, code: SpecializedT, known: Known) -> SpecializedT:
+        """The specialization of `code` for numbers that are known; `code` itself where there are too many."""
         made = {o.known for types, o in list(self.made) if types == code.types and o.known}
-        if options.known not in made and len(made) >= MOST_VERSIONS:
+        if known not in made and len(made) >= MOST_VERSIONS:
             return code
-        return self._specialized(code, options)
+        return self._specialized(code, replace(code.options, known=known))
 
     def _specialized(self, code: SpecializedT, options: CompileOptions) -> SpecializedT:
         if options == code.options:

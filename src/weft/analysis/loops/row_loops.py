@@ -113,9 +113,9 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
                 return None
             if i.op != "load" or not i.is_plain_access:
                 continue
-            terms = locate(i.pointer, layout).terms
-            rows = [index for index in terms if _without_casts(index) is not loop.counter.phi]
-            if len(rows) == len(terms) or not rows:
+            parts = [part for index in locate(i.pointer, layout).terms for part in _parts(index)]
+            rows = [part for part in parts if part is not loop.counter.phi]
+            if len(rows) == len(parts) or not rows:
                 continue
             found |= dict.fromkeys(a.index for row in rows for a in _factors(row))
             kinds = {leaves.of(row) for row in rows}
@@ -123,6 +123,25 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
                 limit = LONGEST_FOUND if _Leaf.FOUND in kinds else LONGEST
                 longest = min(longest or limit, limit)
     return RowLoop(loop, known_iterations(loop), tuple(found), longest) if longest else None
+
+
+def _parts(index: Value) -> Iterator[Value]:
+    """What is added up in an index, which may be narrower than an address; constants and constant factors apart.
+
+    A sum that may wrap around before it is widened is taken for one that does not: loops are chosen by this, no more.
+    """
+    index = _without_casts(index)
+    if isinstance(index, Instruction) and index.op in ("add", "sub"):
+        for operand in index.operands:
+            yield from _parts(operand)
+    elif (
+        isinstance(index, Instruction)
+        and index.op in ("mul", "shl")
+        and isinstance(index.operands[1], ConstInt)
+    ):
+        yield from _parts(index.operands[0])
+    elif not isinstance(index, ConstInt):
+        yield index
 
 
 def _factors(index: Value) -> Iterator[Argument]:

@@ -26,7 +26,7 @@ from weft.cuda.c.compiled import KernelOrigin
 from weft.cuda.ptx.build import PtxProgram
 from weft.cuda.runtime.fatbin import chosen, embedded_ptx
 from weft.device.compiled import CompiledKernel
-from weft.device.host.messages import NUMBER, Answer, code_answer, no_code, serve_host
+from weft.device.host.messages import NUMBER, Answer, code_answer, known_lengths, no_code, serve_host
 from weft.diag.errors import CompileError, PtxError, UnsupportedError, WeftError
 from weft.frontend.cuda_c.arguments import WARP
 from weft.frontend.device.clang import note_source
@@ -39,6 +39,7 @@ from weft.ptx.linking import link_modules
 from weft.ptx.reader.module import read_module
 from weft.ptx.writer import write_module
 from weft.runtime.launch_terms import Specializations
+from weft.runtime.row_numbers import Known
 from weft.runtime.shape import LaunchShape
 
 CAPABILITY = 75
@@ -61,8 +62,12 @@ class Program(Struct):
     _kernels: dict[str, CompiledKernel] = field(default_factory=dict)
     _others: dict[str, Specializations[CompiledKernel]] = field(default_factory=dict)
 
-    def code(self, name: str, block: tuple[int, int, int], large: bool, apart: bool) -> CompiledKernel:
+    def code(
+        self, name: str, block: tuple[int, int, int], large: bool, apart: bool, known: Known = ()
+    ) -> CompiledKernel:
         """Code of a kernel for blocks of a size, where memory is `large`, where no two addresses are in one block.
+
+        It may be for parameters that are `known`.
 
         Raises
         ------
@@ -74,7 +79,8 @@ class Program(Struct):
             self._kernels[name] = CompiledKernel(KernelOrigin(self.ptx.kernel(name), name), options)
             self._others[name] = Specializations(lambda code, options: CompiledKernel(code.origin, options))
         shape = LaunchShape((1, 1, 1), block)
-        return self._others[name].serving(self._kernels[name], shape, large, lambda: not apart)
+        others = self._others[name]
+        return others.serving(others.knowing(self._kernels[name], known), shape, large, lambda: not apart)
 
 
 @functools.lru_cache(_KEPT_PROGRAMS)
@@ -160,10 +166,11 @@ def _sizes(kernel: syntax.Function, directive: str) -> tuple[int, int, int] | No
 
 def _prepared(fields: Sequence[bytes]) -> Answer:
     text, name, *numbers = fields
-    x, y, z, large, apart = (NUMBER.unpack(n)[0] for n in numbers)
+    x, y, z, large, apart = (NUMBER.unpack(n)[0] for n in numbers[:5])
     try:
         program = _program(text)
-        code = program.code(name.decode(), (x, y, z), bool(large), bool(apart))
+        known = known_lengths(numbers[5:])
+        code = program.code(name.decode(), (x, y, z), bool(large), bool(apart), known)
         made = code_answer(code, (x, y, z))
         assertions = program.ptx.kernel(name.decode()).assertions
     except WeftError as error:

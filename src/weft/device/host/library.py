@@ -24,6 +24,7 @@ from weft.frontend.clang import find_clang
 from weft.machine.targets import SSE2
 from weft.runtime.cache import cache_key
 from weft.runtime.pool_ir import MAX_THREADS, POOL_ALIGNMENT, POOL_SIZE, SPIN_NS, pool_module
+from weft.runtime.row_numbers import FEW
 from weft.target.machine import TargetSpec, emit_object
 
 SHARED_SOURCES = Path(__file__).with_name("c")
@@ -33,11 +34,12 @@ OPTIONS = (
     *("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden"),
     *("-Wall", "-Wextra", "-Werror", "-c"),
 )
-POOL_SETTINGS = {
+SHARED_SETTINGS = {
     "pool_size": POOL_SIZE,
     "pool_alignment": POOL_ALIGNMENT,
     "pool_spin": SPIN_NS,
     "pool_threads": MAX_THREADS,
+    "few_threads": FEW,
 }
 
 
@@ -135,7 +137,7 @@ class HostLibrary(Struct, frozen=True):
             listed = ", ".join(map(json.dumps, text))
             yield f"extern const char *const weft_{name}s[];\nconst char *const weft_{name}s[] = {{{listed}}};"
             yield size_constant(f"{name}_count", len(text))
-        yield from (size_constant(name, size) for name, size in {**POOL_SETTINGS, **self.numbers}.items())
+        yield from (size_constant(name, size) for name, size in {**SHARED_SETTINGS, **self.numbers}.items())
         yield ""
 
 

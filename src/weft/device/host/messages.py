@@ -24,6 +24,7 @@ from weft.codegen.arena import ArenaNeeds
 from weft.codegen.run_unit import RunUnit
 from weft.device.compiled import CompiledKernel
 from weft.device.host.shared_library import kernel_library
+from weft.runtime.row_numbers import Known
 
 _LENGTH = struct.Struct("<Q")
 NUMBER = struct.Struct("<q")
@@ -70,12 +71,20 @@ def code_answer(code: CompiledKernel, block: tuple[int, int, int]) -> Answer:
     arena = ArenaNeeds(**facts["arena"])
     lanes = (*arena.lanes, 1, 1, 1)[:3]
     chunk = RunUnit(**facts["run_unit"]).groups(block)
-    return Answer().add(0, str(library), facts["entry"], arena.fixed, arena.per_lane_group, *lanes, chunk)
+    lengths = code.terms.row_numbers
+    made = Answer().add(0, str(library), facts["entry"], arena.fixed, arena.per_lane_group, *lanes, chunk)
+    return made.add(len(lengths), *(n for pair in lengths for n in pair))
 
 
 def no_code(status: int, message: str) -> Answer:
     """That there is none, and why."""
-    return Answer().add(status, message, "", 0, 0, 1, 1, 1, 1)
+    return Answer().add(status, message, "", 0, 0, 1, 1, 1, 1, 0)
+
+
+def known_lengths(fields: Sequence[bytes]) -> Known:
+    """Slots and the lengths in them, in pairs of fields."""
+    numbers = [NUMBER.unpack(f)[0] for f in fields]
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def serve_host(answer: Callable[[Sequence[bytes]], Answer]) -> None:

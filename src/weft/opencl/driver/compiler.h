@@ -21,6 +21,7 @@ struct prepared {
     struct prepared *next;
     size_t local[3];
     bool large, placed, apart;
+    struct known_lengths known;
     struct code code;
     /* Why there is none. */
     cl_int error;

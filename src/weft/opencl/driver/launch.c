@@ -17,17 +17,22 @@ static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
 /* Of which launches code is for. */
 struct launch_kind {
     bool large, placed, apart;
+    struct known_lengths known;
 };
 
-static struct prepared *find_prepared(const struct kernel_facts *facts, const size_t *local, struct launch_kind kind) {
+static struct prepared *find_prepared(const struct kernel_facts *facts, const size_t *local,
+                                      const struct launch_kind *kind) {
     struct prepared *code = facts->prepared;
-    while (code && !(code->large == kind.large && code->placed == kind.placed && code->apart == kind.apart &&
-                     !memcmp(code->local, local, sizeof code->local)))
+    while (code && !(code->large == kind->large && code->placed == kind->placed && code->apart == kind->apart &&
+                     !memcmp(code->local, local, sizeof code->local) &&
+                     !memcmp(&code->known, &kind->known, sizeof code->known)))
         code = code->next;
     return code;
 }
 
-static cl_int ask_for_code(struct program *program, const struct kernel_facts *facts, struct prepared *code) {
+/* `any` is the code for rows of any length, if there is one. */
+static cl_int ask_for_code(struct program *program, const struct kernel_facts *facts, struct prepared *code,
+                           const struct prepared *any) {
     struct message request = {0}, reply;
     message_add_text(&request, "prepare");
     message_add(&request, program->blob.data, program->blob.size);
@@ -36,6 +41,7 @@ static cl_int ask_for_code(struct program *program, const struct kernel_facts *f
     message_add_number(&request, code->large);
     message_add_number(&request, code->placed);
     message_add_number(&request, code->apart);
+    if (any) message_add_lengths(&request, &any->code, &code->known);
     bool answered = compiler_ask(&request, &reply);
     free(request.data);
     if (!answered) return CL_COMPILER_NOT_AVAILABLE;
@@ -45,18 +51,31 @@ static cl_int ask_for_code(struct program *program, const struct kernel_facts *f
     return loaded ? CL_SUCCESS : status ? (cl_int)status : CL_OUT_OF_RESOURCES;
 }
 
-static const struct prepared *prepare_code(struct kernel *kernel, const size_t *local, struct launch_kind kind) {
+static const struct prepared *prepare_kind(struct kernel *kernel, const size_t *local, const struct launch_kind *kind,
+                                           const struct prepared *any) {
     struct kernel_facts *facts = kernel->facts;
-    pthread_mutex_lock(&preparing);
     struct prepared *code = find_prepared(facts, local, kind);
     if (!code && (code = calloc(1, sizeof *code))) {
         memcpy(code->local, local, sizeof code->local);
-        code->large = kind.large;
-        code->placed = kind.placed;
-        code->apart = kind.apart;
-        code->error = ask_for_code(kernel->program, facts, code);
+        code->large = kind->large;
+        code->placed = kind->placed;
+        code->apart = kind->apart;
+        code->known = kind->known;
+        code->error = ask_for_code(kernel->program, facts, code, any);
         code->next = facts->prepared;
         facts->prepared = code;
+    }
+    return code;
+}
+
+static const struct prepared *prepare_code(const struct launch *launch, const size_t *local, struct launch_kind kind) {
+    uint64_t threads = 1;
+    for (int d = 0; d < 3; d++) threads *= launch->global[d];
+    pthread_mutex_lock(&preparing);
+    const struct prepared *code = prepare_kind(launch->kernel, local, &kind, NULL);
+    if (code && !code->error) {
+        kind.known = code_lengths(&code->code, launch->slots, launch->argument_slots, threads);
+        if (are_known(&kind.known)) code = prepare_kind(launch->kernel, local, &kind, code);
     }
     pthread_mutex_unlock(&preparing);
     return code;
@@ -283,7 +302,7 @@ static cl_int divide(struct launch *launch, struct kernel *kernel, bool large) {
             any &= part.groups[d] != 0;
         }
         if (!any) continue;
-        part.code = prepare_code(kernel, part.local, kind);
+        part.code = prepare_code(launch, part.local, kind);
         if (!part.code) return CL_OUT_OF_HOST_MEMORY;
         if (part.code->error) return part.code->error;
         launch->parts[launch->part_count++] = part;
@@ -321,14 +340,15 @@ static cl_int enqueue(cl_command_queue queue, cl_uint type, cl_kernel kernel, cl
     command->drop = drop_launch;
     command_use(command, kernel);
     wrong = launch->memories ? check_sizes(launch, facts, offset, global, local) : CL_OUT_OF_HOST_MEMORY;
-    if (!wrong) wrong = divide(launch, kernel, large);
+    if (!wrong) {
+        char *copies = (char *)launch + sizeof *launch + (slots + HIDDEN_SLOTS) * 8;
+        pack(launch, kernel, copies + -(uintptr_t)copies % 128);
+        wrong = divide(launch, kernel, large);
+    }
     if (wrong) {
         command_abandon(command);
         return wrong;
     }
-    char *copies = (char *)launch + sizeof *launch + (slots + HIDDEN_SLOTS) * 8;
-    copies += -(uintptr_t)copies % 128;
-    pack(launch, kernel, copies);
     return command_submit(command, count, waits, false, event);
 }
 

@@ -147,16 +147,22 @@ static cudaError_t launch(const void *handle, const struct dim3 *grid_size, cons
             function->name, pool_threads());
         return cudaErrorCooperativeLaunchTooLarge;
     }
-    bool large = memory_is_large();
-    for (int d = 0; d < 3; d++) large |= grid[d] > weft_small_groups;
-    const struct prepared *code;
-    error = function_prepare(function, block, large, are_apart(function, arguments), &code);
-    if (error) return error;
+    struct launch_kind kind = {.large = memory_is_large(), .apart = are_apart(function, arguments)};
+    memcpy(kind.block, block, sizeof block);
+    uint64_t threads = 1;
+    for (int d = 0; d < 3; d++) {
+        kind.large |= grid[d] > weft_small_groups;
+        threads *= (uint64_t)grid[d] * block[d];
+    }
     struct task *task = pack(function, arguments);
     if (!task) return cudaErrorMemoryAllocation;
     struct launch *made = (struct launch *)task->payload;
+    error = function_prepare(function, kind, made->slots, threads, &made->code);
+    if (error) {
+        free(task);
+        return error;
+    }
     made->function = function;
-    made->code = code;
     memcpy(made->grid, grid, sizeof grid);
     memcpy(made->block, block, sizeof block);
     made->shared = shared;

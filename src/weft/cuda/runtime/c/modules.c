@@ -288,7 +288,8 @@ cudaError_t variable_find(const void *symbol, char **data, size_t *size) {
 
 /* Code. It is made once for each kind of launch, and found again without the compiler. */
 
-static cudaError_t ask_for_code(const struct function *function, struct prepared *code) {
+/* `any` is the code for rows of any length, if there is one. */
+static cudaError_t ask_for_code(const struct function *function, struct prepared *code, const struct prepared *any) {
     struct message request = {0}, reply;
     message_add_text(&request, "prepare");
     message_add(&request, function->module->blob.data, function->module->blob.size);
@@ -296,6 +297,7 @@ static cudaError_t ask_for_code(const struct function *function, struct prepared
     for (int d = 0; d < 3; d++) message_add_number(&request, code->block[d]);
     message_add_number(&request, code->large);
     message_add_number(&request, code->apart);
+    if (any) message_add_lengths(&request, &any->code, &code->known);
     bool answered = compiler_ask(&request, &reply);
     free(request.data);
     if (!answered) return cudaErrorInitializationError;
@@ -311,19 +313,32 @@ static cudaError_t ask_for_code(const struct function *function, struct prepared
     return loaded ? cudaSuccess : status ? (cudaError_t)status : cudaErrorInvalidKernelImage;
 }
 
-cudaError_t function_prepare(struct function *function, const uint32_t *block, bool large, bool apart,
-                             const struct prepared **found) {
-    pthread_mutex_lock(&function->module->lock);
+static struct prepared *prepare_kind(struct function *function, const struct launch_kind *kind,
+                                     const struct prepared *any) {
     struct prepared *code = function->prepared;
-    while (code && !(code->large == large && code->apart == apart && !memcmp(code->block, block, sizeof code->block)))
+    while (code && !(code->large == kind->large && code->apart == kind->apart &&
+                     !memcmp(code->block, kind->block, sizeof code->block) &&
+                     !memcmp(&code->known, &kind->known, sizeof code->known)))
         code = code->next;
     if (!code && (code = calloc(1, sizeof *code))) {
-        memcpy(code->block, block, sizeof code->block);
-        code->large = large;
-        code->apart = apart;
-        code->error = ask_for_code(function, code);
+        memcpy(code->block, kind->block, sizeof code->block);
+        code->large = kind->large;
+        code->apart = kind->apart;
+        code->known = kind->known;
+        code->error = ask_for_code(function, code, any);
         code->next = function->prepared;
         function->prepared = code;
+    }
+    return code;
+}
+
+cudaError_t function_prepare(struct function *function, struct launch_kind kind, const int64_t *slots,
+                             uint64_t threads, const struct prepared **found) {
+    pthread_mutex_lock(&function->module->lock);
+    struct prepared *code = prepare_kind(function, &kind, NULL);
+    if (code && !code->error) {
+        kind.known = code_lengths(&code->code, slots, function->parameter_count, threads);
+        if (are_known(&kind.known)) code = prepare_kind(function, &kind, code);
     }
     pthread_mutex_unlock(&function->module->lock);
     *found = code;

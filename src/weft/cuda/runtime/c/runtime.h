@@ -85,6 +85,7 @@ struct prepared {
     struct prepared *next;
     uint32_t block[3];
     bool large, apart;
+    struct known_lengths known;
     struct code code;
     cudaError_t error;
     size_t assertion_count;
@@ -123,9 +124,15 @@ struct module {
 /* The kernel of a host function or a handle, its module read. */
 cudaError_t function_find(const void *handle, struct function **found);
 cudaError_t variable_find(const void *symbol, char **data, size_t *size);
-/* Code for blocks of a size, where memory is large, where no two arguments lead to one block of memory. */
-cudaError_t function_prepare(struct function *function, const uint32_t *block, bool large, bool apart,
-                             const struct prepared **code);
+/* What code is for: blocks of a size, where memory is large, where no two arguments lead to one block of memory. */
+struct launch_kind {
+    uint32_t block[3];
+    bool large, apart;
+    struct known_lengths known;
+};
+/* Code for launches of a kind by so many threads, whose slots tell how long rows are. */
+cudaError_t function_prepare(struct function *function, struct launch_kind kind, const int64_t *slots,
+                             uint64_t threads, const struct prepared **code);
 
 /* device.c */
 extern const uint32_t BLOCK_LIMIT[3], GRID_LIMIT[3];

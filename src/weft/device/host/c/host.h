@@ -46,9 +46,24 @@ bool compiler_ask(struct message *request, struct message *reply);
 /* code.c: what of a kernel runs, and how much memory it needs. */
 typedef int32_t (*group_function)(void *record, int64_t begin, int64_t end, int32_t worker);
 
+/* Slots of arguments that short rows have their lengths from, and up to which length there is code for just that one
+   (weft.runtime.row_numbers). */
+enum { MOST_LENGTHS = 8 };
+struct length {
+    size_t slot;
+    int64_t longest;
+};
+
 struct code {
     group_function entry;
     size_t fixed, per_lane_group, lanes[3], chunk;
+    size_t length_count;
+    struct length lengths[MOST_LENGTHS];
+};
+
+/* The lengths that code is made for, in the order of those of the code for all; zero where it is for any. */
+struct known_lengths {
+    int64_t values[MOST_LENGTHS];
 };
 
 /* The launch record (weft.codegen.launch_record). */
@@ -64,6 +79,11 @@ struct record {
 /* Reads an answer and loads the code. False, and a message at the standard error stream, where there is none; `status` is
    the compiler's. */
 bool code_read(struct message *reply, const char *kernel, struct code *code, int64_t *status);
+/* What a launch of so many threads with these slots, as many as there are arguments, knows of lengths. */
+struct known_lengths code_lengths(const struct code *code, const int64_t *slots, size_t count, uint64_t threads);
+bool are_known(const struct known_lengths *lengths);
+/* Appends which slots have which lengths, where `code` is that for all. */
+void message_add_lengths(struct message *message, const struct code *code, const struct known_lengths *lengths);
 
 /* arenas.c */
 struct arenas {
