@@ -10,6 +10,7 @@ from weft.interp import Memory, Program, run_function
 from weft.ir.cfg_view import cfg_of
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
+from weft.ir.writer import write_function
 from weft.transform.loops.unroll_rows import unroll, unroll_rows
 
 #   entry ──> head <──┐
@@ -148,6 +149,12 @@ def test_rows_are_those_of_threads(which, bound, numbers, unrolled):
     rows = list(row_loops(function, cfg_of(function)))
     assert [(row.numbers, row.longest) for row in rows] == ([] if numbers is None else [numbers])
     assert len(unroll_rows(function)) == unrolled
+
+
+def test_the_program(golden) -> None:
+    function = read_module(ROW.replace("WHICH", "%id").replace("BOUND", "3")).functions["f"]
+    assert unroll_rows(function)
+    golden(write_function(function), "unroll_rows.ll")
 
 
 #   Two elements of a row, or of two rows.
