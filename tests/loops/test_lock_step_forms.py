@@ -359,6 +359,31 @@ def test_what_was_handed_on_is_handed_on_again(function, width: int | None, dtyp
         assert runs_in_lanes(compiled) == 1
 
 
+def eight_behind(x, y):
+    for i in range(8, x.size):
+        x[i] = x[i - 8] * 0.5 + y[i]
+
+
+@pytest.mark.parametrize(
+    ("width", "said"),
+    [
+        (
+            None,
+            (", in order, two registers of 32-bit values", ", in order, as many as keep their order and pay"),
+        ),
+        (4, ("runs 4 iterations at a time, in order, as asked for",)),
+        (
+            32,
+            ("8 iterations at a time, in order, as more would not keep their order, where 32 are asked for",),
+        ),
+    ],
+)
+def test_remarks_say_why_a_loop_in_lock_step_has_its_lanes(width: int | None, said: tuple[str, ...]) -> None:
+    compiled = auto(eight_behind, width=width)
+    agree(compiled, np.arange(100.0), np.ones(100))
+    assert any(says(compiled, text) for text in said), [r.message for r in compiled.remarks]
+
+
 def turns(x, y):
     one, two = 3, 5
     for i in range(x.size):

@@ -161,7 +161,7 @@ def plan_loop(
     runner = runner.watched_by()
     obstacle = why_in_order(body)
     if width == 1 or obstacle is not None:
-        return LoopPlan(WidthChoice(1, "as asked for"), obstacle if width != 1 else None)
+        return LoopPlan(WidthChoice(1, reason), obstacle if width != 1 else None)
     runner.run(BODIES, unit)
     obstacle = why_not_vectorized(body)
     if obstacle is not None:

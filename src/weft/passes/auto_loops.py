@@ -484,10 +484,9 @@ def run_in_step(
 
     With `in_grains`, all cores share it where it can be cut into grains.
     """
-    most = found.wanted.width or 1
-    width = min(most, unit.width or 2 * one_register(unit.isa))
+    width, reason = _width_in_step(unit, found.wanted.width or 1)
     span = span_of(found.plan.loop.exiting.terminator)
-    mined = strip_mine(unit.module, found.plan, name, width, unit.isa, unit.runner)
+    mined = strip_mine(unit.module, found.plan, name, width, unit.isa, unit.runner, reason)
     totals = totals_of(unit.module, mined) if in_grains else None
     if totals is not None:
         run_scans_in_parallel(unit.module, mined, totals, name)
@@ -495,3 +494,17 @@ def run_in_step(
         return FoundLoop(mined, span, subject, behind, in_step=True, totals=totals.mined)
     run_in_place(unit.module, mined)
     return FoundLoop(mined, span, subject, ", in order", in_step=True)
+
+
+def _width_in_step(unit: LoopUnit, most: int) -> tuple[int, str]:
+    """How many of at most so many lanes a loop in lock step has, and why."""
+    if unit.width is not None:
+        if unit.width <= most:
+            return unit.width, "as asked for"
+        return most, f"as more would not keep their order, where {unit.width} are asked for"
+    wide = 2 * one_register(unit.isa)
+    return (
+        (wide, "two registers of 32-bit values")
+        if wide <= most
+        else (most, "as many as keep their order and pay")
+    )
