@@ -39,6 +39,22 @@ AHEAD = {
         "}"
         "q[i] = a[i][0];"
     ),
+    "what columns hand on": (
+        "double s = p[i], last = 0;"
+        "for (int j = 0; j < i; j++) {"
+        "  for (int k = 0; k < j; k++) a[i][j] -= a[i][k] * a[j][k]; a[i][j] *= 0.5; s += a[i][j]; last = a[i][j];"
+        "}"
+        "q[i] = s; p[i] = last;"
+    ),
+    "a triangular system": "p[i] = q[i]; for (int j = 0; j < i; j++) p[i] -= a[i][j] * p[j]; p[i] /= a[i][i];",
+    "a triangular system, a number for each sum": (
+        "double s = q[i]; for (int j = 0; j < i; j++) s -= a[i][j] * p[j]; p[i] = s / a[i][i];"
+    ),
+    "a triangular system in its place": "for (int j = 0; j < i; j++) p[i] -= a[i][j] * p[j]; p[i] /= a[i][i];",
+    "two sums of what was found before": (
+        "double s = q[i], t = 1; q[i] = s * 0.5;"
+        "for (int j = 0; j < i; j++) { s -= a[i][j] * p[j]; t += a[j][i] * p[j]; } p[i] = s - t * 0.25;"
+    ),
 }
 
 REFUSED = {
@@ -51,6 +67,12 @@ REFUSED = {
     ),
     "rows that do not depend on each other": (
         "for (int j = 0; j < i; j++) { for (int k = 0; k < j; k++) c[i][j] -= a[i][k] * a[j][k]; c[i][j] *= 0.5; }"
+    ),
+    "what rows before leave, read before the sum": (
+        "double s = i > 0 ? 1 : 2; s += q[i]; for (int j = 0; j < i; j++) s -= a[i][j] * p[j]; p[i] = s; q[i + 1] = s;"
+    ),
+    "what is loaded before a store is used again": (
+        "double s = q[i]; q[i] = s + 1; for (int j = 0; j < i; j++) p[i] -= a[i][j] * p[j]; p[i] *= s;"
     ),
     "stores in each round": (
         "for (int j = 0; j < i; j++) { for (int k = 0; k < j; k++) { a[i][j] -= a[i][k] * a[j][k]; a[i][k] *= 0.5; } }"

@@ -96,7 +96,9 @@ class TriangleNest:
         if draw.random() < 0.95:
             inside.append(f"a[i * 32 + j] = a[i * 32 + j] * 0.25 + {self._value()};")
         lines = [f"for (int j = 0; j < i; j++) {{ {' '.join(inside)} }}"]
-        if draw.random() < 0.08:
+        if draw.random() < 0.4:
+            lines = self._system()
+        elif draw.random() < 0.08:
             lines.insert(0, f"c[i] = {self._value()};")
         if draw.random() < 0.5:
             lines.append(f"for (int j = i; j < n; j++) {{ {self._sum('iji', 'a[i * 32 + j]')} }}")
@@ -110,6 +112,22 @@ class TriangleNest:
             f"void {self.name}(int n, int m, int q, {parameters}) {{\n"
             f"  for (int {rows}; i++) {{\n    {' '.join(lines)}\n  }}\n}}\n"
         )
+
+    def _system(self) -> list[str]:
+        """Sums of elements that rows before have found, as where a triangular system is solved."""
+        draw = self._draw
+        target = draw.choice(("b[i]", "b[i]", "c[i]", "a[i * 32 + i]", "s", "s"))
+        first = f"{'double ' if target == 's' else ''}{target} = {self._value()};"
+        other = draw.choice(("", "", "", "c[i] = c[i] * 0.5;", "double t = c[i];"))
+        lines = [first, other] if target == "s" or draw.random() < 0.5 else [other]
+        found = draw.choice(("b[j]", "b[j]", "b[j]", "c[j]", "a[j * 32 + j]", "b[j + 1]"))
+        element = draw.choice(("a[i * 32 + j]", "a[i * 32 + j]", "a[j * 32 + i]"))
+        lines.append(f"for (int j = 0; j < i; j++) {{ {target} -= {element} * {found} * 0.01; }}")
+        if target == "s":
+            lines.append(f"{draw.choice(('b[i]', 'b[i]', 'c[i]', 'a[i * 32 + i]'))} = s * 0.5;")
+        if "double t" in other:
+            lines.append(f"{draw.choice(('c[i]', 'b[i]'))} += t;")
+        return lines
 
     def _value(self) -> str:
         plain = ("b[i]", "c[i]", "b[0]", "a[i * 32 + i]", "1.5")

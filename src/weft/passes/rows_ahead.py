@@ -2,7 +2,8 @@
 
 In ``for i: for j < i: (for k < j: a[i, j] -= a[i, k] * a[j, k]; a[i, j] /= a[j, j])`` each addition waits for the one
 before it, and each element for those before it in its row; but rows wait for one another's ends only. So 8 rows do
-together what is left of the first of them (`weft.transform.loops.run_ahead`).
+together what is left of the first of them (`weft.transform.loops.run_ahead`). In ``for i: (for j < i: x[i] -= a[i, j] *
+x[j]; x[i] /= a[i, i])`` they do so, too.
 
 Each number is added up in the order of the program, so results are the same to the last bit. What the order rests on is
 tested before the loop; where a test fails a copy of it runs as it was written.
@@ -82,15 +83,17 @@ def _ahead(
         return None
     if any(loop_verdict(accesses, c).verdict is Verdict.PARALLEL for c in (loop, inside)):
         return None
-    promotions = [p for p in find_promotions(accesses, inside) if p.is_touched]
-    sums = sum(_sums(accesses, headed[c.header], promotions) for c in shape.inside.inside)
+    adding = [headed[c.header] for c in shape.inside.inside] or [inside]
+    around = inside if shape.inside.inside else loop
+    promotions = [p for p in find_promotions(accesses, around) if p.is_touched and p.loop in adding]
+    sums = sum(_sums(accesses, each, promotions) for each in adding)
     if not sums:
         return None
     count = max(2, SUMS // sums)
     row = as_expression(loop.iteration) + accesses.reconstruction.at(
         scope, shape.loop.counter.start, shape.loop.preheader
     )
-    order = Ahead(inside, row, as_expression(inside.iteration), count)
+    order = Ahead(shape.before, inside, row, as_expression(inside.iteration), count)
     loops = [c for c in scope.loops.values() if c is not loop and loop.contains(c)]
     assumptions = assumed_in_order(accesses, loop, loops, order)
     if assumptions is None:

@@ -7,7 +7,7 @@ of which one writes, the loop may be done in the new order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from msgspec import Struct
@@ -111,19 +111,22 @@ class Together(Struct, frozen=True):
 class Ahead(Struct, frozen=True):
     """A group of iterations of a loop, of which all run a loop inside up to where the group begins, and then the rest.
 
-    Iteration i runs it for j below i; what it does for j below the group's first iteration comes before all that any
-    of them does else.
+    Iteration i runs it for j below i; what comes before it, and then what it does for j below the group's first
+    iteration, comes before all that any of them does else.
 
     Parameters
     ----------
+    before
+        The blocks before the loop inside.
     inside
-        The loop inside, which comes first in an iteration.
+        The loop inside, which comes first in an iteration but for these.
     row, column
         The counters of the two.
     count
         So many iterations are a group.
     """
 
+    before: Collection[BasicBlock]
     inside: LoopContext
     row: Expression
     column: Expression
@@ -136,9 +139,14 @@ class Ahead(Struct, frozen=True):
 
         The first one may be of those, too, and still come before it: that is not made use of.
         """
+        if first.block in self.before:
+            return None
+        found = (distance - 1, distance * -1 + (self.count - 1))
+        if second.block in self.before:
+            return found
         if not self.inside.contains(second.loop):
             return None
-        return (distance - 1, distance * -1 + (self.count - 1), self.row - later(self.column) - 1)
+        return (*found, self.row - later(self.column) - 1)
 
 
 class Anyhow(Struct, frozen=True):

@@ -1,13 +1,16 @@
 """A group of iterations of a loop does what a loop inside does up to the group's first one together (triangular nests).
 
     for i in a..n:                     for g in a..n - U + 1 by U:
+        A(i)                               A(g); A(g + 1); ...
         for j in 0..i: X(i, j)             for j in 0..g: X(g, j); X(g + 1, j); ...
         Y(i)                               for i in g..g + U: (for j in g..i: X(i, j); Y(i))
-                                       for i in g..n: (for j in 0..i: X(i, j); Y(i))
+                                       for i in g..n: (A(i); for j in 0..i: X(i, j); Y(i))
 
 In ``for i: for j < i: (for k < j: a[i, j] -= a[i, k] * a[j, k]; ...)``, which decomposes a matrix, elements of a row
-are sums that wait for one another's additions, and for the elements before them. Those of several rows do not. It is
-index set splitting of j at g, distribution, interchange, and unroll and jam.
+are sums that wait for one another's additions, and for the elements before them. Those of several rows do not. In
+``for i: (s = b[i]; for j < i: s -= a[i, j] * x[j]; x[i] = s / a[i, i])``, which solves a triangular system, each row is
+one sum. It is index set splitting of j at g, distribution, interchange, and unroll and jam; what the loop over j hands
+on is in an array on the stack between its two parts.
 
 Precondition: a loop-closed function; `triangle` says that the loop goes up by 1 from a number that is not negative, and
 its first loop inside from 0 to it; that one holds nothing but blocks one behind the other and loops of one block, whose
@@ -26,10 +29,9 @@ from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView
 from weft.ir.clone import ValueMap, clone_blocks
-from weft.ir.effects import is_speculatable
 from weft.ir.intrinsics import PURE
-from weft.ir.types import FunctionType
-from weft.transform.loops.jam import Jammable, blocks_in_order, counting, repeat_blocks
+from weft.ir.types import ArrayType, FunctionType
+from weft.transform.loops.jam import Jammable, blocks_in_order, counting, is_other_effect, repeat_blocks
 from weft.transform.loops.tile_loop import goes_up
 
 
@@ -41,7 +43,8 @@ class Triangle(Struct, frozen=True):
     loop
         How it counts.
     before
-        Its blocks before the loop inside, which only compute.
+        Its blocks before the loop inside, which compute, load and store. What they load before they store is not used
+        behind them, but for what the loop inside begins with.
     inside
         The loop inside.
     """
@@ -61,18 +64,20 @@ def triangle(view: CFGView, loop: Loop) -> Triangle | None:
     before: list[BasicBlock] = []
     block = next(b for b in counted.header.successors if b in own)
     while block not in headed:
-        if len(block.successors) != 1 or not all(is_speculatable(i) for i in block.instructions[:-1]):
+        if len(block.successors) != 1 or any(is_other_effect(i) for i in block.instructions):
             return None
         if block is counted.header or any(i.is_phi for i in block.instructions):
             return None
         before.append(block)
         block = block.successors[0]
     first = headed[block]
-    inner = _rising(view, first, "slt", "ult")
-    if inner is None or inner.bound is not counted.counter.phi or not first.children or not before:
+    inner = _rising(view, first, "slt", "ult", carries=True)
+    if inner is None or inner.bound is not counted.counter.phi or not before:
         return None
     start = inner.counter.start
     if not isinstance(start, ConstInt) or start.signed != 0 or inner.preheader is not before[-1]:
+        return None
+    if not _is_done_once(before, inner):
         return None
     copied = {*before, *inner.blocks}
     if any(user.block in copied for user in counted.counter.following.instruction_users()):
@@ -81,11 +86,25 @@ def triangle(view: CFGView, loop: Loop) -> Triangle | None:
     return None if inside is None else Triangle(counted, tuple(before), inside)
 
 
-def _rising(view: CFGView, loop: Loop, *predicates: str) -> CountedLoop | None:
+def _is_done_once(before: list[BasicBlock], inner: CountedLoop) -> bool:
+    """Whether blocks can be left out where they were done before: what they load is not needed any more."""
+    instructions = [i for block in before for i in block.instructions]
+    if not any(i.op == "store" for i in instructions):
+        return True
+    loaded: set[Value] = set()
+    for instruction in instructions:
+        if instruction.op == "load" or any(v in loaded for v in instruction.operands):
+            loaded.add(instruction)
+    begins = {phi for phi in inner.header.phis() if phi is not inner.counter.phi}
+    known = {*loaded, *begins}
+    return all(user in known for i in loaded if isinstance(i, Instruction) for user in i.instruction_users())
+
+
+def _rising(view: CFGView, loop: Loop, *predicates: str, carries: bool = False) -> CountedLoop | None:
     counted = counted_loop(view, loop)
     if isinstance(counted, str) or counted.predicate not in predicates:
         return None
-    return counted if goes_up(counted) else None
+    return counted if goes_up(counted, carries=carries) else None
 
 
 def run_ahead(function: Function, found: Triangle, count: int) -> tuple[BasicBlock, BasicBlock]:
@@ -124,7 +143,14 @@ def run_ahead(function: Function, found: Triangle, count: int) -> tuple[BasicBlo
     _enter(_instruction(rest, counter.phi), loop.preheader, first, groups)
     loop.exit.replace_phi_source(header, _block(rest, header))
     # What comes first is done for all of the group.
-    _turn(_block(ahead, inner.header), inner.exit, enter)
+    behind = function.add_block(f"{header.name}.handed", enter)
+    _turn(_block(ahead, inner.header), inner.exit, behind)
+    _hand_on(function, found, ahead, first, count, behind)
+    Builder(behind).br(enter)
+    for block in found.before:
+        for instruction in block.instructions:
+            if instruction.op == "store":
+                instruction.erase()
     place = _block(ahead, found.before[0])
 
     def of_row(number: int) -> dict[Value, Value]:
@@ -133,9 +159,37 @@ def run_ahead(function: Function, found: Triangle, count: int) -> tuple[BasicBlo
         return {first: begin.binary("add", first, const_int(number, type), ("nsw",))}
 
     once = {_instruction(ahead, i) for each in (inner, *found.inside.inside) for i in counting(each)}
-    blocks = [_block(ahead, b) for b in (*found.before, *found.inside.blocks)]
-    repeat_blocks(blocks, once, count, of_row)
+    blocks = [_block(ahead, b) for b in (*found.before, inner.header, *found.inside.blocks)]
+    repeat_blocks([*blocks, behind], once, count, of_row)
     return groups, _block(rest, header)
+
+
+def _hand_on(
+    function: Function, found: Triangle, ahead: ValueMap, first: Instruction, count: int, behind: BasicBlock
+) -> None:
+    """Let the second part of the loop inside go on with what the first one hands on, by arrays with a place a row."""
+    counter, inner = found.loop.counter, found.inside.loop
+    carried = [phi for phi in inner.header.phis() if phi is not inner.counter.phi]
+    if not carried:
+        return
+    zero = const_int(0, counter.type)
+    # The group's first row by another name: the rows' own take the place of the one they are copied by.
+    named = Builder(before=_behind_phis(first.block))
+    base = named.binary("add", first, zero)
+    store, load = Builder(behind), Builder(before=inner.preheader.terminator)
+    store.loc = load.loc = counter.following.loc
+    own, row = store.binary("sub", first, base), load.binary("sub", counter.phi, first)
+    for phi in carried:
+        array = ArrayType(phi.type, count)
+        cells = Builder(before=function.entry.instructions[0]).alloca(array, name=f"{phi.name or 'sum'}.rows")
+        store.store(_instruction(ahead, phi), store.gep(array, cells, (zero, own), ("inbounds",)))
+        value = load.load(phi.type, load.gep(array, cells, (zero, row), ("inbounds",)))
+        _enter(phi, inner.preheader, value, inner.preheader)
+
+
+def _behind_phis(block: BasicBlock | None) -> Instruction:
+    assert block is not None
+    return next(iter(block.non_phis()))
 
 
 def _bound(loop: CountedLoop, end: Value) -> None:

@@ -26,8 +26,11 @@ def can_be_tiled(loop: CountedLoop) -> bool:
     return loop.predicate in _EXTENSION and goes_up(loop)
 
 
-def goes_up(loop: CountedLoop) -> bool:
-    """Whether a loop's header counts up by 1 and tests, and nothing else, and nothing of it is used behind it."""
+def goes_up(loop: CountedLoop, *, carries: bool = False) -> bool:
+    """Whether a loop's header counts up by 1 and tests, and nothing else, and nothing of it is used behind it.
+
+    With `carries` it may hand on other values, which are used behind it, too.
+    """
     counter, header, own = loop.counter, loop.header, set(loop.blocks)
     if not loop.top_tested or loop.tests_next or counter.step != 1:
         return False
@@ -37,9 +40,13 @@ def goes_up(loop: CountedLoop) -> bool:
         return False
     if not isinstance(test, Instruction) or list(test.instruction_users()) != [branch]:
         return False
-    if list(header.phis()) != [counter.phi] or counter.type.bits > I64.bits:
+    if counter.type.bits > I64.bits:
         return False
-    return all(u.block in own for b in loop.blocks for i in b.instructions for u in i.instruction_users())
+    if carries:
+        return True
+    return list(header.phis()) == [counter.phi] and all(
+        u.block in own for b in loop.blocks for i in b.instructions for u in i.instruction_users()
+    )
 
 
 def tile_loop(function: Function, loop: CountedLoop, size: int, before: BasicBlock) -> BasicBlock:
