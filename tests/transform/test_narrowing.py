@@ -24,6 +24,10 @@ MOVES = {
     "half": "ashr i64 %k, 1",
     "unsigned half": "lshr i64 %k, 3",
     "select": "select i1 %odd, i64 %b, i64 %k",
+    "least": "call i64 @llvm.smin.i64(i64 %k, i64 %b)",
+    "greatest": "call i64 @llvm.smax.i64(i64 %k, i64 %b)",
+    "least as unsigned": "call i64 @llvm.umin.i64(i64 %k, i64 %b)",
+    "greatest as unsigned": "call i64 @llvm.umax.i64(i64 %k, i64 %b)",
 }
 LIMITS = {"signed": (-(1 << 31), (1 << 31) - 1), "natural": (0, (1 << 32) - 1)}
 NUMBERS = {
@@ -39,6 +43,8 @@ def program(move: str, limits: tuple[int, int] | None) -> str:
     return f"""
 declare i64 @llvm.smin.i64(i64, i64) memory(none) nounwind willreturn speculatable
 declare i64 @llvm.smax.i64(i64, i64) memory(none) nounwind willreturn speculatable
+declare i64 @llvm.umin.i64(i64, i64) memory(none) nounwind willreturn speculatable
+declare i64 @llvm.umax.i64(i64, i64) memory(none) nounwind willreturn speculatable
 define void @k(ptr %out, i64 %tid.x, i64 {given} %a, i64 {given} %b) "weft.kernel" {{
 entry:
   %column = getelementptr [4 x i64], ptr %out, i64 %tid.x
@@ -103,6 +109,19 @@ def test_results_are_the_same(move: str, limits: str) -> None:
     for a in NUMBERS[limits]:
         for b in NUMBERS[limits]:
             np.testing.assert_array_equal(results(module, a, b), results(before, a, b), f"{a} {b}")
+
+
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [("smin", "signed"), ("smax", "signed"), *((n, "natural") for n in ("smin", "smax", "umin", "umax"))],
+)
+def test_minima_and_maxima_are_narrow_themselves(name: str, limits: str) -> None:
+    lo, hi = LIMITS[limits]
+    text = program(f"call i64 @llvm.{name}.i64(i64 %k, i64 %b)", LIMITS[limits])
+    module, _ = narrowed(
+        text.replace(f"%next, i64 {lo}", "%next, i64 %b").replace(f"%raised, i64 {hi}", "%raised, i64 %b")
+    )
+    assert not [i for i in module.functions["k"].instructions() if i.op == "call" and i.type == I64]
 
 
 def wide_values(kernel: Function) -> list[str]:

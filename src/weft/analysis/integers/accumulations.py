@@ -81,7 +81,7 @@ class LoopSums:
                 if change is None:
                     return None
                 each = join(each, change)
-        rounds = self._rounds_of(loop)
+        rounds = self.rounds(loop)
         if each is None or rounds is None:
             return None
         return Interval(min(0, rounds * each.lo), max(0, rounds * each.hi))
@@ -129,7 +129,7 @@ class LoopSums:
             result = join(result, change)
         return result
 
-    def _rounds_of(self, loop: Loop) -> int | None:
+    def rounds(self, loop: Loop) -> int | None:
         """How often the loop goes back to its header at most; None if nobody knows."""
         if loop not in self._rounds:
             counts = [self._counted_by(phi, loop) for phi in self._view.blocks[loop.header].phis()]

@@ -2,9 +2,9 @@
 
 A range is an `Interval`, and it holds for every thread and every execution of the instruction in which the value is
 not poison: it says nothing of how threads are related. It is found by a sparse fixed point over SSA values with
-widening at φs, then narrowed; sums of loops are bounded by what a round adds (`accumulations`). Conditions that
-dominate a use refine it there (``i < n`` says ``i <= INT_MAX - 1`` even if nothing is known of n, which is what keeps
-``i + 1`` from wrapping).
+widening at φs, then narrowed; sums of loops are bounded by what a round adds (`accumulations`), numbers that go around
+in several φs and in stack objects by what all rounds add (`drifts`). Conditions that dominate a use refine it there
+(``i < n`` says ``i <= INT_MAX - 1`` even if nothing is known of n, which is what keeps ``i + 1`` from wrapping).
 
 Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can use ``i < n`` as it is.
 """
@@ -17,6 +17,7 @@ from heapq import heappop, heappush
 from weft.analysis.conditions import Condition, Conditions
 from weft.analysis.integers.accumulations import LoopSums
 from weft.analysis.integers.declared_ranges import attributed
+from weft.analysis.integers.drifts import Drifts
 from weft.analysis.integers.intervals import Interval, full, join, meet, widen
 from weft.analysis.integers.range_rules import RangeRules, Rule, evaluate, read
 from weft.graph.block_index import BlockIndex
@@ -54,7 +55,7 @@ class Ranges:
         rules = [self._rules.rule(instruction) for instruction in self._order]
         self._solve(rules)
         self._narrow(rules, [i for i, count in self._changes.items() if count > WIDEN_AFTER])
-        self._bound_sums(view, rules)
+        self._bound_sums(function, view, rules)
 
     def of(self, value: Value) -> Interval | None:
         """The range of a value where it is defined; None when nothing is known of it."""
@@ -154,20 +155,37 @@ class Ranges:
         self._base[instruction] = joined
         return True
 
-    def _bound_sums(self, view: CFGView, rules: list[Rule | Interval]) -> None:
+    def _bound_sums(self, function: Function, view: CFGView, rules: list[Rule | Interval]) -> None:
         """Bring down sums of loops whose rounds can be counted, and what follows from them."""
-        endless = [i for i in self._order if i.op == "phi" and self._has_no_end(i)]
-        if not endless:
+        phis = [i for i in self._order if i.op == "phi"]
+        if not any(map(self._is_large, phis)):
             return
         sums = LoopSums(view, self._base)
         lower: list[Instruction] = []
-        for phi in endless:
-            new = meet(self._base[phi], sums.of(phi) or self._base[phi])
-            if new is not None and new != self._base[phi]:
-                self._base[phi] = new
-                lower += [self._order[k] for k in self._users(phi)]
-        if lower:
-            self._narrow(rules, lower)
+        for phi in filter(self._has_no_end, phis):
+            if (found := sums.of(phi)) is not None:
+                lower += self._bring_down(phi, found)
+        self._narrow(rules, lower)
+        drifts = Drifts(function, view, self._base, sums.rounds)
+        for phi in phis:
+            if self._is_large(phi) and (drift := drifts.of(phi)) is not None:
+                bounds, numbers = drift
+                lower = [user for number in numbers for user in self._bring_down(number, bounds)]
+                self._narrow(rules, lower)
+
+    def _bring_down(self, instruction: Instruction, bounds: Interval) -> list[Instruction]:
+        """Let an instruction have bounds; the users for which that says something new."""
+        old = self._base.get(instruction)
+        new = meet(old, bounds)
+        if new is None or new == old:
+            return []
+        self._base[instruction] = new
+        return [self._order[k] for k in self._users(instruction)]
+
+    def _is_large(self, phi: Instruction) -> bool:
+        """Whether a number may not fit in 32 bits, or is all that its type has."""
+        found = self._base.get(phi)
+        return found is not None and (found.lo < -(1 << 31) or found.hi >= 1 << 31 or self._has_no_end(phi))
 
     def _has_no_end(self, phi: Instruction) -> bool:
         assert isinstance(phi.type, IntType)

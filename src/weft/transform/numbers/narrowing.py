@@ -3,7 +3,7 @@
 Indices and counters of the source language have 64 bits, and vectors of them take twice the registers, conversions and
 gathers of vectors of 32 bits. Where ranges say that a number is below 2^31 in size, or from 0 to 2^32 - 1, its low half
 says all; sums, products, bitwise operations, selections and φs only need the low halves of their operands, shifts to
-the right, comparisons and conversions operands that fit themselves.
+the right, minima, maxima, comparisons and conversions operands that fit themselves.
 
 Precondition: P-LLVM without predicates, shadows and guards. Postcondition: instructions for which it was asked and
 that fit are of type i32, and extended for the users that are not. Preserves the program under FR. Nothing rests on
@@ -20,10 +20,18 @@ from weft.graph.cfg import reverse_postorder
 from weft.ir import Builder, Constant, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import arriving
 from weft.ir.cfg_view import cfg_of
-from weft.ir.types import I32, I64, IntType
+from weft.ir.intrinsics import PURE
+from weft.ir.types import I32, I64, FunctionType, IntType
 
 _LOW_HALVES = {"add", "sub", "mul", "and", "or", "xor", "select", "phi", "shl"}
 _EXACT = {"add", "sub", "mul"}
+_CHOICES = {
+    "llvm.smin.i64": ("llvm.smin.i32", "llvm.umin.i32"),
+    "llvm.smax.i64": ("llvm.smax.i32", "llvm.umax.i32"),
+    "llvm.umin.i64": ("llvm.umin.i32", "llvm.umin.i32"),
+    "llvm.umax.i64": ("llvm.umax.i32", "llvm.umax.i32"),
+}
+"""What minima and maxima are of low halves: if all are read as signed, and if all are read as unsigned."""
 _UNSIGNED = {"slt": "ult", "sle": "ule", "sgt": "ugt", "sge": "uge"}
 
 RangeOf = Callable[[Value], Interval | None]
@@ -81,6 +89,8 @@ class _Narrowing:
             return op == "shl" or (
                 self._fits(operands[0]) and (op == "ashr" or self._is_natural(operands[0]))
             )
+        if op == "call":
+            return self._choice(instruction) is not None
         return op in _LOW_HALVES
 
     def build(self, chosen: list[Instruction]) -> None:
@@ -126,6 +136,13 @@ class _Narrowing:
         known = self._range_of(value)
         return known is not None and known.lo >= 0 and known.hi < 1 << 32
 
+    def _choice(self, call: Instruction) -> str | None:
+        """The function of low halves that a minimum or maximum is."""
+        signed, natural = _CHOICES.get(call.callee_name or "", (None, None))
+        if all(map(self._is_signed, call.args)):
+            return signed
+        return natural if all(map(self._is_natural, call.args)) else None
+
     def _low(self, value: Value, builder: Builder) -> Value:
         """The low half of a number."""
         known = self._twins.get(value)
@@ -147,6 +164,11 @@ class _Narrowing:
             twin = builder.select(
                 operands[0], self._low(operands[1], builder), self._low(operands[2], builder)
             )
+        elif op == "call":
+            name = self._choice(instruction)
+            assert name is not None
+            chosen = builder.module.declare(name, FunctionType(I32, (I32, I32)), PURE)
+            twin = builder.call(chosen, [self._low(v, builder) for v in instruction.args])
         else:
             exact = op in _EXACT and all(map(self._is_signed, (instruction, *operands)))
             if op == "ashr" and not self._is_signed(operands[0]):

@@ -1,0 +1,184 @@
+"""Ranges of numbers that φs and stack objects hand on to each other, by how far additions can carry them.
+
+    score = max(0, diagonal + reward, above[j] - gap, left - gap)
+    diagonal, above[j], left = above[j], score, score
+
+A fixed point over intervals knows nothing of what is in memory, and `accumulations` follows one φ. Here the φs,
+choices, minima, maxima, conversions and loads of stack objects that a number comes from are followed to what is no such
+thing: the numbers that it began as. It is one of these, plus what additions on its way have added. Each execution of an
+addition sees results of earlier ones only, so it is on that way once at most. So additions change a number by no more
+than the sum, over all of them, of what one adds, times how often it is executed: the rounds of the loops around.
+
+Sums are taken in whole numbers. If the bounds fit into the narrowest type on the way, nothing wraps around or is cut
+off, by induction over the executions. Elements of an object that nothing has been stored to are not defined, and
+nothing is said of them, as of poison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from weft.analysis.integers.intervals import Interval, full, join
+from weft.analysis.memory.addresses import decompose
+from weft.analysis.memory.stack_objects import Site, StackObjects
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import ConstInt, Function, Instruction, Value
+from weft.ir.cfg_view import CFGView
+from weft.ir.types import IntType, Type
+
+MAX_SOURCES = 64
+"""Instructions that one number is followed to."""
+
+_CHOICES = ("llvm.smin.", "llvm.smax.", "llvm.umin.", "llvm.umax.")
+
+
+class Drifts:
+    """The numbers of one function that go around, by the ranges that are known of other values.
+
+    Parameters
+    ----------
+    rounds
+        How often a loop goes back to its header at most, where that is known.
+    """
+
+    __slots__ = ("_function", "_innermost", "_known", "_objects", "_rounds", "_view")
+
+    def __init__(
+        self,
+        function: Function,
+        view: CFGView,
+        known: Mapping[Value, Interval],
+        rounds: Callable[[Loop], int | None],
+    ) -> None:
+        self._function = function
+        self._view = view
+        self._known = known
+        self._rounds = rounds
+        self._innermost = loop_forest(view.cfg).innermost
+        self._objects: StackObjects | None = None
+
+    def of(self, phi: Instruction) -> tuple[Interval, list[Instruction]] | None:
+        """Bounds of a φ, and all φs and loads that they hold for; None if there are none that fit."""
+        sources = self._sources(phi)
+        if sources is None:
+            return None
+        start: Interval | None = None
+        below, above, bits = 0, 0, phi.type.bits if isinstance(phi.type, IntType) else 0
+        for source, begins in sources.items():
+            assert isinstance(source.type, IntType)
+            if begins:
+                known = self._range(source)
+                if known is None:
+                    return None
+                start = join(start, known)
+                continue
+            bits = min(bits, source.type.bits)
+            if isinstance(source, Instruction) and source.op in ("add", "sub"):
+                part = self._range(_carried(source, self._width)[1])
+                times = self._executions(source)
+                if part is None or times is None:
+                    return None
+                lo, hi = (part.lo, part.hi) if source.op == "add" else (-part.hi, -part.lo)
+                below, above = below + times * min(0, lo), above + times * max(0, hi)
+        if start is None:
+            return None
+        found, whole = Interval(start.lo + below, start.hi + above), full(bits)
+        if found.lo < whole.lo or found.hi > whole.hi:
+            return None
+        bounded = [s for s, begins in sources.items() if not begins and isinstance(s, Instruction)]
+        return found, [s for s in bounded if s.op in ("phi", "load")]
+
+    def _sources(self, phi: Instruction) -> dict[Value, bool] | None:
+        """All that a number comes from, and of which of it no more is asked than the range; None: too much."""
+        sources: dict[Value, bool] = {}
+        work: list[Value] = [phi]
+        while work:
+            value = work.pop()
+            if value in sources:
+                continue
+            if len(sources) == MAX_SOURCES:
+                return None
+            operands = self._operands(value)
+            sources[value] = operands is None
+            work += operands or ()
+        return sources
+
+    def _operands(self, value: Value) -> list[Value] | None:
+        """What a value is one of, plus what it adds itself; None where it is to be taken as it is."""
+        if not isinstance(value, Instruction) or value.block not in self._view.index:
+            return None
+        op, operands = value.op, list(value.operands)
+        if op == "phi":
+            return operands if value.shadow is None else None
+        if op in ("sext", "trunc"):
+            return operands if isinstance(operands[0].type, IntType) else None
+        if op == "select":
+            return operands[1:]
+        if op == "call" and (value.callee_name or "").startswith(_CHOICES):
+            return list(value.args)
+        if op in ("add", "sub"):
+            return [_carried(value, self._width)[0]]
+        return self._stored_values(value) if op == "load" else None
+
+    def _width(self, value: Value) -> int:
+        known = self._range(value)
+        assert isinstance(value.type, IntType)
+        return known.hi - known.lo if known is not None else 1 << value.type.bits
+
+    def _range(self, value: Value) -> Interval | None:
+        if isinstance(value, ConstInt):
+            return Interval(value.signed, value.signed)
+        return self._known.get(value)
+
+    def _executions(self, instruction: Instruction) -> int | None:
+        """How often an instruction is executed at most; None if nobody knows."""
+        assert instruction.block is not None
+        loop, times = self._innermost[self._view.index[instruction.block]], 1
+        while loop is not None:
+            back = None if loop.is_irreducible else self._rounds(loop)
+            if back is None:
+                return None
+            times *= back + 1
+            loop = loop.parent
+        return times
+
+    def _stored_values(self, load: Instruction) -> list[Value] | None:
+        """What is stored to an object of which all is written and read in elements of the type of a load."""
+        if self._objects is None:
+            self._objects = StackObjects(self._function, self._view)
+        objects = self._objects
+        sites = objects.of(load.operands[0])
+        if len(sites) != 1:
+            return None
+        (site,) = sites
+        if site in objects.escaped or not isinstance(site, Instruction):
+            return None
+        accesses = objects.accesses[site]
+        if not all(self._is_element(access, site, load.type) for access in accesses):
+            return None
+        return [access.stored_value for access in accesses if access.op == "store"]
+
+    def _is_element(self, access: Instruction, site: Site, type: Type) -> bool:
+        """Whether what is loaded or stored is one element of an object, seen as an array of the type."""
+        if access.op not in ("load", "store") or access.is_ordered:
+            return False
+        if (access.type if access.op == "load" else access.stored_value.type) != type:
+            return False
+        layout = self._function.module.layout
+        size, pointer = layout.size(type), access.pointer
+        while pointer is not site:
+            if not isinstance(pointer, Instruction) or pointer.op != "getelementptr":
+                return False
+            address = decompose(pointer.operands, pointer.source_type, layout)
+            if address.offset % size or any(scale % size for scale in address.scales):
+                return False
+            pointer = address.base
+        return True
+
+
+def _carried(addition: Instruction, width: Callable[[Value], int]) -> tuple[Value, Value]:
+    """What an addition is followed to, and what it adds to that: of which less numbers are possible."""
+    first, second = addition.operands
+    if addition.op == "add" and width(first) < width(second):
+        return second, first
+    return first, second
