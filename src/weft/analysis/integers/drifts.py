@@ -164,6 +164,7 @@ class Drifts:
             return False
         if (access.type if access.op == "load" else access.stored_value.type) != type:
             return False
+        assert self._function.module is not None
         layout = self._function.module.layout
         size, pointer = layout.size(type), access.pointer
         while pointer is not site:
