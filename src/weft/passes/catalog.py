@@ -14,6 +14,7 @@ from weft.passes.loops import LOOPS
 from weft.passes.scalar import (
     AGGREGATES,
     CANONICAL,
+    CHOICES,
     GROUP_ATOMICS,
     INVARIANTS,
     KNOWN_NUMBERS,
@@ -45,6 +46,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     WIDE_COMPARISONS,
     INVARIANTS,
     SINGLE_LANE,
+    CHOICES,
     GROUP_ATOMICS,
 )
 """Passes that run on a module by itself."""

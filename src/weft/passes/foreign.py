@@ -36,7 +36,7 @@ from weft.passes.lane_parameters import every_parameter, simd_parameters
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop
 from weft.passes.runner import Runner
-from weft.passes.scalar import CANONICAL, INVARIANTS, PLAIN, SINGLE_LANE
+from weft.passes.scalar import CANONICAL, CHOICES, INVARIANTS, PLAIN, SINGLE_LANE
 from weft.passes.stages import Form, Runnable, StageLog, heard_through
 from weft.target.vector_math import math_finder
 from weft.transform.foreign.inline_marks import LOCAL, mark_for_inlining
@@ -254,10 +254,10 @@ FORM: tuple[Pass[Any], ...] = (SIGNATURES, INLINING, CANONICAL)
 FOREIGN_LOOPS = PassList(
     "foreign loops",
     "parallel loops of C, C++ and LLVM IR; LLVM's whole pipeline follows",
-    (*FORM, FUNCTION_INVARIANTS, MOVING_POINTERS, AUTO_LOOPS, LOOPS_IN_PLACE, IN_LANES, SINGLE_LANE),
+    (*FORM, FUNCTION_INVARIANTS, MOVING_POINTERS, AUTO_LOOPS, LOOPS_IN_PLACE, IN_LANES, SINGLE_LANE, CHOICES),
 )
 FOREIGN_FUNCTIONS = PassList(
     "foreign functions",
     "functions of C, C++ and LLVM IR; LLVM's whole pipeline follows",
-    (*FORM, PARAMETERS, WHOLE_FUNCTION, SINGLE_LANE),
+    (*FORM, PARAMETERS, WHOLE_FUNCTION, SINGLE_LANE, CHOICES),
 )

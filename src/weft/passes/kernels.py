@@ -26,6 +26,7 @@ from weft.passes.lane_programs import position_shapes, separate_lane_groups, wid
 from weft.passes.scalar import (
     AGGREGATES,
     CANONICAL,
+    CHOICES,
     GROUP_ATOMICS,
     KNOWN_NUMBERS,
     MEETING_STORES,
@@ -378,6 +379,7 @@ KERNELS = PassList(
         IN_LANES,
         THREAD_BY_THREAD,
         SINGLE_LANE,
+        CHOICES,
         GROUP_ATOMICS,
         GROUP_LOOPS,
         COPIES,

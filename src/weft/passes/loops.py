@@ -31,7 +31,7 @@ from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
-from weft.passes.scalar import CANONICAL, INVARIANTS, MEETING_STORES, SINGLE_LANE
+from weft.passes.scalar import CANONICAL, CHOICES, INVARIANTS, MEETING_STORES, SINGLE_LANE
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form
 from weft.transform.loops.heap_lifetimes import settle_heap
@@ -242,6 +242,7 @@ LOOPS = PassList(
         PARALLEL_LOOPS,
         IN_LANES,
         SINGLE_LANE,
+        CHOICES,
         ENTRY,
     ),
 )

@@ -15,6 +15,7 @@ from weft.target.passes import optimize
 from weft.transform.aggregates.replacement import take_module_apart
 from weft.transform.groups.group_atomics import make_group_atomics_plain
 from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.known_numbers import replace_known_numbers
@@ -97,6 +98,10 @@ def _make_group_atomics_plain(unit: ScalarUnit) -> bool:
     return sum(map(make_group_atomics_plain, unit.module.definitions())) > 0
 
 
+def _flag_choices(unit: ScalarUnit) -> bool:
+    return sum(map(flag_choices, unit.module.definitions())) > 0
+
+
 CANONICAL: Pass[ScalarUnit] = Pass(
     "canonical",
     "LLVM's named scalar passes: SSA, simple loops, nothing duplicated",
@@ -144,6 +149,12 @@ SINGLE_LANE: Pass[ScalarUnit] = Pass(
     "single lane",
     "what is left of lane operations means what it does in one lane",
     _run_single_lane,
+    Meaning.SCALAR,
+)
+CHOICES: Pass[ScalarUnit] = Pass(
+    "choices",
+    "choices between two compared floats leave NaNs and signs of zeros open where the comparison does",
+    _flag_choices,
     Meaning.SCALAR,
 )
 GROUP_ATOMICS: Pass[ScalarUnit] = Pass(

@@ -105,9 +105,9 @@ FINAL = Pipeline("final", 2, once=True)
 (measured on ``bench/speed``); O3 adds unswitching on any invariant branch, for a quarter more compile time."""
 
 WHOLE = Pipeline("whole", 3, vectorize=True)
-"""For modules with code that weft has left scalar: serial parts of functions, loops inside of parallel ones. O3 writes
-out nests of loops up to twice as long as O2, whose rows become vectors then (LU of 50,000 matrices of 8 x 8 on Zen 3: 5.3
-to 3.8 ms)."""
+"""For modules with code that weft has left scalar: serial parts of functions, loops inside of parallel ones. O3
+writes out nests of loops up to twice as long as O2 does, whose rows become vectors then (LU of 50,000 matrices of 8 x 8
+on Zen 3: 5.3 to 3.8 ms)."""
 
 WHOLE_ROWS = Pipeline("whole-rows", 3, vectorize=True, superwords=False)
 """The same for modules whose loops add up several rows at a time, each in order: as a superword they would be gathered
