@@ -7,17 +7,13 @@ and take roots. What it returns and what it does to memory is what the loop does
 from __future__ import annotations
 
 import ctypes
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
+from sequential.drawn import both, compiled
 from sequential.seeds import go_through
 from weft.diag.remarks import RemarkKind
-from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import vectorize_ir
-from weft.target.jit import load_object
-from weft.target.machine import TargetSpec, emit_object
 
 LENGTH = 1100
 OVERLAPS = ((0, 1, 2), (0, 0, 2), (0, 1, 1))
@@ -39,11 +35,16 @@ class Loop:
             "for (long i = (long)n - 1; i >= 2; i--)",
             "for (int i = 2; i < n; i += 2)",
         )
-        self.text = "\n".join(
+        self.name = "f"
+        self._text = "\n".join(
             ["#include <math.h>", f"typedef {type} T;",
              "T f(int n, T *x, T *y, T *z, T v) {", "T s = v, q = 1, last = x[0]; int k = 0;", f"{count} {{", *lines,
              "}", "return s + 3 * q + 7 * last + k; }"]
         )  # fmt: skip
+
+    def text(self) -> str:
+        """The function in C."""
+        return self._text
 
     def _one(self, *choices):
         return choices[int(self._draw.integers(len(choices)))]
@@ -103,26 +104,20 @@ class Loop:
 def check(first: int, last: int, counts: dict[str, int], width: int | None = None) -> list[str]:
     """Compare the loops of some seeds; what is wrong, with the source."""
     found: list[str] = []
-    spec = TargetSpec.chosen()
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "loop.c"
-        for seed in range(first, last):
-            loop = Loop(seed)
-            file.write_text(loop.text)
-            flags = ["-w", "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off", "-fno-math-errno"]
-            original = compile_c(file, spec.triple, flags)
-            made = vectorize_ir(original, "f", loop="auto", width=width)
-            counts["loops"] = counts.get("loops", 0) + 1
-            told = [r.message for r in made.remarks if r.kind is RemarkKind.TRANSFORM]
-            if not any("of this loop at a time run as" in message for message in told):
-                continue
-            counts["in strips"] = counts.get("in strips", 0) + 1
-            codes = [load_object(emit_object(original, spec), ["f"]), load_object(made.object_code, ["f"])]
-            for n in SIZES:
-                for overlap in OVERLAPS:
-                    results = [_run(code.address("f"), loop, seed, n, overlap) for code in codes]
-                    if any(a != b for a, b in zip(*results, strict=True)):
-                        found.append(f"seed {seed}, n = {n}, regions {overlap}\n{loop.text}")
+    flags = "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off", "-fno-math-errno"
+    for seed, loop, source, original in compiled(first, last, Loop, *flags):
+        made = vectorize_ir(original, loop.name, loop="auto", width=width)
+        counts["loops"] = counts.get("loops", 0) + 1
+        told = [r.message for r in made.remarks if r.kind is RemarkKind.TRANSFORM]
+        if not any("of this loop at a time run as" in message for message in told):
+            continue
+        counts["in strips"] = counts.get("in strips", 0) + 1
+        codes = both(loop.name, original, made)
+        for n in SIZES:
+            for overlap in OVERLAPS:
+                results = [_run(code.address(loop.name), loop, seed, n, overlap) for code in codes]
+                if any(a != b for a, b in zip(*results, strict=True)):
+                    found.append(f"seed {seed}, n = {n}, regions {overlap}\n{source}")
     return found
 
 

@@ -7,28 +7,23 @@ and down, some by two, bounds are 0 and less at times, and arrays overlap in som
 
 from __future__ import annotations
 
-import ctypes
 import random
-import tempfile
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 
+from sequential.drawn import LENGTH, Arguments, both, compiled, difference
 from sequential.seeds import go_through
-from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import vectorize_ir
 from weft.passes import loop_splits, loop_tiles
-from weft.target.jit import load_object
-from weft.target.machine import TargetSpec, emit_object
 
-CALLS = 6
-LENGTH = 2000
-START = 600
-"""Where an array begins; indices may be negative."""
-
-OVERLAPS = ((0, LENGTH, 2 * LENGTH), (0, 0, LENGTH), (0, LENGTH, 1), (5, LENGTH, LENGTH + 3))
-"""Where a, b and c are in one piece of memory."""
+SAID = {
+    "tiled": "are a tile",
+    "cut": "runs alone",
+    "taken apart": "a loop of its own",
+    "changed": "have changed places",
+}
+"""What remarks say of what was done."""
 
 
 class OrderNest:
@@ -113,51 +108,27 @@ class OrderNest:
 def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
     """Compare the nests of some seeds; what is wrong, with the source."""
     found: list[str] = []
-    spec = TargetSpec.chosen()
-    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int] * 4, *[ctypes.c_void_p] * 3)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "nest.c"
-        for seed in range(first, last):
-            nest = OrderNest(seed)
-            source = nest.text()
-            file.write_text(source)
-            original = compile_c(file, spec.triple, ["-w"])
-            # Loops are short here.
-            sizes = (128, 2, 5)[seed % 3], (4, 1)[seed % 2]
-            with (
-                patch.object(loop_tiles, "TILE", sizes[0]),
-                patch.object(loop_splits, "LEAST_SUM", sizes[1]),
-            ):
-                made = vectorize_ir(original, nest.name, loop="auto")
-            counts["nests"] = counts.get("nests", 0) + 1
-            if not made.loops:
-                continue
-            counts["in lanes"] = counts.get("in lanes", 0) + 1
-            changed = any("have changed places" in r.message for r in made.remarks)
-            tiled = any("are a tile" in r.message for r in made.remarks)
-            counts["tiled"] = counts.get("tiled", 0) + tiled
-            alone = any("runs alone" in r.message for r in made.remarks)
-            counts["cut"] = counts.get("cut", 0) + alone
-            apart = any("a loop of its own" in r.message for r in made.remarks)
-            counts["taken apart"] = counts.get("taken apart", 0) + apart
-            counts["changed"] = counts.get("changed", 0) + changed
-            codes = [load_object(c, [nest.name]) for c in (emit_object(original, spec), made.object_code)]
-            draw = np.random.default_rng(seed)
-            for call in range(CALLS):
-                sizes = [int(s) for s in draw.integers(-1, 12, 3)]
-                sizes.append(int(draw.choice((32, 32, 40, 3, 0))))
-                memory = draw.integers(-50, 50, 5 * LENGTH).astype(np.int32)
-                results: list[np.ndarray] = []
-                for code in codes:
-                    mine = memory.copy()
-                    starts = OVERLAPS[call % len(OVERLAPS)]
-                    pointers = [mine.ctypes.data + 4 * (START + s) for s in starts]
-                    kind(code.address(nest.name))(*sizes, *pointers)
-                    results.append(mine)
-                if not np.array_equal(results[0], results[1]):
-                    found.append(f"seed {seed}, call {call}, {sizes}\n{source}")
-                    break
+    for seed, nest, source, original in compiled(first, last, OrderNest):
+        # Loops are short here.
+        sizes = (128, 2, 5)[seed % 3], (4, 1)[seed % 2]
+        with patch.object(loop_tiles, "TILE", sizes[0]), patch.object(loop_splits, "LEAST_SUM", sizes[1]):
+            made = vectorize_ir(original, nest.name, loop="auto")
+        counts["nests"] = counts.get("nests", 0) + 1
+        if not made.loops:
+            continue
+        counts["in lanes"] = counts.get("in lanes", 0) + 1
+        for what, said in SAID.items():
+            counts[what] = counts.get(what, 0) + any(said in r.message for r in made.remarks)
+        wrong = difference(seed, nest.name, both(nest.name, original, made), _arguments, apart=False)
+        if wrong is not None:
+            found.append(f"{wrong}\n{source}")
     return found
+
+
+def _arguments(draw: np.random.Generator) -> Arguments:
+    sizes = [int(s) for s in draw.integers(-1, 12, 3)]
+    sizes.append(int(draw.choice((32, 32, 40, 3, 0))))
+    return Arguments(sizes, draw.integers(-50, 50, 5 * LENGTH).astype(np.int32))
 
 
 if __name__ == "__main__":

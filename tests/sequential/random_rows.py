@@ -7,21 +7,13 @@ show any other order. Bounds are 0 and less at times, and arrays overlap in some
 
 from __future__ import annotations
 
-import ctypes
 import random
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
-from sequential.random_orders import LENGTH, OVERLAPS, START
+from sequential.drawn import LENGTH, Arguments, both, compiled, difference
 from sequential.seeds import go_through
-from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import vectorize_ir
-from weft.target.jit import load_object
-from weft.target.machine import TargetSpec, emit_object
-
-CALLS = 6
 
 
 class RowNest:
@@ -155,40 +147,24 @@ def check(
 ) -> list[str]:
     """Compare the nests of some seeds; what is wrong, with the source."""
     found: list[str] = []
-    spec = TargetSpec.chosen()
-    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int] * 3, *[ctypes.c_void_p] * 3)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "nest.c"
-        for seed in range(first, last):
-            nest = drawn(seed)
-            source = nest.text()
-            file.write_text(source)
-            original = compile_c(file, spec.triple, ["-w", "-ffp-contract=off"])
-            made = vectorize_ir(original, nest.name, loop="auto")
-            counts["nests"] = counts.get("nests", 0) + 1
-            together = any(note in r.message for r in made.remarks)
-            counts["together"] = counts.get("together", 0) + together
-            if not made.loops and not together:
-                continue
-            codes = [load_object(c, [nest.name]) for c in (emit_object(original, spec), made.object_code)]
-            draw = np.random.default_rng(seed)
-            for call in range(CALLS):
-                sizes = [int(s) for s in draw.integers(-1, 30, 2)]
-                sizes.append(int(draw.choice((32, 32, 40, 3, 0))))
-                memory = draw.integers(-50, 50, 5 * LENGTH) / 7
-                starts = OVERLAPS[0 if "restrict" in source else call % len(OVERLAPS)]
-                results: list[np.ndarray] = []
-                for code in codes:
-                    mine = memory.copy()
-                    pointers = [mine.ctypes.data + 8 * (START + s) for s in starts]
-                    kind(code.address(nest.name))(*sizes, *pointers)
-                    results.append(mine)
-                if not np.array_equal(results[0].view(np.int64), results[1].view(np.int64)):
-                    if np.array_equal(results[0], results[1], equal_nan=True):
-                        continue
-                    found.append(f"seed {seed}, call {call}, {sizes}\n{source}")
-                    break
+    for seed, nest, source, original in compiled(first, last, drawn, "-ffp-contract=off"):
+        made = vectorize_ir(original, nest.name, loop="auto")
+        counts["nests"] = counts.get("nests", 0) + 1
+        together = any(note in r.message for r in made.remarks)
+        counts["together"] = counts.get("together", 0) + together
+        if not made.loops and not together:
+            continue
+        codes = both(nest.name, original, made)
+        wrong = difference(seed, nest.name, codes, _arguments, apart="restrict" in source)
+        if wrong is not None:
+            found.append(f"{wrong}\n{source}")
     return found
+
+
+def _arguments(draw: np.random.Generator) -> Arguments:
+    sizes = [int(s) for s in draw.integers(-1, 30, 2)]
+    sizes.append(int(draw.choice((32, 32, 40, 3, 0))))
+    return Arguments(sizes, draw.integers(-50, 50, 5 * LENGTH) / 7)
 
 
 if __name__ == "__main__":

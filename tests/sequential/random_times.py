@@ -8,23 +8,15 @@ arrays overlap in some calls.
 
 from __future__ import annotations
 
-import ctypes
 import random
-import tempfile
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 
-from sequential.random_orders import LENGTH, OVERLAPS, START
+from sequential.drawn import LENGTH, Arguments, both, compiled, difference
 from sequential.seeds import go_through
-from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import vectorize_ir
 from weft.passes import time_skews
-from weft.target.jit import load_object
-from weft.target.machine import TargetSpec, emit_object
-
-CALLS = 6
 
 
 class TimeNest:
@@ -85,48 +77,33 @@ class TimeNest:
 def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
     """Compare the nests of some seeds; what is wrong, with the source."""
     found: list[str] = []
-    spec = TargetSpec.chosen()
-    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int] * 4, *[ctypes.c_void_p] * 3)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "nest.c"
-        for seed in range(first, last):
-            nest = TimeNest(seed)
-            source = nest.text()
-            file.write_text(source)
-            original = compile_c(file, spec.triple, ["-w"])
-            with (
-                patch.object(time_skews, "LARGE", 0),
-                patch.object(time_skews, "LENGTH", (8, 3)[seed % 2]),
-                patch.object(time_skews, "MOST_LENGTH", (4, 16, 7)[seed % 3]),
-            ):
-                made = vectorize_ir(original, nest.name, loop="auto")
-            counts["nests"] = counts.get("nests", 0) + 1
-            cached, at_once = (
-                any(what in r.message for r in made.remarks)
-                for what in ("so that rows stay in the cache", "and run at the same time")
-            )
-            counts["in waves"] = counts.get("in waves", 0) + cached
-            counts["at once"] = counts.get("at once", 0) + at_once
-            if not made.loops and not cached:
-                continue
-            codes = [load_object(c, [nest.name]) for c in (emit_object(original, spec), made.object_code)]
-            draw = np.random.default_rng(seed)
-            restricted = "restrict" in source
-            for call in range(CALLS):
-                sizes = [int(s) for s in (*draw.integers(-1, 20, 2), draw.integers(-1, 24))]
-                sizes.append(int(draw.choice((32, 32, 40, 3, 0))))
-                memory = draw.integers(-50, 50, 5 * LENGTH).astype(np.int32)
-                starts = OVERLAPS[0 if restricted else call % len(OVERLAPS)]
-                results: list[np.ndarray] = []
-                for code in codes:
-                    mine = memory.copy()
-                    pointers = [mine.ctypes.data + 4 * (START + s) for s in starts]
-                    kind(code.address(nest.name))(*sizes, *pointers)
-                    results.append(mine)
-                if not np.array_equal(results[0], results[1]):
-                    found.append(f"seed {seed}, call {call}, {sizes}\n{source}")
-                    break
+    for seed, nest, source, original in compiled(first, last, TimeNest):
+        with (
+            patch.object(time_skews, "LARGE", 0),
+            patch.object(time_skews, "LENGTH", (8, 3)[seed % 2]),
+            patch.object(time_skews, "MOST_LENGTH", (4, 16, 7)[seed % 3]),
+        ):
+            made = vectorize_ir(original, nest.name, loop="auto")
+        counts["nests"] = counts.get("nests", 0) + 1
+        cached, at_once = (
+            any(what in r.message for r in made.remarks)
+            for what in ("so that rows stay in the cache", "and run at the same time")
+        )
+        counts["in waves"] = counts.get("in waves", 0) + cached
+        counts["at once"] = counts.get("at once", 0) + at_once
+        if not made.loops and not cached:
+            continue
+        codes = both(nest.name, original, made)
+        wrong = difference(seed, nest.name, codes, _arguments, apart="restrict" in source)
+        if wrong is not None:
+            found.append(f"{wrong}\n{source}")
     return found
+
+
+def _arguments(draw: np.random.Generator) -> Arguments:
+    sizes = [int(s) for s in (*draw.integers(-1, 20, 2), draw.integers(-1, 24))]
+    sizes.append(int(draw.choice((32, 32, 40, 3, 0))))
+    return Arguments(sizes, draw.integers(-50, 50, 5 * LENGTH).astype(np.int32))
 
 
 if __name__ == "__main__":

@@ -32,12 +32,11 @@ from weft.passes.rows_together import (
     RowsTogether,
     assumed_in_order,
     is_sum,
+    with_promotions,
 )
-from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
-from weft.transform.loops.promote_elements import Promotion, find_promotions, promote
+from weft.transform.loops.promote_elements import Promotion, find_promotions
 from weft.transform.loops.run_ahead import Triangle, run_ahead, triangle
-from weft.transform.loops.version_loop import version_loop
 
 
 def run_rows_ahead(
@@ -101,19 +100,7 @@ def _ahead(
     tests = run_time_tests(accesses, loop, assumptions, parameters_of(accesses, loop, frozenset()))
     if isinstance(tests, str):
         return None
-    header = loop.header
-    if not tests.is_empty:
-        copies = version_loop(
-            function, scope.view, loop.loop, lambda b: build_tests(b, accesses.reconstruction, tests, loop)
-        )
-        others.add(copies[header])
-    for promotion in promotions:
-        promote(promotion)
-    close_loops(function)
-    view = cfg_of(function)
-    again = loop_forest(view.cfg).headed_by[view.index[header]]
-    assert again is not None
-    promoted = triangle(view, again)
+    promoted = triangle(*with_promotions(function, accesses, loop, tests, promotions, others))
     assert promoted is not None, "elements that stay in registers add φs, and stores behind loops"
     groups, rest = run_ahead(function, promoted, count)
     others.add(rest)

@@ -18,19 +18,19 @@ from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.dependences import DependenceTest
 from weft.analysis.sequential.orders import Order, Together
 from weft.analysis.sequential.reconstruction import Reconstruction
-from weft.analysis.sequential.run_time_tests import run_time_tests, test_that_body_runs
+from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests, test_that_body_runs
 from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import Verdict, loop_verdict, private_objects
-from weft.graph.loops import loop_forest
+from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Module
 from weft.ir.cfg_edit import remove_dead_instructions
-from weft.ir.cfg_view import cfg_of
+from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.types import FloatType
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.jam import Jammable, jam, jammable
-from weft.transform.loops.promote_elements import find_promotions, promote
+from weft.transform.loops.promote_elements import Promotion, find_promotions, promote
 from weft.transform.loops.version_loop import version_loop
 
 SUMS = 8
@@ -131,6 +131,27 @@ def _together(
         if p.is_touched or test_that_body_runs(tests, accesses, p.loop, loop)
     ]
     header = loop.header
+    shape = jammable(*with_promotions(function, accesses, loop, tests, promotions, others))
+    assert shape is not None, "elements that stay in registers add φs, and stores behind loops"
+    others.add(jam(function, shape, count))
+    remove_dead_instructions(function)
+    close_loops(function)
+    return RowsTogether(header, count, tuple(assumptions))
+
+
+def with_promotions(
+    function: Function,
+    accesses: Accesses,
+    loop: LoopContext,
+    tests: RunTimeTests,
+    promotions: Iterable[Promotion],
+    others: set[BasicBlock],
+) -> tuple[CFGView, Loop]:
+    """Let elements stay in registers in a loop, behind tests where there are any; the loop, found again.
+
+    A copy runs where a test fails; its header goes to `others`.
+    """
+    header = loop.header
     if not tests.is_empty:
         copies = version_loop(
             function,
@@ -145,12 +166,7 @@ def _together(
     view = cfg_of(function)
     again = loop_forest(view.cfg).headed_by[view.index[header]]
     assert again is not None
-    shape = jammable(view, again)
-    assert shape is not None, "elements that stay in registers add φs, and stores behind loops"
-    others.add(jam(function, shape, count))
-    remove_dead_instructions(function)
-    close_loops(function)
-    return RowsTogether(header, count, tuple(assumptions))
+    return view, again
 
 
 def _sums(accesses: Accesses, loop: LoopContext, rows: Jammable) -> int:
