@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import hypothesis
@@ -49,6 +49,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files from what the tests produce now, instead of comparing",
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None]:
+    """Skip a test at the point where it runs code of a level that this machine lacks."""
+    from weft.diag.errors import SettingError
+    from weft.machine.host import is_runnable
+
+    try:
+        yield
+    except SettingError as error:
+        if is_runnable():
+            raise
+        pytest.skip(error.message)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -32,7 +32,7 @@ RESULT = "[0.0, 3.0, 6.0, 9.0] 42\n"
 def run(*args, **options):
     environment = {**os.environ, "WEFT_CACHE": "0"}
     done = subprocess.run(
-        [sys.executable, *args], capture_output=True, text=True, env=environment, timeout=60, **options
+        [sys.executable, *args], capture_output=True, text=True, env=environment, timeout=300, **options
     )
     return done.stdout, done.stderr
 

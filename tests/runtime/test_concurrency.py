@@ -191,7 +191,7 @@ def compile_for_ever():
 def script(body: str, folder: Path) -> subprocess.CompletedProcess[str]:
     file = folder / "script.py"
     file.write_text(f"{SCRIPT}\nif __name__ == '__main__':\n" + textwrap.indent(body, "    "))
-    return subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=300)
 
 
 def test_children_launch_and_compile_while_the_parent_does(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ run(500, 3)
 
 def script(body: str) -> subprocess.CompletedProcess[str]:
     text = SCRIPT.format(tests=str(Path(__file__).parent.parent)) + body
-    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=300)
 
 
 def test_pool_works_in_a_forked_child_while_the_parent_launches():

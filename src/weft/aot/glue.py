@@ -141,7 +141,8 @@ def _kernel(export: Export, levels: Sequence[tuple[int, Export]]) -> Iterator[st
     yield f"static const struct {{ struct code code; struct run_unit unit; }} {name}_levels[] = {{"
     for level, each in levels:
         fixed, group, *lanes = each.arena
-        code = f"{{weft_v{level}_{each.symbol}, {fixed}, {group}, {{{', '.join(map(str, lanes))}}}, 1}}"
+        sizes = f".fixed = {fixed}, .per_lane_group = {group}, .lanes = {{{', '.join(map(str, lanes))}}}, .chunk = 1"
+        code = f"{{.entry = weft_v{level}_{each.symbol}, {sizes}}}"
         yield f"    {{{code}, {{{', '.join(map(str, each.run_unit))}}}}},"
     yield "};"
     yield f"{_PUBLIC} {prototype(export)} {{"
