@@ -32,7 +32,7 @@ class Loop:
         self.dtype = np.dtype(
             {"unsigned char": "u1", "short": "i2", "long": "i8", "float": "f4"}.get(type, "i4")
         )
-        kinds = ["search", "minimum", "scan", "compaction", "histogram", "recurrence", "chain"]
+        kinds = ["search", "minimum", "scan", "compaction", "histogram", "recurrence", "chain", "sums"]
         chosen = list(self._draw.choice(kinds, self._one(1, 1, 2), replace=False))
         before, inside, behind = [], [], []
         for kind in chosen:
@@ -104,6 +104,19 @@ class Loop:
         before = [f"T p{n} = v + {n};" for n in range(count)]
         after = [f"r = r * 3 + (long)p{n};" for n in range(count)]
         return [*before, "int sum = 7;"], lines, [*after, "r += sum;"]
+
+    def _sums(self) -> tuple[list[str], list[str], list[str]]:
+        """Running sums and what is handed on, each of one before it or behind it."""
+        count = self._one(2, 2, 3, 4)
+        lines = []
+        for n in range(count):
+            other = self._one("(int)x[i]", "i", *(f"q{m}" for m in range(count) if m != n))
+            update = f"q{n} {self._one('+', '+', '-', '^', '|')}= {self._one('', '', '3 *')} {other};"
+            lines.append(self._one(update, update, update, f"q{n} = {other};"))
+        lines.append(f"y[i] = (T){self._one('q0', f'(q0 + q{count - 1})')};")
+        lines = [lines[n] for n in self._draw.permutation(len(lines))]
+        before = [f"int q{n} = v + {n};" for n in range(count)]
+        return before, lines, [f"r = r * 3 + q{n};" for n in range(count)]
 
     def _compaction(self) -> tuple[list[str], list[str], list[str]]:
         out, step = self._one("y", "h"), self._one(1, 1, 1, 2)

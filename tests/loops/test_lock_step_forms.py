@@ -463,6 +463,64 @@ def test_running_sums_and_what_is_handed_on_need_each_other(function, width: int
     assert says(compiled, "running sums") and says(compiled, "each lane has what")
 
 
+def sum_of_sums(x, y):
+    s, t = 1, 2
+    for i in range(x.size):
+        s += x[i]
+        t += s
+        y[i] = t
+    return s - t
+
+
+def sums_of_the_sum_before(x, y):
+    s, t, u = 1, 2, 3
+    for i in range(x.size):
+        u += t - x[i]
+        t += s * 2
+        y[i] = u
+        s -= x[i]
+    return s - t + u
+
+
+def sum_in_memory_of_sums(x, y):
+    s = 1
+    for i in range(1, x.size):
+        s += x[i]
+        y[i] = y[i - 1] + s
+    return s
+
+
+def sum_of_sums_in_memory(x, y):
+    s = 1
+    for i in range(1, x.size):
+        y[i] += y[i - 1]
+        s += y[i] - y[i - 1] * 2
+        x[i] = s
+    return s
+
+
+def sum_of_largest(x, y):
+    most, s = -9, 1
+    for i in range(x.size):
+        most = max(most, x[i])
+        s += most
+        y[i] = s
+    return s - most
+
+
+SUMS = [sum_of_sums, sums_of_the_sum_before, sum_in_memory_of_sums, sum_of_sums_in_memory, sum_of_largest]
+
+
+@pytest.mark.parametrize("width", [None, 16])
+@pytest.mark.parametrize("function", SUMS, ids=lambda f: f.__name__)
+def test_running_sums_of_running_sums(function, width: int | None) -> None:
+    compiled = auto(function, width=width)
+    for n in (0, 1, 2, 3, 17, 64, 301):
+        x = np.random.default_rng(n).integers(-5, 6, n)
+        agree(compiled, x, x[::-1].copy())
+    assert says(compiled, "running sums")
+
+
 def test_changes_are_kept() -> None:
     compiled = auto(changes)
     for n in SIZES:

@@ -61,7 +61,8 @@ def _rewrite_scan(module: Module, loop: CountedLoop, scan: Scan) -> None:
     builder.loc = update.loc
     type = phi.type
     assert isinstance(type, IntType | FloatType)
-    brought = scan.operand
+    # Not what the form says: that may have been rewritten.
+    (brought,) = (v for v in (update.args if update.op == "call" else update.operands) if v is not phi)
     if update.op == "sub":
         brought = builder.binary("sub", ConstInt(type, 0), brought)  # type: ignore[arg-type]
     elif update.op == "fsub":
