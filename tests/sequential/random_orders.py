@@ -15,10 +15,11 @@ import numpy as np
 from sequential.drawn import LENGTH, Arguments, both, compiled, difference
 from sequential.seeds import go_through
 from weft.loops.llvm_ir import vectorize_ir
-from weft.passes import loop_splits, loop_tiles
+from weft.passes import loop_splits, loop_tiles, packed_columns
 
 SAID = {
     "tiled": "are a tile",
+    "copied": "is copied for",
     "cut": "runs alone",
     "taken apart": "a loop of its own",
     "changed": "have changed places",
@@ -33,6 +34,7 @@ class OrderNest:
         self._draw = random.Random(seed)
         self._beside = random.Random(f"beside {seed}")
         self._square = random.Random(f"square {seed}")
+        self._rows = random.Random(f"rows {seed}")
         self.name = "nest"
 
     def text(self) -> str:
@@ -48,6 +50,8 @@ class OrderNest:
             # Iterations that one of them stands in the way of.
             bounds = ["n"] * 3
         lines = [self._loop(c, bound) for c, bound in zip(counters, bounds, strict=True)]
+        if self._rows.random() < 0.25:
+            return self._triangle(counters, lines)
         before, behind = (self._loop_beside(counters[0]) for _ in range(2))
         parameters = "int n, int m, int p, int q, int *a, int *b, int *c"
         if self._square.random() < 0.25:
@@ -61,6 +65,40 @@ class OrderNest:
         return (
             f"void {self.name}({parameters}) {{\n  {lines[0]} {{\n{before}"
             f"    {lines[1]}\n    {lines[2]} {{\n{body}    }}\n{behind}  }}\n}}\n"
+        )
+
+    def _triangle(self, counters: list[str], lines: list[str]) -> str:
+        """A sum over rows of which some are read across, mostly of a triangle."""
+        draw = self._rows
+        i, j, k = counters
+        lines = list(lines)
+        start, test = draw.choice(
+            (
+                ("0", f"<= {i}"),
+                ("0", f"< {i}"),
+                (i, "< m"),
+                (f"{i} + 1", "<= m"),
+                ("1", "< m"),
+                ("0", f"< {i} - 1"),
+                (i, f"< {i} + 3"),
+                ("2", f"< m - {i}"),
+            )
+        )
+        lines[1] = f"for (int {j} = {start}; {j} {test}; {j}++)"
+        if draw.random() < 0.5:
+            lines[1:] = lines[:0:-1]
+        sources = draw.choice(("a b", "a b", "b b", "c a")).split()
+        places = [
+            f"{i} * 32 + {k}",
+            f"({j}{draw.choice(('', '', ' + 1', ' - 1'))}) * {draw.choice(('q', '32', '32'))} + {k}",
+        ]
+        value = " + ".join(
+            f"{s}[{p}]{draw.choice(('', ' * q'))}" for s, p in zip(sources, places, strict=True)
+        )
+        target = f"c[{i} * 32 + {j}]"
+        return (
+            f"void {self.name}(int n, int m, int p, int q, int *a, int *b, int *c) {{\n  {lines[0]}\n    {lines[1]}\n"
+            f"      {lines[2]} {{\n        {target} = {target} * 3 + {value};\n      }}\n}}\n"
         )
 
     def _loop_beside(self, outer: str) -> str:
@@ -111,7 +149,12 @@ def check(first: int, last: int, counts: dict[str, int]) -> list[str]:
     for seed, nest, source, original in compiled(first, last, OrderNest):
         # Loops are short here.
         sizes = (128, 2, 5)[seed % 3], (4, 1)[seed % 2]
-        with patch.object(loop_tiles, "TILE", sizes[0]), patch.object(loop_splits, "LEAST_SUM", sizes[1]):
+        with (
+            patch.object(loop_tiles, "TILE", sizes[0]),
+            patch.object(loop_splits, "LEAST_SUM", sizes[1]),
+            patch.object(packed_columns, "REGISTERS", 1),
+            patch.object(packed_columns, "LEAST_DEPTH", sizes[0]),
+        ):
             made = vectorize_ir(original, nest.name, loop="auto")
         counts["nests"] = counts.get("nests", 0) + 1
         if not made.loops:

@@ -361,7 +361,7 @@ class _Search(Struct, frozen=True):
             and (promotion.is_touched or test_that_body_runs(tests, self.accesses, promotion.loop, loop))
         ]
         kept = {promotion.loop for promotion in promotions}
-        tiles = tiles_of(self.accesses, loop, inside, tests) if kept else None
+        tiles = tiles_of(self.accesses, loop, inside, tests, self.unit.isa.vector_bits) if kept else None
         if tiles is not None and tiles.inner not in kept:
             tiles = None
         return Chosen(loop, tuple(inside), tests, tuple(assumptions), tuple(promotions), tiles=tiles)
@@ -408,6 +408,8 @@ def _apply(
         tiles, place = chosen.tiles, span_of(chosen.tiles.inner.header.terminator)
         ends[tiles.outer], ends[tiles.middle] = run_in_tiles(function, tiles)
         what = f"{tiles.size} iterations of this loop at a time are a tile, which all iterations around it go over"
+        if tiles.packing is not None:
+            what += f"; what lanes would gather is copied for {tiles.packing.columns} columns at a time"
         unit.remarks.add(RemarkKind.TRANSFORM, what, place, pass_name=PASS)
     for promotion in chosen.promotions:
         promote(promotion)

@@ -15,7 +15,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from weft.analysis.loops.counted_loops import CountedLoop
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.run_time_tests import RunTimeTests, is_known_before
 from weft.analysis.sequential.scope import LoopContext
@@ -23,8 +23,10 @@ from weft.analysis.symbolic.expression import Expression, as_expression
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import cfg_of
+from weft.passes.packed_columns import Packing, packing_of
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.interchange import holds_only, interchange, interchangeable
+from weft.transform.loops.pack_columns import pack_columns
 from weft.transform.loops.tile_loop import can_be_tiled, tile_loop
 
 CACHE = 1 << 19
@@ -53,6 +55,8 @@ class Tiles(Struct, frozen=True):
         How that one counts.
     size
         Iterations of a tile.
+    packing
+        Which operands are copied for each tile.
     """
 
     outer: LoopContext
@@ -60,10 +64,11 @@ class Tiles(Struct, frozen=True):
     inner: LoopContext
     counted: CountedLoop
     size: int
+    packing: Packing | None = None
 
 
 def tiles_of(
-    accesses: Accesses, outer: LoopContext, parallel: Collection[LoopContext], tests: RunTimeTests
+    accesses: Accesses, outer: LoopContext, parallel: Collection[LoopContext], tests: RunTimeTests, bits: int
 ) -> Tiles | None:
     """The tiles of a nest whose outer loop is parallel; None where there are none, or they would not pay.
 
@@ -73,6 +78,8 @@ def tiles_of(
         The loops inside that are, too.
     tests
         What is tested before the nest; gets what tiles rest on.
+    bits
+        Of a register.
     """
     scope = outer.scope
     middle, inner = _only_loop_in(outer), None
@@ -93,6 +100,10 @@ def tiles_of(
     size = tile_size(accesses, outer, middle, inner)
     if size is None:
         return None
+    loops = outer, middle, inner
+    packing = packing_of(accesses, loops, shared_reads(accesses, *loops), size, bits)
+    if packing is not None:
+        size = packing.depth
     made = accesses.reconstruction
     ends = [made.at(scope, v, counted.preheader) for v in (counted.counter.start, counted.bound)]
     if any(s.loop is not None for s in ends[0].symbols()):
@@ -105,7 +116,7 @@ def tiles_of(
     if not all(is_known_before(accesses, s, outer) for e in left for s in e.symbols()):
         return None
     tests.nonnegative.update(dict.fromkeys(left))
-    return Tiles(outer, middle, inner, counted, size)
+    return Tiles(outer, middle, inner, counted, size, packing)
 
 
 def _only_loop_in(loop: LoopContext) -> LoopContext | None:
@@ -119,19 +130,28 @@ def tile_size(accesses: Accesses, outer: LoopContext, middle: LoopContext, inner
     rounds, columns, depth = (_number(made.trip_count(x)) for x in (outer, middle, inner))
     if rounds is not None and rounds < LEAST_REUSE:
         return None
-    first = as_expression(0)
-    if not isinstance(middle.counted, str):
-        first = made.at(middle.scope, middle.counted.counter.start, middle.counted.preheader)
-        first = first * middle.counted.counter.step
-    shared = [
-        a for a in accesses.of(inner) if isinstance(a, Access) and _is_shared(a, outer, middle, inner, first)
-    ]
+    shared = shared_reads(accesses, outer, middle, inner)
     if not shared:
         return None
     size = TILE
     if columns is not None:
         size = max(LEAST_TILE, CACHE // max(1, columns * sum(a.element for a in shared)) // 8 * 8)
     return None if depth is not None and depth < 2 * size else size
+
+
+def shared_reads(
+    accesses: Accesses, outer: LoopContext, middle: LoopContext, inner: LoopContext
+) -> list[Access]:
+    """What all iterations of an outer loop read again, which the two others choose."""
+    first = as_expression(0)
+    if not isinstance(middle.counted, str):
+        first = accesses.reconstruction.at(
+            middle.scope, middle.counted.counter.start, middle.counted.preheader
+        )
+        first = first * middle.counted.counter.step
+    return [
+        a for a in accesses.of(inner) if isinstance(a, Access) and _is_shared(a, outer, middle, inner, first)
+    ]
 
 
 def _is_shared(
@@ -169,7 +189,31 @@ def run_in_tiles(function: Function, tiles: Tiles) -> tuple[BasicBlock, BasicBlo
         assert pair is not None, "the loop over tiles has another one around it that holds nothing else"
         interchange(pair)
     hoist_invariants(function)
+    if tiles.packing is not None:
+        _pack(function, tiles.packing, (*positions[1:], tiles.inner.header))
     return latches[1], last
+
+
+def _pack(function: Function, packing: Packing, headers: tuple[BasicBlock, ...]) -> None:
+    """Copy operands of the nest with these headers."""
+    view = cfg_of(function)
+    headed = loop_forest(view.cfg).headed_by
+    nest: list[CountedLoop] = []
+    for header in headers:
+        loop = headed[view.index[header]]
+        counted = "is no loop" if loop is None else counted_loop(view, loop)
+        assert not isinstance(counted, str), f"the loop {counted}"
+        nest.append(counted)
+    rows, columns, sums = nest
+    pack_columns(
+        function,
+        (rows, columns, sums),
+        packing.values,
+        at_first=packing.at_first,
+        columns=packing.columns,
+        depth=packing.depth,
+    )
+    hoist_invariants(function)
 
 
 def _latch_of(function: Function, header: BasicBlock) -> BasicBlock:
