@@ -13,6 +13,9 @@ row.enter:
   %3 = add nsw i32 %i.group, 2
   br label %row
 
+row.handed:
+  br label %row.enter
+
 row:
   %i = phi i32 [ %i.group, %row.enter ], [ %i.next, %row.end ]
   %on = icmp slt i32 %i, %3
@@ -134,7 +137,7 @@ body.ahead:
 column.ahead:
   %j.2 = phi i32 [ 0, %body.ahead ], [ %j.next.2, %column.end.ahead ]
   %below.2 = icmp slt i32 %j.2, %i.group
-  br i1 %below.2, label %element.ahead, label %row.enter
+  br i1 %below.2, label %element.ahead, label %row.handed
 
 element.ahead:
   %at.2 = add nsw i32 %begin.2, %j.2
