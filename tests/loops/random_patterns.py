@@ -108,9 +108,12 @@ class Loop:
     def _sums(self) -> tuple[list[str], list[str], list[str]]:
         """Running sums and what is handed on, each of one before it or behind it."""
         count = self._one(2, 2, 3, 4)
+        in_memory = self._one([], [], ["h[i]", "h[i + 1]"])
         lines = []
+        if in_memory:
+            lines.append(f"h[i + 1] = h[i] + {self._one('(int)x[i]', 'q0', 'q1')};")
         for n in range(count):
-            other = self._one("(int)x[i]", "i", *(f"q{m}" for m in range(count) if m != n))
+            other = self._one("(int)x[i]", "i", *in_memory, *(f"q{m}" for m in range(count) if m != n))
             update = f"q{n} {self._one('+', '+', '-', '^', '|')}= {self._one('', '', '3 *')} {other};"
             lines.append(self._one(update, update, update, f"q{n} = {other};"))
         lines.append(f"y[i] = (T){self._one('q0', f'(q0 + q{count - 1})')};")
