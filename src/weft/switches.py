@@ -20,9 +20,17 @@ OPTIONAL_PASSES = {
             "front versions",
             "full groups",
             "known numbers",
+            "low halves",
         ),
         *("meeting stores", "narrow φs", "narrowing"),
-        *("scalar replacement", "short rows", "signed indices", "updated arrays", "wide comparisons"),
+        *(
+            "scalar replacement",
+            "short rows",
+            "signed counters",
+            "signed indices",
+            "updated arrays",
+            "wide comparisons",
+        ),
     )
 }
 """The passes that may be left out, as options write them, with their names. The lists of passes are the truth

@@ -182,12 +182,13 @@ class WidthModel:
             return False
         header, latch = self._view.blocks[loop.header], self._view.blocks[loop.latches[0]]
         for index, scale in locate(access.pointer, self._layout).terms.items():
-            while isinstance(index, Instruction) and index.op in ("sext", "zext", "trunc"):
-                index = index.operands[0]
+            index, factor = _without_factor(index)
             if not isinstance(index, Instruction) or not index.is_phi or index.block is not header:
                 continue
             step = _step_of(index, latch)
-            if step is not None and (not isinstance(step, ConstInt) or abs(step.signed * scale) >= PAGE):
+            if step is not None and (
+                not isinstance(step, ConstInt) or abs(step.signed * scale * factor) >= PAGE
+            ):
                 return True
         return False
 
@@ -302,6 +303,18 @@ class WidthModel:
         if op == "call":
             op = ".".join((instruction.callee_name or "").split(".")[:2])
         return instruction_cost(op, 32, 1, self._isa).latency
+
+
+def _without_factor(value: Value) -> tuple[Value, int]:
+    """A number before it was cast or shifted up, and how many times as large it is then."""
+    factor = 1
+    while isinstance(value, Instruction):
+        if value.op == "shl" and isinstance(value.operands[1], ConstInt):
+            factor <<= value.operands[1].value
+        elif value.op not in ("sext", "zext", "trunc"):
+            break
+        value = value.operands[0]
+    return value, factor
 
 
 def _without_casts(value: Value) -> Value:

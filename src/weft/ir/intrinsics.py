@@ -192,6 +192,10 @@ OBLIVIOUS_ATTRIBUTE = "weft.oblivious"
 SMALL_ARRAYS_ATTRIBUTE = "weft.small.arrays"
 """Marks kernels whose pointer arguments all lead into objects of less than 2 GiB: the launcher sees to that."""
 
+SMALL_GRID = (1 << 30) - 1024
+SMALL_GRID_ATTRIBUTE = "weft.small.grid"
+"""Marks kernels for launches with at most `SMALL_GRID` threads along each dimension: the launcher sees to that."""
+
 ARRAYS_APART_ATTRIBUTE = "weft.arrays.apart"
 """Marks kernels whose pointer arguments lead into objects that do not overlap: the launcher sees to that."""
 

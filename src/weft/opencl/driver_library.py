@@ -7,6 +7,7 @@ from pathlib import Path
 from weft.device.host.library import HostLibrary, sources_in, write_whole
 from weft.frontend.device.primitives import SUB_GROUP_SIZE
 from weft.frontend.opencl.features import DEVICE_EXTENSIONS, FEATURES, LOCAL_MEMORY_BYTES, MAX_GROUP
+from weft.ir.intrinsics import SMALL_GRID
 from weft.runtime.settings import cache_directory
 
 SOURCES = Path(__file__).with_name("driver")
@@ -32,7 +33,12 @@ def driver_library() -> Path:
         "weft.opencl.compiler",
         (*sources_in(SOURCES), SHARED_HEADER),
         {"extension": (*API_EXTENSIONS, *DEVICE_EXTENSIONS), "feature": FEATURES},
-        {"group_limit": MAX_GROUP, "local_bytes": LOCAL_MEMORY_BYTES, "sub_group_size": SUB_GROUP_SIZE},
+        {
+            "group_limit": MAX_GROUP,
+            "local_bytes": LOCAL_MEMORY_BYTES,
+            "small_grid": SMALL_GRID,
+            "sub_group_size": SUB_GROUP_SIZE,
+        },
     )
     library.require_platform()
     path = cache_directory() / "opencl" / f"libweft-opencl-{library.key()}.so"

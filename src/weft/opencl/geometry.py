@@ -18,6 +18,7 @@ from weft.diag.errors import LaunchError
 from weft.frontend.device.metadata import KernelInfo
 from weft.frontend.opencl.features import LOCAL_MEMORY_BYTES, MAX_GROUP
 from weft.frontend.opencl.options import BuildOptions
+from weft.ir.intrinsics import SMALL_GRID
 from weft.runtime.shape import LaunchShape
 
 Three = tuple[int, int, int]
@@ -72,8 +73,8 @@ class NDRange(Struct, frozen=True):
 
     @property
     def is_large(self) -> bool:
-        """Whether 31 bits are not enough for ids."""
-        return any(n + o > _MOST_GROUPS for n, o in zip(self.size, self.offset, strict=True))
+        """Whether ids are larger than code for most launches takes them to be."""
+        return any(n + o > SMALL_GRID for n, o in zip(self.size, self.offset, strict=True))
 
     def parts(self, local_bytes: int) -> Iterator[Part]:
         """What is launched, with so much local memory among the arguments."""

@@ -43,6 +43,8 @@ from weft.transform.groups.merge_groups import merge_groups
 from weft.transform.groups.work_items import lower_work_items
 from weft.transform.loops.alone import prepare_alone
 from weft.transform.loops.fill_loops import fill_at_once
+from weft.transform.numbers.low_halves import halve_numbers
+from weft.transform.numbers.signed_counters import sign_counters
 from weft.transform.numbers.signed_indices import sign_indices
 from weft.transform.splitting.barriers import barriers_of, cut_behind, split_at_barriers
 from weft.transform.splitting.lock_step import run_in_lock_step
@@ -71,6 +73,14 @@ def _lower_work_items(unit: KernelUnit) -> None:
 
 def _sign_indices(unit: KernelUnit) -> bool:
     return sign_indices(unit.function) > 0
+
+
+def _halve_numbers(unit: KernelUnit) -> bool:
+    return halve_numbers(unit.function) > 0
+
+
+def _sign_counters(unit: KernelUnit) -> bool:
+    return sign_counters(unit.function) > 0
 
 
 def _fill_at_once(unit: KernelUnit) -> bool:
@@ -244,6 +254,18 @@ WORK_ITEMS: Pass[KernelUnit] = Pass(
     _lower_work_items,
     source="Karrenberg and Hack, §2.2",
 )
+LOW_HALVES: Pass[KernelUnit] = Pass(
+    "low halves",
+    "numbers of which the low half is extended have 32 bits, if no more of them is used",
+    _halve_numbers,
+    optional=True,
+)
+SIGNED_COUNTERS: Pass[KernelUnit] = Pass(
+    "signed counters",
+    "counters of loops that access memory at them do not wrap around",
+    _sign_counters,
+    optional=True,
+)
 SIGNED_INDICES: Pass[KernelUnit] = Pass(
     "signed indices",
     "sums that end as places in small objects do not wrap around, where that is known",
@@ -360,6 +382,8 @@ KERNELS = PassList(
         AGGREGATES,
         WORK_ITEMS,
         KNOWN_NUMBERS,
+        LOW_HALVES,
+        SIGNED_COUNTERS,
         SIGNED_INDICES,
         WIDE_COMPARISONS,
         NARROW_PHIS,

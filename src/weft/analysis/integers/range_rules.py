@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from weft.analysis.conditions import Condition, Conditions
 from weft.analysis.integers.declared_ranges import declared
+from weft.analysis.integers.grid_positions import position_in_grid
 from weft.analysis.integers.interval_transfer import rule_of, select
 from weft.analysis.integers.intervals import Interval, full, join, meet, refine
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Poison, Value
@@ -98,7 +99,7 @@ class RangeRules:
                 if not isinstance(value, Poison)
             )
             return Rule(_hull, arriving, strict=False)
-        known = declared(instruction, type.bits)
+        known = declared(instruction, type.bits) or position_in_grid(instruction)
         if known is not None:
             return known
         op, operands = instruction.op, instruction.operands

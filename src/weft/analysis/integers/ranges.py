@@ -79,6 +79,10 @@ class Ranges:
         """The conditions that hold for `value` in `block`, with what it is compared to."""
         return self._conditions.holding(value, block)
 
+    def bounds_arriving(self, value: Value, source: BasicBlock, target: BasicBlock) -> list[Condition]:
+        """The conditions that hold for `value` in threads that come from `source` to `target`."""
+        return [*self._conditions.holding(value, source), *self._conditions.on_edge(value, source, target)]
+
     def _solve(self, rules: list[Rule | Interval]) -> None:
         """Raise the ranges, which start with no value, until nothing changes.
 

@@ -23,7 +23,7 @@ from weft.frontend.device.division import settle_division
 from weft.frontend.device.memory import SCOPE, adopt_local_memory, adopt_scope
 from weft.frontend.device.primitives import lower_primitives
 from weft.frontend.device.printing import adopt_printf
-from weft.frontend.device.work_items import MAX_GROUPS, WorkItems
+from weft.frontend.device.work_items import MAX_GROUPS, SMALL_LAUNCHES, WorkItems
 from weft.ir import (
     Builder,
     ConstAggregate,
@@ -39,14 +39,14 @@ from weft.ir import (
 from weft.ir.builder import address_space
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.global_addresses import mentions
-from weft.ir.intrinsics import SHARED_SPACE, SMALL_ARRAYS_ATTRIBUTE, IntrinsicKind, declare, kind_of
+from weft.ir.intrinsics import SHARED_SPACE, SMALL_GRID, IntrinsicKind, declare, kind_of
 from weft.ir.locations import span_of
 from weft.ir.reader import read_module
 from weft.ir.types import I32, I64, PTR
 from weft.ir.work_item_names import Dialect, Meaning, meaning_of
 
-SMALL_GROUPS = 1 << 21
-"""Blocks along a dimension of launches that are small: their threads have numbers of 31 bits."""
+SMALL_GROUPS = SMALL_GRID // 1024
+"""Blocks along a dimension of launches that are small, whatever their size is."""
 
 ASSERTION = "__assert_fail"
 
@@ -249,7 +249,7 @@ def _drop_assertions(functions: Sequence[Function]) -> None:
 def _settle_attributes(kernel: Function, others: Sequence[Function], small: bool) -> None:
     for function in (kernel, *others):
         function.attributes = tuple(a for a in function.attributes if not a.startswith(_DROPPED_ATTRIBUTES))
-    kernel.attributes = (*kernel.attributes, *([f'"{SMALL_ARRAYS_ATTRIBUTE}"'] if small else []))
+    kernel.attributes = (*kernel.attributes, *(SMALL_LAUNCHES if small else ()))
     if any(kind_of(i.callee_name) is IntrinsicKind.BARRIER for i in kernel.instructions()):
         # LLVM would keep what is read through the pointer across a barrier, at which others write to it.
         for argument in kernel.args:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from weft.ir import Argument, Builder, ConstInt, Instruction, Value
-from weft.ir.intrinsics import declare
+from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE, SMALL_GRID_ATTRIBUTE, declare
 from weft.ir.types import I32, I64
 
 WORK_DIM = "work.dim"
@@ -32,6 +32,10 @@ MAX_GROUPS = (1 << 31) - 1
 """Work-groups along a dimension (`weft.opencl.geometry` and `weft.runtime.shape` see to it)."""
 
 
+SMALL_LAUNCHES = f'"{SMALL_ARRAYS_ATTRIBUTE}"', f'"{SMALL_GRID_ATTRIBUTE}"'
+"""Attributes of kernels for launches that are small."""
+
+
 class WorkItems(Struct, frozen=True):
     """Builds ids and sizes in one kernel.
 
@@ -40,7 +44,8 @@ class WorkItems(Struct, frozen=True):
     hidden
         Its parameters by the names of `HIDDEN`, and `WORK_DIM`.
     small
-        Whether all ids of a launch are less than 2^31, so that a source may keep them as ``int``.
+        Whether all ids of a launch are less than `weft.ir.intrinsics.SMALL_GRID`, so that a source may keep them as
+        ``int``.
     max_groups
         Work-groups that a launch has along a dimension at most.
     """

@@ -19,9 +19,9 @@ from weft.frontend.device.division import settle_division
 from weft.frontend.device.memory import SCOPE, adopt_local_memory, adopt_scope
 from weft.frontend.device.primitives import lower_primitives
 from weft.frontend.device.printing import adopt_printf
-from weft.frontend.device.work_items import HIDDEN, WORK_DIM, WorkItems
+from weft.frontend.device.work_items import HIDDEN, SMALL_LAUNCHES, WORK_DIM, WorkItems
 from weft.ir import Module
-from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE, IntrinsicKind, kind_of
+from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.reader import read_module
 from weft.ir.types import I64, PTR
 
@@ -81,7 +81,7 @@ def adopt_kernel(
     keep_only(module, kernel)
     for function in (kernel, *others):
         function.attributes = tuple(a for a in function.attributes if not a.startswith(_DROPPED_ATTRIBUTES))
-    kernel.attributes = (*kernel.attributes, *([f'"{SMALL_ARRAYS_ATTRIBUTE}"'] if small else []))
+    kernel.attributes = (*kernel.attributes, *(SMALL_LAUNCHES if small else ()))
     if any(kind_of(i.callee_name) is IntrinsicKind.BARRIER for i in kernel.instructions()):
         # LLVM would keep what is read through the pointer across a barrier, at which others write to it.
         for argument in kernel.args:

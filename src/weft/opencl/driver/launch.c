@@ -8,7 +8,7 @@
 
 enum { LARGE = 1u << 31 };
 
-extern const size_t weft_group_limit, weft_local_bytes;
+extern const size_t weft_group_limit, weft_local_bytes, weft_small_grid;
 
 /* Code. It is made once for each kind of launch, and found again without the compiler. */
 
@@ -289,7 +289,10 @@ static cl_int check_sizes(struct launch *launch, const struct kernel_facts *fact
 /* Divides the launch into boxes of equal work-groups: whole ones, and those at the far ends. */
 static cl_int divide(struct launch *launch, struct kernel *kernel, bool large) {
     struct launch_kind kind = {.large = large, .apart = are_apart(kernel)};
-    for (int d = 0; d < 3; d++) kind.placed |= launch->offset[d] || launch->global[d] % launch->local[d];
+    for (int d = 0; d < 3; d++) {
+        kind.placed |= launch->offset[d] || launch->global[d] % launch->local[d];
+        kind.large |= launch->offset[d] + launch->global[d] > weft_small_grid;
+    }
     for (unsigned corner = 0; corner < PARTS; corner++) {
         struct part part = {0};
         bool any = true;

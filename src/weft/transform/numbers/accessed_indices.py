@@ -79,6 +79,22 @@ def _accesses(number: Instruction, start: _Place, function: Function) -> list[_P
     return found
 
 
+def first_access(number: Instruction, function: Function) -> Instruction | None:
+    """The access to a small object that is the first use of a number in its block, at a place computed of it alone."""
+    assert number.block is not None
+    place = _first_access(number, _Place(1, 0), function)
+    if place is None:
+        return None
+    instructions = number.block.instructions
+    derived: set[Value] = {number}
+    for i in instructions[instructions.index(number) + 1 :]:
+        if i.op != "phi" and any(o in derived for o in i.operands):
+            if i.op in _ACCESSES:
+                return i
+            derived.add(i)
+    return None
+
+
 def is_small(base: Value, function: Function) -> bool:
     """Whether a pointer leads into an object of less than 2 GiB."""
     if isinstance(base, Argument):

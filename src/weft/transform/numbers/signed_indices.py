@@ -106,8 +106,33 @@ def _sign_accessed(extension: Instruction, sums: _Signed, function: Function) ->
         return False
     builder = Builder(before=extension)
     builder.loc = extension.loc
-    replace_and_erase(extension, builder.cast("sext", signed, I64))
+    replace_and_erase(extension, _wide(builder, signed))
     return True
+
+
+def _wide(builder: Builder, number: Value) -> Value:
+    """A number extended with its sign; a sum is extended where products begin that may wrap around.
+
+    Along rows such a product is the same for all threads, and the sum goes up by one.
+    """
+    if isinstance(number, Instruction) and _has_product(number):
+        first, second = (_wide(builder, operand) for operand in number.operands)
+        return builder.binary(number.op, first, second, ("nsw",))
+    if isinstance(number, Instruction) and number.op == "trunc" and "nsw" in number.flags:
+        return number.operands[0] if number.operands[0].type == I64 else builder.cast("sext", number, I64)
+    return builder.cast("sext", number, I64)
+
+
+def _has_product(number: Value) -> bool:
+    """Whether a sum that does not wrap around has a part that may, other than a sum."""
+    if not _is_sum(number) or _may_wrap(number):
+        return False
+    assert isinstance(number, Instruction)
+    return any(_is_open_product(o) or _has_product(o) for o in number.operands)
+
+
+def _is_open_product(value: Value) -> bool:
+    return isinstance(value, Instruction) and value.op in ("mul", "shl") and "nsw" not in value.flags
 
 
 def _is_exact(value: Value) -> bool:
