@@ -1,7 +1,8 @@
 """Running a range of a loop's iterations lane group by lane group: strip mining (Moll, §3.1).
 
 ``void chunk(i64 begin, i64 end, counters' first values..., captured..., ptr results...)`` runs iterations `begin` to
-``end - 1`` of an outlined loop, counted from 0: whole lane groups first, then what is left under a mask. Each lane
+``end - 1`` of an outlined loop, counted from 0: whole lane groups first, then what is left under a mask, or in lane
+groups of fewer lanes and then under a mask of theirs. Each lane
 keeps its own part of every reduction, in cells that LLVM turns into vector registers; at the end the lanes' parts are
 combined, and stored where the last parameters point. The value that the loop starts with is no part of that.
 
@@ -36,11 +37,15 @@ class LoopBodies(Struct, frozen=True):
         Lanes; with one there is only `full`, the body itself with lane 0.
     full, partial
         For whole lane groups, and for others, with a parameter more: how many lanes run.
+    rest, rest_width
+        For whole lane groups of fewer lanes, behind those; `partial` has as few lanes then.
     """
 
     width: int
     full: Function
     partial: Function | None
+    rest: Function | None = None
+    rest_width: int = 0
 
 
 class Cells(Struct, frozen=True):
@@ -82,6 +87,13 @@ def build_chunk(module: Module, outlined: OutlinedLoop, bodies: LoopBodies, name
     with counted_loop(builder, function, begin, middle, "chunk", bodies.width) as number:
         firsts = _first_values(builder, counters, starts, number)
         builder.call(bodies.full, [*firsts, *captured, *(c.whole for c in cells)])
+    if bodies.rest is not None:
+        assert not cells, "lanes' parts of reductions are as many as lanes"
+        left = builder.binary("sub", end, middle, ("nuw", "nsw"))
+        begin, whole = middle, builder.binary("and", left, ConstInt(I64, -bodies.rest_width))
+        middle = builder.binary("add", begin, whole, ("nuw", "nsw"))
+        with counted_loop(builder, function, begin, middle, "rest", bodies.rest_width) as number:
+            builder.call(bodies.rest, [*_first_values(builder, counters, starts, number), *captured])
     if bodies.partial is not None:
         for part in cells:
             part.hand_over(builder)

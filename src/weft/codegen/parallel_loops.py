@@ -88,6 +88,8 @@ class StripMinedLoop(Struct):
         How many instructions it has.
     lanes
         The lane group.
+    rest
+        Lanes of the groups behind whole ones, 0 where what is left runs under a mask.
     shares, packs
         Of a nest, whether it has a version in which loads are shared across stores, and one that packs what it reads.
     summary
@@ -101,6 +103,7 @@ class StripMinedLoop(Struct):
     has_loops: bool
     instructions: int
     lanes: LaneSpace
+    rest: int = 0
     shares: bool = False
     packs: bool = False
     summary: VectorizationSummary = field(default_factory=VectorizationSummary)
@@ -125,10 +128,13 @@ def strip_mine(
     isa: Isa,
     runner: Runner,
     reason: str = "as asked for",
+    *,
+    narrows: bool = False,
 ) -> StripMinedLoop:
     """Add the functions `name` and ``name.chunk`` that run a loop's iterations; the loop itself stays as it is.
 
-    Without a `width` the cost model chooses one for `isa`; else there is a `reason` for it.
+    Without a `width` the cost model chooses one for `isa`; else there is a `reason` for it. With `narrows`, what is
+    left over behind whole lane groups runs in groups of a register, where masks are dear.
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
@@ -142,14 +148,33 @@ def strip_mine(
         body.attributes = INLINED
         chunk = build_chunk(module, outlined, LoopBodies(1, body, None), f"{name}.chunk")
         return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, LaneSpace((1,)))
+    fewer = 0
+    if narrows and width is None and not (has_loops or loop.reductions):
+        fewer = _lanes_of_rest(lanes, plan, isa)
+    rest = clone_function(body, f"{name}.rest") if fewer else None
     partial = clone_function(body, f"{name}.partial")
     guard_by_lane(module, partial)
-    for function in (body, partial):
-        function.attributes = (*function.attributes, f'"{LANES_ATTRIBUTE}"="{lanes}"')
-    chunk = build_chunk(module, outlined, LoopBodies(lanes, body, partial), f"{name}.chunk")
+    functions = (body, partial) if rest is None else (body, partial, rest)
+    for function in functions:
+        own = lanes if function is body else fewer or lanes
+        function.attributes = (*function.attributes, f'"{LANES_ATTRIBUTE}"="{own}"')
+    chunk = build_chunk(module, outlined, LoopBodies(lanes, body, partial, rest, fewer), f"{name}.chunk")
     return StripMinedLoop(
-        outlined, chunk, plan, (body, partial), has_loops, instructions, LaneSpace((lanes,))
+        outlined, chunk, plan, functions, has_loops, instructions, LaneSpace((lanes,)), fewer
     )
+
+
+def _lanes_of_rest(lanes: int, plan: LoopPlan, isa: Isa) -> int:
+    """In how many lanes what is left runs: those of a register, 0 for as many as before.
+
+    Where masks are in registers of their own, or memory is accessed lane by lane under a mask anyway, a group of many
+    registers under a mask costs what it costs without one.
+    """
+    bits = plan.choice.bits
+    if isa.mask_registers or not bits:
+        return 0
+    register = isa.lanes(bits)
+    return register if 1 < register < lanes else 0
 
 
 def plan_loop(
@@ -210,9 +235,15 @@ def widen_loop(
     """Vectorize the lane functions of a loop in their place; what became of the functions that they call."""
     lanes = loop.lanes
     called = FunctionVectorizer(module, lanes, find_math, boscc.isa, boscc, runner.watched_by(), switches)
+    of_rest = called
+    if loop.rest:
+        rest = LaneSpace((loop.rest,))
+        of_rest = FunctionVectorizer(module, rest, find_math, boscc.isa, boscc, runner.watched_by(), switches)
     for function in loop.lane_functions:
-        shapes = all_uniform(function, lanes, loop.aligned)
-        unit = called.unit(function, shapes, SimdForm(f"{function.name}.w{loop.width}"))
+        own = called if function is loop.lane_functions[0] else of_rest
+        width = loop.width if own is called else loop.rest
+        shapes = all_uniform(function, own.lanes, loop.aligned)
+        unit = own.unit(function, shapes, SimdForm(f"{function.name}.w{width}"))
         runner.run(LINEAR_LANES, unit)
         # Its calls are replaced behind it: only then there is a program to look at.
         runner.watched_by().run((WIDENING,), unit)

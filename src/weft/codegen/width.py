@@ -27,10 +27,14 @@ MAX_WIDTH = 64
 
 
 class WidthChoice(Struct, frozen=True):
-    """A width, and why that one, as words that go on from "runs so many threads at a time, "."""
+    """A width, and why that one, as words that go on from "runs so many threads at a time, ".
+
+    Where the cost model has chosen it, `bits` are those of the values that most of the work is done on.
+    """
 
     width: int
     reason: str
+    bits: int = 0
 
 
 def one_register(isa: Isa) -> int:
@@ -69,10 +73,10 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
     registers = best // least
     many = f"{registers} registers" if registers > 1 else "a register"
     if best == widths[-1]:
-        return WidthChoice(best, f"{many} of {bits}-bit values")
+        return WidthChoice(best, f"{many} of {bits}-bit values", bits)
     more = 100 * cost[2 * best] / cost[best]
     return WidthChoice(
-        best, f"{many} of {bits}-bit values: with twice as many a thread takes {more:.0f} % as long"
+        best, f"{many} of {bits}-bit values: with twice as many a thread takes {more:.0f} % as long", bits
     )
 
 

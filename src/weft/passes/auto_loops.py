@@ -453,7 +453,9 @@ def run_lanes_inside(
     for number, header in enumerate(headers):
         plan = keep_for_few(module, plan_again(unit, function, header), unit.width, unit.isa, proved=True)
         span = span_of(plan.loop.exiting.terminator)
-        mined = strip_mine(module, plan, f"{name}.lanes{number}", unit.width, unit.isa, unit.runner)
+        mined = strip_mine(
+            module, plan, f"{name}.lanes{number}", unit.width, unit.isa, unit.runner, narrows=True
+        )
         run_in_place(module, mined)
         made.append(FoundLoop(mined, span, "this loop"))
     return made
