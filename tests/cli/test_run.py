@@ -61,4 +61,4 @@ def test_analyze_shows_source_lines(file: str, capsys: pytest.CaptureFixture[str
     assert cli.main(["analyze", file, "--clang=-DN=5"]) == 0
     shown = capsys.readouterr().out
     assert "turn(float* x, float* y, float* t, float2 scale)" in shown
-    assert "neighbours, contiguous" in shown and "if (x[0] < N)" in shown
+    assert "contiguous, uniform" in shown and "if (x[0] < N)" in shown
