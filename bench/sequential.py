@@ -1,6 +1,7 @@
 """Plain loops in Python: in order, and as ``parallel="auto"`` runs them, beside numba.
 
-``python -m bench.sequential [NAMES] [--threads N] [--rounds N]``. Every result is compared with that of the function in
+``python -m bench.sequential [NAMES] [--nests] [--threads N] [--rounds N]``: of the loops below, or of the kernels of
+PolyBench in plain Python (`bench.loop_nests`). Every result is compared with that of the function in
 order, to the last bit. numba's ``parallel=True`` leaves loops over `range` to LLVM.
 """
 
@@ -18,8 +19,7 @@ import numpy as np
 
 import weft
 from bench.harness import Comparison, Peer, Prepared, Status, compare
-
-Arguments = Callable[[np.random.Generator], tuple[Any, ...]]
+from bench.loop_nests import NESTS, Arguments
 
 
 def product(a, b, c):
@@ -177,6 +177,7 @@ def _prepared(
 
     def prepare() -> Prepared:
         compiled, args = make(), arguments(np.random.default_rng(1))
+        arrays = [(a, a.copy()) for a in args if isinstance(a, np.ndarray)]
 
         def check() -> str | None:
             ours, theirs = arguments(np.random.default_rng(1)), arguments(np.random.default_rng(1))
@@ -185,6 +186,8 @@ def _prepared(
             return None if same else "another result than in order"
 
         def sample() -> float:
+            for array, first in arrays:
+                array[...] = first
             begin = clock()
             compiled(*args)
             return clock() - begin
@@ -197,7 +200,8 @@ def _prepared(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table; 1 if a result is wrong."""
     parser = argparse.ArgumentParser(prog="python -m bench.sequential", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PROGRAMS)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join((*PROGRAMS, *NESTS))}")
+    parser.add_argument("--nests", action="store_true", help="the kernels of PolyBench")
     parser.add_argument(
         "--threads", type=int, default=1, help="1 measures CPU time, more the time that passes"
     )
@@ -206,8 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     weft.set_num_threads(options.threads)
     wrong, ratios = False, []
     print(f"| loop | {' | '.join(('auto', 'in order', 'numba'))} | speedup |\n|---|---:|---:|---:|---:|")
-    for name in options.names or PROGRAMS:
-        function, make = PROGRAMS[name]
+    for name in options.names or (NESTS if options.nests else PROGRAMS):
+        function, make = (PROGRAMS | NESTS)[name]
         found = compare(name, peers_of(function, make, options.threads), options.rounds)
         wrong |= any(m.status in (Status.WRONG, Status.FAILED) for m in found.measurements)
         cells = [_cell(found, m.peer) for m in found.measurements]
