@@ -57,6 +57,7 @@ from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.handed_loads import hand_on_values
 from weft.transform.loops.promote_elements import Promotion, find_promotions, promote
 from weft.transform.loops.same_both_ways import compute_once
+from weft.transform.loops.signed_tests import sign_tests
 from weft.transform.loops.unit_steps import count_by_one
 from weft.transform.loops.version_loop import version_loop
 
@@ -115,6 +116,7 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     """Mark the loops of a function that are found to be parallel, behind tests; how many nests."""
     if any((i.callee_name or "").startswith("weft.barrier") for i in function.instructions()):
         return 0
+    sign_tests(function)
     close_loops(function)
     open_needless(function)
     test_present_values(function)

@@ -56,7 +56,8 @@ class Triangle(Struct, frozen=True):
 
 def triangle(view: CFGView, loop: Loop) -> Triangle | None:
     """A loop of this form; None for any other."""
-    counted = _rising(view, loop, "slt")
+    # Where an unsigned bound is negative as a signed one, no group is begun.
+    counted = _rising(view, loop, "slt", "ult")
     if counted is None or not isinstance(counted.counter.start, ConstInt) or counted.counter.start.signed < 0:
         return None
     headed = {view.blocks[c.header]: c for c in loop.children}
