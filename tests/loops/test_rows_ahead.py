@@ -1,6 +1,7 @@
 """Rows of triangular nests begin together (`auto`); results are those of the loop as written."""
 
 import ctypes
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 
+import weft
 from loops.test_rows_together import made_of, told
 from weft.interp import Memory, run_function
 from weft.ir.reader import read_module
@@ -112,3 +114,44 @@ def test_rows_begin_together(tmp_path: Path, body: str, first: int) -> None:
 def test_rows_that_wait_for_each_other_or_have_lanes_stay(tmp_path: Path, body: str) -> None:
     _, made = made_of(tmp_path, source(body))
     assert "begin together" not in told(made)
+
+
+def decomposed(a, x):
+    for i in range(a.shape[0]):
+        for j in range(i):
+            for k in range(j):
+                a[i, j] -= a[i, k] * a[k, j]
+            a[i, j] /= a[j, j]
+        for j in range(i, a.shape[0]):
+            for k in range(i):
+                a[i, j] -= a[i, k] * a[k, j]
+
+
+def squared(a, x):
+    for i in range(a.shape[0]):
+        for j in range(i):
+            for k in range(j):
+                a[i, j] -= a[i, k] * a[j, k]
+            a[i, j] /= a[j, j]
+
+
+def solved(a, x):
+    for i in range(x.shape[0]):
+        x[i] = a[i, 0]
+        for j in range(i):
+            x[i] -= a[i, j] * x[j]
+        x[i] /= a[i, i]
+
+
+@pytest.mark.parametrize("function", [decomposed, squared, solved])
+def test_extents_of_arrays_are_bounds_in_python(function: Callable[..., None]) -> None:
+    compiled = weft.jit(function, parallel="auto")
+    draw = np.random.default_rng(3)
+    for n in (0, 1, 7, 8, 9, 17, 26):
+        a, x = draw.integers(1, 90, (n, n)) / 512 + np.eye(n), draw.integers(40, 90, n) / 64
+        wanted, got = (a.copy(), x.copy()), (a.copy(), x.copy())
+        function(*wanted)
+        compiled(*got)
+        np.testing.assert_array_equal(got[0], wanted[0])
+        np.testing.assert_array_equal(got[1], wanted[1])
+    assert "iterations of this loop at a time begin together" in "".join(map(str, compiled.remarks))

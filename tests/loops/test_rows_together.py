@@ -43,11 +43,11 @@ def source(body: str, qualifier: str = "") -> str:
     )
 
 
-def made_of(tmp_path: Path, text: str):
+def made_of(tmp_path: Path, text: str, name: str = "sums"):
     file = tmp_path / "sums.c"
     file.write_text(text)
     original = compile_c(file, TargetSpec.chosen().triple, ["-w", "-ffp-contract=off"])
-    return original, vectorize_ir(original, "sums", loop="auto")
+    return original, vectorize_ir(original, name, loop="auto")
 
 
 def told(made) -> str:

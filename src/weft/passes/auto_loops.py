@@ -36,8 +36,9 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
 from weft.passes.find_loops import LegalLoop
+from weft.passes.kept_elements import keep_elements
 from weft.passes.last_form import last_form
-from weft.passes.lock_step_form import lock_step_form
+from weft.passes.lock_step_form import is_worth_lanes, lock_step_form
 from weft.passes.loop_order import Change, order_loops, undo
 from weft.passes.loop_splits import split_loops
 from weft.passes.loop_tiles import Tiles, run_in_tiles, tiles_of
@@ -191,6 +192,10 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     for chosen in found:
         mine = [c for c in changes if inside[c.outer] is chosen]
         _apply(unit, function, scope, search.accesses, chosen, mine)
+    in_order = [loop.header for loop, _ in search.missed if not loop.loop.children]
+    for header in keep_elements(unit.module, function, arrays, in_order):
+        what = "the element that this loop updates stays in a register"
+        unit.remarks.add(RemarkKind.TRANSFORM, what, span_of(header.terminator), pass_name=PASS)
     return len(found) + sum(each.at_once for each in waves)
 
 
@@ -263,12 +268,19 @@ class _Search(Struct, frozen=True):
         """The loop on all cores, where it updates elements that may be the same and they have copies of these."""
         if not self.unit.all_cores or verdict.verdict not in (Verdict.HISTOGRAM, Verdict.REDUCTION):
             return None
-        if isinstance(self._plan(loop), Obstacle):
+        plan = self._plan(loop)
+        if isinstance(plan, Obstacle):
             return None
         chosen = self._tested(loop, verdict)
         if isinstance(chosen, str):
             return None
         updates = private_updates(self.accesses, loop, verdict, chosen.tests, reassociate=self.reassociate)
+        if loop.parent is not None and not is_worth_lanes(plan.loop, self.unit.isa):
+            # Copies would be made each time around, and an element that stays the same may be in a register.
+            inside = set(loop.blocks)
+            places = (u.update.store.pointer for u in updates)
+            if not all(isinstance(p, Instruction) and p.block in inside for p in places):
+                return None
         return replace(chosen, updates=updates, promotions=()) if updates else None
 
     def _in_lock_step(self, loop: LoopContext, verdict: LoopVerdict) -> Chosen | None:

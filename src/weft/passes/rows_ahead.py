@@ -84,7 +84,9 @@ def _ahead(
         return None
     adding = [headed[c.header] for c in shape.inside.inside] or [inside]
     around = inside if shape.inside.inside else loop
-    promotions = [p for p in find_promotions(accesses, around) if p.is_touched and p.loop in adding]
+    promotions = [
+        p for p in find_promotions(accesses, around, assuming=True) if p.is_touched and p.loop in adding
+    ]
     sums = sum(_sums(accesses, each, promotions) for each in adding)
     if not sums:
         return None
@@ -97,6 +99,7 @@ def _ahead(
     assumptions = assumed_in_order(accesses, loop, loops, order)
     if assumptions is None:
         return None
+    assumptions.update(dict.fromkeys(a for p in promotions for a in p.assumptions))
     tests = run_time_tests(accesses, loop, assumptions, parameters_of(accesses, loop, frozenset()))
     if isinstance(tests, str):
         return None

@@ -18,7 +18,7 @@ from msgspec import Struct
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.dependences import DependenceTest
 from weft.analysis.sequential.orders import Anyhow
-from weft.analysis.sequential.scope import LoopContext
+from weft.analysis.sequential.scope import Assumption, LoopContext
 from weft.ir import BasicBlock, Builder, Instruction, Value
 from weft.ir.effects import may_read, may_trap, may_write
 from weft.transform.ssa_repair import ReachingDefinition
@@ -37,23 +37,32 @@ class Promotion(Struct, frozen=True):
         The loads and stores.
     is_touched
         Whether it is stored to before or behind the loop in any case; else the loop has to run its body once.
+    assumptions
+        What it rests on that nothing else in the loop touches the element.
     """
 
     loop: LoopContext
     pointer: Value
     accesses: tuple[Instruction, ...]
     is_touched: bool
+    assumptions: tuple[Assumption, ...] = ()
 
 
-def find_promotions(accesses: Accesses, around: LoopContext) -> list[Promotion]:
-    """The elements that can be promoted in innermost loops inside of a loop."""
+def find_promotions(accesses: Accesses, around: LoopContext, *, assuming: bool = False) -> list[Promotion]:
+    """The elements that can be promoted in innermost loops inside of a loop.
+
+    Parameters
+    ----------
+    assuming
+        Whether they may rest on assumptions other than that objects do not overlap.
+    """
     loops = around.scope.loops.values()
     found: list[Promotion] = []
     for loop in loops:
         innermost = not any(other is not loop and loop.contains(other) for other in loops)
         if loop is around or not innermost or not around.contains(loop) or len(loop.loop.exit_edges) != 1:
             continue
-        found += _in_loop(accesses, loop, around)
+        found += (p for p in _in_loop(accesses, loop, around) if assuming or not p.assumptions)
     return found
 
 
@@ -77,24 +86,27 @@ def _in_loop(accesses: Accesses, loop: LoopContext, around: LoopContext) -> list
             continue
         if isinstance(pointer, Instruction) and not _is_before(pointer.block, loop):
             continue
-        if any(a.base is store.base and a not in same for a in plain) and _meets_others(
-            accesses, loop, pointer
-        ):
+        assumptions: tuple[Assumption, ...] | None = ()
+        if any(a.base is store.base and a not in same for a in plain):
+            assumptions = _apart_from_others(accesses, loop, pointer)
+        if assumptions is None:
             continue
         instructions = tuple(dict.fromkeys(a.instruction for a in same))
         touched = _is_touched(pointer, loop, around) or _is_next(accesses, store, loop, around)
         if touched or any(i.op == "store" and _is_always_done(i, loop) for i in instructions):
-            found.append(Promotion(loop, pointer, instructions, touched))
+            found.append(Promotion(loop, pointer, instructions, touched, assumptions))
     return found
 
 
-def _meets_others(accesses: Accesses, loop: LoopContext, pointer: Value) -> bool:
-    """Whether other accesses of the loop may touch an element, as far as is known without assumptions."""
+def _apart_from_others(
+    accesses: Accesses, loop: LoopContext, pointer: Value
+) -> tuple[Assumption, ...] | None:
+    """What it rests on that no other access of the loop touches an element; None if one may."""
     found = DependenceTest(accesses, loop, order=Anyhow()).run(frozenset())
-    if found.opaque or not found.is_complete or any(a.kind != "overlap" for a in found.assumptions):
-        return True
     pairs = (tuple(_touches(a, pointer) for a in (each.source, each.sink)) for each in found.found)
-    return any(a != b for a, b in pairs)
+    if found.opaque or not found.is_complete or any(a != b for a, b in pairs):
+        return None
+    return tuple(a for a in found.assumptions if a.kind != "overlap")
 
 
 def _touches(access: Access, pointer: Value) -> bool:
