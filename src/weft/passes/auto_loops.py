@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from weft.analysis.loops.carried_divisions import carries_division
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
 from weft.analysis.loops.reductions import Combination, Reduction
@@ -145,7 +146,7 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
             unit.module, function, arrays, {*spare, *in_waves, *(each.header for each in rows)}
         )
         spare |= more
-        unit.rows_together |= bool(rows or ahead)
+        unit.in_order |= bool(rows or ahead)
     settled = in_waves | {each.header for each in rows}
     left = spare | settled
     while True:
@@ -196,7 +197,20 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
     for header in keep_elements(unit.module, function, arrays, in_order):
         what = "the element that this loop updates stays in a register"
         unit.remarks.add(RemarkKind.TRANSFORM, what, span_of(header.terminator), pass_name=PASS)
+    unit.in_order |= _waits_for_division(function)
     return len(found) + sum(each.at_once for each in waves)
+
+
+def _waits_for_division(function: Function) -> bool:
+    """Whether a loop that stays in order hands on what it divides."""
+    view = cfg_of(function)
+    for loop in loop_forest(view.cfg).loops:
+        blocks = tuple(view.blocks[b] for b in loop.blocks)
+        if loop.children or loop_promises(view.blocks[loop.latches[0]], blocks).parallel:
+            continue
+        if carries_division(view.blocks[loop.header], blocks):
+            return True
+    return False
 
 
 def _in_waves(scope: Scope, waves: Sequence[Skewed]) -> list[LoopContext]:

@@ -19,7 +19,7 @@ from weft.passes.runner import Runner
 from weft.passes.stages import Form, Runnable, Stage
 from weft.switches import ALL_ON, Switches
 from weft.target.machine import TargetSpec
-from weft.target.passes import WHOLE, WHOLE_ROWS, Pipeline
+from weft.target.passes import WHOLE, WHOLE_IN_ORDER, Pipeline
 from weft.target.vector_math import MathSymbol
 from weft.transform.boscc.insertion import Boscc
 
@@ -98,8 +98,8 @@ class LoopUnit(Struct):
         Which parameters of the function are arrays with extents.
     all_cores
         Whether loops run on the thread pool.
-    rows_together
-        Whether loops add up several rows at a time, each in order.
+    in_order
+        Whether loops wait for sums of several rows, or for divisions, each in order.
     """
 
     module: Module
@@ -124,12 +124,12 @@ class LoopUnit(Struct):
     oblivious: set[str] = field(default_factory=set)
     arrays: tuple[ArrayParameters, ...] = ()
     all_cores: bool = False
-    rows_together: bool = False
+    in_order: bool = False
 
     @property
     def pipeline(self) -> Pipeline:
         """What LLVM is to do with the module."""
-        return WHOLE_ROWS if self.rows_together else WHOLE
+        return WHOLE_IN_ORDER if self.in_order else WHOLE
 
     @property
     def function(self) -> Function:
