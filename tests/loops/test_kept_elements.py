@@ -76,7 +76,7 @@ void folds(int n, const long (*pairs)[24], long (*table)[24]) {
     for (int j = i + 1; j < n; j++) {
       FIRST
       for (int k = i + 1; k < j; k++) {
-        long v = table[i][k] + table[k + 1][j];
+        long v = table[i][k] + table[k + 1][j]MORE;
         table[i][j] = table[i][j] >= v ? table[i][j] : v;
       }
     }
@@ -87,10 +87,12 @@ void folds(int n, const long (*pairs)[24], long (*table)[24]) {
 STORED = "table[i][j] = pairs[i][j];"
 
 
-@pytest.mark.parametrize("first", [STORED, f"if (pairs[i][j] > 40) {STORED}"])
+@pytest.mark.parametrize(
+    ("first", "more"), [(STORED, " + pairs[j][k]"), (STORED, ""), (f"if (pairs[i][j] > 40) {STORED}", "")]
+)
 @pytest.mark.parametrize("apart", [600, 580, 24, 0])
-def test_c(tmp_path: Path, first: str, apart: int) -> None:
-    source = SOURCE.replace("FIRST", first)
+def test_c(tmp_path: Path, first: str, more: str, apart: int) -> None:
+    source = SOURCE.replace("FIRST", first).replace("MORE", more)
     original, made = made_of(tmp_path, source, "folds")
     assert KEPT in told(made)
     code = load_object(made.object_code, ["folds"])

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.dependences import DependenceTest
+from weft.analysis.sequential.orders import Anyhow
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests, test_that_body_runs
 from weft.analysis.sequential.scope import ArrayParameters, LoopContext, Program, Scope
@@ -49,7 +51,11 @@ def _tested(
 
     Where an element might not be stored to without the loop, it is asked before that whether its body runs.
     """
-    assumptions = dict.fromkeys(a for p in kept for a in p.assumptions)
+    apart = DependenceTest(accesses, loop, order=Anyhow()).run(frozenset())
+    if apart.opaque or not apart.is_complete:
+        return None
+    # These name the objects that must not overlap, too.
+    assumptions = dict.fromkeys(apart.assumptions)
     if not all(p.is_touched for p in kept):
         tests = run_time_tests(accesses, loop, assumptions, parameters_of(accesses, loop, frozenset()))
         if isinstance(tests, str) or not test_that_body_runs(tests, accesses, loop, loop):
