@@ -19,6 +19,7 @@ OPTIONAL_PASSES = {
             "fills",
             "front versions",
             "full groups",
+            "grid walks",
             "known numbers",
             "low halves",
         ),

@@ -57,8 +57,13 @@ class RowGroups(Struct, frozen=True):
         return spread
 
 
-def row_groups(image: Image, slots: Sequence[Any], shape: LaunchShape, rows: Rows, width: int) -> RowGroups:
-    """The lane groups of a launch that runs rows; guards are evaluated by the program itself."""
+def row_groups(
+    image: Image, slots: Sequence[Any], shape: LaunchShape, rows: Rows, width: int
+) -> Iterator[RowGroups]:
+    """The lane groups of a launch that runs rows, those of a walk one row after the other.
+
+    Guards, and steps of walks, are evaluated by the program itself.
+    """
     along, *others = rows.order
     block, grid = shape.block, shape.grid
     merged = rows.merge is not None and rows.merge.size in (None, block[along])
@@ -75,23 +80,40 @@ def row_groups(image: Image, slots: Sequence[Any], shape: LaunchShape, rows: Row
     gid[others[0]], gid[others[1]] = g1, g2
     first = np.zeros_like(g0)
     last = np.full_like(g0, block[along] * (grid[along] if merged else 1))
-    if rows.bounds is not None and g0.size:
-        outcome = run_function(
-            image,
-            rows.bounds,
-            [*slots, *tid, *gid, *block, *grid, 0, 0, shape.dynamic_bytes, first, last],
-            g0.size,
-        )
-        assert isinstance(outcome.value, Bundle)
-        first, last = (member.data.astype(np.int64) for member in outcome.value.members)  # type: ignore[union-attr]
+    items = [*slots, *tid, *gid, *block, *grid, 0, 0, shape.dynamic_bytes]
+    if rows.steps is None or not g0.size:
+        yield _lane_groups(image, items, rows, width, (tid, gid), first, last)
+        return
+    step, end = _pair(image, rows.steps, items, g0.size)
+    while (first < end).any():
+        yield _lane_groups(image, items, rows, width, (tid, gid), first, np.minimum(last, end))
+        first, last = first + step, last + step
+
+
+def _pair(image: Image, name: str, arguments: Sequence[Any], count: int) -> tuple[Array, Array]:
+    """The two numbers that a function returns for each row."""
+    outcome = run_function(image, name, arguments, count)
+    assert isinstance(outcome.value, Bundle)
+    first, second = (member.data.astype(np.int64) for member in outcome.value.members)  # type: ignore[union-attr]
+    return first, second
+
+
+def _lane_groups(
+    image: Image, items: Sequence[Any], rows: Rows, width: int, at: tuple[list[Array], list[Array]],
+    first: Array, last: Array,
+) -> RowGroups:  # fmt: skip
+    """The lane groups of rows at these positions, from the first thread of each to the last."""
+    (tid, gid), along = at, rows.dimension
+    if rows.bounds is not None and first.size:
+        first, last = _pair(image, rows.bounds, [*items, first, last], first.size)
     some = first < last
     start = first & -width
     groups = np.where(some, -(-(last - start) // width), 0)
     row = np.repeat(np.arange(groups.size), groups)
     number = np.arange(row.size) - np.repeat(np.cumsum(groups) - groups, groups)
     x = start[row] + number * width
-    tid = [a[row] for a in tid]
+    tid, gid = [a[row] for a in tid], [a[row] for a in gid]
     tid[along] = x
     before = np.maximum(first[row] - x, 0)
     count = np.minimum(last[row] - x, width) - before
-    return RowGroups((tid[0], tid[1], tid[2]), (gid[0][row], gid[1][row], gid[2][row]), before, count)
+    return RowGroups((tid[0], tid[1], tid[2]), (gid[0], gid[1], gid[2]), before, count)

@@ -148,14 +148,14 @@ class StageProgram(PreparedStage[KernelFacts]):
     def _run_rows(self, workspace: Workspace, inputs: LaunchInputs, shape: LaunchShape) -> bool:
         stage, rows, slots = self.stage, self.stage.rows, workspace.slots
         assert rows is not None
-        assert stage.partial is not None
         image = Image(self.program, workspace.memory)
         budget = Budget()
         sizes = (self.facts.shared_bytes, shape.dynamic_bytes)
-        for batch in row_groups(image, slots, shape, rows, stage.width).batches(stage.width):
+        found = row_groups(image, slots, shape, rows, stage.width)
+        for batch in (batch for row in found for batch in row.batches(stage.width)):
             whole = batch.count == stage.width
             for runnable, chosen in ((stage.full, batch[whole]), (stage.partial, batch[~whole])):
-                if not chosen.count.size:
+                if runnable is None or not chosen.count.size:
                     continue
                 groups, group = chosen.groups(shape)
                 memory = [_PerGroup(workspace.memory, size, groups) for size in sizes]

@@ -10,12 +10,15 @@ of which there is one call::
     row:    x = first rounded down to a multiple of W
     next:   while first <= x and x + W <= last: full(x); x += W
             if x < last: partial(x, lanes from first - x to last - x); x += W; again from next
+
+Where the kernel is an iteration of a walk of the grid (`weft.transform.groups.grid_walks`), a row is run again and
+again, so far on each time as its threads' elements are apart.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from msgspec.structs import replace
@@ -25,8 +28,8 @@ from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop
 from weft.codegen.run_unit import RunUnit
 from weft.codegen.vectorization import VectorizationSummary
-from weft.ir import Builder, ConstInt, Function, Instruction, Value
-from weft.ir.types import I32, I64
+from weft.ir import Builder, ConstInt, Function, Instruction, Module, Value
+from weft.ir.types import I32, I64, FunctionType
 from weft.transform.groups.merge_groups import GroupMerge
 
 _ZERO = ConstInt(I64, 0)
@@ -42,7 +45,7 @@ class RowKernel(GroupProgram, frozen=True):
     full
         Runs as many threads, from the multiple of `width` on that is given as their position.
     partial
-        Has two parameters more: the first lane of which the thread runs, and how many do.
+        Has two parameters more: the first lane of which the thread runs, and how many do. None with one lane.
     summary
         What became of the full version.
     dimension
@@ -51,19 +54,22 @@ class RowKernel(GroupProgram, frozen=True):
         Which groups rows go on beyond; the position then is that in the grid. None for none.
     bounds
         Says which threads of a row run; None where all do.
+    steps
+        Says by how much rows of a walk are moved, and where it ends; None where rows are run once.
     """
 
     width: int
     full: Function
-    partial: Function
-    summary: VectorizationSummary
+    partial: Function | None
+    summary: VectorizationSummary | None
     dimension: int = 0
     merge: GroupMerge | None = None
     bounds: Function | None = None
+    steps: Function | None = None
 
     @property
     def functions(self) -> list[Function]:
-        return [f for f in (self.full, self.partial, self.bounds) if f is not None]
+        return [f for f in (self.full, self.partial, self.bounds, self.steps) if f is not None]
 
     def run(self, entry: GroupEntry) -> None:
         run_rows(entry.values, self, entry.begin, entry.end)
@@ -157,8 +163,7 @@ def _run_row(
     last: Value,
 ) -> None:
     """Call the kernel for the lane groups of a row from `first` to ``last - 1``."""
-    builder, function = group.builder, group.function
-    width = ConstInt(I64, kernel.width)
+    builder = group.builder
 
     def arguments(along: Value) -> list[Value]:
         tid: list[Value] = [_ZERO] * 3
@@ -166,9 +171,61 @@ def _run_row(
             tid[dimension] = value
         return group.thread_args(tid)
 
+    if kernel.steps is None:
+        _run_threads(group, kernel, arguments, first, last)
+        return
+    pair = builder.call(kernel.steps, arguments(_ZERO))
+    step, end = (builder.extract_value(pair, (i,)) for i in range(2))
+    with _moved_on(group, step, end, first, last) as (low, high):
+        _run_threads(group, kernel, arguments, low, high)
+
+
+@contextmanager
+def _moved_on(
+    group: GroupValues, step: Value, end: Value, first: Value, last: Value
+) -> Iterator[tuple[Value, Value]]:
+    """Build the loop over the rows of a walk; yields the ends of each."""
+    builder, function = group.builder, group.function
+    before, module = builder.block, function.module
+    assert before is not None
+    assert module is not None
+    header, body, done = (function.add_block(f"walk.{name}") for name in ("header", "body", "done"))
+    length = builder.binary("sub", last, first, ("nuw", "nsw"))
+    builder.br(header)
+    builder.at_end(header)
+    low = builder.phi(I64, "walk")
+    low.add_incoming(first, before)
+    builder.cond_br(builder.icmp("slt", low, end), body, done)
+    builder.at_end(body)
+    yield low, _least(builder, _added(builder, module, low, length), end)
+    assert builder.block is not None
+    low.add_incoming(_added(builder, module, low, step), builder.block)
+    builder.br(header)
+    builder.at_end(done)
+
+
+def _added(builder: Builder, module: Module, a: Value, b: Value) -> Value:
+    """A sum that is the greatest number instead of wrapping around."""
+    return builder.call(module.declare("llvm.sadd.sat.i64", FunctionType(I64, (I64, I64))), (a, b))
+
+
+def _run_threads(
+    group: GroupValues,
+    kernel: RowKernel,
+    arguments: Callable[[Value], list[Value]],
+    first: Value,
+    last: Value,
+) -> None:
+    """Call the kernel for the threads from `first` to ``last - 1``, as far as guards let them pass."""
+    builder, function = group.builder, group.function
+    width = ConstInt(I64, kernel.width)
     if kernel.bounds is not None:
         pair = builder.call(kernel.bounds, [*arguments(_ZERO), first, last])
         first, last = (builder.extract_value(pair, (i,)) for i in range(2))
+    if kernel.partial is None:
+        with counted_loop(builder, function, first, last, "threads") as thread:
+            builder.call(kernel.full, arguments(thread))
+        return
     start = builder.binary("and", first, ConstInt(I64, -kernel.width))
     some, again, partial, done = (
         function.add_block(f"lanes.{name}") for name in ("some", "again", "partial", "finished")

@@ -24,6 +24,7 @@ from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec
 from weft.target.vector_math import MathSymbol, math_finder
 from weft.transform.boscc.insertion import Boscc, BosccMode
+from weft.transform.groups.grid_walks import GridWalk
 
 
 class KernelUnit(Struct):
@@ -56,6 +57,8 @@ class KernelUnit(Struct):
         How many numbers that differ from thread to thread have 32 bits instead of 64.
     order, plan
         Which threads run in the lanes; None until that is planned.
+    walk
+        What the loop was that the kernel is an iteration of, if it is that of a walk of the grid.
     rows
         How lane groups are cut out of rows, where they are.
     updated
@@ -93,6 +96,7 @@ class KernelUnit(Struct):
     narrowed: int = 0
     order: LaneOrder = field(default_factory=LaneOrder)
     plan: LanePlan | None = None
+    walk: GridWalk | None = None
     rows: Rows | None = None
     updated: UpdatedArrays = field(default_factory=UpdatedArrays)
     box_width: int = 0
@@ -128,7 +132,7 @@ class KernelUnit(Struct):
         """Chooses the lane groups of the kernel as it is."""
         return Planner(
             self.function, self.facts, self.along, self.options, self.premises, self.spec.isa, self.most_lanes,
-            self.together,
+            self.together, self.walk is not None,
         )  # fmt: skip
 
     @property
@@ -191,6 +195,9 @@ class KernelUnit(Struct):
         """How the program is run as it is now."""
         if self.program is not None and self.runnables[0].form is not Form.ENTRY:
             # Rows, boxes and continuations run in the loops that are to be built around them.
+            return None
+        if self.walk is not None and self.rows is None:
+            # Threads are iterations by now, and nothing says yet of which rows.
             return None
         full, partial = self.runnables[0], self.runnables[1] if len(self.runnables) > 1 else None
         changed = self.runnables[self.changed].function

@@ -22,7 +22,13 @@ from weft.ir.locations import span_of
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.lane_plan import Premises, width_below_which_boxes_serve
-from weft.passes.lane_programs import position_shapes, separate_lane_groups, widen_lanes, widen_rounds
+from weft.passes.lane_programs import (
+    position_shapes,
+    run_rows_of_threads,
+    separate_lane_groups,
+    widen_lanes,
+    widen_rounds,
+)
 from weft.passes.scalar import (
     AGGREGATES,
     CANONICAL,
@@ -37,6 +43,7 @@ from weft.passes.scalar import (
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Rows, Runnable
 from weft.transform.boscc.insertion import BosccMode
+from weft.transform.groups.grid_walks import unroll_walk
 from weft.transform.groups.guard_splitting import split_guards
 from weft.transform.groups.known_block import know_block
 from weft.transform.groups.merge_groups import merge_groups
@@ -110,6 +117,23 @@ def _order_lanes(unit: KernelUnit) -> bool:
     return False
 
 
+def _may_walk(unit: KernelUnit) -> bool:
+    order = unit.order
+    if not order.in_lanes or order.linear or order.box is not None or unit.premises.warp is not None:
+        return False
+    return unit.options.block is None and not _has_barriers(unit)
+
+
+def _unroll_walk(unit: KernelUnit) -> bool:
+    unit.walk = unroll_walk(unit.module, unit.function, unit.order.dimension)
+    if unit.walk is None:
+        return False
+    message = "iterations of this loop run in the order of memory: threads do their first ones, then their second ones"
+    unit.remarks.add(RemarkKind.TRANSFORM, message, unit.walk.span, pass_name="grid walks")
+    unit.forget()
+    return True
+
+
 def _has_numbers_to_narrow(unit: KernelUnit) -> bool:
     order = unit.order
     if not order.in_lanes or order.box is not None or unit.premises.warp is not None:
@@ -151,11 +175,15 @@ def _prepare_alone(unit: KernelUnit) -> bool:
 
 
 def _cut_rows(unit: KernelUnit) -> bool:
-    kernel, dimension = unit.function, unit.order.dimension
-    merge = merge_groups(kernel, dimension)
-    guards = split_guards(unit.module, kernel, dimension)
-    remark_rows(unit.remarks, kernel.name, "xyz"[dimension], merge, guards)
-    unit.rows = Rows(dimension, merge, guards.bounds.name if guards else None)
+    kernel, dimension, walk = unit.function, unit.order.dimension, unit.walk
+    merge = walk.merge if walk else merge_groups(kernel, dimension)
+    guards = split_guards(unit.module, kernel, dimension) if walk is None or walk.is_bounded else None
+    if _runs_in_lanes(unit):
+        remark_rows(unit.remarks, kernel.name, "xyz"[dimension], merge, guards)
+    bounds, steps = (f.name if f else None for f in (guards and guards.bounds, walk and walk.steps))
+    unit.rows = Rows(dimension, merge, bounds, steps)
+    if unit.plan is not None and unit.plan.width == 1:
+        unit.program = run_rows_of_threads(unit)
     unit.forget()
     # What has changed shows in the program of lane groups, which are cut that way.
     return False
@@ -309,6 +337,15 @@ KERNEL_NARROWING: Pass[KernelUnit] = Pass(
     optional=True,
     applies=_has_numbers_to_narrow,
 )
+GRID_WALKS: Pass[KernelUnit] = Pass(
+    "grid walks",
+    "a kernel that is a walk of the grid is one of its iterations: rows of threads run as many times as it has",
+    _unroll_walk,
+    Meaning.BOTH,
+    optional=True,
+    applies=_may_walk,
+    source="Karrenberg and Hack, §2.2",
+)
 LANE_PLAN: Pass[KernelUnit] = Pass("lane plan", "it is planned how many threads they have", _plan_lanes)
 ALONE: Pass[KernelUnit] = Pass(
     "threads alone",
@@ -393,6 +430,7 @@ KERNELS = PassList(
         OBSTACLES,
         UPDATED_ARRAYS,
         LANE_ORDER,
+        GRID_WALKS,
         KERNEL_NARROWING,
         LANE_PLAN,
         ALONE,

@@ -161,6 +161,8 @@ class Planner(Struct, frozen=True):
         For how many lanes there is room on the stack.
     together
         Whether all threads of a work-group arrive at each barrier together.
+    walks
+        Whether the kernel is an iteration of a walk of the grid, so that it needs rows at any width.
     """
 
     kernel: Function
@@ -171,6 +173,7 @@ class Planner(Struct, frozen=True):
     isa: Isa
     most_lanes: int
     together: bool
+    walks: bool = False
 
     @property
     def _may_be_in_step(self) -> bool:
@@ -221,7 +224,8 @@ class Planner(Struct, frozen=True):
         choice = self._width_of_rounds() if in_rounds else self._width_of_rows(order)
         if choice.width > self.most_lanes:
             choice = WidthChoice(self.most_lanes, "whose local arrays there is room for")
-        return LanePlan(order, choice, in_rows=choice.width > 1 and not in_rounds and not order.linear)
+        alone = choice.width == 1 and not self.walks
+        return LanePlan(order, choice, in_rows=not alone and not in_rounds and not order.linear)
 
     def analyzed_width(self) -> int:
         """Threads of the lane groups that are looked at before there is a width."""

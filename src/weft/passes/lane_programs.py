@@ -110,9 +110,25 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
     assert partial is not None
     if unit.rows is None:
         return LaneKernel(lanes.width, full, partial, summary), summary
-    rows = unit.rows
-    bounds = module.functions[rows.bounds] if rows.bounds else None
-    return RowKernel(lanes.width, full, partial, summary, rows.dimension, rows.merge, bounds), summary
+    return _row_kernel(unit, lanes.width, full, partial, summary), summary
+
+
+def run_rows_of_threads(unit: KernelUnit) -> GroupProgram:
+    """The kernel, thread after thread along rows."""
+    return _row_kernel(unit, 1, unit.function, None, None)
+
+
+def _row_kernel(
+    unit: KernelUnit,
+    width: int,
+    full: Function,
+    partial: Function | None,
+    summary: VectorizationSummary | None,
+) -> RowKernel:
+    rows, functions = unit.rows, unit.module.functions
+    assert rows is not None
+    bounds, steps = (functions[name] if name else None for name in (rows.bounds, rows.steps))
+    return RowKernel(width, full, partial, summary, rows.dimension, rows.merge, bounds, steps)
 
 
 def _runner(unit: KernelUnit, index: int) -> Runner:

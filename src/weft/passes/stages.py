@@ -68,11 +68,15 @@ class Rows(Struct, frozen=True):
         Which work-groups rows go on beyond; None for none.
     bounds
         The function that says which threads of a row run; None where all do.
+    steps
+        The function that says by how much rows of a walk of the grid are moved, and where it ends; None where rows
+        are run once.
     """
 
     dimension: int
     merge: GroupMerge | None
     bounds: str | None
+    steps: str | None = None
 
     @property
     def order(self) -> tuple[int, int, int]:
@@ -138,8 +142,8 @@ class Stage(Struct, frozen=True):
         called = [self.full.function]
         if self.partial is not None:
             called.append(self.partial.function)
-        if self.rows is not None and self.rows.bounds is not None:
-            called.append(self.rows.bounds)
+        if self.rows is not None:
+            called += [name for name in (self.rows.bounds, self.rows.steps) if name is not None]
         return called
 
 

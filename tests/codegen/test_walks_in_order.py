@@ -1,0 +1,241 @@
+"""Walks of the grid in the order of memory: the same results, whatever is in them and however they are launched."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import cuda, opencl
+from weft.diag.remarks import RemarkKind
+
+IN_ORDER = "run in the order of memory"
+
+
+def runs_in_order(kernel: Any) -> bool:
+    return any(r.kind is RemarkKind.TRANSFORM and IN_ORDER in r.message for r in kernel.remarks)
+
+
+def scaled(x, y):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y[i] = 2 * x[i] + y[i]
+
+
+def to_a_number(x, y, n):
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        y[i] = 2 * x[i] + y[i]
+
+
+def by_while(x, y):
+    i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    while i < x.size:
+        y[i] = 2 * x[i] + y[i]
+        i += cuda.blockDim.x * cuda.gridDim.x
+
+
+def up_to_the_last(x, y):
+    for i in range(cuda.grid(1), x.size - 1 + 1, cuda.gridsize(1)):
+        if x[i] < 0:
+            continue
+        y[i] = 2 * x[i] + y[i]
+
+
+def from_itself(x, y):
+    """Each thread reads what it has written an iteration before."""
+    threads = cuda.gridsize(1)
+    for i in range(cuda.grid(1), x.size, threads):
+        if i >= threads:
+            y[i] = x[i] + y[i - threads]
+        else:
+            y[i] = x[i]
+
+
+def with_a_loop(x, y):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        total = 0.0
+        for k in range(i % 5):
+            total += x[i] * k
+        y[i] += total
+
+
+def with_a_guard(x, y, n):
+    if n > 3:
+        for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+            if i > 2:
+                y[i] = x[i] + n
+
+
+def some_threads(x, y):
+    """The step is not the number of threads: several of them come to an element."""
+    for i in range(cuda.grid(1), x.size, 24):
+        cuda.atomic.add(y, i, 1.0)
+
+
+CASES: list[tuple[Callable[..., None], tuple[Any, ...]]] = [
+    (scaled, ()),
+    (to_a_number, (77,)),
+    (by_while, ()),
+    (up_to_the_last, ()),
+    (from_itself, ()),
+    (with_a_loop, ()),
+    (with_a_guard, (5,)),
+    (with_a_guard, (3,)),
+    (some_threads, ()),
+]
+LAUNCHES = [(1, 32), (3, 40), (7, 16)]
+LEVELS = ["x86-64", "x86-64-v3", "x86-64-v4"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("kernel", "more"), CASES, ids=[f"{k.__name__}{m or ''}" for k, m in CASES])
+def test_results_are_those_of_the_threads(kernel, more, level: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WEFT_CPU", level)
+    in_order, as_written = cuda.jit(kernel), cuda.jit(without=("grid-walks",))(kernel)
+    for size in (0, 1, 129, 1000):
+        if more == (77,) and size < 77:
+            continue
+        x = np.random.default_rng(size).random(size)
+        for launch in LAUNCHES:
+            results = []
+            for each in (in_order, as_written):
+                y = np.arange(size, dtype=float)
+                each[launch](x, y, *more)
+                results.append(y)
+            np.testing.assert_array_equal(*results)
+    assert runs_in_order(in_order)
+    assert not runs_in_order(as_written)
+
+
+@pytest.mark.parametrize("width", [1, 4, 64])
+def test_any_width(width: int):
+    kernel = cuda.jit(width=width)(from_itself)
+    x, y = np.random.default_rng(0).random(1001), np.zeros(1001)
+    kernel[3, 40](x, y)
+    expected = x.copy()
+    for i in range(120, 1001):
+        expected[i] += expected[i - 120]
+    np.testing.assert_array_equal(y, expected)
+    assert runs_in_order(kernel) == (width > 1)
+
+
+def test_rows_of_a_grid_of_two_dimensions():
+    @cuda.jit
+    def kernel(x):
+        row = cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y
+        if row < x.shape[0]:
+            for i in range(cuda.grid(2)[0], x.shape[1], cuda.gridsize(2)[0]):
+                x[row, i] += 100 * row + i
+
+    x = np.zeros((5, 333))
+    kernel[(2, 2), (32, 4)](x)
+    np.testing.assert_array_equal(x, 100.0 * np.arange(5)[:, None] + np.arange(333))
+
+
+def test_threads_run_by_themselves_along_rows_too():
+    @cuda.jit
+    def segments(begins, x, sums):
+        for i in range(cuda.grid(1), sums.size, cuda.gridsize(1)):
+            total = 0.0
+            for k in range(begins[i], begins[i + 1]):
+                total += x[k]
+            sums[i] = total
+
+    lengths = np.random.default_rng(0).integers(0, 9, 500)
+    begins = np.concatenate([[0], np.cumsum(lengths)])
+    x, sums = np.ones(begins[-1]), np.zeros(500)
+    segments[3, 32](begins, x, sums)
+    np.testing.assert_array_equal(sums, lengths)
+    assert runs_in_order(segments)
+
+
+TEXT = {
+    "int": "for (int i = FIRST; i < n; i += STEP) y[i] = 2 * x[i] + y[i];",
+    "size_t": "for (size_t i = FIRST; i < n; i += STEP) y[i] = 2 * x[i] + y[i];",
+    "while": "int i = FIRST; while (i < n) { y[i] = 2 * x[i] + y[i]; i += STEP; }",
+    "at most": "for (int i = FIRST; i <= n - 1; i += STEP) y[i] = 2 * x[i] + y[i];",
+}
+
+
+@pytest.mark.parametrize("form", list(TEXT))
+@pytest.mark.parametrize("door", ["opencl", "cuda"])
+def test_dialects_of_c(door: str, form: str):
+    opens = door == "opencl"
+    first = "get_global_id(0)" if opens else "blockIdx.x * blockDim.x + threadIdx.x"
+    step = "get_global_size(0)" if opens else "blockDim.x * gridDim.x"
+    body = TEXT[form].replace("FIRST", first).replace("STEP", step)
+    space = "__global " if opens else ""
+    head = "__kernel void" if opens else 'extern "C" __global__ void'
+    text = f"{head} walk({space}const float *x, {space}float *y, int n) {{ {body} }}"
+    x = np.random.default_rng(0).random(1001, np.float32)
+    y = np.ones(1001, np.float32)
+    if opens:
+        kernel = opencl.Program(text).walk
+        kernel(7 * 32, 32, x, y, 1001)
+    else:
+        kernel = cuda.Module(text).walk
+        kernel[7, 32](x, y, np.int32(1001))
+    np.testing.assert_array_equal(y, 2 * x + 1)
+    assert runs_in_order(kernel)
+
+
+def with_a_total(x, y):
+    total = 0.0
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        total += x[i]
+    y[cuda.grid(1)] = total
+
+
+def that_stops(x, y):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        if x[i] > 0.9:
+            break
+        y[i] = x[i]
+
+
+def that_know_who_they_are(x, y):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y[i] = x[i] + cuda.threadIdx.x
+
+
+def with_what_is_loaded_before(x, y):
+    first = y[0]
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y[i] = x[i] + first
+
+
+def with_an_array(x, y):
+    last = cuda.local.array(2, np.float64)
+    last[0] = 0
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y[i] = x[i] + last[0]
+        last[i % 2] = x[i]
+
+
+def two_walks(x, y):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y[i] = x[i]
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y[i] += x[i]
+
+
+def that_end_for_themselves(x, y):
+    for i in range(cuda.grid(1), x.size - cuda.threadIdx.x % 2, cuda.gridsize(1)):
+        y[i] = x[i]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        with_a_total,
+        that_stops,
+        that_know_who_they_are,
+        with_what_is_loaded_before,
+        with_an_array,
+        two_walks,
+        that_end_for_themselves,
+    ],
+)
+def test_what_threads_have_of_their_own_keeps_their_loops(kernel):
+    compiled = cuda.jit(kernel)
+    compiled[2, 64](np.random.default_rng(0).random(1000), np.zeros(1000))
+    assert not runs_in_order(compiled)
