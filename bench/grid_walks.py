@@ -3,8 +3,9 @@
     python -m bench.grid_walks [--rounds 7]
 
 Each kernel takes turns with itself without the pass that it is about, and with a loop in memory order; medians of CPU
-time on one thread. That pass runs full lane groups without masks; in the last two tasks, whose threads count in the
-array itself, it finds arrays that threads only update. ``WEFT_CPU`` chooses another instruction set.
+time on one thread. That pass makes threads of iterations in the first task, and runs full lane groups without masks in
+the next two; in the last two, whose threads count in the array itself, it finds arrays that threads only update.
+``WEFT_CPU`` chooses another instruction set.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ from weft import cuda
 
 THREADS = 256
 ELEMENTS = 1 << 24
+
+
+def scaled(x: Any, out: Any) -> None:
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        out[i] = np.float32(0.5) * x[i] + out[i]
 
 
 def summed(x: Any, out: Any) -> None:
@@ -61,6 +67,12 @@ def counted_at_once(x: Any, out: Any) -> None:
 def weighed_at_once(x: Any, out: Any) -> None:
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
         cuda.atomic.add(out, x[i], np.float32(0.5))
+
+
+@weft.jit(parallel="auto", fastmath=True)
+def scale_in_order(x: Any, out: Any) -> None:
+    for i in range(x.size):
+        out[i] = np.float32(0.5) * x[i] + out[i]
 
 
 @weft.jit(parallel="auto", fastmath=True)
@@ -106,8 +118,9 @@ def main() -> None:
     rng = np.random.default_rng(0)
     floats = rng.random(ELEMENTS, np.float32)
     octets = rng.integers(0, 256, ELEMENTS).astype(np.uint8)
-    full, copies = "full-groups", "updated-arrays"
+    walks, full, copies = "grid-walks", "full-groups", "updated-arrays"
     tasks = [
+        ("scaled", scaled, walks, scale_in_order, floats, np.zeros(ELEMENTS, np.float32)),
         ("sum", summed, full, sum_in_order, floats, np.zeros(1, np.float32)),
         ("histogram", counted, full, count_in_order, octets, np.zeros(256, np.int32)),
         ("counts", counted_at_once, copies, count_in_order, octets, np.zeros(256, np.int32)),

@@ -178,6 +178,14 @@ def test_dialects_of_c(door: str, form: str):
     assert runs_in_order(kernel)
 
 
+def test_the_report_says_so():
+    kernel = cuda.jit(scaled)
+    kernel[2, 32](np.ones(100), np.zeros(100))
+    line = next(line for line in str(kernel.report()).splitlines() if "for i in range" in line)
+    assert " bound " in line
+    assert "diverges" not in line
+
+
 def with_a_total(x, y):
     total = 0.0
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):

@@ -9,19 +9,16 @@ from weft.analysis.divergence.result import Form
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
 from weft.analysis.memory.alias import locate
 from weft.analysis.memory.computed_indices import is_computed
+from weft.analysis.memory.far_steps import PAGE, far_step, step_of
 from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.regions import RegionCosts
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
-from weft.ir import BasicBlock, ConstInt, Instruction, Value
+from weft.ir import Instruction, Value
 from weft.ir.lane_updates import goes_to_copy
 from weft.ir.types import I1, VOID
 from weft.machine.targets import Isa
-
-PAGE = 4096
-"""Bytes: processors read no further ahead than to the end of one, and what lies whole ones apart has the same places in
-the nearest cache."""
 
 
 class WidthModel:
@@ -131,7 +128,7 @@ class WidthModel:
                 isinstance(p, Instruction)
                 and p.is_phi
                 and p.block is header
-                and _step_of(p, latch) is not None
+                and step_of(p, latch) is not None
                 for p in phis
                 for latch in latches
             ):
@@ -176,21 +173,7 @@ class WidthModel:
         """Whether lanes access a row of neighbours in a loop, and the next iteration's is far from it."""
         if not access.is_plain_access or self._divergence.access_form(access).form is not Form.CONTIGUOUS:
             return False
-        assert access.block is not None
-        loop = self._loops.innermost[self._view.index[access.block]]
-        if loop is None or len(loop.latches) != 1:
-            return False
-        header, latch = self._view.blocks[loop.header], self._view.blocks[loop.latches[0]]
-        for index, scale in locate(access.pointer, self._layout).terms.items():
-            index, factor = _without_factor(index)
-            if not isinstance(index, Instruction) or not index.is_phi or index.block is not header:
-                continue
-            step = _step_of(index, latch)
-            if step is not None and (
-                not isinstance(step, ConstInt) or abs(step.signed * scale * factor) >= PAGE
-            ):
-                return True
-        return False
+        return far_step(access, self._view, self._loops, self._layout) is not None
 
     def _crowds(self, access: Instruction) -> bool:
         """Whether lanes are so far apart that they all get the same few places in the nearest cache."""
@@ -305,28 +288,7 @@ class WidthModel:
         return instruction_cost(op, 32, 1, self._isa).latency
 
 
-def _without_factor(value: Value) -> tuple[Value, int]:
-    """A number before it was cast or shifted up, and how many times as large it is then."""
-    factor = 1
-    while isinstance(value, Instruction):
-        if value.op == "shl" and isinstance(value.operands[1], ConstInt):
-            factor <<= value.operands[1].value
-        elif value.op not in ("sext", "zext", "trunc"):
-            break
-        value = value.operands[0]
-    return value, factor
-
-
 def _without_casts(value: Value) -> Value:
     while isinstance(value, Instruction) and value.op in ("sext", "zext", "trunc"):
         value = value.operands[0]
     return value
-
-
-def _step_of(phi: Instruction, latch: BasicBlock) -> Value | None:
-    """What is added to a counter in each iteration."""
-    following = phi.incoming_value(latch)
-    if not isinstance(following, Instruction) or following.op != "add" or phi not in following.operands:
-        return None
-    a, b = following.operands
-    return b if a is phi else a

@@ -108,6 +108,8 @@ class CompiledCode(Struct):
         Cycles of divisions, and of conversions from 32-bit floats to 64-bit ones.
     branches, loops, bounds
         Lines of divergent branches, of divergent loops, and of guards that are bounds of loops over threads.
+    walks
+        Lines of loops whose iterations are threads.
     skipped
         Lines of divergent branches that lane groups jump over together where none of their lanes goes there.
     lane_by_lane
@@ -129,6 +131,7 @@ class CompiledCode(Struct):
     branches: set[tuple[str, int]] = field(default_factory=set)
     loops: set[tuple[str, int]] = field(default_factory=set)
     bounds: set[tuple[str, int]] = field(default_factory=set)
+    walks: set[tuple[str, int]] = field(default_factory=set)
     skipped: set[tuple[str, int]] = field(default_factory=set)
     lane_by_lane: dict[Spot, str] = field(default_factory=dict)
     looped: set[Spot] = field(default_factory=set)
@@ -248,6 +251,8 @@ class CompiledCode(Struct):
         span = remark.span
         if remark.pass_name == "guard splitting" and span is not None:
             self.bounds.add((span.file, span.line))
+        elif remark.pass_name == "grid walks" and span is not None:
+            self.walks.add((span.file, span.line))
         elif not self.how and remark.kind in (RemarkKind.VECTORIZED, RemarkKind.LANE_BY_LANE):
             self.how = remark.message.split(";")[0]
 

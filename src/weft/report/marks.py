@@ -145,14 +145,15 @@ def _form_text(form: AccessForm, stride: int | None) -> str:
 def _control(divergence: Divergence, block: BasicBlock, code: CompiledCode | None) -> int:
     blocks = divergence.function.blocks
     number = divergence.engine.blocks[block]
+    place = spot_of(block.terminator)
     for loop in loops_of(divergence):
         if number in loop.exiting and any(
             source is block for source, _ in divergence.divergent_exits(blocks[loop.header])
         ):
-            return _CONTROL.index("loop diverges")
+            is_walk = code is not None and place is not None and place[:2] in code.walks
+            return _CONTROL.index("bound" if is_walk else "loop diverges")
     if not divergence.is_divergent_branch(block):
         return _CONTROL.index("uniform")
-    place = spot_of(block.terminator)
     if code is None or place is None or place[:2] in code.branches:
         return _CONTROL.index("diverges")
     return _CONTROL.index("bound" if place[:2] in code.bounds else "select")

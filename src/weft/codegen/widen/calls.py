@@ -9,6 +9,7 @@ from msgspec import Struct
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.declared_calls import widen_declared_call
+from weft.codegen.widen.in_lanes import MOST_WRITTEN_OUT, for_each_lane
 from weft.codegen.widen.indirect_calls import known_targets, widen_indirect_call
 from weft.codegen.widen.intrinsics import is_hint, widen_intrinsic
 from weft.codegen.widen.lane_loop import for_each_active_lane
@@ -191,6 +192,9 @@ def widen_lane_by_lane(w: Widening, instruction: Instruction) -> None:
         )  # fmt: skip
         return w.builder.insert(copy)
 
-    result = for_each_active_lane(w, instruction.type, instruction.operands, body)
+    if w.mask is None and w.lanes.width <= MOST_WRITTEN_OUT:
+        result = for_each_lane(w, instruction.type, instruction.operands, body)
+    else:
+        result = for_each_active_lane(w, instruction.type, instruction.operands, body)
     if result is not None:
         w.set_vector(instruction, result)

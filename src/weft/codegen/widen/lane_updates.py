@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from weft.codegen.widen.atomics import total_of
 from weft.codegen.widen.context import Widening
+from weft.codegen.widen.in_lanes import in_lanes
 from weft.codegen.widen.lane_loop import for_each_active_lane
 from weft.codegen.widen.once import build_once
-from weft.ir import Builder, ConstInt, Instruction, Value
+from weft.ir import Builder, Instruction, Value
 from weft.ir.lane_updates import build_plain_update, goes_to_copy
-from weft.ir.types import I64, IntType
+from weft.ir.types import IntType
 
 
 def widen_lane_update(w: Widening, update: Instruction) -> None:
@@ -28,8 +29,7 @@ def widen_lane_update(w: Widening, update: Instruction) -> None:
         build_once(w, "update", once, False)
         return
     if w.mask is None:
-        for lane in range(w.lanes.width):
-            here = [_in_lane(w, operand, lane) for operand in (pointer, value)]
+        for here in zip(in_lanes(w, pointer), in_lanes(w, value), strict=True):
             build(builder, update, *here)
         return
 
@@ -41,9 +41,3 @@ def widen_lane_update(w: Widening, update: Instruction) -> None:
 
 def _build_atomic(builder: Builder, update: Instruction, pointer: Value, value: Value) -> Instruction:
     return builder.build("atomicrmw", value.type, (pointer, value), attrs=update.attrs)
-
-
-def _in_lane(w: Widening, value: Value, lane: int) -> Value:
-    if w.is_uniform(value):
-        return w.scalar(value)
-    return w.builder.extract_element(w.vector(value), ConstInt(I64, lane))

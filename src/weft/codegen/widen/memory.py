@@ -30,6 +30,7 @@ from weft.codegen.widen.lane_addresses import lane_addresses
 from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, store_some
 from weft.codegen.widen.memory_order import in_memory_order
 from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
+from weft.codegen.widen.read_ahead import read_ahead
 from weft.codegen.widen.runs import load_runs, runs_of, store_runs
 from weft.codegen.widen.stack_objects import CACHE_LINE
 from weft.ir import ConstInt, Instruction, Poison, Value
@@ -259,6 +260,8 @@ def _scalar_address(w: Widening, address: Value, type: Type, *, written: bool) -
 
 def _vector_load(w: Widening, load: Instruction, address: Value, form: str) -> Instruction:
     type, align = w.lanes.vector(load.type), _contiguous_align(w, load, form)
+    if form == "contiguous":
+        read_ahead(w, load, address)
     if w.mask is None:
         built = w.builder.load(type, address, align=align, name=load.name)
     else:
