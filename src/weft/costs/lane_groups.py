@@ -173,7 +173,8 @@ class WidthModel:
         """Whether lanes access a row of neighbours in a loop, and the next iteration's is far from it."""
         if not access.is_plain_access or self._divergence.access_form(access).form is not Form.CONTIGUOUS:
             return False
-        return far_step(access, self._view, self._loops, self._layout) is not None
+        far = far_step(access, self._view, self._loops, self._layout)
+        return far is not None and len(far.numbers) == 1
 
     def _crowds(self, access: Instruction) -> bool:
         """Whether lanes are so far apart that they all get the same few places in the nearest cache."""

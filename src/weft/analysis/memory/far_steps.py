@@ -6,6 +6,8 @@ not where each step leads to another page.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from weft.analysis.memory.alias import locate
@@ -20,34 +22,54 @@ the nearest cache."""
 
 
 class FarStep(Struct, frozen=True):
-    """From one iteration to the next an address grows by `step`, as a signed number, times `scale` bytes.
+    """From one iteration to the next an address grows by the product of `numbers`, as signed ones, times `scale` bytes.
 
-    `is_inside` tells that the step is computed in the loop.
+    Each is a constant or the same in all iterations, unless `is_inside` tells that the loop computes it.
     """
 
-    step: Value
+    numbers: tuple[Value, ...]
     scale: int
     is_inside: bool
 
 
 def far_step(access: Instruction, view: CFGView, loops: LoopForest, layout: DataLayout) -> FarStep | None:
-    """By how much the address of an access grows in its innermost loop, if that is a page or more, or not known."""
+    """By how much the address of an access grows in its innermost loop, if that is a page or more, or not known.
+
+    The counter may be multiplied by a number that is not known, as by the length of a matrix's rows.
+    """
     assert access.block is not None
     loop = loops.innermost[view.index[access.block]]
     if loop is None or len(loop.latches) != 1:
         return None
     header, latch = view.blocks[loop.header], view.blocks[loop.latches[0]]
+    inside = {view.blocks[b] for b in loop.blocks}
     for index, scale in locate(access.pointer, layout).terms.items():
-        index, factor = _without_factor(index)
-        if not isinstance(index, Instruction) or not index.is_phi or index.block is not header:
-            continue
-        step = step_of(index, latch)
-        if step is None:
-            continue
-        if not isinstance(step, ConstInt) or abs(step.signed * scale * factor) >= PAGE:
-            inside = isinstance(step, Instruction) and step.block in {view.blocks[b] for b in loop.blocks}
-            return FarStep(step, scale * factor, inside)
+        for counter, factor, times in _counters(index):
+            if counter.block is not header:
+                continue
+            step = step_of(counter, latch)
+            if step is None:
+                continue
+            numbers = (step,) if times is None else (step, times)
+            if len(numbers) == 1 and isinstance(step, ConstInt) and abs(step.signed * scale * factor) < PAGE:
+                continue
+            computed = any(isinstance(n, Instruction) and n.block in inside for n in numbers)
+            return FarStep(numbers, scale * factor, computed)
     return None
+
+
+def _counters(index: Value) -> Iterator[tuple[Instruction, int, Value | None]]:
+    """The φs that a number may be a multiple of: by which constant, and by which other number."""
+    value, factor = _without_factor(index)
+    if not isinstance(value, Instruction):
+        return
+    if value.is_phi:
+        yield value, factor, None
+    elif value.op == "mul":
+        for a, b in (value.operands, value.operands[::-1]):
+            phi, more = _without_factor(a)
+            if isinstance(phi, Instruction) and phi.is_phi:
+                yield phi, factor * more, b
 
 
 def step_of(phi: Instruction, latch: BasicBlock) -> Value | None:

@@ -1,9 +1,9 @@
 """Reading ahead of loads that are far from where they were an iteration before.
 
 Where each iteration leads to another page (`weft.analysis.memory.far_steps`), processors do not read ahead by
-themselves, and how far they see behind a load that misses their caches depends on how long an iteration is. So lanes
-that load neighbours ask for what they load some iterations later. That may be behind the end of an array, where a
-request does nothing.
+themselves, and how far they see behind a load that misses their caches depends on how long an iteration is. So where it
+is not short, lanes that load neighbours ask for what they load some iterations later. That may be behind the end of an
+array, where a request does nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from weft.codegen.widen.context import Widening
 from weft.codegen.widen.stack_objects import CACHE_LINE
 from weft.costs.constants import constants_of
 from weft.ir import ConstInt, Instruction, Value
+from weft.ir.effects import is_speculatable
 from weft.ir.types import I8, I32, I64, VOID, IntType, PointerType
+
+SHORT = 16
+"""Instructions of an iteration of which a processor has as many under way as are asked for ahead, and more."""
+_LONG = ("call", "fdiv", "frem", "sdiv", "udiv", "srem", "urem", "atomicrmw", "cmpxchg")
 
 _READ, _KEEP, _DATA = ConstInt(I32, 0), ConstInt(I32, 3), ConstInt(I32, 1)
 
@@ -22,14 +27,21 @@ def read_ahead(w: Widening, load: Instruction, address: Value) -> None:
     """Ask for what lanes that load neighbours, from `address` on, load some iterations later, if that is far away."""
     known = w.divergence.facts.probability
     far = far_step(load, known.view, known.loops, w.module.layout)
-    if far is None or len(w.lanes.extents) != 1 or not w.is_uniform(far.step) or far.is_inside:
+    if far is None or len(w.lanes.extents) != 1 or not all(map(w.is_uniform, far.numbers)):
         return
-    builder, step = w.builder, w.scalar(far.step)
-    assert isinstance(step.type, IntType)
-    if step.type.bits > I64.bits:
+    assert load.block is not None
+    loop = known.loops.innermost[known.view.index[load.block]]
+    if loop is None or _is_short([i for n in loop.blocks for i in known.view.blocks[n]]):
         return
-    if step.type.bits < I64.bits:
-        step = builder.cast("sext", step, I64)
+    builder = w.builder
+    step: Value = ConstInt(I64, 1)
+    for number in far.numbers:
+        here = _computed_here(w, number) if far.is_inside else w.scalar(number)
+        if here is None or not isinstance(here.type, IntType) or here.type.bits > I64.bits:
+            return
+        if here.type.bits < I64.bits:
+            here = builder.cast("sext", here, I64)
+        step = here if step == ConstInt(I64, 1) else builder.binary("mul", step, here)
     ahead = far.scale * constants_of(w.isa).iterations_ahead
     place = builder.gep(I8, address, (builder.binary("mul", step, ConstInt(I64, ahead)),))
     type = place.type
@@ -39,3 +51,24 @@ def read_ahead(w: Widening, load: Instruction, address: Value) -> None:
         at = builder.gep(I8, place, (ConstInt(I64, line),)) if line else place
         builder.call(ask, (at, _READ, _KEEP, _DATA))
     w.remark(load, "read ahead")
+
+
+def _is_short(iteration: list[Instruction]) -> bool:
+    """Whether processors see many iterations ahead."""
+    return len(iteration) <= SHORT and not any(i.op in _LONG for i in iteration)
+
+
+def _computed_here(w: Widening, value: Value) -> Value | None:
+    """A number that the loop computes of parameters alone, computed again; None if it is not that."""
+    if not isinstance(value, Instruction):
+        return w.scalar(value) if w.is_uniform(value) else None
+    if value.is_phi or not is_speculatable(value) or value.callee_name is not None:
+        return None
+    operands = [_computed_here(w, o) for o in value.operands]
+    if None in operands:
+        return None
+    copy = value.clone()
+    for i, operand in enumerate(operands):
+        assert operand is not None
+        copy.set_operand(i, operand)
+    return w.builder.insert(copy)

@@ -1,0 +1,108 @@
+"""Loads that are far from where they were an iteration before are asked for ahead."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from weft import cuda, opencl
+
+AHEAD = "asked for ahead"
+
+
+def lines_ahead(compiled: Any) -> set[int]:
+    return {r.span.line for r in compiled.remarks if AHEAD in r.message and r.span is not None}
+
+
+def along_columns(a, sums):
+    column = cuda.grid(1)
+    if column < a.shape[1]:
+        total = 0.0
+        for row in range(a.shape[0]):
+            total += 1 / a[row, column]
+        sums[column] = total
+
+
+def along_rows(a, sums):
+    column = cuda.grid(1)
+    if column < a.shape[1]:
+        total = 0.0
+        for row in range(a.shape[1]):
+            total += 1 / a[0, (column + row) % a.shape[1]]
+        sums[column] = total
+
+
+def near(a, sums):
+    column = cuda.grid(1)
+    if column + 8 < a.size:
+        total = 0.0
+        for k in range(8):
+            total += 1 / a[column + k]
+        sums[column] = total
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_columns_of_matrices(level: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WEFT_CPU", level)
+    a = np.random.default_rng(0).random((37, 133))
+    sums = np.zeros(133)
+    kernel = cuda.jit(along_columns)
+    kernel[3, 64](a, sums)
+    np.testing.assert_allclose(sums, (1 / a).sum(0))
+    assert len(lines_ahead(kernel)) == 1
+    assert "llvm.prefetch" in str(kernel.inspect_llvm())
+
+
+def test_what_is_near_is_not_asked_for():
+    a, sums = np.ones(200), np.zeros(200)
+    kernel = cuda.jit(near)
+    kernel[4, 64](a, sums)
+    assert not lines_ahead(kernel)
+    other = cuda.jit(along_rows)
+    other[4, 64](np.ones((1, 200)), sums)
+    assert not lines_ahead(other)
+
+
+def test_short_iterations_are_seen_ahead_by_the_processor():
+    @cuda.jit
+    def sums_of_columns(a, sums):
+        column = cuda.grid(1)
+        if column < a.shape[1]:
+            total = 0.0
+            for row in range(a.shape[0]):
+                total += a[row, column]
+            sums[column] = total
+
+    sums_of_columns[1, 64](np.ones((9, 64)), np.zeros(64))
+    assert not lines_ahead(sums_of_columns)
+
+
+def test_loops_over_prange():
+    @weft.jit
+    def largest(a, out):
+        for column in weft.prange(a.shape[1]):
+            best = a[0, column]
+            for row in range(1, a.shape[0]):
+                best = max(best, a[row, column] / 2.5)
+            out[column] = best
+
+    a = np.random.default_rng(1).random((29, 70))
+    out = np.zeros(70)
+    largest(a, out)
+    np.testing.assert_array_equal(out, np.maximum(a[0], (a[1:] / 2.5).max(0)))
+    assert lines_ahead(largest)
+
+
+def test_steps_that_the_loop_computes_of_parameters():
+    program = opencl.Program("""
+kernel void sums(global const float *x, global float *out, int n) {
+  float total = 0;
+  for (int i = get_global_id(0); i < n; i += get_global_size(0)) total += x[i] / (x[i] + 1);
+  out[get_global_id(0)] = total;
+}""")
+    x = np.arange(1000, dtype=np.float32)
+    out = np.zeros(64, np.float32)
+    program.sums(64, 64, x, out, 1000)
+    np.testing.assert_allclose(out, [np.sum(x[t::64] / (x[t::64] + 1)) for t in range(64)], rtol=1e-6)
+    assert lines_ahead(program.sums)
