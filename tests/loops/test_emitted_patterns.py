@@ -56,7 +56,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "running": int, "wrapping": int, "exclusive": lambda *found: None, "add_to": lambda: None,
     "running_floats": float, "compact": int, "pairs": int, "in_place": int,
     "onward": lambda: None, "onward_floats": lambda: None, "downward": lambda: None, "each_second": lambda: None,
-    "find": or_else(-1), "find_last": or_else(-1), "find_either": lambda i: None if i is None else int(i),
+    "running_bytes": int, "running_shorts": lambda: None, "running_product": int, "running_least": lambda: None,
+    "running_greatest": float, "running_last": float, "running_any": float, "running_byte": int,
+    "onward_bytes": lambda: None, "onward_shorts": lambda: None, "greatest_byte": int, "least_short": int,
+    "stored_first": int, "find": or_else(-1), "find_last": or_else(-1),
+    "find_either": lambda i: None if i is None else int(i),
 }  # fmt: skip
 """What each function gives, from what its kernels give."""
 
@@ -166,7 +170,9 @@ def test_float_sums_need_permission(name: str) -> None:
     assert "It is assumed that float sums may be formed in another order." in emit(name, "cuda").text
 
 
-@pytest.mark.parametrize("name", ["least_float", "last_greatest", "where_least"])
+@pytest.mark.parametrize(
+    "name", ["least_float", "last_greatest", "where_least", "running_greatest", "running_last"]
+)
 def test_zeros_and_what_is_no_number(name: str) -> None:
     """Of -0.0 and 0.0 the loop keeps the first or the last; NaN is left out unless it stands first."""
     emitted = emit(name, "cuda", False)
@@ -175,13 +181,25 @@ def test_zeros_and_what_is_no_number(name: str) -> None:
             given = arguments(name, 300, np.random.default_rng(1))
             given["a"][:] = np.resize(pattern, LENGTH)
             given["first"] = first
-            wanted, found = run_original(name, given), FUNCTIONS[name](*run(emitted, "cuda", given))
+            mine = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in given.items()}
+            wanted, found = run_original(name, given), FUNCTIONS[name](*run(emitted, "cuda", mine))
             assert same(wanted, found) or (wanted != wanted and found != found), (first, pattern)
+            if "b" in given:
+                np.testing.assert_array_equal(mine["b"], given["b"])
+                np.testing.assert_array_equal(np.signbit(mine["b"]), np.signbit(given["b"]))
 
 
-def test_what_an_iteration_has_stored_is_not_read_before() -> None:
-    with pytest.raises(EmissionError, match="reads here what it has stored"):
-        emit("stored_first", "cuda")
+def test_a_choice_that_takes_nan_rests_on_there_being_none() -> None:
+    assert "It is assumed that no value that m takes is a NaN." in emit("running_any", "cuda", False).text
+    assert "NaN" not in emit("running_greatest", "cuda", False).text
+
+
+def test_what_an_iteration_has_stored_is_handed_on_as_a_number() -> None:
+    text = emit("stored_first", "cuda").text
+    assert (
+        "            value = int(a[i]) * 2\n        else:\n            value = int(b[i])\n        s += value\n"
+        in text
+    )
 
 
 def test_loops_in_python() -> None:
@@ -216,6 +234,8 @@ def test_the_first_element_is_read_by_a_kernel() -> None:
 
 
 def test_kernels_are_what_a_person_would_write() -> None:
+    # A loop around it that may be left early calls it with its counter.
+    assert "def find_row_kernel(m, A, i, s_parts):" in emit("find_row", "cuda").text
     text = emit("frobenius", "cuda").text
     assert "    for i in range(cuda.blockIdx.x, n, cuda.gridDim.x):\n" in text
     assert "        for j in range(cuda.threadIdx.x, m, cuda.blockDim.x):\n            s += " in text

@@ -249,3 +249,84 @@ void onward_rows(int n, int m, int *a) {
     for (int i = 1; i < n; i++)
       a[j * n + i] += a[j * n + i - 1];
 }
+unsigned char running_bytes(int n, const unsigned char *a, unsigned char *b) {
+  unsigned char s = 3;
+  for (int i = 0; i < n; i++) {
+    s += a[i];
+    b[i] = s;
+  }
+  return s;
+}
+void running_shorts(int n, const short *a, short *b, int *c) {
+  short s = -5;
+  for (int i = n - 1; i >= 0; i--) {
+    b[i] = s;
+    c[i] = s * 3;
+    s -= a[i] * 300;
+  }
+}
+short running_product(int n, const short *a, short *b) {
+  short s = 7;
+  for (int i = 1; i < n; i++) {
+    s *= a[i] | 1;
+    b[i] = s;
+  }
+  return s;
+}
+void onward_bytes(int n, unsigned char *a) {
+  for (int i = 1; i < n; i++)
+    a[i] += a[i - 1];
+}
+void onward_shorts(int n, short *a, const short *b, int *c) {
+  for (int i = 1; i < n; i++) {
+    a[i] = a[i - 1] ^ b[i];
+    c[i] = a[i] * 5;
+  }
+}
+double running_greatest(int n, const double *a, double *b, double first) {
+  double m = first;
+  for (int i = 0; i < n; i++) {
+    if (a[i] > m)
+      m = a[i];
+    b[i] = m;
+  }
+  return m;
+}
+float running_last(int n, const float *a, float *b, float first) {
+  float m = first;
+  for (int i = n - 1; i >= 0; i--) {
+    b[i] = m;
+    m = a[i] <= m ? a[i] : m;
+  }
+  return m;
+}
+float running_any(int n, const float *a, float *b, float first) {
+  float m = first;
+  for (int i = 0; i < n; i++) {
+    m = m > a[i] ? m : a[i];
+    b[i] = m;
+  }
+  return m;
+}
+int running_byte(int n, const unsigned char *a, unsigned char *b) {
+  unsigned char m = 7;
+  for (int i = 0; i < n; i++) {
+    if (a[i] > m)
+      m = a[i];
+    b[i] = m;
+  }
+  return m;
+}
+unsigned char greatest_byte(int n, const unsigned char *a) {
+  unsigned char m = 0;
+  for (int i = 0; i < n; i++)
+    if (a[i] > m)
+      m = a[i];
+  return m;
+}
+short least_short(int n, const short *a) {
+  short m = 100;
+  for (int i = 0; i < n; i++)
+    m = a[i] < m ? a[i] : m;
+  return m;
+}

@@ -65,6 +65,7 @@ class KernelLoop:
                 "least",
                 "place",
                 "scan",
+                "running",
                 "onward",
                 "keep",
                 "search",
@@ -124,9 +125,8 @@ class KernelLoop:
         self.result = self.wide
         sign = self.pick("<", "<=", ">", ">=")
         body = self.pick(f"if (a[i] {sign} s) s = a[i];", f"s = a[i] {sign} s ? a[i] : s;")
-        return (
-            f"  {self.wide} s = {self.pick('5', '0', '100')};\n  {self.loop('i')}\n    {body}\n  return s;\n"
-        )
+        begin = f"{self.pick(self.wide, self.element)} s = {self.pick('5', '0', '100')};"
+        return f"  {begin}\n  {self.loop('i')}\n    {body}\n  return s;\n"
 
     def _place(self) -> str:
         self.result, self.values = "int", "at"
@@ -143,7 +143,21 @@ class KernelLoop:
         )
         update = f"s {self.pick('+=', '-=') if self.is_float else self.pick('+=', '-=', '*=', '^=')} {value};"
         body = f"{update} {store}" if self.draw.random() < 0.6 else f"{store} {update}"
-        return f"  {self.wide} s = {self.pick('0', '2')};\n  {self.loop('i')} {{ {body} }}\n  return s;\n"
+        begin = f"{self.pick(self.wide, self.element)} s = {self.pick('0', '2')};"
+        return f"  {begin}\n  {self.loop('i')} {{ {body} }}\n  return s;\n"
+
+    def _running(self) -> str:
+        """Minima and maxima of all elements so far."""
+        self.result = self.wide
+        sign, last = self.pick("<", "<=", ">", ">="), self.pick("a[i]", "a[i]", "b[i + 1]")
+        update = self.pick(
+            f"if ({last} {sign} s) s = {last};", f"s = {last} {sign} s ? {last} : s;",
+            f"s = s {sign} {last} ? s : {last};",
+        )  # fmt: skip
+        store = self.pick("c[i] = s;", "c[i + 3] = s * 2;", "if (a[i] > 4) c[i] = s;")
+        body = f"{update} {store}" if self.draw.random() < 0.6 else f"{store} {update}"
+        begin = f"{self.pick(self.wide, self.element)} s = {self.pick('0', '4', '9')};"
+        return f"  {begin}\n  {self.loop('i')} {{ {body} }}\n  return s;\n"
 
     def _onward(self) -> str:
         """Elements that are each computed from the one before."""

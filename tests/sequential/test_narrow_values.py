@@ -25,12 +25,15 @@ REDUCTIONS = [
 ]
 
 OTHERS = [
-    ("unsigned char", "unsigned char", "v += a[i]; b[i] = v;", "scan sequential"),
-    ("unsigned char", "unsigned char", "b[i] = v + 1; v += a[i];", "sequential"),
+    ("unsigned char", "unsigned char", "v += a[i]; b[i] = v;", "scan"),
+    ("unsigned char", "unsigned char", "b[i] = v + 1; v += a[i];", "scan"),
     ("unsigned char", "unsigned char", "v = (v + a[i]) / 2;", "sequential"),
     ("unsigned char", "unsigned char", "v = a[i] - v;", "sequential"),
     ("unsigned char", "unsigned char", "v += a[i] * v;", "sequential"),
-    ("short", "short", "int w = v; if (a[i] > w) v = a[i]; b[i] = w;", "sequential"),
+    ("short", "short", "int w = v; if (a[i] > w) v = a[i]; b[i] = w;", "scan"),
+    ("short", "short", "v = a[i] > v ? a[i] : v; b[i] = v;", "scan"),
+    ("short", "short", "v = a[i] > v ? a[i] : v + 1; b[i] = v;", "sequential"),
+    ("short", "short", "v = a[i] > v ? a[i + 1] : v; b[i] = v;", "sequential"),
     ("unsigned char", "int", "if (a[i] < v) v = a[i];", "sequential"),
 ]
 

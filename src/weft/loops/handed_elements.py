@@ -82,12 +82,17 @@ def _read_back(report: LoopNestReport) -> Iterator[Instruction]:
         if any(r.found.verdict is not Verdict.SEQUENTIAL for r in around):
             # The loop around is the kernel.
             continue
+        own = [a for a in Accesses(loop.reconstruction).of(loop.loop) if isinstance(a, Access)]
         for dependence in dependences.found:
             known = element_pattern(dependence, loop.loop)
             if known is None or known[0] is not Pattern.SCAN:
                 continue
             store = dependence.source
             yield dependence.sink.instruction
-            for access in Accesses(loop.reconstruction).of(loop.loop):
-                if isinstance(access, Access) and (access.base, access.offset) == (store.base, store.offset):
+            for access in own:
+                if (access.base, access.offset) == (store.base, store.offset):
                     yield access.instruction
+        stored = {(a.base, a.offset) for a in own if a.is_write}
+        for access in own:
+            if not access.is_write and (access.base, access.offset) in stored:
+                yield access.instruction

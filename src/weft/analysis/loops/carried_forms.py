@@ -128,7 +128,7 @@ def scan_of(
         return None
     others.remove(phi)
     assert update.block is not None
-    if others[0] in depending_on([phi], inside):
+    if others[0] in depending_on([phi], loop):
         return None
     if not dominators.dominates(view.index[update.block], view.index[loop.latch]):
         return None
@@ -143,7 +143,7 @@ def handed_on(
     value = phi.incoming_value(loop.latch)
     if not isinstance(value, Instruction) or value.block not in inside or not _has_lanes(phi):
         return None
-    if value in depending_on([phi], inside):
+    if value in depending_on([phi], loop):
         return None
     if value.is_phi:
         return HandedOn(phi, value) if value.block is loop.header else None

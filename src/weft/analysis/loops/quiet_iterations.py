@@ -22,6 +22,7 @@ from itertools import product
 from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_exit, counters_of
+from weft.analysis.loops.deciding import Deciders
 from weft.graph.dominators import DominatorTree
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Instruction, Value
@@ -85,8 +86,8 @@ def quiet_iterations(view: CFGView, dominators: DominatorTree, loop: Loop) -> Qu
         return "what its iterations hand on is not a minimum or maximum"
     asked = _asked(counted, states)
     loads = [i for i in asked if i.op == "load"]
-    by_state = depending_on(states, inside)
-    unsure = _unsure(counted, early != (), depending_on([*loads, *states], inside), loads)
+    by_state = depending_on(states, counted)
+    unsure = _unsure(counted, early != (), depending_on([*loads, *states], counted), loads)
     unproved: dict[Instruction, None] = {}
     latch = view.index[counted.latch]
     for block in counted.blocks:
@@ -248,9 +249,9 @@ def replaced_if(value: Instruction, state: Instruction) -> tuple[str, Value] | N
     return predicate, value.args[1 if value.args[0] is state else 0]
 
 
-def depending_on(sources: Collection[Instruction], inside: Collection[BasicBlock]) -> set[Instruction]:
+def depending_on(sources: Collection[Instruction], loop: CountedLoop) -> set[Instruction]:
     """What is computed in a loop from some of its values, φs that such values decide included."""
-    found = set(sources)
+    found, inside, deciders = set(sources), set(loop.blocks), Deciders(loop.blocks, loop.header)
     changed = True
     while changed:
         changed = False
@@ -260,9 +261,7 @@ def depending_on(sources: Collection[Instruction], inside: Collection[BasicBlock
                     continue
                 if any(v in found for v in instruction.operands) or (
                     instruction.is_phi
-                    and any(
-                        v in found for b in instruction.blocks if b in inside for v in b.terminator.operands
-                    )
+                    and any(v in found for t in deciders.of(instruction) for v in t.operands)
                 ):
                     found.add(instruction)
                     changed = True

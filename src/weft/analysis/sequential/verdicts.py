@@ -15,20 +15,19 @@ from enum import Enum
 from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
+from weft.analysis.sequential.combinations import takes_nan_from, updates_element
 from weft.analysis.sequential.dependences import MAX_FOUND, Dependence, Dependences, DependenceTest
 from weft.analysis.sequential.names import value_name
+from weft.analysis.sequential.own_stores import read_back
 from weft.analysis.sequential.patterns import (
     Carried,
     Pattern,
-    Shape,
     carried_values,
     compacted,
     element_pattern,
     is_compacted,
-    shape_of,
-    takes_nan,
-    updates_element,
 )
+from weft.analysis.sequential.replacements import Shape, shape_of, takes_nan
 from weft.analysis.sequential.scope import Assumption, LoopContext, line_of
 from weft.analysis.symbolic.expression import Expression, Symbol
 from weft.ir import Instruction
@@ -169,6 +168,9 @@ class _Judgement:
                 Assumption("reassociation", "float sums may be formed in another order", line)
             ] = None
 
+    def _assume_no_nan(self, name: str, line: int) -> None:
+        self._assumptions[Assumption("nan", f"no value that {name} takes is a NaN", line)] = None
+
     def _leaving(self) -> int:
         """How the loop is left; the line of a write in it, 0 for none."""
         loop, scope = self._loop, self._loop.scope
@@ -217,13 +219,15 @@ class _Judgement:
                 case Pattern.REDUCTION:
                     self._note(Pattern.REDUCTION, line, f"{name} is a reduction", value.rounds)
                     if takes_nan(value.phi, shape):
-                        self._assumptions[Assumption("nan", f"no value that {name} takes is a NaN", line)] = (
-                            None
-                        )
+                        self._assume_no_nan(name, line)
+                case Pattern.SCAN if back := read_back(self._accesses, self._loop, value.phi, shape):
+                    self._fail(back.line, f"{name} depends on what is read here, and this on {name}")
                 case Pattern.SCAN:
                     self._note(
                         Pattern.SCAN, line, f"{name} is a scan: its values on the way are used", value.rounds
                     )
+                    if takes_nan(value.phi, shape):
+                        self._assume_no_nan(name, line)
                 case Pattern.COMPACTION:
                     counters.append(value.phi)
                     self._note(Pattern.COMPACTION, line, f"{name} counts what is kept")
@@ -258,6 +262,8 @@ class _Judgement:
                     Pattern.SCAN: f"each element of {name} is computed from the one before",
                 }
                 self._note(pattern, line, words[pattern], rounds)
+                if pattern is Pattern.SCAN and takes_nan_from(dependence.sink, dependence.source):
+                    self._assume_no_nan(f"an element of {name}", line)
                 continue
             self._fail(dependence.sink.line, describe(dependence))
 

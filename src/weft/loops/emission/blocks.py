@@ -100,6 +100,15 @@ class HeldGroup(Struct, frozen=True):
     is_rising: bool = True
     is_exact: bool = False
 
+    def both(self, first: Node, second: Node) -> Node:
+        """Two values of a scan as one, of which the first comes before the second."""
+        if self.combination is not None:
+            return combined(self.combination, first, second, is_exact=self.is_exact)
+        assert self.extremum is not None
+        sign = "<" if self.extremum.is_least else ">"
+        better = Node(f"{sign}=" if self.extremum.keeps_last else sign, I1, (second, first))
+        return Node("select", first.type, (better, second, first))
+
     def merge(self, here: Node, there: Node) -> list[Statement]:
         """Combine an element of the shared arrays with another one."""
         if self.combination is not None:
@@ -200,12 +209,9 @@ def scan_block(
         The threads of the block.
     """
     (value,) = group.values
-    assert group.combination is not None
     behind = Node(">=", I1, (thread.node, offset.node))
     there = Node("-", I64, (thread.node, offset.node), is_nonnegative=True)
-    both = combined(
-        group.combination, before.node, value.at(value.shared, thread.node), is_exact=group.is_exact
-    )
+    both = group.both(before.node, value.at(value.shared, thread.node))
     return [
         Barrier(),
         Assign(offset, number(1)),

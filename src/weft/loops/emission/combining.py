@@ -16,17 +16,11 @@ from msgspec.structs import replace
 
 from weft.analysis.loops.reductions import Combination, is_rounded, reduction_of
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.combinations import narrow_reduction, scanned_by
 from weft.analysis.sequential.names import value_name
-from weft.analysis.sequential.patterns import (
-    Carried,
-    Pattern,
-    Shape,
-    carried_values,
-    narrow_reduction,
-    replacement_of,
-    scanned_by,
-    shape_of,
-)
+from weft.analysis.sequential.patterns import Carried, Pattern, carried_values
+from weft.analysis.sequential.reconstruction import Reconstruction
+from weft.analysis.sequential.replacements import Shape, compared, replacement_of, shape_of
 from weft.analysis.sequential.scope import LoopContext
 from weft.ir import Instruction, Poison, Value
 from weft.ir.types import I1, FloatType, IntType, Type
@@ -128,7 +122,7 @@ def groups_of(accesses: Accesses, loop: LoopContext, patterns: Sequence[Pattern]
     for value in carried:
         if value.pattern not in patterns:
             return f"{value_name(value.phi)} is handed from iteration to iteration"
-        group = _group(value, shape)
+        group = _group(value, shape, made, loop)
         if isinstance(group, str):
             chosen = replacement_of(value.phi, shape)
             if chosen is None:
@@ -170,7 +164,7 @@ def _first(group: Group, accesses: Accesses, loop: LoopContext) -> Access | None
     return found[0] if len(found) == 1 and found[0].base is not None else None
 
 
-def _group(value: Carried, shape: Shape) -> Group | str:
+def _group(value: Carried, shape: Shape, made: Reconstruction, loop: LoopContext) -> Group | str:
     phi = value.phi
     start = phi.incoming_value(shape.preheader)
     reason = f"{value_name(phi)} is combined in a way that has no form for several threads"
@@ -190,9 +184,11 @@ def _group(value: Carried, shape: Shape) -> Group | str:
         is_exact = all("nsw" in u.flags for u in sums)
         return Group((phi,), (start,), Combination.ADD, is_exact=is_exact)
     else:
-        operation = scanned_by(phi, shape)
+        operation = scanned_by(made, loop, phi, shape)
         if operation is None:
             return reason
+        if operation.op in ("icmp", "fcmp"):
+            return _extremum(operation, [phi], shape)
         operations = (operation,)
         stem = (operation.callee_name or "").rpartition(".")[0].removeprefix("llvm.")
         known = {c.value: c for c in Combination}
@@ -213,7 +209,8 @@ def _extremum(condition: Value, phis: list[Instruction], shape: Shape) -> Group 
     reason = f"{value_name(phis[0])} is replaced under a condition that has no form for several threads"
     if not isinstance(condition, Instruction) or condition.op not in ("icmp", "fcmp"):
         return reason
-    first = next((p for p in phis if p in condition.operands), None)
+    ends = compared(condition)
+    first = next((p for p in phis if p in ends), None)
     chosen = None if first is None else replacement_of(first, shape)
     predicate: str = condition.predicate
     if first is None or chosen is None or len(predicate) != 3:
@@ -221,13 +218,16 @@ def _extremum(condition: Value, phis: list[Instruction], shape: Shape) -> Group 
     if not isinstance(first.type, IntType | FloatType) or predicate[1] not in "lg":
         return reason
     # Whether an element that is less than the present one makes the comparison true, and whether that replaces it.
-    less = (predicate[1] == "l") == (condition.operands[1] is first)
+    less = (predicate[1] == "l") == (ends[1] is first)
+    extension = condition.operands[0] if ends[0] is not condition.operands[0] else None
+    # What is extended without a sign is compared without one.
+    sign = "u" if isinstance(extension, Instruction) and extension.op == "zext" else predicate[0]
     is_least = less == chosen.if_true
     keeps_last = (predicate[2] == "e") == chosen.if_true
     if isinstance(first.type, IntType) and len(phis) == 1:
         # Equal integers are the same.
-        return Group((first,), (first.incoming_value(shape.preheader),), _OF_INTEGERS[predicate[0], is_least])
-    if isinstance(first.type, IntType) and predicate[0] == "u":
+        return Group((first,), (first.incoming_value(shape.preheader),), _OF_INTEGERS[sign, is_least])
+    if isinstance(first.type, IntType) and sign == "u":
         return reason
     members = [first, *(p for p in phis if p is not first)]
     starts = tuple(p.incoming_value(shape.preheader) for p in members)
@@ -268,12 +268,13 @@ def combined(combination: Combination, a: Node, b: Node, *, is_exact: bool = Fal
     type = a.type
     if type is I1:
         return Node(_TRUTH[combination], I1, (a, b))
-    reading = a.reading
+    reading = given = a.reading
     if combination in (Combination.UMIN, Combination.UMAX):
         reading = "u"
         a, b = (n if n.reading == "u" else Node("unsigned", type, (n,), reading="u") for n in (a, b))
     if combination in _CALLS:
-        return Node("call", type, (a, b), _CALLS[combination], reading=reading)
+        node = Node("call", type, (a, b), _CALLS[combination], reading=reading)
+        return node if reading == given else Node("signed", type, (node,))
     node = Node(_SIGNS[combination], type, (a, b), reading=reading)
     may_leave = (
         isinstance(type, IntType) and combination in (Combination.ADD, Combination.MUL) and not is_exact

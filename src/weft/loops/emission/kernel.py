@@ -13,7 +13,6 @@ from weft.analysis.memory.alias import locate
 from weft.analysis.sequential.accesses import Access
 from weft.analysis.sequential.names import value_name
 from weft.analysis.sequential.reconstruction import Reconstruction
-from weft.analysis.sequential.run_time_tests import counter_of
 from weft.analysis.sequential.scope import LoopContext, line_of
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
 from weft.diag.errors import EmissionError
@@ -26,6 +25,7 @@ from weft.loops.emission.subscripts import Shape, subscripts
 from weft.loops.emission.tree import Node, Variable
 from weft.loops.emission.values import Values
 from weft.loops.emission.variables import Variables
+from weft.report.loop_counters import counter_of
 
 _PURE = {
     "add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp", "select", "sext", "zext", "trunc",
@@ -214,11 +214,11 @@ class KernelParts:
 
     def _outer_iteration(self, loop: LoopContext) -> Node | None:
         """The number of the iteration of a loop around the nest."""
-        counter = counter_of(loop)
+        counter = counter_of(self.made, loop)
         if counter is None or abs(counter[2]) != 1:
             return None
         phi, start, step = counter
-        ends = (self.outer(phi), self.values.of(start))
+        ends = (self.outer(phi), self.values.number(start, phi.type, loop.header.terminator))
         if step > 0 and ends[1].op == "int" and ends[1].number == 0:
             return replace(ends[0], is_nonnegative=True)
         return Node("-", IntType(64), ends if step > 0 else ends[::-1], is_nonnegative=True)
@@ -245,6 +245,8 @@ class KernelParts:
         symbol = next(iter(known)) if len(known) == 1 else self.made.symbol(scope, value, True)
         if symbol not in self.numbers:
             text, stem = symbol.name.removeprefix("#"), symbol.name
+            if isinstance(symbol.origin, LoopContext) and isinstance(value, Instruction) and value.is_phi:
+                text = stem = value_name(value)
             if isinstance(value, Instruction) and value.op == "load" and not legal(text).strip("_0123456789"):
                 array = value_name(locate(value.pointer, self.made.program.module.layout).base)
                 text, stem = f"the element of {array} that line {line_of(value)} reads", f"{array}_element"
@@ -394,7 +396,10 @@ def legal(name: str) -> str:
 
 
 def _reading_of(members: list[Instruction], loose: frozenset[Instruction]) -> str:
-    """Unsigned if what is computed for the variable may leave the signed numbers."""
+    """Unsigned if what is computed for the variable may leave the signed numbers, or is always extended so."""
+    extended = {u.op for v in members for u in v.instruction_users()} & {"sext", "zext", "sitofp", "uitofp"}
+    if extended and extended <= {"zext", "uitofp"}:
+        return "u"
     for value in members:
         sources = value.operands if value.is_phi else [value]
         for source in sources:

@@ -17,14 +17,10 @@ from msgspec import Struct, field
 
 from weft.analysis.loops.counted_loops import counted_exit
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.combinations import updates_element
 from weft.analysis.sequential.names import value_name
-from weft.analysis.sequential.patterns import (
-    Carried,
-    Pattern,
-    carried_values,
-    shape_of,
-    updates_element,
-)
+from weft.analysis.sequential.patterns import Carried, Pattern, carried_values
+from weft.analysis.sequential.replacements import shape_of
 from weft.analysis.sequential.verdicts import Verdict
 from weft.analysis.symbolic.expression import Expression, Symbol
 from weft.analysis.symbolic.extent import bound_of
@@ -187,7 +183,7 @@ def _nest(
         form = PATTERNS[
             max((c.pattern for c in _carried(report, accesses) if c.pattern in PATTERNS), key=_rank)
         ]
-        if form is Form.SCAN and any(g.extremum is not None for g in groups):
+        if form is Form.SCAN and any(len(g.phis) > 1 for g in groups):
             return "a minimum or maximum with its place is handed on beside a scan"
         return _spread(report, accesses, tuple(groups), form, updates)
     assert report.mapping is not None

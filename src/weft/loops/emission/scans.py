@@ -19,7 +19,6 @@ from weft.loops.emission.arguments import (
     told_of,
 )
 from weft.loops.emission.blocks import MOST_BLOCKS, THREADS, Held, HeldGroup, scan_block, shared_arrays
-from weft.loops.emission.combining import combined
 from weft.loops.emission.grids import thread_names
 from weft.loops.emission.kernel import KernelParts
 from weft.loops.emission.nests import Nest, accesses_of
@@ -58,7 +57,9 @@ def scan_plan(nest: Nest, name: str, target: Target) -> Plan:
     _check_order(dry)
     names = tuple(Variable(dry.unique(n), I64, "s") for n in ("thread", "distance", "blocks"))
     thread, distance, blocks = names
-    groups = tuple(HeldGroup(held_of(dry, g), g.combination, is_exact=g.is_exact) for g in nest.groups)
+    groups = tuple(
+        HeldGroup(held_of(dry, g), g.combination, g.extremum, is_exact=g.is_exact) for g in nest.groups
+    )
     values = [g.values[0] for g in groups]
     before = {v: dry.unique(f"{v.variable.name}_before") for v in values}
     inside = set(nest.loop.blocks)
@@ -70,7 +71,7 @@ def scan_plan(nest: Nest, name: str, target: Target) -> Plan:
     count = iterations_of(dry)
     first = _steps(dry, name, groups, before, thread, distance, count)
     second = _between(dry, name, groups, totals, names, count)
-    third, parts = _run(nest, name, target, values, before)
+    third, parts = _run(nest, name, target, groups, before)
     steps: list[Statement] = [Assign(blocks, blocks_for(count, THREADS, None))]
     steps += [
         Launch(k.name, k.arguments, k.block, blocks=n)
@@ -178,10 +179,9 @@ def _between(
     given: list[Argument] = []
     for known, group in zip(parts.nest.groups, groups, strict=True):
         (value,) = group.values
-        variable, combination = value.variable, group.combination
-        assert combination is not None and value.start is not None
+        variable = value.variable
+        assert value.start is not None
         here = value.at(value.buffer, k.node)
-        exact = group.is_exact
         old = Variable(parts.unique(f"{variable.name}_here"), variable.type, variable.reading)
         body.append(Assign(variable, value.identity))
         body.append(
@@ -190,7 +190,7 @@ def _between(
                 first.node,
                 last.node,
                 1,
-                [Assign(variable, combined(combination, variable.node, here, is_exact=exact))],
+                [Assign(variable, group.both(variable.node, here))],
             )
         )
         body.append(value.put(value.shared, thread.node, variable.node))
@@ -202,13 +202,11 @@ def _between(
             body.append(If(is_read, [Assign(variable, value.start)], [Assign(variable, value.identity)]))
         earlier = value.at(value.shared, _minus_one(thread))
         is_later = Node(">", I1, (thread.node, number(0)))
-        body.append(
-            If(is_later, [Assign(variable, combined(combination, variable.node, earlier, is_exact=exact))])
-        )
+        body.append(If(is_later, [Assign(variable, group.both(variable.node, earlier))]))
         moved: list[Statement] = [
             Assign(old, here),
             value.put(value.buffer, k.node, variable.node),
-            Assign(variable, combined(combination, variable.node, old.node, is_exact=exact)),
+            Assign(variable, group.both(variable.node, old.node)),
         ]
         body.append(For(k, first.node, last.node, 1, moved))
         given.append(Argument(value.buffer, value.type, variable.reading, True, True))
@@ -222,10 +220,10 @@ def _between(
 
 
 def _run(
-    nest: Nest, name: str, target: Target, values: list[Held], before: dict[Held, str]
+    nest: Nest, name: str, target: Target, groups: tuple[HeldGroup, ...], before: dict[Held, str]
 ) -> tuple[KernelPlan, KernelParts]:
     """The iterations, each with what those before it have combined."""
-    parts = target.parts(nest, (*before.values(), *(v.buffer for v in values)))
+    parts = target.parts(nest, (*before.values(), *(g.values[0].buffer for g in groups)))
     body = Structure(parts, parts.values).statements()
     guarded = next((s for s in body if isinstance(s, If) and not s.otherwise), None)
     if guarded is None or guarded is not body[-1]:
@@ -233,16 +231,12 @@ def _run(
     block = Node("block", I64, is_nonnegative=True)
     given: list[Argument] = []
     start: list[Statement] = []
-    for group, value in zip(nest.groups, values, strict=True):
-        variable = parts.variable(group.phis[0])
-        assert variable is not None and group.combination is not None
-        both = combined(
-            group.combination,
-            value.at(value.buffer, block),
-            value.at(before[value], _THREAD),
-            is_exact=group.is_exact,
+    for known, group in zip(nest.groups, groups, strict=True):
+        variable, value = parts.variable(known.phis[0]), group.values[0]
+        assert variable is not None
+        start.append(
+            Assign(variable, group.both(value.at(value.buffer, block), value.at(before[value], _THREAD)))
         )
-        start.append(Assign(variable, both))
         given += [
             Argument(array, value.type, value.variable.reading, True)
             for array in (before[value], value.buffer)

@@ -44,6 +44,10 @@ def sections_of(parts: KernelParts) -> list[Section]:
                 ends.append(None)
                 continue
             known = [v for v in values if v is not None]
+            if any(parts.nest.loop.contains(s.loop) for v in known for s in v.symbols()):
+                # As of a loop whose number of iterations is not known before.
+                ends.append(None)
+                continue
             value = facts.simplified(_extreme(known, upper, facts))
             value = floor_division(value + (size - 1 if upper else 0), size)
             if upper and value.constant is not None and value.constant > _NO_SIZE:

@@ -70,6 +70,9 @@ def _addends(value: Value) -> Terms:
             return [t for o in value.operands for t in _addends(o)]
         if value.op == "sub" and isinstance(value.operands[1], ConstInt):
             return [*_addends(value.operands[0]), (None, -value.operands[1].signed)]
+        if value.op == "mul" and isinstance(value.operands[1], ConstInt):
+            factor = value.operands[1].signed
+            return [(v, s * factor) for v, s in _addends(value.operands[0])]
     if isinstance(value, ConstInt):
         return [(None, value.signed)]
     return [(value, 1)]
