@@ -35,6 +35,7 @@ from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec
 from weft.target.passes import SEQUENTIAL, optimize
 from weft.target.reading import decode_text, read_foreign
+from weft.transform.loops.hoist_invariants import hoist_bounds
 
 
 def analyze(function: Any, *example_arguments: Any) -> LoopNestReport:
@@ -162,6 +163,8 @@ def _report(
         Parameters of the function that a run knows.
     """
     settings = settings or LoopSettings()
+    for function in functions:
+        hoist_bounds(function)
     changes = [c for f in functions for c in order_loops(module, f, (), (), hoist=False)] if order else []
     observe = None if observer is None else Observations(observer).of
     report = report_on_loops(module, functions, file, settings, observe)

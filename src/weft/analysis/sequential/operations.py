@@ -157,6 +157,9 @@ def _division(made: Reconstruction, scope: Scope, value: Instruction, signed: bo
         if isinstance(right, ConstInt) and right.signed > 0 and right.value & (right.value + 1) == 0:
             # The low bits are the remainder by a power of two, of either reading.
             return remainder(made.operand(scope, value, left, signed), right.value + 1)
+        if isinstance(right, ConstInt) and right.signed < 0 and right.signed & -right.signed == -right.signed:
+            # Without the low bits it is a multiple of a power of two.
+            return floor_division(made.operand(scope, value, left, signed), -right.signed) * -right.signed
         return None
     if op in ("ashr", "lshr"):
         if not isinstance(right, ConstInt) or not 0 < right.value < value.type.bits:

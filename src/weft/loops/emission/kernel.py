@@ -17,6 +17,7 @@ from weft.analysis.sequential.scope import LoopContext, line_of
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
 from weft.diag.errors import EmissionError
 from weft.ir import Argument, BasicBlock, Instruction, Value
+from weft.ir.effects import is_speculatable
 from weft.ir.locations import span_of
 from weft.ir.types import FloatType, IntType, PointerType, Type
 from weft.loops.emission.loop_kinds import LoopKinds, loop_kinds
@@ -31,6 +32,9 @@ _PURE = {
     "add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp", "select", "sext", "zext", "trunc",
     "fptrunc", "fpext", "sitofp", "uitofp", "fadd", "fsub", "fmul", "fdiv", "fneg", "freeze",
 }  # fmt: skip
+_SAFE = {"sdiv", "udiv", "srem", "urem", "fptosi", "fptoui", "call"}
+"""These are, where they do not trap."""
+
 RESERVED = frozenset(
     (*keyword.kwlist, "range", "int", "float", "double", "long", "short", "char", "unsigned", "signed", "void",
      "kernel", "global", "local", "constant", "private", "const", "struct", "auto", "register", "switch", "case",
@@ -225,7 +229,9 @@ class KernelParts:
 
     def outer(self, value: Value) -> Node:
         """The expression of a value from outside of the nest."""
-        if isinstance(value, Instruction) and value.op in _PURE:
+        if isinstance(value, Instruction) and (
+            value.op in _PURE or (value.op in _SAFE and is_speculatable(value))
+        ):
             return self.values.operation(value)
         if isinstance(value.type, PointerType) or not isinstance(value.type, IntType | FloatType):
             raise self.values.error(value, "an address is used for something else than an access")
