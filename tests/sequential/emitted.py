@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from sequential.opencl_host import KINDS, run_host
 from weft import opencl
 from weft.aot.importing import import_file
-from weft.loops.emission.source import EmittedSource
-
-_KINDS = {"uchar": "u1", "char": "i1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "long": "i8",
-          "ulong": "u8", "float": "f4", "double": "f8"}  # fmt: skip
+from weft.loops.emission.source import EmittedKernel, EmittedSource
 
 
 def run_cuda(emitted: EmittedSource, given: dict[str, Any]) -> dict[str, Any]:
@@ -41,11 +39,14 @@ def run_opencl(emitted: EmittedSource, given: dict[str, Any]) -> dict[str, Any]:
     for loop in emitted.kernels:
         known = dict(given)
         about = rest.partition(f"kernel void {loop.name}(")[0]
+        if "// The host does this:" in about:
+            found.update(_run_host(emitted, loop, program, about, known))
+            continue
         for name, text in re.findall(r"^// (blocks\w*) is (.*)\.$", about, re.M):
             known[name] = _value(text, known)
         pattern = r"^// Make (\w+): (\w+)\[(.*?)\](?:, first (.*))?\.$"
         for name, kind, length, first in re.findall(pattern, about, re.M):
-            known[name] = np.full(_value(length, known), _value(first, known) if first else 77, _KINDS[kind])
+            known[name] = np.full(_value(length, known), _value(first, known) if first else 77, KINDS[kind])
         for name, parameters in loop.kernels:
             before, _, rest = rest.partition(f"kernel void {name}(")
             _launch(getattr(program, name), before, [known[p.removesuffix("_")] for p in parameters], known)
@@ -53,6 +54,28 @@ def run_opencl(emitted: EmittedSource, given: dict[str, Any]) -> dict[str, Any]:
         for name, array, none in re.findall(pattern, about, re.M):
             found[name] = None if none and known[array][0] == _value(none, known) else known[array][0]
     return found
+
+
+def _run_host(
+    emitted: EmittedSource, loop: EmittedKernel, program: Any, about: str, known: dict[str, Any]
+) -> dict[str, Any]:
+    """Let the host do what the comments before the first kernel say."""
+    names = [n for n, _ in loop.kernels]
+    locals_ = {n: _local(emitted.text.partition(f"kernel void {n}(")[0]) for n in names}
+
+    def launch(name: str, size: tuple[int, ...], arguments: list[Any]) -> None:
+        block = locals_[name]
+        if min(size) > 0:
+            whole = tuple(-(-e // b) * b for e, b in zip(size, block, strict=False))
+            getattr(program, name)(whole, block, *arguments)
+
+    result = run_host(emitted.text[emitted.text.index(about) :], names, known, launch)
+    return {} if result is None else {loop.results[0] if loop.results else "result": result}
+
+
+def _local(before: str) -> tuple[int, ...]:
+    found = re.findall(r"local size(?: of)? ([\d, ]+)\.", before)[-1]
+    return tuple(map(int, found.split(", ")))
 
 
 def _launch(kernel: Any, before: str, arguments: list[Any], known: dict[str, Any]) -> None:

@@ -72,6 +72,7 @@ class KernelLoop:
                 "product",
                 "time",
                 "two",
+                "numbers",
             )
         )
         body = getattr(self, f"_{form}")()
@@ -205,6 +206,27 @@ class KernelLoop:
             f"{when}    for (int i = 0; i < n; i++)\n{second}  }}\n"
         )
 
+    def _numbers(self) -> str:
+        """What one loop finds is what others compute with, perhaps round by round."""
+        self.result = self.wide
+        update = self.pick(
+            "s += a[i];", "s += a[i] - b[i];", "if (a[i] > s) s = a[i];", "s += a[i]; b[i + 2] = s;"
+        )
+        first = f"{self.loop('i')} {{ {update} }}\n"
+        found = self.pick("s", "s", "(s + t) / 2" if self.is_float else "s % 5 + t", "s > 4 ? s : a[3]")
+        rest = f"{self.wide} f = {found};\n"
+        extra = self.pick("", "", "a[1] = f;\n", "if (f > 6) ")
+        last = f"{self.loop('i')} c[i + 64] = a[i] + f;\n"
+        body = f"  {first}  {rest}  {extra}{last}"
+        start = f"  {self.wide} s = {self.pick('0', '3')}, t = {self.pick('0', '1')};\n"
+        if self.draw.random() < 0.5:
+            again = self.pick("", "s = 0;\n", "if (s > 100) break;\n")
+            loop = self.pick("for (int r = 0; r < m / 8; r++)", "for (int r = m / 8; r > 0; r--)")
+            body = f"  {loop} {{\n{body}  t = f;\n  {again}  }}\n"
+        else:
+            body = f"{body}  t = f;\n"
+        return f"{start}{body}  return s + t;\n"
+
     def _two(self) -> str:
         at = self.pick("i * 64 + j", "j * 64 + i")
         body = f"      {self._when(at)}c[{at}] = {self.value(at, f'{at} + 1', f'{at} + 64')};\n"
@@ -220,7 +242,9 @@ def check(first: int, last: int, counts: dict[str, int], reasons: list[str] | No
         file = Path(folder) / "loops.c"
         file.write_text("".join(texts.values()))
         code = load_object(
-            emit_object(compile_c(file, spec.triple, ["-w", "-fwrapv"]), spec), list(texts), {}
+            emit_object(compile_c(file, spec.triple, ["-w", "-fwrapv", "-ffp-contract=off"]), spec),
+            list(texts),
+            {},
         )
         report = analyze_file(file, clang_options=["-w"], order=True)
         found: list[str] = []
@@ -235,7 +259,7 @@ def check(first: int, last: int, counts: dict[str, int], reasons: list[str] | No
                 if reasons is not None:
                     reasons.append(f"{error.message}\n{texts[loop.name]}")
                 continue
-            if len(emitted.kernels) != 1 or emitted.refused or "The host does this" in emitted.text:
+            if len(emitted.kernels) != 1 or emitted.refused:
                 counts["in parts"] = counts.get("in parts", 0) + 1
                 continue
             if set(emitted.kernels[0].parameters) & {"i", "t", "s"}:
@@ -279,6 +303,9 @@ def _difference(
             )
     if loop.result == "void":
         return ""
+    if loop.values not in results and len(results) == 1:
+        # What the function returns is computed.
+        results = {loop.values: next(iter(results.values()))}
     if loop.values not in results:
         return f"there is no result {loop.values} in {results}"
     result = results[loop.values]

@@ -37,7 +37,7 @@ class Reconstruction:
     """Expressions of the values of one program."""
 
     __slots__ = (
-        "_active", "_depth", "_facts", "_known", "_scopes", "_symbols", "_trips", "_unfinished", "_unsigned",
+        "_active", "_depth", "_facts", "_known", "_left", "_scopes", "_symbols", "_trips", "_unfinished", "_unsigned",
         "invariants", "pointees", "program",
     )  # fmt: skip
 
@@ -51,6 +51,7 @@ class Reconstruction:
         self._unsigned: dict[Symbol, Value] = {}
         self.pointees: dict[Symbol, MDNode | None] = {}
         """What pointers that are loaded lead to, by their debug information."""
+        self._left: dict[tuple[Scope, Value, bool, LoopContext | None], Symbol] = {}
         self._trips: dict[LoopContext, Expression | None] = {}
         self._depth = 0
         self._active: set[tuple[Scope, Value, bool]] = set()
@@ -128,8 +129,15 @@ class Reconstruction:
     def _left_symbol(
         self, scope: Scope, value: Instruction, signed: bool, outside: LoopContext | None
     ) -> Symbol:
-        low, high = self.range_of(scope, value, signed)
-        return self.program.symbol(value_name(value), outside, low, high, origin=value)
+        """What a value was when its loop was left: the same until a loop around both goes on."""
+        around = None if value.block is None else scope.loop_of(value.block)
+        while around is not None and not around.contains(outside):
+            around = around.parent
+        key = (scope, value, signed, around)
+        if key not in self._left:
+            low, high = self.range_of(scope, value, signed)
+            self._left[key] = self.program.symbol(value_name(value), around, low, high, origin=value)
+        return self._left[key]
 
     def _last_iteration(self, loop: LoopContext, value: Instruction) -> Expression | None:
         """The number of the iteration that a value of it is from when the loop is left."""

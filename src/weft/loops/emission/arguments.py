@@ -25,15 +25,20 @@ class Target(Struct, frozen=True):
         Whether they are of unsigned integers, where that is known and `shapes` does not say it.
     has_signed_overflow
         Whether the language defines what signed numbers are that leave their width.
+    keeps_numbers
+        Whether kernels are given what floats were computed before them, as a host that computes has them.
     """
 
     shapes: Mapping[str, Shape]
     unsigned: Mapping[str, bool]
     has_signed_overflow: bool
+    keeps_numbers: bool = False
 
     def parts(self, nest: Nest, reserved: Iterable[str] = ()) -> KernelParts:
         """A kernel of a nest that is to be made; nothing of the program gets names that are reserved."""
-        return KernelParts(nest, self.shapes, HINT, dict(self.unsigned), reserved, self.has_signed_overflow)
+        return KernelParts(
+            nest, self.shapes, HINT, dict(self.unsigned), reserved, self.has_signed_overflow, self.keeps_numbers
+        )  # fmt: skip
 
 
 def arguments_of(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from weft.ir.types import FloatType
+from weft.loops.emission.cuda_host import HostPrinter
 from weft.loops.emission.cuda_python import HELPERS, CudaPython
-from weft.loops.emission.plan import Buffer, KernelPlan, Plan, Result
+from weft.loops.emission.plan import KernelPlan, Plan, Result
 from weft.loops.emission.sections import Section
-from weft.loops.emission.tree import Argument, Assign, Launch, Statement
+from weft.loops.emission.tree import Assign, Statement
 
 if TYPE_CHECKING:
     from weft.report.loop_nests import LoopNestReport
@@ -60,20 +60,22 @@ class CudaFile:
         return "\n".join(lines) + "\n"
 
     def _launcher(self, plan: Plan) -> str:
-        printer = _HostPrinter({"_copy": {s.array.name for s in plan.sections}})
+        printer = HostPrinter({"_copy": {s.array.name for s in plan.sections}})
         lines = [f"def run_{plan.name}({', '.join(a.name for a in plan.arguments)}):"]
-        lines += _docstring(
-            "Copy what the kernel touches, run it, and copy back what it has written.", plan.told
-        )
+        about = "Copy what the kernel touches, run it, and copy back what it has written."
+        if plan.is_whole:
+            about = "Copy the arrays, do what the function does with kernels, and copy back what these have written."
+        lines += _docstring(about, plan.told)
         slices = [_host_slice(s, printer) for s in plan.sections]
         for section, slice in zip(plan.sections, slices, strict=True):
             array = section.array.name
             self._parts.update({} if slice is None else {_COPIES: None})
             made = f"cuda.to_device({array})" if slice is None else f"_to_device({array}, {slice})"
             lines.append(f"    {array}_copy = {made}")
-        before: list[Statement] = [s for s in plan.steps if isinstance(s, Assign)]
+        is_size = isinstance if not plan.is_whole else lambda *_: False
+        before: list[Statement] = [s for s in plan.steps if is_size(s, Assign)]
         lines += printer.body(before) if before else []
-        lines += [self._buffer(b, printer) for b in plan.buffers]
+        lines += [f"    {printer.made(b)}" for b in plan.buffers]
         lines += printer.body([s for s in plan.steps if s not in before])
         for section, slice in zip(plan.sections, slices, strict=True):
             array = section.array.name
@@ -82,17 +84,11 @@ class CudaFile:
             elif section.is_written:
                 lines.append(f"    _to_host({array}_copy, {array}, {slice})")
         lines += _returned(plan.results, printer)
+        lines += [] if plan.returned is None else [f"    return {printer.text(plan.returned)}"]
         self._note(printer)
         if printer.has_grids:
             self._parts[_LAUNCH] = None
         return "\n".join(lines) + "\n"
-
-    def _buffer(self, buffer: Buffer, printer: CudaPython) -> str:
-        dtype = printer.dtype(buffer.type, buffer.reading)
-        if buffer.start is not None:
-            full = f"np.full({printer.text(buffer.length)}, {printer.text(buffer.start)}, {dtype})"
-            return f"    {buffer.name} = cuda.to_device({full})"
-        return f"    {buffer.name} = cuda.device_array({printer.text(buffer.length)}, {dtype})"
 
     def _note(self, printer: CudaPython) -> None:
         self._modules.update(printer.modules)
@@ -115,50 +111,6 @@ class CudaFile:
         return text + "".join(f"\n\n{part}" for part in (*parts, *kernels))
 
 
-class _HostPrinter(CudaPython):
-    """Writes the statements of the host.
-
-    Parameters
-    ----------
-    copies
-        Arrays that have copies, by how the names of these end.
-
-    Attributes
-    ----------
-    has_grids
-        Whether a kernel is launched on a number of threads.
-    """
-
-    def __init__(self, copies: dict[str, set[str]]) -> None:
-        super().__init__({})
-        self._copies = copies
-        self.has_grids = False
-
-    def other(self, statement: Statement, space: str) -> Iterator[str]:
-        """The lines of a launch."""
-        if not isinstance(statement, Launch):
-            yield from super().other(statement, space)
-            return
-        given = ", ".join(self._passed(a) for a in statement.arguments)
-        if statement.blocks is None:
-            self.has_grids = True
-            threads = ", ".join(self.text(t) for t in statement.threads)
-            threads = f"({threads}{',' if len(statement.threads) == 1 else ''})"
-            yield f"{space}_launch({statement.kernel}, {threads}, {statement.block}, {given})"
-        else:
-            yield f"{space}{statement.kernel}[{self.text(statement.blocks)}, {statement.block[0]}]({given})"
-
-    def _passed(self, argument: Argument) -> str:
-        if argument.is_array:
-            ending = next((e for e, arrays in self._copies.items() if argument.name in arrays), "")
-            return f"{argument.name}{ending}"
-        name = argument.name if argument.value is None else self.text(argument.value)
-        if isinstance(argument.type, FloatType) and argument.type.kind == "float":
-            self.modules["np"] = None
-            return f"np.float32({name})"
-        return name
-
-
 def _is_thread(statement: Statement, grid: dict[str, str]) -> bool:
     """Whether a statement gives a variable the number of the thread, which the grid's line does."""
     if not isinstance(statement, Assign):
@@ -176,7 +128,7 @@ def _docstring(first: str, more: Iterable[str]) -> list[str]:
     return [f'    """{first}', "", *(f"    {m}" for m in more), '    """']
 
 
-def _returned(results: Iterable[Result], printer: CudaPython) -> list[str]:
+def _returned(results: Iterable[Result], printer: HostPrinter) -> list[str]:
     values: list[str] = []
     lines: list[str] = []
     for result in results:
@@ -188,7 +140,7 @@ def _returned(results: Iterable[Result], printer: CudaPython) -> list[str]:
     return [*lines, f"    return {', '.join(values)}"] if values else []
 
 
-def _host_slice(section: Section, printer: CudaPython) -> str | None:
+def _host_slice(section: Section, printer: HostPrinter) -> str | None:
     """The elements to copy as two arguments; None for all."""
     shape = section.array.shape
     if section.low is None or section.end is None or (shape is not None and not shape.is_contiguous):

@@ -54,8 +54,20 @@ def _rest(a, b):
     r = abs(a) % abs(b)
     return r if a >= 0 else -r
 ''',
+    "_divided": '''def _divided(a, b):
+    """The quotient of integers rounded toward zero, as C has it, on the host."""
+    return a // b if (a < 0) == (b < 0) else -(-a // b)
+''',
+    "_left": '''def _left(a, b):
+    """What C's division leaves, on the host."""
+    return a - b * (a // b if (a < 0) == (b < 0) else -(-a // b))
+''',
+    "_signed": '''def _signed(a, bits):
+    """What an integer is as a signed number of so many bits."""
+    return (a + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+''',
 }
-"""Functions that a kernel may call."""
+"""Functions that a kernel or the host may call."""
 
 
 class CudaPython(Printer):

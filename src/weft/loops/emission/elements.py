@@ -93,7 +93,8 @@ def element_plan(nest: Nest, name: str, target: Target) -> Plan | None:
         If(Node(">", I1, (count, number(0))), [launch]),
     ]
     sections = tuple(sections_of(parts))
-    return Plan(name, nest.report.line, (kernel,), host_arguments(parts), told_of(parts), sections, (), steps)
+    given = host_arguments(parts)
+    return Plan(name, nest.report.line, (kernel,), given, told_of(parts), sections, (), steps, (), parts)
 
 
 def _taken(

@@ -36,7 +36,16 @@ def grid_plan(nest: Nest, name: str, target: Target) -> Plan:
     kernel, launch, parts = grid_kernel(nest, name, target)
     sections = tuple(sections_of(parts))
     return Plan(
-        name, nest.report.line, (kernel,), host_arguments(parts), told_of(parts), sections, (), [launch]
+        name,
+        nest.report.line,
+        (kernel,),
+        host_arguments(parts),
+        told_of(parts),
+        sections,
+        (),
+        [launch],
+        (),
+        parts,
     )
 
 

@@ -47,9 +47,19 @@ def host_plan(around: LoopReport, nests: Sequence[Nest], name: str, target: Targ
         threads = tuple(substituted(t, known) for t in launch.threads)
         opaque[nest.loop].append(Launch(launch.kernel, given, launch.block, threads))
     steps = Structure(parts, parts.values).host()
+    sections = tuple(sections_of(parts))
     return Plan(
-        name, around.line, tuple(kernels), host_arguments(parts), told_of(parts), tuple(sections_of(parts)), (), steps
-    )  # fmt: skip
+        name,
+        around.line,
+        tuple(kernels),
+        host_arguments(parts),
+        told_of(parts),
+        sections,
+        (),
+        steps,
+        (),
+        parts,
+    )
 
 
 def _given(parts: KernelParts, nest: Nest, number: NumberParameter) -> Node:

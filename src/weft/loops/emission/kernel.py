@@ -116,6 +116,8 @@ class KernelParts:
         Names that nothing in the program gets.
     has_signed_overflow
         Whether the language defines what signed numbers are that leave their width.
+    keeps_numbers
+        Whether floats that are computed before the nest are given; else the kernel computes them.
     """
 
     nest: Nest
@@ -124,6 +126,7 @@ class KernelParts:
     unsigned: Mapping[str, bool] = field(default_factory=dict)
     reserved: Iterable[str] = ()
     has_signed_overflow: bool = True
+    keeps_numbers: bool = False
     loose: frozenset[Instruction] = field(init=False)
     kinds: LoopKinds = field(init=False)
     variables: Variables = field(init=False)
@@ -135,6 +138,7 @@ class KernelParts:
     written: frozenset[BasicBlock] = field(init=False)
     values: Values = field(init=False)
     found: str = field(init=False)
+    results: dict[Instruction, Variable] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
     _variables: dict[int, Variable] = field(default_factory=dict)
     _made: dict[Instruction, Variable] = field(default_factory=dict)
@@ -229,6 +233,8 @@ class KernelParts:
 
     def outer(self, value: Value) -> Node:
         """The expression of a value from outside of the nest."""
+        if self.keeps_numbers and isinstance(value.type, FloatType):
+            return self.number(value)
         if isinstance(value, Instruction) and (
             value.op in _PURE or (value.op in _SAFE and is_speculatable(value))
         ):
@@ -328,7 +334,7 @@ class KernelParts:
         for instruction, accesses in accesses_of(self.nest).items():
             if instruction.block not in self.written and self.nest.opaque:
                 continue
-            if self.nest.form is Form.HOST:
+            if self.nest.form is Form.HOST and not self.nest.needed:
                 if not self._is_fixed(instruction):
                     raise self._error(instruction, "elements are read or written between kernels")
                 self._fixed.add(instruction)

@@ -96,6 +96,8 @@ class Nest(Struct, frozen=True):
         Whether only what is handed on is computed, and nothing is stored.
     opaque
         Of a loop that the host runs: what stands in the place of the loops that are kernels.
+    needed
+        The values that these are given.
     """
 
     report: LoopReport
@@ -108,6 +110,7 @@ class Nest(Struct, frozen=True):
     groups: tuple[Group, ...] = ()
     is_dry: bool = False
     opaque: Mapping[LoopContext, list[Statement]] = field(default_factory=dict)
+    needed: Mapping[LoopContext, tuple[Value, ...]] = field(default_factory=dict)
 
     @property
     def loop(self) -> LoopContext:

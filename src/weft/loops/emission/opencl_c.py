@@ -261,6 +261,8 @@ class OpenClC(Printer):
                 return f"{'-' if op == 'neg' else '~'}{operand}", level
             case "not":
                 return f"!{self.text(node.args[0], _PRECEDENCE[op])}", _PRECEDENCE[op]
+            case "//" if node.text == "floor" and not node.args[0].is_nonnegative:
+                return self._floor(*node.args)
             case "wrap":
                 return self._wrapped(node)
             case "signed" | "unsigned":
@@ -281,6 +283,17 @@ class OpenClC(Printer):
                 return f"({name}){self.text(node.args[0], _PRECEDENCE['cast'] + 1)}", _PRECEDENCE["cast"]
             case _:
                 return self._binary(node)
+
+    def _floor(self, value: Node, by: Node) -> tuple[str, int]:
+        """A quotient that is rounded down; the operator rounds to 0."""
+        divisor = int(by.number)
+        if by.op == "int" and divisor > 0 and divisor & (divisor - 1) == 0:
+            level = _PRECEDENCE[">>"]
+            return f"{self.text(value, level)} >> {divisor.bit_length() - 1}", level
+        level = _PRECEDENCE["/"]
+        text, other = self.text(value, level), self.text(by, level + 1)
+        inverse = self.text(Node("~", value.type, (value,)), level)
+        return f"{self.text(value, _PRECEDENCE['<'])} < 0 ? ~({inverse} / {other}) : {text} / {other}", 1
 
     def _binary(self, node: Node) -> tuple[str, int]:
         op, level = node.op, _PRECEDENCE[node.op]

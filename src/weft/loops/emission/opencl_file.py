@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from weft.loops.emission.opencl_c import HELPERS, OpenClC
 from weft.loops.emission.plan import KernelPlan, Plan
-from weft.loops.emission.tree import Assign, For, If, Launch, Statement, launches_in
+from weft.loops.emission.tree import Assign, For, If, Launch, Make, Statement, launches_in
 
 if TYPE_CHECKING:
     from weft.report.loop_nests import LoopNestReport
@@ -67,14 +67,17 @@ class OpenClFile:
         """What the host copies, makes and returns."""
         printer = OpenClC()
         found: list[str] = []
-        if any(isinstance(s, For) for s in plan.steps):
+        does = plan.is_whole or any(isinstance(s, For) for s in plan.steps)
+        if does:
             found += ["The host does this:", *_HostPrinter().body(plan.steps)]
+            found += [] if plan.returned is None else [f"  return {_HostPrinter().text(plan.returned)};"]
         elif len(plan.kernels) > 1:
             found.append(f"Launch {', then '.join(k.name for k in plan.kernels)}.")
-        found += [
-            f"{s.variable.name} is {printer.text(s.value)}." for s in plan.steps if isinstance(s, Assign)
-        ]
-        found += [f"Launch only if {printer.text(s.condition)}." for s in plan.steps if isinstance(s, If)]
+        if not does:
+            found += [
+                f"{s.variable.name} is {printer.text(s.value)}." for s in plan.steps if isinstance(s, Assign)
+            ]
+            found += [f"Launch only if {printer.text(s.condition)}." for s in plan.steps if isinstance(s, If)]
         for section in plan.sections:
             way = " and ".join(
                 w
@@ -112,7 +115,12 @@ class _HostPrinter(OpenClC):
     """Writes the statements of the host."""
 
     def other(self, statement: Statement, space: str) -> Iterator[str]:
-        """The line of a launch."""
+        """The line of a launch, or of an array that is made."""
+        if isinstance(statement, Make):
+            buffer = statement.buffer
+            kind = self.type_of(buffer.type, buffer.reading)
+            yield f"{space}global {kind} {buffer.name}[{self.text(buffer.length)}];"
+            return
         if not isinstance(statement, Launch):
             yield from super().other(statement, space)
             return

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from weft.ir.types import Type
+from weft.ir import Instruction
+from weft.loops.emission.kernel import KernelParts
 from weft.loops.emission.sections import Section
-from weft.loops.emission.tree import Argument, Node, Statement
+from weft.loops.emission.tree import Argument, Buffer, Node, Statement
 
 
 class KernelPlan(Struct, frozen=True):
@@ -41,26 +42,6 @@ class KernelPlan(Struct, frozen=True):
     grid: dict[str, str] = field(default_factory=dict)
 
 
-class Buffer(Struct, frozen=True):
-    """An array that the host makes.
-
-    Parameters
-    ----------
-    name, type, reading
-        Its elements.
-    length
-        How many there are.
-    start
-        What they are first; None if a kernel writes them before anything reads them.
-    """
-
-    name: str
-    type: Type
-    reading: str
-    length: Node
-    start: Node | None = None
-
-
 class Result(Struct, frozen=True):
     """A number that the host returns: the first element of a buffer.
 
@@ -74,12 +55,15 @@ class Result(Struct, frozen=True):
         The number that stands for none, as searches that find nothing have it.
     is_truth
         Whether it is a truth value.
+    phi
+        What it is in the program; None of what is left early.
     """
 
     name: str
     buffer: str
     nothing: Node | None = None
     is_truth: bool = False
+    phi: Instruction | None = None
 
 
 class Plan(Struct, frozen=True):
@@ -103,6 +87,12 @@ class Plan(Struct, frozen=True):
         What the host makes, and what it does.
     results
         What it returns.
+    parts
+        What its kernels, or the host's part, is made of.
+    is_whole
+        Whether it is a function as a whole: buffers are made by the steps.
+    returned
+        What this returns.
     """
 
     name: str
@@ -113,4 +103,7 @@ class Plan(Struct, frozen=True):
     sections: tuple[Section, ...]
     buffers: tuple[Buffer, ...]
     steps: list[Statement]
-    results: tuple[Result, ...] = ()
+    results: tuple[Result, ...]
+    parts: KernelParts
+    is_whole: bool = False
+    returned: Node | None = None

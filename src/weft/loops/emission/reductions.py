@@ -31,13 +31,14 @@ from weft.loops.emission.combining import Group, groups_of, identity
 from weft.loops.emission.kernel import KernelParts
 from weft.loops.emission.loop_kinds import Counting
 from weft.loops.emission.nests import Nest
-from weft.loops.emission.plan import Buffer, KernelPlan, Plan, Result
+from weft.loops.emission.plan import KernelPlan, Plan, Result
 from weft.loops.emission.sections import sections_of
 from weft.loops.emission.structure import Structure
 from weft.loops.emission.tree import (
     Argument,
     Assign,
     Break,
+    Buffer,
     For,
     If,
     Launch,
@@ -93,11 +94,14 @@ def reduction_plan(nest: Nest, name: str, target: Target) -> Plan:
     ]
     made = [Buffer(v.buffer, v.type, v.variable.reading, blocks.node) for v in values]
     known = [v for v in values if v.start is not None]
-    results = [Result(v.variable.name, v.buffer, is_truth=v.variable.type is I1) for v in known]
+    results = [
+        Result(v.variable.name, v.buffer, is_truth=v.variable.type is I1, phi=p)
+        for v, p in zip(known, nest.kept, strict=True)
+    ]
     sections = tuple(sections_of(parts))
     return Plan(
         name, nest.report.line, (first, second), host_arguments(parts), told_of(parts), sections, tuple(made), steps,
-        tuple(results),
+        tuple(results), parts,
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from weft.loops.emission.blocks import MOST_BLOCKS, THREADS, Held, HeldGroup, sc
 from weft.loops.emission.grids import thread_names
 from weft.loops.emission.kernel import KernelParts
 from weft.loops.emission.nests import Nest, accesses_of
-from weft.loops.emission.plan import Buffer, KernelPlan, Plan, Result
+from weft.loops.emission.plan import KernelPlan, Plan, Result
 from weft.loops.emission.reductions import blocks_for, held_of, iterations_of
 from weft.loops.emission.sections import sections_of
 from weft.loops.emission.structure import Structure
@@ -30,6 +30,7 @@ from weft.loops.emission.tidying import without_last_values, without_unused
 from weft.loops.emission.tree import (
     Argument,
     Assign,
+    Buffer,
     Continue,
     For,
     If,
@@ -84,12 +85,16 @@ def scan_plan(nest: Nest, name: str, target: Target) -> Plan:
         for array, size in ((v.buffer, blocks.node), (before[v], length), (totals.get(v), number(1)))
         if array is not None
     ]
-    results = tuple(Result(v.variable.name, t, is_truth=v.variable.type is I1) for v, t in totals.items())
+    results = tuple(
+        Result(v.variable.name, totals[v], is_truth=v.variable.type is I1, phi=g.phis[0])
+        for g, v in zip(nest.groups, values, strict=True)
+        if v in totals
+    )
     for symbol, known in dry.numbers.items():
         parts.numbers.setdefault(symbol, known)
     return Plan(
         name, nest.report.line, (first, second, third), host_arguments(parts), told_of(parts),
-        tuple(sections_of(parts)), tuple(made), steps, results,
+        tuple(sections_of(parts)), tuple(made), steps, results, parts,
     )  # fmt: skip
 
 

@@ -13,11 +13,11 @@ from weft.loops.emission.arguments import (
 )
 from weft.loops.emission.blocks import MOST_BLOCKS, THREADS
 from weft.loops.emission.nests import Nest
-from weft.loops.emission.plan import Buffer, KernelPlan, Plan, Result
+from weft.loops.emission.plan import KernelPlan, Plan, Result
 from weft.loops.emission.reductions import blocks_for, iterations_of
 from weft.loops.emission.sections import sections_of
 from weft.loops.emission.structure import Structure
-from weft.loops.emission.tree import Argument, Assign, Launch, Node, Statement, Variable, number
+from weft.loops.emission.tree import Argument, Assign, Buffer, Launch, Node, Statement, Variable, number
 
 
 def search_plan(nest: Nest, name: str, target: Target) -> Plan:
@@ -61,5 +61,5 @@ def search_plan(nest: Nest, name: str, target: Target) -> Plan:
     result = Result(counter.name, parts.found, nothing)
     return Plan(
         name, nest.report.line, (kernel,), host_arguments(parts), told_of(parts), tuple(sections_of(parts)), (made,),
-        steps, (result,),
+        steps, (result,), parts,
     )  # fmt: skip

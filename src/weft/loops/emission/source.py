@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.diag.errors import EmissionError
 from weft.diag.source import SourceSpan
@@ -22,6 +23,7 @@ from weft.loops.emission.reductions import reduction_plan
 from weft.loops.emission.scans import scan_plan
 from weft.loops.emission.searches import search_plan
 from weft.loops.emission.subscripts import Shape
+from weft.loops.emission.whole import whole_plan
 from weft.report.loop_counters import loops_around
 
 if TYPE_CHECKING:
@@ -154,23 +156,46 @@ def _plan(
 ) -> tuple[Plan, list[Nest]]:
     """The plan of a nest, or of a loop around it with all nests in it; and the nests that are in the plan."""
     around = list(loops_around(nest.loop))[1:]
+    mine = [n for n in left if n.loop.scope is nest.loop.scope]
     for loop in reversed(around):
         own = next((r for r in report.loops if r.loop is loop), None)
         inside = [n for n in left if loop.contains(n.loop)]
         if own is None or any(n.form is not Form.GRID for n in inside):
             continue
         try:
-            return host_plan(own, inside, name, target), inside
+            plan = host_plan(own, inside, name, target)
         except EmissionError:
             # The loop inside may do.
             continue
+        else:
+            whole = _whole_plan(mine, name, target) if len(inside) < len(mine) else None
+            return (plan, inside) if whole is None else (whole, mine)
+    whole = _whole_plan(mine, name, target) if around or len(mine) > 1 else None
+    return (_own_plan(nest, name, target), [nest]) if whole is None else (whole, mine)
+
+
+def _own_plan(nest: Nest, name: str, target: Target) -> Plan:
     plan = element_plan(nest, name, target) if nest.updates and not nest.groups else None
-    return plan or _PLANS[nest.form](nest, name, target), [nest]
+    return plan or _PLANS[nest.form](nest, name, target)
+
+
+def _whole_plan(nests: Sequence[Nest], name: str, target: Target) -> Plan | None:
+    """The plan of a function as a whole, if the host can run what is around its kernels."""
+    if any(n.form is Form.SEARCH for n in nests):
+        return None
+    target = replace(target, keeps_numbers=True)
+    try:
+        own = [_own_plan(n, name if k == 1 else f"{name}_{k}", target) for k, n in enumerate(nests, 1)]
+        return whole_plan(nests, name, target, own)
+    except EmissionError:
+        return None
 
 
 def _emitted(plan: Plan, language: str) -> EmittedKernel:
     kernels = tuple((k.name, tuple(a.name for a in k.arguments)) for k in plan.kernels)
     results = tuple(r.name for r in plan.results)
+    if plan.returned is not None:
+        results = (plan.returned.text if plan.returned.op == "name" else "result",)
     if language == "cuda":
         given = tuple(a.name for a in plan.arguments)
         return EmittedKernel(kernels[0][0], plan.line, given, f"run_{plan.name}", kernels, results)

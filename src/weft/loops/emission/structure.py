@@ -46,6 +46,8 @@ class Structure:
         self._kinds = parts.kinds
         self._blocks = BlockStatements(parts, values)
         self._visits: dict[BasicBlock, int] = {}
+        self.returns = 0
+        self.returned: Node | None = None
 
     def statements(self) -> list[Statement]:
         """The body of the kernel.
@@ -78,6 +80,22 @@ class Structure:
         made = self.spread()
         made.spread = ""
         return [made]
+
+    def whole(self) -> list[Statement]:
+        """The nest's function as one that the host runs.
+
+        Raises
+        ------
+        EmissionError
+            Something has no form.
+        """
+        region = self._parts.nest.loop
+        body = self._walk(region.header, None, Frame(region, None, None))
+        if body and isinstance(body[-1], Return):
+            body.pop()
+        if self.returns != 1 or _has_return(body):
+            raise self._values.error(region.header.terminator, "the function returns before its end")
+        return tidy(body)
 
     def spread(self) -> For:
         """The nest's loop as one of which each thread takes some iterations.
@@ -124,6 +142,11 @@ class Structure:
             self._parts.place = block
             self._blocks.compute(block, body)
             branch = block.terminator
+            if branch.op == "ret" and self._parts.nest.needed:
+                self.returns += 1
+                self.returned = self._values.of(branch.operands[0]) if branch.operands else None
+                body.append(Return())
+                return body
             if branch.op != "br":
                 raise self._values.error(branch, f"'{branch.op}' has no form in the kernel")
             if not branch.operands:
@@ -360,3 +383,19 @@ class Structure:
             limit = self._values.number(trips, I64, loop.header.terminator)
             rest = [If(Node("<", I1, (self._parts.iterations[loop], limit)), rest)]
         body += rest
+
+
+def _has_return(body: list[Statement]) -> bool:
+    for statement in body:
+        match statement:
+            case Return():
+                return True
+            case If(_, then, otherwise):
+                if _has_return(then) or _has_return(otherwise):
+                    return True
+            case For() | While():
+                if _has_return(statement.body):
+                    return True
+            case _:
+                pass
+    return False

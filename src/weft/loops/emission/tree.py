@@ -174,6 +174,32 @@ class Launch(Statement):
     blocks: Node | None = None
 
 
+class Make(Statement):
+    """Make an array that only kernels use, on the host: a `Buffer`."""
+
+    buffer: Buffer
+
+
+class Buffer(Struct, frozen=True):
+    """An array that the host makes.
+
+    Parameters
+    ----------
+    name, type, reading
+        Its elements.
+    length
+        How many there are.
+    start
+        What they are first; None if a kernel writes them before anything reads them.
+    """
+
+    name: str
+    type: Type
+    reading: str
+    length: Node
+    start: Node | None = None
+
+
 class Argument(Struct, frozen=True):
     """What a kernel is given.
 
@@ -233,6 +259,11 @@ def names_of(statements: Iterable[Statement]) -> set[str]:
                 found |= (set() if condition is None else names_in(condition)) | names_of(body)
             case Shared(name):
                 found.add(name)
+            case Make(buffer):
+                found |= names_in(buffer.length)
+            case Launch(_, arguments, _, threads, blocks):
+                values = (*(a.value for a in arguments), *threads, blocks)
+                found |= {n for v in values if v is not None for n in names_in(v)}
             case _:
                 pass
     return found

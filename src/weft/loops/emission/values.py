@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.symbolic.expression import Expression, Floor, Maximum, Minimum, Symbol
 from weft.diag.errors import EmissionError
@@ -52,6 +54,8 @@ class Values:
             return Node("int", value.type, number=number, is_nonnegative=number >= 0)
         if isinstance(value, ConstFloat):
             return Node("float", value.type, number=value.value)
+        if isinstance(value, Instruction) and value in self._parts.results:
+            return self._parts.results[value].node
         if isinstance(value, Instruction) and value.block in self._parts.inside:
             variable = self._parts.variable(value)
             if variable is not None:
@@ -75,6 +79,9 @@ class Values:
             node: Node | None = None
             for atom in monomial:
                 factor = self._atom(atom, type, at)
+                if coefficient < 0 and factor.op == "//":
+                    # Rounded to 0 instead it would be greater.
+                    factor = replace(factor, text="floor")
                 node = factor if node is None else Node("*", type, (node, factor))
             if node is None:
                 node = Node("int", type, number=abs(coefficient), is_nonnegative=True)

@@ -84,6 +84,8 @@ class Variables:
         work: list[Value] = [*self._roots(), *self._nest.kept]
         for counting in self._kinds.counting.values():
             work += [counting.start, counting.bound, counting.phi]
+        for values in self._nest.needed.values():
+            work += values
         for counted in self._kinds.grid.values():
             if counted is not None:
                 work += [counted.counter.start, counted.bound]
@@ -111,6 +113,9 @@ class Variables:
             before = self._before(loop)
             if value in (counting.start, counting.bound) and before in self._inside:
                 yield counting.phi, (before, _END)
+        for loop, values in self._nest.needed.items():
+            if value in values:
+                yield next(loop.header.phis()), (self._before(loop), _END)
         for loop, counted in self._kinds.grid.items():
             if counted is not None and value in (counted.counter.start, counted.bound):
                 before = self._before(loop)
@@ -141,6 +146,8 @@ class Variables:
         if value.op == "getelementptr":
             return True
         own = self._has_name(value)
+        if own and any(value in values for values in self._nest.needed.values()):
+            return False
         if self._is_simple(value) and not (own and len(users) > 1):
             return True
         if len(users) != 1 or (value.op == "call" and may_write(value)):
@@ -280,6 +287,9 @@ class Variables:
             # The loop counts by its variable to its end.
             for latch in loop.loop.latches:
                 at_end[loop.scope.view.blocks[latch]].add(counting.phi)
+        for loop, values in self._nest.needed.items():
+            for value in values:
+                at_end[self._before(loop)] |= self.leaves(value)
         # Behind the loop it is what is handed on.
         at_end[self._nest.loop.header] |= {p for p in self._nest.kept if p in self.named}
         for counted in self._kinds.grid.values():
