@@ -50,6 +50,13 @@ def counter_name(made: Reconstruction, loop: LoopContext) -> str | None:
 
 def in_program_names(made: Reconstruction, value: Expression) -> Expression:
     """An expression with the counters of loops in the place of the numbers of their iterations."""
+    known = made.in_names.get(value)
+    if known is None:
+        known = made.in_names[value] = _in_program_names(made, value)
+    return known
+
+
+def _in_program_names(made: Reconstruction, value: Expression) -> Expression:
     for _ in range(8):
         replaced: dict[Atom, Expression] = {}
         for symbol in value.symbols():

@@ -114,7 +114,10 @@ class DependenceTest:
         Another order of the loop: only pairs count that change places in it, those of one iteration among them.
     """
 
-    __slots__ = ("_accesses", "_direction", "_distance", "_known", "_loop", "_order", "_primed", "_within")
+    __slots__ = (
+        "_accesses", "_answers", "_direction", "_distance", "_facts", "_known", "_loop", "_moved", "_order", "_primed",
+        "_within",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -131,6 +134,9 @@ class DependenceTest:
         self._order = order
         self._distance = Symbol("d", loop.iteration.rank, loop, low=1 if order is None else 0)
         self._primed: dict[Symbol, Symbol] = {}
+        self._facts: dict[object, Facts] = {}
+        self._moved: dict[tuple[Expression, ...], tuple[Expression, ...]] = {}
+        self._answers: dict[object, list[tuple[frozenset[Expression], bool, int | None]]] = {}
         self._known: dict[object, tuple[bool, int | None]] = {}
 
     def run(self, private: frozenset[Symbol]) -> Dependences:
@@ -310,16 +316,21 @@ class DependenceTest:
         later = self._later(second.offset)
         later_size, size = self._later(second.size), first.size
         distance = later - first.offset
-        if second.facts is first.facts or second.facts.inequalities == first.facts.inequalities:
-            key: object = (distance, size, later_size, first.facts.inequalities)
-        else:
-            key = (distance, size, later_size, first.facts.inequalities, second.facts.inequalities)
         turned: tuple[Expression, ...] | None = ()
         if self._order is not None:
             turned = self._order.turned(first, second, self._later, as_expression(self._distance))
             if turned is None:
                 return False, None
-        key = (key, positive, row, turned)
+        key = (
+            distance,
+            size,
+            later_size,
+            first.facts.inequalities,
+            second.facts.inequalities,
+            positive,
+            row,
+            turned,
+        )
         known = self._known.get(key)
         if known is None:
             assumed = [as_expression(symbol) - 1 for symbol in positive]
@@ -332,8 +343,35 @@ class DependenceTest:
             if row is not None:
                 assumed += self._within_row(first, row)
                 assumed += [self._later(e) for e in self._within_row(second, row)]
-            known = self._known[key] = self._solve(first, second, distance, size, later_size, assumed)
+            known = self._known[key] = self._answer(first, second, (distance, size, later_size), assumed)
         return known
+
+    def _answer(
+        self,
+        first: Access,
+        second: Access,
+        what: tuple[Expression, Expression, Expression],
+        assumed: list[Expression],
+    ) -> tuple[bool, int | None]:
+        """The same, if need be from what was found under other conditions.
+
+        What is apart is so under more conditions, too; what meets does so under fewer, and not always in one distance.
+        """
+        conditions = frozenset((*first.facts.inequalities, *self._later_facts(second), *assumed))
+        answers = self._answers.setdefault(what, [])
+        for others, meets, distance in answers:
+            if (others >= conditions and distance is None) if meets else others <= conditions:
+                return meets, None
+        found = self._solve(first, second, *what, assumed)
+        answers.append((conditions, *found))
+        return found
+
+    def _later_facts(self, access: Access) -> tuple[Expression, ...]:
+        """What holds of a later iteration when an access happens in it."""
+        own = access.facts.inequalities
+        if own not in self._moved:
+            self._moved[own] = tuple(map(self._later, own))
+        return self._moved[own]
 
     def _solve(
         self,
@@ -352,10 +390,17 @@ class DependenceTest:
                 distance.offset, divisor, size.constant, later_size.constant
             ):
                 return False, None
-        facts = Facts(
-            (*first.facts.inequalities, *(self._later(f) for f in second.facts.inequalities), *known)
-        )
+        facts = self._facts_of(first, second)
+        if known:
+            facts = facts.also(known)
         return self._apart(facts, distance, size, later_size, MAX_ROWS)
+
+    def _facts_of(self, first: Access, second: Access) -> Facts:
+        """What holds when both happen; many accesses share it, and what was found to follow from it."""
+        key = first.facts.inequalities, second.facts.inequalities
+        if key not in self._facts:
+            self._facts[key] = Facts((*key[0], *self._later_facts(second)))
+        return self._facts[key]
 
     def _apart(
         self, facts: Facts, distance: Expression, size: Expression, later_size: Expression, rows: int

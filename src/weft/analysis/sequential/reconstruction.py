@@ -38,7 +38,7 @@ class Reconstruction:
 
     __slots__ = (
         "_active", "_depth", "_facts", "_known", "_left", "_scopes", "_symbols", "_trips", "_unfinished", "_unsigned",
-        "invariants", "pointees", "program",
+        "in_names", "invariants", "pointees", "program",
     )  # fmt: skip
 
     def __init__(self, program: Program) -> None:
@@ -51,6 +51,8 @@ class Reconstruction:
         self._unsigned: dict[Symbol, Value] = {}
         self.pointees: dict[Symbol, MDNode | None] = {}
         """What pointers that are loaded lead to, by their debug information."""
+        self.in_names: dict[Expression, Expression] = {}
+        """Expressions in the names of the program, as reports have them."""
         self._left: dict[tuple[Scope, Value, bool, LoopContext | None], Symbol] = {}
         self._trips: dict[LoopContext, Expression | None] = {}
         self._depth = 0

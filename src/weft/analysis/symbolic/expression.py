@@ -39,12 +39,14 @@ class Expression:
         The coefficient, never 0, of each product.
     """
 
-    __slots__ = ("_hash", "_key", "terms")
+    __slots__ = ("_atoms", "_hash", "_key", "_symbols", "terms")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms = {m: c for m, c in terms.items() if c}
         self._hash: int | None = None
         self._key: tuple[Any, ...] | None = None
+        self._atoms: tuple[Atom, ...] | None = None
+        self._symbols: frozenset[Symbol] | None = None
 
     def __hash__(self) -> int:
         if self._hash is None:
@@ -55,7 +57,7 @@ class Expression:
         return isinstance(other, Expression) and self.terms == other.terms
 
     def __add__(self, other: Expression | int) -> Expression:
-        terms = dict(self.terms)
+        terms = self.terms.copy()
         for monomial, coefficient in as_expression(other).terms.items():
             terms[monomial] = terms.get(monomial, 0) + coefficient
         return Expression(terms)
@@ -66,14 +68,17 @@ class Expression:
         return Expression({m: -c for m, c in self.terms.items()})
 
     def __sub__(self, other: Expression | int) -> Expression:
-        return self + -as_expression(other)
+        terms = self.terms.copy()
+        for monomial, coefficient in as_expression(other).terms.items():
+            terms[monomial] = terms.get(monomial, 0) - coefficient
+        return Expression(terms)
 
     def __rsub__(self, other: int) -> Expression:
         return -self + other
 
     def __mul__(self, other: Expression | int) -> Expression:
         if isinstance(other, int):
-            return Expression({m: c * other for m, c in self.terms.items()})
+            return self if other == 1 else Expression({m: c * other for m, c in self.terms.items()})
         terms: dict[Monomial, int] = {}
         for left, a in self.terms.items():
             for right, b in other.terms.items():
@@ -102,21 +107,26 @@ class Expression:
             self._key = tuple(sorted(str((m, c)) for m, c in self.terms.items()))
         return self._key
 
-    def atoms(self) -> list[Atom]:
+    def atoms(self) -> tuple[Atom, ...]:
         """The atoms of the products, each once, highest ranks first; not those inside of others."""
-        found = dict.fromkeys(atom for monomial in self.terms for atom in monomial)
-        return sorted(found, key=lambda a: a.key[0], reverse=True) if len(found) > 1 else list(found)
+        if self._atoms is None:
+            found = dict.fromkeys(atom for monomial in self.terms for atom in monomial)
+            own = sorted(found, key=_rank, reverse=True) if len(found) > 1 else found
+            self._atoms = tuple(own)
+        return self._atoms
 
-    def symbols(self) -> set[Symbol]:
+    def symbols(self) -> frozenset[Symbol]:
         """All symbols, those inside of other atoms too."""
-        found: set[Symbol] = set()
-        for atom in self.atoms():
-            if isinstance(atom, Symbol):
-                found.add(atom)
-            else:
-                for part in parts(atom):
-                    found |= part.symbols()
-        return found
+        if self._symbols is None:
+            found: set[Symbol] = set()
+            for atom in self.atoms():
+                if isinstance(atom, Symbol):
+                    found.add(atom)
+                else:
+                    for part in parts(atom):
+                        found |= part.symbols()
+            self._symbols = frozenset(found)
+        return self._symbols
 
     def coefficients(self, atom: Atom) -> list[Expression]:
         """The polynomial as one in `atom`: the coefficients of its powers, that of 1 first."""
@@ -135,18 +145,21 @@ class Expression:
     def rewrite(self, change: Callable[[Atom], Expression | None]) -> Expression:
         """Put what `change` gives in the place of atoms, inner ones first; None leaves one."""
         total: dict[Monomial, int] = {}
-        result: Expression | None = None
+        is_new = False
         for monomial, coefficient in self.terms.items():
             new = [_rewritten(atom, change) for atom in monomial]
             if all(b is None for b in new):
                 total[monomial] = total.get(monomial, 0) + coefficient
                 continue
-            product = Expression({(): coefficient})
+            is_new = True
+            product: Expression | None = None
             for atom, by in zip(monomial, new, strict=True):
-                product *= Expression({(atom,): 1}) if by is None else by
-            result = product if result is None else result + product
-        rest = Expression(total)
-        return rest if result is None else rest + result
+                factor = Expression({(atom,): 1}) if by is None else by
+                product = factor if product is None else product * factor
+            assert product is not None
+            for other, times in product.terms.items():
+                total[other] = total.get(other, 0) + times * coefficient
+        return Expression(total) if is_new else self
 
     def evaluate(self, values: Callable[[Symbol], int]) -> int:
         """The number that the expression is for numbers in the place of symbols."""
@@ -180,6 +193,10 @@ class Expression:
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _rank(atom: Atom) -> Any:
+    return atom.key[0]
 
 
 ZERO = Expression({})

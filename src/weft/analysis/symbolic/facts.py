@@ -63,13 +63,14 @@ class Facts:
         Expressions that are 0 or greater.
     """
 
-    __slots__ = ("_known", "_lower", "_points", "_upper", "inequalities")
+    __slots__ = ("_easy", "_known", "_lower", "_points", "_upper", "inequalities")
 
     def __init__(self, inequalities: Iterable[Expression] = ()) -> None:
         self.inequalities = tuple(
             dict.fromkeys(_primitive(_decided(f)) for f in inequalities if f.constant is None)
         )
         self._known: dict[Expression, bool] = {}
+        self._easy: dict[Expression, bool] = {}
         self._points: list[Point] | None = None
         self._lower: dict[Atom, list[tuple[Expression, int]]] = {}
         self._upper: dict[Atom, list[tuple[Expression, int]]] = {}
@@ -130,7 +131,11 @@ class Facts:
     def is_easily_nonnegative(self, value: Expression) -> bool:
         """Whether ``value >= 0`` can be proved in a few steps."""
         known = self._known.get(value)
-        return _Question(self, SMALL_BUDGET).nonnegative(value, frozenset()) if known is None else known
+        if known is None:
+            known = self._easy.get(value)
+        if known is None:
+            known = self._easy[value] = _Question(self, SMALL_BUDGET).nonnegative(value, frozenset())
+        return known
 
     def simplified(self, value: Expression) -> Expression:
         """The expression with one operand in the place of a minimum or maximum where it is known which."""
