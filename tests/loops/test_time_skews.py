@@ -83,16 +83,19 @@ void step(int n, int m, int steps, int (*a)[32], int (*b)[32]) {
 """
 
 
-def test_steps_go_over_rows_together_so_that_they_stay_in_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("cache", "length"), [(time_skews.CACHE, 5), (0, 4)])
+def test_steps_go_over_rows_together_so_that_they_stay_in_a_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: int, length: int
 ) -> None:
     monkeypatch.setattr(time_skews, "LARGE", 0)
+    monkeypatch.setattr(time_skews, "CACHE", cache)
     monkeypatch.setattr(time_skews, "MOST_LENGTH", 5)
     file = tmp_path / "step.c"
     file.write_text(JACOBI)
     original = compile_c(file, TargetSpec.chosen().triple, ["-w"])
     made = vectorize_ir(original, "step", loop="auto")
-    assert "5 steps of this loop at a time go over rows together, each 2 rows behind" in told(made)
+    together = f"{length} steps of this loop at a time go over rows together, each 2 rows behind"
+    assert together in told(made)
     code = load_object(made.object_code, ["step"])
     run = ctypes.CFUNCTYPE(None, *[ctypes.c_int] * 3, *[ctypes.c_void_p] * 2)(code.address("step"))
     program = read_module(original)
@@ -108,3 +111,15 @@ def test_steps_go_over_rows_together_so_that_they_stay_in_the_cache(
         run_function(program, "step", [n, m, steps, pointer, pointer + 4 * apart], 1, memory=memory)
         run(n, m, steps, got.ctypes.data, got.ctypes.data + 4 * apart)
         np.testing.assert_array_equal(got, wanted)
+
+
+def test_steps_whose_rows_fit_into_no_cache_stay_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time_skews, "LARGE", 0)
+    monkeypatch.setattr(time_skews, "CACHE", 0)
+    monkeypatch.setattr(time_skews, "SHARED_CACHE", 1000)
+    file = tmp_path / "step.c"
+    file.write_text(JACOBI)
+    made = vectorize_ir(compile_c(file, TargetSpec.chosen().triple, ["-w"]), "step", loop="auto")
+    assert "steps of this loop" not in told(made)

@@ -38,6 +38,9 @@ from weft.transform.loops.version_loop import version_loop
 CACHE = 1 << 19
 """Bytes of the rows that are in use together: a part of the second-level cache."""
 
+SHARED_CACHE = 1 << 22
+"""Bytes of rows that are in use together where they are too long for that: a part of the last-level cache."""
+
 LARGE = 1 << 20
 """Bytes of arrays from which on steps go over them together; fewer stay in the second-level cache anyway."""
 
@@ -283,8 +286,11 @@ def _length(accesses: Accesses, parts: list[LoopContext], plan: _Plan) -> int:
     row = _bytes_of_rows(accesses, parts)
     if row is None:
         return LENGTH
-    rows = CACHE // max(1, row) - plan.shifts[-1] - 2
-    return min(MOST_LENGTH, rows // plan.waves.slope)
+    beside = plan.shifts[-1] + 2
+    length = (CACHE // max(1, row) - beside) // plan.waves.slope
+    if length < LEAST_LENGTH and (LEAST_LENGTH * plan.waves.slope + beside) * row <= SHARED_CACHE:
+        return LEAST_LENGTH
+    return min(MOST_LENGTH, length)
 
 
 def _stays_small(
