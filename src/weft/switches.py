@@ -25,6 +25,7 @@ OPTIONAL_PASSES = {
         ),
         *("meeting stores", "narrow φs", "narrowing"),
         *(
+            "row copies",
             "scalar replacement",
             "short rows",
             "signed counters",

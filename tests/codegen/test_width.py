@@ -291,6 +291,31 @@ def test_threads_that_walk_along_rows_leave_them_to_the_vectorizer_of_llvm(isa: 
     assert re.search(r"add <(4|8|16) x i32>", kernel_llvm(made, TargetSpec.of_isa(isa)))
 
 
+@cuda.jit
+def distances(texts, keys, least):
+    """Find how far a text is from the nearest key, letters weighed by those before."""
+    n = cuda.grid(1)
+    if n < least.size:
+        own = cuda.local.array(64, np.uint8)
+        for k in range(64):
+            own[k] = texts[n, k]
+        nearest = 1 << 20
+        for j in range(keys.shape[0]):
+            run = total = 0
+            for k in range(64):
+                run = run + 1 if own[k] == keys[j, k] else 0
+                total += run
+            nearest = min(nearest, 2080 - total)
+        least[n] = nearest
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_a_loop_beside_a_nest_that_copies_what_it_reads_does_not_decide(isa: Isa) -> None:
+    letters = np.zeros((2, 64), np.uint8)
+    made = lowered(distances, isa, letters, letters, np.zeros(2, np.int32))
+    assert made.summary is not None and made.summary.width >= isa.lanes(32)
+
+
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
 def test_lanes_whole_pages_apart_share_few_places_in_the_cache_and_run_by_themselves(isa: Isa) -> None:
     made = lowered(counts_of_chunks, isa, np.zeros(4096, np.uint32), np.zeros((2, 64), np.int32))

@@ -3,7 +3,8 @@
 Lanes along the rows of an array, each walking through its row, touch memory far apart in every step, where the elements
 of one row are neighbours. If all lanes walk in step (the inner loop is uniform) and most of what they access is not
 together, iteration after iteration is left to LLVM, whose vectorizer takes such inner loops: those that carry nothing
-but counters and totals. A few steps are no row either.
+but counters and totals. A few steps are no row either. Of the innermost loops those in the most others count: a loop
+beside a nest, such as one that copies what the nest reads, takes little of the time.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
     layout = function.layout
     view = cfg_of(function)
     far = near = 0
-    for loop in loop_forest(view.cfg).loops:
-        if loop.children or any(divergence.is_divergent_branch(view.blocks[b]) for b in loop.exiting):
+    innermost = [loop for loop in loop_forest(view.cfg).loops if not (loop.children or _is_short(loop, view))]
+    deepest = max((loop.depth for loop in innermost), default=0)
+    for loop in innermost:
+        if loop.depth < deepest or any(divergence.is_divergent_branch(view.blocks[b]) for b in loop.exiting):
             continue
-        if _is_short(loop, view) or not (
-            carries_only_totals(loop, view) or _is_in_a_walk(loop, view, divergence)
-        ):
+        if not (carries_only_totals(loop, view) or _is_in_a_walk(loop, view, divergence)):
             continue
         if reordered and not is_along_rows(loop, view, layout):
             continue

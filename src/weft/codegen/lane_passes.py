@@ -8,15 +8,18 @@ parallel loops, functions of other compilers and whatever these call go through 
 from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.loops.reread_rows import reread_rows
 from weft.codegen.lane_unit import EveryBranch, LaneUnit
 from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.codegen.statistics import memory_statistics
 from weft.codegen.widen import widen_function
+from weft.costs.constants import constants_of
 from weft.costs.replaced_loads import ReplacedLoads
 from weft.graph.loops import loop_forest
 from weft.ir import Function
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
+from weft.ir.locations import span_of
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.passes.runner import Runner
 from weft.transform.boscc.insertion import BosccMode, BosccResult, insert_wanted
@@ -24,6 +27,7 @@ from weft.transform.linearization.linearize import linearize
 from weft.transform.linearization.nest_selects import nest_selects
 from weft.transform.linearization.unify_conditions import unify_conditions
 from weft.transform.loops.close_loops import is_loop_closed
+from weft.transform.loops.copy_rows import copy_rows
 from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
 from weft.transform.loops.full_groups import run_full_groups
 from weft.transform.meeting_stores import merge_meeting_stores
@@ -100,6 +104,18 @@ def _narrow(unit: LaneUnit) -> bool:
     return True
 
 
+def _copy_rows(unit: LaneUnit) -> bool:
+    found = reread_rows(unit.divergence)
+    rows = found.fitting(constants_of(unit.isa).row_copies, unit.lanes.width)
+    if not rows:
+        return False
+    unit.summary.copied = [span_of(row.loads[0]) for row in rows]
+    unit.summary.replacement.arrays_apart |= found.arrays_apart
+    copy_rows(unit.function, rows)
+    unit.forget()
+    return True
+
+
 def _add_aligned_version(unit: LaneUnit) -> bool:
     if unit.seldom or len(unit.lanes.extents) != 1:
         return False
@@ -151,9 +167,11 @@ def _replace_by(unit: LaneUnit, name: PolicyName, weighed: bool) -> bool:
     def judge(divergence: Divergence) -> ReplacedLoads:
         return ReplacedLoads(divergence, unit.isa, unit.lanes.width)
 
+    apart = unit.summary.replacement.arrays_apart
     unit.summary.replacement = replace_loads(
         unit.function, POLICIES[name], analyze, judge=judge if weighed else None
     )
+    unit.summary.replacement.arrays_apart |= apart
     if not unit.summary.replacement.changed:
         return False
     unit.forget()
@@ -241,6 +259,15 @@ NARROWING: Pass[LaneUnit] = Pass(
     "numbers that differ from lane to lane have 32 bits where they fit",
     _narrow,
     optional=True,
+)
+ROW_COPIES: Pass[LaneUnit] = Pass(
+    "row copies",
+    "rows that each lane reads again and again lie side by side in the nearest cache, where they fit",
+    _copy_rows,
+    requires=(VECTORIZABLE, UNMASKED),
+    provides=(VECTORIZABLE, UNMASKED),
+    optional=True,
+    applies=lambda unit: unit.switches.scalar_replacement != PolicyName.OFF,
 )
 ALIGNED_VERSIONS: Pass[LaneUnit] = Pass(
     "aligned versions",
@@ -348,6 +375,7 @@ BODIES = (KNOWN_NUMBERS, NARROW_PHIS, MEETING_STORES, OBSTACLES)
 """On the body of a loop, before its lanes are planned; kernels have the same on their modules."""
 
 LINEAR_LANES = (
+    ROW_COPIES,
     ALIGNED_VERSIONS,
     FRONT_VERSIONS,
     FULL_GROUPS,

@@ -80,6 +80,13 @@ def remark_vectorization(
             span,
             pass_name="narrowing",
         )
+    for place in summary.copied:
+        log.add(
+            RemarkKind.TRANSFORM,
+            f"each of the {what} reads this row again and again: it is copied when it is read first",
+            place,
+            pass_name="row copies",
+        )
     if summary.aligned:
         log.add(
             RemarkKind.TRANSFORM,

@@ -23,6 +23,8 @@ class VectorizationSummary(Struct):
         Lanes it runs at a time.
     narrowed
         How many of its numbers have 32 bits instead of 64.
+    copied
+        Where rows are read that are copied, since threads read them again and again.
     aligned
         Whether there is a version for lane groups whose numbers are all of one stretch.
     front
@@ -47,6 +49,7 @@ class VectorizationSummary(Struct):
 
     width: int = 0
     narrowed: int = 0
+    copied: list[SourceSpan | None] = field(default_factory=list)
     aligned: bool = False
     front: bool = False
     full_loops: list[SourceSpan | None] = field(default_factory=list)

@@ -111,6 +111,9 @@ class Constants(Struct, frozen=True):
         To ask at run time whether lanes are neighbours, and how many doublings of a lane group lose all that are: of a
         butterfly's distances each is as likely. Measured: bitonic sort of 2^15 numbers takes 7.6 ms in 16 lanes of AVX2
         and 9.8 ms in 32, with AVX-512 5.0, 4.1 and 4.4 ms in 16, 32 and 64.
+    row_copies
+        Bytes that copies of the rows that all lanes of a group read again and again may have together: a third to a
+        half of the nearest cache. Guess.
     """
 
     loop_weight: float = 10.0
@@ -144,6 +147,7 @@ class Constants(Struct, frozen=True):
     split_lane: float = 2.5
     neighbour_test: float = 4.0
     neighbour_doublings: float = 16.0
+    row_copies: int = 16 << 10
 
 
 COMMON = Constants()

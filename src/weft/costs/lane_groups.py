@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
+from weft.analysis.loops.reread_rows import reread_rows
 from weft.analysis.memory.alias import locate
 from weft.analysis.memory.computed_indices import is_computed
 from weft.analysis.memory.far_steps import PAGE, far_step, step_of
@@ -46,6 +48,8 @@ class WidthModel:
         self._crowded = {i for i in divergence.function.instructions() if self._crowds(i)}
         self._full = {loop for loop in self._loops.loops if self._is_left_in_order(loop)}
         self._order = reverse_postorder(self._view.cfg.succs)
+        self._rows = reread_rows(divergence)
+        self._copied = _with_addresses(load for row in self._rows.rows for load in row.loads)
         self._loaded: dict[Loop, bool] = {}
         self._latency = {loop: self._recurrence(loop) for loop in self._loops.loops}
 
@@ -57,6 +61,8 @@ class WidthModel:
             for instruction in block.instructions:
                 type = instruction.accessed_type if instruction.is_plain_access else instruction.type
                 if type in (VOID, I1) or instruction.is_phi or not self._is_vector(instruction):
+                    continue
+                if instruction in self._copied and instruction.op != "load":
                     continue
                 bits = 8 * self._layout.size(type)
                 work[bits] = work.get(bits, 0.0) + weight * bits
@@ -71,6 +77,12 @@ class WidthModel:
         """
         costs = RegionCosts(self._divergence, self._probability, width, self._isa)
         constants = self._constants
+        copied = {
+            load: memory_cost("load", "contiguous", 8 * self._layout.size(load.type), width, self._isa).cycles
+            for row in self._rows.fitting(constants.row_copies, width)
+            if not row.is_tested
+            for load in row.loads
+        }
         total: dict[Loop | None, float] = {}
         shared: dict[Loop | None, float] = {}
         for number, block in enumerate(self._view.blocks):
@@ -80,6 +92,7 @@ class WidthModel:
                     apart = self._is_atomic_apart(instruction)
                     each = COPY_UPDATE if goes_to_copy(instruction) else constants.atomic
                     cycles = each * width if apart else self._cycles(instruction, costs)
+                    cycles = copied.get(instruction, cycles)
                     total[loop] = total.get(loop, 0.0) + cycles
                 else:
                     shared[loop] = shared.get(loop, 0.0) + constants.scalar
@@ -287,6 +300,20 @@ class WidthModel:
         if op == "call":
             op = ".".join((instruction.callee_name or "").split(".")[:2])
         return instruction_cost(op, 32, 1, self._isa).latency
+
+
+def _with_addresses(loads: Iterable[Instruction]) -> set[Instruction]:
+    """Loads, and what is computed for their addresses alone."""
+    found = set(loads)
+    work = list(found)
+    while work:
+        for value in work.pop().operands:
+            if not isinstance(value, Instruction) or value.is_phi or value in found:
+                continue
+            if all(user in found for user in value.instruction_users()):
+                found.add(value)
+                work.append(value)
+    return found
 
 
 def _without_casts(value: Value) -> Value:
