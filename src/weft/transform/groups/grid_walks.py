@@ -19,8 +19,9 @@ under FR and OBL. Karrenberg and Hack (§2.2) leave the order of threads to the 
 
 A kernel is such a walk if nothing but the loop reads or writes memory, the position in the grid is used as the first
 value of the counter alone, the counter is all that the loop hands on, it does not wrap around, and the loop is left at
-its header alone, by a comparison of the counter with what is the same for all threads of the row. There are no objects
-on the stack, in which iterations could hand something on.
+its header alone, by a comparison of the counter with what is the same for all threads of the row; or at its end, by a
+comparison of the next number, behind the same comparison of the first one. There are no objects on the stack, in which
+iterations could hand something on.
 """
 
 from __future__ import annotations
@@ -70,16 +71,19 @@ class GridWalk(Struct, frozen=True):
 
 
 class _Walk(Struct, frozen=True):
-    """Such a loop: its counter, which is first `start`, and goes on by `step` while it compares so with `bound`."""
+    """Such a loop: its counter, which is first `start`, and goes on by `step` while it compares so with `bound`.
+
+    `ways` are the edges that an iteration takes once it is no loop any more, each with the one that is gone.
+    """
 
     counter: Instruction
     start: Instruction
     step: Value
     predicate: str
     bound: Value
-    body: BasicBlock
-    exit: BasicBlock
     latch: BasicBlock
+    ways: tuple[tuple[BasicBlock, BasicBlock, BasicBlock], ...]
+    tests: tuple[Instruction, ...]
     accessed: bool
 
 
@@ -105,13 +109,11 @@ def unroll_walk(module: Module, kernel: Function, dimension: int) -> GridWalk | 
     else:
         position.attributes = tuple(a for a in position.attributes if not a.startswith("range("))
     span = span_of(walk.counter)
-    header = walk.counter.block
-    assert header is not None
     start = next(v for v, source in walk.counter.incoming() if source is not walk.latch)
     walk.counter.replace_all_uses(start)
     walk.counter.erase()
-    _go(header, walk.body, walk.exit)
-    _go(walk.latch, walk.exit, header)
+    for block, target, instead in walk.ways:
+        _go(block, target, instead)
     remove_unreachable_blocks(kernel)
     remove_dead_instructions(kernel)
     return GridWalk(merge, steps, most is not None, span)
@@ -139,8 +141,8 @@ def _find(kernel: Function, dimension: int) -> _Walk | None:
             return None
     if any(i.op == "alloca" for i in kernel.instructions()):
         return None
-    found = _counting(kernel, view, loop, inside)
-    if found is None or not _is_position(found.start, kernel, dimension):
+    found = _tested_first(kernel, view, loop, inside) or _tested_last(kernel, view, loop, inside)
+    if found is None or not _is_position(found, kernel, dimension):
         return None
     return found
 
@@ -152,41 +154,123 @@ def _does_nothing(instruction: Instruction) -> bool:
     return is_removable(instruction) and not may_read(instruction) and not instruction.is_phi
 
 
-def _counting(kernel: Function, view: CFGView, loop: Loop, inside: set[BasicBlock]) -> _Walk | None:
-    """The walk that a loop is, wherever it begins."""
+class _Test(Struct, frozen=True):
+    """A branch that goes on where a number compares so with a bound, and where it goes then and else."""
+
+    condition: Instruction
+    predicate: str
+    bound: Value
+    on: BasicBlock
+    off: BasicBlock
+
+
+def _test(block: BasicBlock, number: Value, goes_on: BasicBlock | None = None) -> _Test | None:
+    """How a block tests whether a number is below a bound; it goes on to `goes_on`, or where it is."""
+    branch = block.terminator
+    if branch.op != "br" or len(branch.blocks) != 2:
+        return None
+    condition = branch.operands[0]
+    if not isinstance(condition, Instruction) or condition.op != "icmp" or number not in condition.operands:
+        return None
+    first = condition.operands[0] is number
+    predicate: str = condition.predicate if first else SWAPPED[condition.predicate]
+    on, off = branch.blocks
+    if goes_on is off or (goes_on is None and predicate not in _RISING):
+        on, off, predicate = off, on, INVERTED[predicate]
+    if predicate not in _RISING:
+        return None
+    return _Test(condition, predicate, condition.operands[1 if first else 0], on, off)
+
+
+def _counts(loop: Loop, view: CFGView) -> tuple[Instruction, Instruction, Instruction] | None:
+    """The counter that is all that a loop hands on, its first value, and the next one; None if there is more."""
     header, latch = view.blocks[loop.header], view.blocks[loop.latches[0]]
-    branch, phis = header.terminator, list(header.phis())
-    if len(phis) != 1 or len(loop.exit_edges) != 1 or branch.op != "br" or len(branch.blocks) != 2:
+    phis = list(header.phis())
+    if len(phis) != 1 or len(loop.exit_edges) != 1 or phis[0].type not in (I32, I64):
         return None
-    if header is latch or not all(map(is_removable, header.instructions[:-1])):
-        return None
-    body, exit = branch.blocks
-    holds = body in inside
-    if not holds:
-        body, exit = exit, body
-    # Nothing that the loop computes is used behind it, as nothing there does anything.
-    if exit in inside or body not in inside or list(exit.phis()):
-        return None
-    counter, test = phis[0], branch.operands[0]
+    counter, total = phis[0], phis[0].incoming_value(latch)
     starts = [v for v, source in counter.incoming() if source is not latch]
-    total = counter.incoming_value(latch)
-    if len(starts) != 1 or not isinstance(starts[0], Instruction) or counter.type not in (I32, I64):
+    if len(starts) != 1 or not isinstance(starts[0], Instruction):
         return None
     if not isinstance(total, Instruction) or total.op != "add" or counter not in total.operands:
         return None
-    if not isinstance(test, Instruction) or test.op != "icmp" or counter not in test.operands:
+    return counter, starts[0], total
+
+
+def _tested_first(kernel: Function, view: CFGView, loop: Loop, inside: set[BasicBlock]) -> _Walk | None:
+    """The walk that a loop is which is left at its header, wherever it begins."""
+    found, header, latch = _counts(loop, view), view.blocks[loop.header], view.blocks[loop.latches[0]]
+    if found is None or header is latch or not all(map(is_removable, header.instructions[:-1])):
         return None
-    predicate: str = test.predicate if holds else INVERTED[test.predicate]
-    if test.operands[1] is counter:
-        predicate = SWAPPED[predicate]
-    if predicate not in _RISING:
+    counter, start, total = found
+    body = next((b for b in header.successors if b in inside), None)
+    test = _test(header, counter, body)
+    # Nothing that the loop computes is used behind it, as nothing there does anything.
+    if test is None or test.off in inside or list(test.off.phis()):
         return None
+    ways = ((header, test.on, test.off), (latch, test.off, header))
+    return _walk(kernel, view, counter, start, total, test, latch, ways)
+
+
+def _tested_last(kernel: Function, view: CFGView, loop: Loop, inside: set[BasicBlock]) -> _Walk | None:
+    """The walk that a loop is which is left at its end, behind the same test of its first number."""
+    found, header, latch = _counts(loop, view), view.blocks[loop.header], view.blocks[loop.latches[0]]
+    if found is None:
+        return None
+    counter, start, total = found
+    test = _test(latch, total, header)
+    if test is None or test.off in inside or list(test.off.phis()):
+        return None
+    if any(user not in (counter, test.condition) for user in total.instruction_users()):
+        return None
+    before = next((b for b in header.predecessors if b is not latch), None)
+    while before is not None and len(before.successors) == 1:
+        before = before.predecessors[0] if len(before.predecessors) == 1 else None
+    guard = _guard(before, start, test) if before is not None else None
+    if before is None or guard is None:
+        return None
+    if not _leads(guard.on, header) or list(guard.off.phis()):
+        return None
+    ways = ((latch, test.off, header), (before, guard.on, guard.off))
+    return _walk(kernel, view, counter, start, total, test, latch, ways, (guard.condition,))
+
+
+def _guard(before: BasicBlock, start: Instruction, test: _Test) -> _Test | None:
+    """The same test of the first number, in 64 bits perhaps; None if there is none."""
+    guard, bound = _test(before, start), test.bound
+    if guard is None and start.op == "trunc" and test.predicate in ("slt", "sle"):
+        guard = _test(before, start.operands[0])
+        wide = guard.bound if guard is not None else None
+        if not isinstance(wide, Instruction) or wide.op != "sext":
+            return None
+        if wide.operands[0] is not bound:
+            return None
+        bound = wide
+    if guard is None or guard.predicate != test.predicate or guard.bound is not bound:
+        return None
+    return guard
+
+
+def _leads(block: BasicBlock, header: BasicBlock) -> bool:
+    """Whether a block goes to the header of a loop and nowhere else."""
+    while block is not header:
+        if len(block.successors) != 1 or len(block.predecessors) != 1:
+            return False
+        block = block.successors[0]
+    return True
+
+
+def _walk(
+    kernel: Function, view: CFGView, counter: Instruction, start: Instruction, total: Instruction, test: _Test,
+    latch: BasicBlock, ways: tuple[tuple[BasicBlock, BasicBlock, BasicBlock], ...],
+    tests: tuple[Instruction, ...] = (),
+) -> _Walk | None:  # fmt: skip
+    """The walk, if its counter does not wrap around."""
     accessed = counter.type == I64 and _is_accessed(kernel, view, counter, latch)
     if "nsw" not in total.flags and not accessed:
         return None
-    bound = test.operands[1] if test.operands[0] is counter else test.operands[0]
     step = total.operands[1] if total.operands[0] is counter else total.operands[0]
-    return _Walk(counter, starts[0], step, predicate, bound, body, exit, latch, accessed)
+    return _Walk(counter, start, step, test.predicate, test.bound, latch, ways, tests, accessed)
 
 
 def _is_accessed(kernel: Function, view: CFGView, counter: Instruction, latch: BasicBlock) -> bool:
@@ -207,16 +291,21 @@ def _is_accessed(kernel: Function, view: CFGView, counter: Instruction, latch: B
     return False
 
 
-def _is_position(start: Instruction, kernel: Function, dimension: int) -> bool:
-    """Whether it is the position in the grid along a dimension, which nothing else is computed of."""
+def _is_position(walk: _Walk, kernel: Function, dimension: int) -> bool:
+    """Whether it begins at the position in the grid along a dimension, which nothing else is computed of."""
+    start = walk.start
+    if any(user is not walk.counter and user not in walk.tests for user in start.instruction_users()):
+        return False
     if start.op == "trunc":
-        source = start.operands[0]
-        if "nsw" not in start.flags or not isinstance(source, Instruction) or not _is_used_once(start):
+        source, number = start.operands[0], start
+        if "nsw" not in start.flags or not isinstance(source, Instruction):
+            return False
+        if any(user is not number and user not in walk.tests for user in source.instruction_users()):
             return False
         start = source
     items = WorkItems.of(kernel)
     thread, group, size = (each[dimension] for each in (items.tid, items.gid, items.lsize))
-    if start.op != "add" or thread not in start.operands or not _is_used_once(start):
+    if start.op != "add" or thread not in start.operands:
         return False
     first = next((o for o in start.operands if o is not thread), None)
     return (
