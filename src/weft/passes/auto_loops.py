@@ -36,6 +36,7 @@ from weft.ir import TRUE, BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
+from weft.passes.combined_ahead import CombinedAhead, combine_rounds_ahead
 from weft.passes.find_loops import LegalLoop
 from weft.passes.kept_elements import keep_elements
 from weft.passes.last_form import last_form
@@ -147,15 +148,18 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         )
         spare |= more
         unit.in_order |= bool(rows or ahead)
+    combined, more = combine_rounds_ahead(
+        unit.module, function, arrays, {*spare, *in_waves, *(each.header for each in (*rows, *ahead))}
+    )
+    spare |= more
+    inside_settled = frozenset({*by_one.values(), *(h for each in combined for h in (each.lanes, each.rest))})
     settled = in_waves | {each.header for each in rows}
     left = spare | settled
     while True:
         changes = order_loops(unit.module, function, arrays, left)
         program = Program(unit.module, arrays=arrays)
         scope = Scope(program, function)
-        search = _Search(
-            unit, Accesses(Reconstruction(program)), scope, reassociate, frozenset(by_one.values())
-        )
+        search = _Search(unit, Accesses(Reconstruction(program)), scope, reassociate, inside_settled)
         outermost = [
             c
             for c in scope.loops.values()
@@ -188,6 +192,8 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         _note_rows(unit, each, "add up their rows together, each in order")
     for each in ahead:
         _note_rows(unit, each, "begin together, up to the first of them, and add up in order there")
+    for each in combined:
+        _note_combined(unit, each)
     for loop, message in search.missed:
         unit.remarks.add(RemarkKind.MISSED, message, span_of(loop.header.terminator), pass_name=PASS)
     for chosen in found:
@@ -238,6 +244,16 @@ def _note_waves(unit: LoopUnit, function: Function, made: Skewed) -> None:
 def _note_rows(unit: LoopUnit, made: RowsTogether, how: str) -> None:
     texts = dict.fromkeys(a.text for a in made.assumptions if a.kind != "reassociation")
     what = f"{made.count} iterations of this loop at a time {how}"
+    under = f" if {', and '.join(texts)}" if texts else ""
+    unit.remarks.add(RemarkKind.TRANSFORM, f"{what}{under}", span_of(made.header.terminator), pass_name=PASS)
+
+
+def _note_combined(unit: LoopUnit, made: CombinedAhead) -> None:
+    texts = dict.fromkeys(a.text for a in made.assumptions if a.kind != "reassociation")
+    what = (
+        f"{made.count} iterations of this loop at a time combine in lanes what those before them have found, "
+        "then they go on in order"
+    )
     under = f" if {', and '.join(texts)}" if texts else ""
     unit.remarks.add(RemarkKind.TRANSFORM, f"{what}{under}", span_of(made.header.terminator), pass_name=PASS)
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from weft.analysis.sequential.accesses import Access
 from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.expression import Expression, as_expression
-from weft.ir import BasicBlock
+from weft.ir import BasicBlock, Instruction
 
 
 class Order(Protocol):
@@ -147,6 +147,39 @@ class Ahead(Struct, frozen=True):
         if not self.inside.contains(second.loop):
             return None
         return (*found, self.row - later(self.column) - 1)
+
+
+class RoundsAhead(Struct, frozen=True):
+    """A group of iterations of a loop, which all do the rounds of a loop inside before the group's first one ahead.
+
+    Parameters
+    ----------
+    inside
+        The loop inside; iteration j runs it for k below j.
+    row, column
+        The counters of the two, j and k.
+    count
+        So many iterations are a group.
+    kept
+        What the loop inside does to the element that it updates, which is not done ahead.
+    """
+
+    inside: LoopContext
+    row: Expression
+    column: Expression
+    count: int
+    kept: Collection[Instruction]
+
+    def turned(
+        self, first: Access, second: Access, later: Callable[[Expression], Expression], distance: Expression
+    ) -> tuple[Expression, ...] | None:
+        """What is 0 or greater where the second access is done ahead, and the first one is not.
+
+        The first one may be behind the second in its iteration: that is not made use of.
+        """
+        if not self.inside.contains(second.loop) or second.instruction in self.kept:
+            return None
+        return distance, distance * -1 + (self.count - 1), self.row - later(self.column) - 1
 
 
 class Anyhow(Struct, frozen=True):
