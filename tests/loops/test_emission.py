@@ -291,6 +291,17 @@ def test_the_host_reads_elements_between_kernels() -> None:
     assert "        p = A_copy[k * n - n + k] + 1.0\n" in emitted.text
 
 
+def test_what_a_function_returns_is_a_number(tmp_path: Path) -> None:
+    """Its expression is one of the function that is called."""
+    file = tmp_path / "f.c"
+    file.write_text(
+        "#include <stdlib.h>\nstatic int rows(const char *text) { return (int)strtol(text, 0, 10); }\n"
+        "void f(const char *text, int *a) { int k = rows(text); for (int i = 0; i < k; i++) a[i] = i; }\n"
+    )
+    (kernel,) = emit_report(analyze_file(file, ["f"], order=True), "cuda").kernels
+    assert kernel.parameters == ("a", "k")
+
+
 def test_files_by_their_suffixes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for suffix, sign in ((".py", "@cuda.jit"), (".cl", "kernel void copy_kernel")):
         out = tmp_path / f"kernels{suffix}"

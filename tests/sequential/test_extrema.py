@@ -32,6 +32,24 @@ def test_a_nan_replaces_it_or_is_left_out(tmp_path: Path, body: str, takes_nan: 
     assert ("nan" in {a.kind for a in loop.assumptions}) == takes_nan
 
 
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        ("if (fabsf(a[i]) > best) best = fabsf(a[i]);", "reduction"),
+        ("if (abs(b[i]) > at) at = abs(b[i]);", "reduction"),
+        ("if (a[i] * a[i] - 1 < best) { best = a[i] * a[i] - 1; at = i; }", "reduction"),
+        ("if (fabsf(a[i]) > best) best = sqrtf(a[i]);", "sequential"),
+        ("if (a[i] - 1 < best) best = a[i] - 2;", "sequential"),
+        ("if (a[i] > best) { b[0] = i; best = a[i]; }", "sequential"),
+    ],
+)
+def test_what_is_compared_is_computed_twice(tmp_path: Path, body: str, verdict: str) -> None:
+    file = tmp_path / "f.c"
+    file.write_text(f"#include <math.h>\n#include <stdlib.h>\n{HEAD}{body}{TAIL}")
+    (loop,) = analyze_file(file).loops
+    assert loop.verdict.value == verdict
+
+
 def sequential(values: list[float], takes_nan: bool) -> float:
     best = values[0]
     for x in values[1:]:

@@ -9,8 +9,8 @@ from msgspec import Struct
 from weft.analysis.loops.deciding import Deciders
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import LoopContext
-from weft.ir import BasicBlock, Instruction, Value
-from weft.ir.effects import may_write
+from weft.ir import BasicBlock, ConstFloat, ConstInt, Instruction, Value
+from weft.ir.effects import is_speculatable, may_write
 
 
 class Shape(Struct, frozen=True):
@@ -172,14 +172,15 @@ def sources_of(value: Value, shape: Shape) -> set[Value]:
 
 def is_same(made: Reconstruction, loop: LoopContext, a: Value, b: Value) -> bool:
     """Whether two values of an iteration are the same: one value, or loaded twice without a write between."""
-    if a is b:
+    if a is b or (isinstance(a, ConstInt | ConstFloat) and a == b):
         return True
     if not isinstance(a, Instruction) or not isinstance(b, Instruction) or a.op != b.op or a.type != b.type:
         return False
     if a.op in ("sext", "zext", "fpext"):
         return is_same(made, loop, a.operands[0], b.operands[0])
     if a.op != "load":
-        return False
+        pairs = zip(a.used_values(), b.used_values(), strict=False)
+        return _is_alike(a, b) and all(is_same(made, loop, x, y) for x, y in pairs)
     if a.type != b.type or not a.is_plain_access or not b.is_plain_access:
         return False
     assert a.block is not None and b.block is not None
@@ -187,6 +188,18 @@ def is_same(made: Reconstruction, loop: LoopContext, a: Value, b: Value) -> bool
     if places[0] != places[1]:
         return False
     return made.invariants.is_unwritten(a, loop.scope, loop) or _follows(a, b) or _follows(b, a)
+
+
+def _is_alike(a: Instruction, b: Instruction) -> bool:
+    """Whether two instructions compute the same of the same, as ``fabs(x)`` that is written twice."""
+    if not is_speculatable(a) or len(list(a.used_values())) != len(list(b.used_values())):
+        return False
+    if a.op == "call":
+        return a.callee_name is not None and a.callee_name == b.callee_name
+    if a.op in ("icmp", "fcmp"):
+        return a.predicate == b.predicate
+    return a.op in ("fneg", "fadd", "fsub", "fmul", "fdiv", "add", "sub", "mul", "and", "or", "xor", "shl", "select",
+                    "trunc", "fptrunc", "sitofp", "uitofp", "fptosi", "fptoui")  # fmt: skip
 
 
 def _follows(first: Instruction, second: Instruction) -> bool:

@@ -257,7 +257,10 @@ class KernelParts:
         symbol = next(iter(known)) if len(known) == 1 else self.made.symbol(scope, value, True)
         if symbol not in self.numbers:
             text, stem = symbol.name.removeprefix("#"), symbol.name
-            if isinstance(symbol.origin, LoopContext) and isinstance(value, Instruction) and value.is_phi:
+            if isinstance(value, Instruction) and (
+                value.op == "call" or (value.is_phi and isinstance(symbol.origin, LoopContext))
+            ):
+                # What a function that is called has another name for, or the number of an iteration.
                 text = stem = value_name(value)
             if isinstance(value, Instruction) and value.op == "load" and not legal(text).strip("_0123456789"):
                 array = value_name(locate(value.pointer, self.made.program.module.layout).base)

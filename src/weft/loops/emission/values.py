@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from weft.analysis.integers.intervals import Interval
-from weft.analysis.symbolic.expression import Expression, Floor, Maximum, Minimum, Symbol
+from weft.analysis.symbolic.expression import Expression, Floor, Maximum, Minimum, Symbol, as_expression
 from weft.diag.errors import EmissionError
 from weft.ir import FALSE, TRUE, ConstFloat, ConstInt, Instruction, Value
 from weft.ir.locations import span_of
@@ -99,8 +99,11 @@ class Values:
             node = self._parts.symbol(atom)
             if node is not None:
                 return node
-            if isinstance(atom.origin, Value) and not atom.is_pointer:
-                node = self.of(atom.origin)
+            origin = atom.origin
+            if isinstance(origin, Instruction) and origin.block not in self._scope.view.index:
+                origin = self._returned(atom)
+            if isinstance(origin, Value) and not atom.is_pointer:
+                node = self.of(origin)
                 return node if node.bits == type.bits else Node("widen", type, (node,))  # type: ignore[attr-defined]
         elif isinstance(atom, Floor):
             operands = tuple(self.number(e, type, at) for e in (atom.value, atom.divisor))
@@ -109,6 +112,14 @@ class Values:
             operands = tuple(self.number(e, type, at) for e in atom.values)
             return Node("call", type, operands, "min" if isinstance(atom, Minimum) else "max")
         raise self.error(at, f"{atom} is not known in the kernel")
+
+    def _returned(self, symbol: Symbol) -> Instruction | None:
+        """The call by which a function that is called gives a number."""
+        made, sought = self._parts.made, as_expression(symbol)
+        for call in self._scope.function.instructions():
+            if call.op == "call" and isinstance(call.type, IntType) and made.of(self._scope, call) == sought:
+                return call
+        return None
 
     def stepped(self, thread: Node, start: Node, step: int, type: Type) -> Node:
         """``start + step * thread``, as a number of a type."""
