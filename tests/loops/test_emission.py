@@ -291,6 +291,18 @@ def test_the_host_reads_elements_between_kernels() -> None:
     assert "        p = A_copy[k * n - n + k] + 1.0\n" in emitted.text
 
 
+def test_names_keep_their_underscores(tmp_path: Path) -> None:
+    file = tmp_path / "f.c"
+    file.write_text(
+        "void f(int n, int *_a, int *a, int a_) { for (int i = 0; i < n; i++) a[i] = _a[i] + a_; }\n"
+    )
+    emitted = emit_report(analyze_file(file, ["f"], order=True), "cuda")
+    assert emitted.kernels[0].parameters == ("n", "_a", "a", "a_")
+    given = {"n": 3, "_a": np.arange(3, dtype="i4"), "a": np.zeros(3, "i4"), "a_": 5}
+    run_cuda(emitted, given)
+    np.testing.assert_array_equal(given["a"], [5, 6, 7])
+
+
 def test_what_a_function_returns_is_a_number(tmp_path: Path) -> None:
     """Its expression is one of the function that is called."""
     file = tmp_path / "f.c"

@@ -24,7 +24,7 @@ def run_cuda(emitted: EmittedSource, given: dict[str, Any]) -> dict[str, Any]:
         module = import_file(file)
         for kernel in emitted.kernels:
             result = getattr(module, kernel.launcher)(
-                *(given[p.removesuffix("_")] for p in kernel.parameters)
+                *(given[p if p in given else p.removesuffix("_")] for p in kernel.parameters)
             )
             values = result if isinstance(result, tuple) else (result,)
             found.update(zip(kernel.results, values if kernel.results else (), strict=True))

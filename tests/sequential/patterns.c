@@ -330,3 +330,9 @@ short least_short(int n, const short *a) {
     m = a[i] < m ? a[i] : m;
   return m;
 }
+void products(int n, const double *x, const double *y, const int *bin, double *h, double *s) {
+  for (int i = 0; i < n; i++) {
+    h[bin[i]] += x[i] * y[i];
+    *s += x[i] * y[i + 1];
+  }
+}

@@ -50,7 +50,9 @@ class BlockStatements:
         target = self._parts.element(store)
         update = self._parts.nest.updates.get(store)
         if update is not None:
-            return Store(target, self._values.of(update.value), update.operation)
+            values = tuple(map(self._values.of, update.values))
+            value = values[0] if len(values) == 1 else Node("*", target.type, values)
+            return Store(target, value, update.operation)
         return Store(target, self._values.of(store.stored_value))
 
     def copies(self, source: BasicBlock, target: BasicBlock) -> list[tuple[Variable, Node]]:

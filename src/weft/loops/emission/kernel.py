@@ -404,7 +404,9 @@ class KernelParts:
 
 def legal(name: str) -> str:
     """A name as Python and OpenCL C allow it: ``im->data`` is ``im_data``."""
-    found = re.sub(r"\W+", "_", name).strip("_") or "value"
+    found = re.sub(r"\W+", "_", name)
+    # Underscores at the ends stay where the program has them.
+    found = (found if found == name else found.strip("_")) or "value"
     if found[0].isdigit():
         found = f"_{found}"
     return f"{found}_" if found in RESERVED else found

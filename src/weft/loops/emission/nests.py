@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from weft.report.loop_nests import LoopNestReport, LoopReport
 
 _ATOMIC = {"add": "add", "fadd": "add", "sub": "sub", "fsub": "sub"}
+_SUMS_OF_PRODUCTS = ("llvm.fmuladd", "llvm.fma")
 _ATOMIC_CALLS = {"llvm.smin": "min", "llvm.smax": "max"}
 
 
@@ -60,14 +61,14 @@ class Update(Struct, frozen=True):
     ----------
     operation
         ``add``, ``sub``, ``min`` or ``max``.
-    value
-        What the element is combined with.
+    values
+        What the element is combined with: a value, or the two that it is the product of.
     load
         The load of the element.
     """
 
     operation: str
-    value: Value
+    values: tuple[Value, ...]
     load: Instruction
 
 
@@ -270,12 +271,16 @@ def _updates(report: LoopReport) -> dict[Instruction, Update] | str:
         operation = updates_element(load, store)
         assert operation is not None
         name = operation.callee_name or ""
-        kind = _ATOMIC.get(operation.op) or _ATOMIC_CALLS.get(name.rpartition(".")[0])
+        stem = name.rpartition(".")[0]
+        kind = _ATOMIC.get(operation.op) or _ATOMIC_CALLS.get(stem)
         operands = list(operation.args) if operation.op == "call" else list(operation.operands)
+        if stem in _SUMS_OF_PRODUCTS:
+            found[store.instruction] = Update("add", tuple(operands[:2]), load.instruction)
+            continue
         if kind is None or (kind == "sub" and operands[0] is not load.instruction):
             return f"line {store.line}: there is no atomic operation for this update"
         operands.remove(load.instruction)
-        found[store.instruction] = Update(kind, operands[0], load.instruction)
+        found[store.instruction] = Update(kind, (operands[0],), load.instruction)
     return found
 
 

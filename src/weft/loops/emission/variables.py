@@ -76,7 +76,7 @@ class Variables:
             return []
         update = self._nest.updates.get(instruction)
         if update is not None:
-            return [update.value, instruction.pointer]
+            return [*update.values, instruction.pointer]
         return list(instruction.operands)
 
     def _find_live(self) -> set[Instruction]:
