@@ -59,7 +59,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "running_bytes": int, "running_shorts": lambda: None, "running_product": int, "running_least": lambda: None,
     "running_greatest": float, "running_last": float, "running_any": float, "running_byte": int,
     "onward_bytes": lambda: None, "onward_shorts": lambda: None, "greatest_byte": int, "least_short": int,
-    "products": lambda: None, "stored_first": int, "find": or_else(-1), "find_last": or_else(-1),
+    "switched": lambda: None, "products": lambda: None, "stored_first": int,
+    "find": or_else(-1), "find_last": or_else(-1),
     "find_either": lambda i: None if i is None else int(i),
 }  # fmt: skip
 """What each function gives, from what its kernels give."""

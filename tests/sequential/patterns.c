@@ -336,3 +336,33 @@ void products(int n, const double *x, const double *y, const int *bin, double *h
     *s += x[i] * y[i + 1];
   }
 }
+void switched(int n, const int *a, int *b) {
+  for (int i = 0; i < n; i++) {
+    int v;
+    switch (a[i]) {
+    case 1:
+      v = b[i];
+      break;
+    case 5:
+      v = b[i] * 2;
+    case 9:
+      v = b[i] - 1;
+      break;
+    case 14:
+    case 15:
+      v = 7;
+      break;
+    case 21:
+      v = b[i] * b[i];
+      break;
+    case 33:
+      continue;
+    case 40:
+      v = -b[i];
+      break;
+    default:
+      v = 1;
+    }
+    b[i] = v;
+  }
+}

@@ -83,8 +83,13 @@ class Pipeline(Struct, frozen=True):
 SROA_ONLY = PassList("sroa", ("always-inline", "globaldce", "sroa"))
 """For the view that people see: variables in registers, each access of the source still there."""
 
-SEQUENTIAL = PassList("sequential", ("always-inline", "globaldce", "sroa", "simplifycfg", "loop-simplify"))
-"""For the analysis of sequential loops: as people see them, each repeated from one block and entered from one."""
+SEQUENTIAL = PassList(
+    "sequential", ("always-inline", "globaldce", "sroa", "simplifycfg", "lowerswitch", "loop-simplify")
+)
+"""For the analysis of sequential loops: as people see them, each repeated from one block and entered from one.
+
+Switches are branches, on which facts and statements rest.
+"""
 
 CANONICAL = PassList(
     "canonical",

@@ -36,6 +36,9 @@ from weft.report.loop_counters import counter_of
 MAX_VISITS = 3
 """So often a block may be written; control flow that needs more has no readable form."""
 
+SHORT, MAX_VISITS_OF_SHORT = 6, 16
+"""Blocks of so few instructions may be written more often, as what switches do otherwise is."""
+
 
 class Structure:
     """Writes a nest as statements."""
@@ -123,7 +126,8 @@ class Structure:
         body: list[Statement] = []
         while block is not stop:
             self._visits[block] = self._visits.get(block, 0) + 1
-            if self._visits[block] > MAX_VISITS:
+            is_short = len(block.instructions) <= SHORT
+            if self._visits[block] > (MAX_VISITS_OF_SHORT if is_short else MAX_VISITS):
                 raise self._values.error(block.terminator, "this control flow has no readable form")
             launched = next((c for c in self._parts.nest.opaque if c.header is block), None)
             if launched is not None:
