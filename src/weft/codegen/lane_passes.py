@@ -20,6 +20,7 @@ from weft.ir import Function
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
+from weft.ir.types import I8, I16
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.passes.runner import Runner
 from weft.transform.boscc.insertion import BosccMode, BosccResult, insert_wanted
@@ -34,6 +35,7 @@ from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
 from weft.transform.numbers.front_versions import add_front_version
 from weft.transform.numbers.known_numbers import replace_known_numbers
+from weft.transform.numbers.narrow_chains import has_narrow_numbers, narrow_chains
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.narrowing import narrow_varying
 from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
@@ -97,11 +99,16 @@ def _clear_obstacles(unit: LaneUnit) -> bool:
 
 
 def _narrow(unit: LaneUnit) -> bool:
+    for type in (I8, I16) if has_narrow_numbers(unit.function) else ():
+        count = narrow_chains(unit.function, unit.divergence, unit.isa, type)
+        if count:
+            unit.summary.small += count
+            remove_dead_instructions(unit.function)
+            unit.forget()
     unit.summary.narrowed = narrow_varying(unit.function, unit.divergence)
-    if not unit.summary.narrowed:
-        return False
-    unit.forget()
-    return True
+    if unit.summary.narrowed:
+        unit.forget()
+    return bool(unit.summary.small or unit.summary.narrowed)
 
 
 def _copy_rows(unit: LaneUnit) -> bool:
@@ -256,7 +263,7 @@ OBSTACLES: Pass[LaneUnit] = Pass(
 )
 NARROWING: Pass[LaneUnit] = Pass(
     "narrowing",
-    "numbers that differ from lane to lane have 32 bits where they fit",
+    "numbers that differ from lane to lane have 8, 16 or 32 bits where they fit and it pays",
     _narrow,
     optional=True,
 )

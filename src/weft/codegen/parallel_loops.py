@@ -60,13 +60,14 @@ class LoopPlan(Struct, frozen=True):
         In how many lanes, 1 for iteration after iteration, and why so many.
     obstacle
         What stands in the way of more.
-    narrowed
-        How many numbers of the body have 32 bits instead of 64.
+    narrowed, small
+        How many numbers of the body have 32 bits instead of 64, and how many 8 or 16 bits instead of more.
     """
 
     choice: WidthChoice
     obstacle: str | None = None
     narrowed: int = 0
+    small: int = 0
 
 
 class StripMinedLoop(Struct):
@@ -197,6 +198,7 @@ def plan_loop(
     return LoopPlan(
         choose_width(unit.divergence, isa) if width is None else WidthChoice(width, reason),
         narrowed=unit.summary.narrowed,
+        small=unit.summary.small,
     )
 
 
@@ -254,7 +256,7 @@ def widen_loop(
         runner.tell(WIDENING, unit)
         if function is loop.lane_functions[0]:
             loop.summary = unit.summary
-            loop.summary.narrowed = loop.plan.narrowed
+            loop.summary.narrowed, loop.summary.small = loop.plan.narrowed, loop.plan.small
     loop.lane_functions = ()
     return called.summaries
 

@@ -72,14 +72,15 @@ def remark_vectorization(
                 place,
                 pass_name="linearization",
             )
-    if summary.narrowed:
-        log.add(
-            RemarkKind.TRANSFORM,
-            f"{counted(summary.narrowed, 'number that differs', 'numbers that differ')} from lane to lane "
-            f"{'is' if summary.narrowed == 1 else 'are'} computed in 32 bits",
-            span,
-            pass_name="narrowing",
-        )
+    for count, bits in ((summary.small, "8 or 16"), (summary.narrowed, "32")):
+        if count:
+            log.add(
+                RemarkKind.TRANSFORM,
+                f"{counted(count, 'number that differs', 'numbers that differ')} from lane to lane "
+                f"{'is' if count == 1 else 'are'} computed in {bits} bits",
+                span,
+                pass_name="narrowing",
+            )
     for place in summary.copied:
         log.add(
             RemarkKind.TRANSFORM,

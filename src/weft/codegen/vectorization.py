@@ -23,6 +23,8 @@ class VectorizationSummary(Struct):
         Lanes it runs at a time.
     narrowed
         How many of its numbers have 32 bits instead of 64.
+    small
+        How many of them have 8 or 16 bits instead of more.
     copied
         Where rows are read that are copied, since threads read them again and again.
     aligned
@@ -49,6 +51,7 @@ class VectorizationSummary(Struct):
 
     width: int = 0
     narrowed: int = 0
+    small: int = 0
     copied: list[SourceSpan | None] = field(default_factory=list)
     aligned: bool = False
     front: bool = False

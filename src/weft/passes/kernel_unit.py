@@ -53,8 +53,8 @@ class KernelUnit(Struct):
         For how many lanes there is room on the stack.
     together
         Whether all threads of a work-group arrive at each barrier together.
-    narrowed
-        How many numbers that differ from thread to thread have 32 bits instead of 64.
+    narrowed, small
+        How many numbers that differ from thread to thread have 32 bits instead of 64, and how many 8 or 16.
     order, plan
         Which threads run in the lanes; None until that is planned.
     walk
@@ -94,6 +94,7 @@ class KernelUnit(Struct):
     most_lanes: int = 1
     together: bool = False
     narrowed: int = 0
+    small: int = 0
     order: LaneOrder = field(default_factory=LaneOrder)
     plan: LanePlan | None = None
     walk: GridWalk | None = None

@@ -153,7 +153,7 @@ def _narrow(unit: KernelUnit) -> bool:
     )  # fmt: skip
     if NARROWING.run(part) is False:
         return False
-    unit.narrowed = part.summary.narrowed
+    unit.narrowed, unit.small = part.summary.narrowed, part.summary.small
     unit.forget()
     return True
 
@@ -226,7 +226,7 @@ def _run_in_lanes(unit: KernelUnit) -> bool:
     called = unit.vectorizer(unit.plan.lanes)
     widen = widen_rounds if _has_barriers(unit) else widen_lanes
     unit.program, unit.summary = widen(unit, called)
-    unit.summary.narrowed = unit.narrowed
+    unit.summary.narrowed, unit.summary.small = unit.narrowed, unit.small
     remark_vectorization(unit.remarks, unit.name, unit.plan.choice.reason, unit.summary)
     remark_box(unit.remarks, unit.summary.functions, unit.plan.lanes, unit.spec.isa, "thread")
     if isinstance(unit.program, GroupContinuations):

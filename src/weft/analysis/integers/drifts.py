@@ -7,7 +7,9 @@ A fixed point over intervals knows nothing of what is in memory, and `accumulati
 choices, minima, maxima, conversions and loads of stack objects that a number comes from are followed to what is no such
 thing: the numbers that it began as. It is one of these, plus what additions on its way have added. Each execution of an
 addition sees results of earlier ones only, so it is on that way once at most. So additions change a number by no more
-than the sum, over all of them, of what one adds, times how often it is executed: the rounds of the loops around.
+than the sum, over all of them, of what one adds, times how often it is executed: the rounds of the loops around. Where
+what an addition makes comes back to it only by way of a later iteration of an outer loop
+(`weft.analysis.integers.earlier_stores`), it is on the way once in each of these, not in each round of the inner one.
 
 Sums are taken in whole numbers. If the bounds fit into the narrowest type on the way, nothing wraps around or is cut
 off, by induction over the executions. Elements of an object that nothing has been stored to are not defined, and
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from weft.analysis.integers.earlier_stores import EarlierStores
 from weft.analysis.integers.intervals import Interval, full, join
 from weft.analysis.memory.addresses import decompose
 from weft.analysis.memory.stack_objects import Site, StackObjects
@@ -41,7 +44,7 @@ class Drifts:
         How often a loop goes back to its header at most, where that is known.
     """
 
-    __slots__ = ("_function", "_innermost", "_known", "_objects", "_rounds", "_view")
+    __slots__ = ("_earlier", "_function", "_innermost", "_known", "_objects", "_rounds", "_view")
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Drifts:
         self._rounds = rounds
         self._innermost = loop_forest(view.cfg).innermost
         self._objects: StackObjects | None = None
+        self._earlier: EarlierStores | None = None
 
     def of(self, phi: Instruction) -> tuple[Interval, list[Instruction]] | None:
         """Bounds of a φ, and all φs and loads that they hold for; None if there are none that fit."""
@@ -75,7 +79,7 @@ class Drifts:
             bits = min(bits, source.type.bits)
             if isinstance(source, Instruction) and source.op in ("add", "sub"):
                 part = self._range(_carried(source, self._width)[1])
-                times = self._executions(source)
+                times = self._times_on_a_way(source)
                 if part is None or times is None:
                     return None
                 lo, hi = (part.lo, part.hi) if source.op == "add" else (-part.hi, -part.lo)
@@ -130,10 +134,23 @@ class Drifts:
             return Interval(value.signed, value.signed)
         return self._known.get(value)
 
-    def _executions(self, instruction: Instruction) -> int | None:
-        """How often an instruction is executed at most; None if nobody knows."""
-        assert instruction.block is not None
-        loop, times = self._innermost[self._view.index[instruction.block]], 1
+    def _times_on_a_way(self, addition: Instruction) -> int | None:
+        """How often an addition can be on the way to a number; None if nobody knows."""
+        assert addition.block is not None
+        innermost = self._innermost[self._view.index[addition.block]]
+        loops: list[Loop] = []
+        loop = innermost.parent if innermost is not None else None
+        while loop is not None:
+            loops.append(loop)
+            loop = loop.parent
+        for outer in reversed(loops):
+            if not outer.is_irreducible and self._is_once_in(addition, outer):
+                return self._iterations(outer)
+        return self._iterations(innermost)
+
+    def _iterations(self, loop: Loop | None) -> int | None:
+        """How many iterations a loop has at most, all runs of it together; None if nobody knows."""
+        times = 1
         while loop is not None:
             back = None if loop.is_irreducible else self._rounds(loop)
             if back is None:
@@ -142,11 +159,50 @@ class Drifts:
             loop = loop.parent
         return times
 
-    def _stored_values(self, load: Instruction) -> list[Value] | None:
-        """What is stored to an object of which all is written and read in elements of the type of a load."""
+    def _is_once_in(self, addition: Instruction, outer: Loop) -> bool:
+        """Whether what an addition makes does not come back to it in the same iteration of a loop."""
+        work: list[Value] = [_carried(addition, self._width)[0]]
+        seen: set[Value] = set()
+        while work:
+            value = work.pop()
+            if value is addition or len(seen) > MAX_SOURCES:
+                return False
+            if value in seen or not isinstance(value, Instruction) or value.block not in self._view.index:
+                continue
+            seen.add(value)
+            number = self._view.index[value.block]
+            if number not in outer.blocks or (value.is_phi and number == outer.header):
+                # It is older than this iteration.
+                continue
+            if value.op == "load" and self._earlier_stores().reads_earlier(value, outer):
+                continue
+            work += self._operands(value) or ()
+        return True
+
+    def _stack_objects(self) -> StackObjects:
         if self._objects is None:
             self._objects = StackObjects(self._function, self._view)
-        objects = self._objects
+        return self._objects
+
+    def _earlier_stores(self) -> EarlierStores:
+        if self._earlier is None:
+            objects = self._stack_objects()
+            self._earlier = EarlierStores(self._function, self._view, objects, self._innermost, self._rounds)
+        return self._earlier
+
+    def loaded(self, load: Instruction) -> Interval | None:
+        """The range of all that is stored to the object that an element is loaded from; None if that is not known."""
+        found: Interval | None = None
+        for value in self._stored_values(load) or ():
+            known = self._range(value)
+            if known is None:
+                return None
+            found = join(found, known)
+        return found
+
+    def _stored_values(self, load: Instruction) -> list[Value] | None:
+        """What is stored to an object of which all is written and read in elements of the type of a load."""
+        objects = self._stack_objects()
         sites = objects.of(load.operands[0])
         if len(sites) != 1:
             return None
@@ -154,9 +210,11 @@ class Drifts:
         if site in objects.escaped or not isinstance(site, Instruction):
             return None
         accesses = objects.accesses[site]
-        if not all(self._is_element(access, site, load.type) for access in accesses):
+        cleared = [a for a in accesses if _clears(a)]
+        if not all(a in cleared or self._is_element(a, site, load.type) for a in accesses):
             return None
-        return [access.stored_value for access in accesses if access.op == "store"]
+        zero = [ConstInt(load.type, 0)] if cleared and isinstance(load.type, IntType) else []
+        return [*zero, *(access.stored_value for access in accesses if access.op == "store")]
 
     def _is_element(self, access: Instruction, site: Site, type: Type) -> bool:
         """Whether what is loaded or stored is one element of an object, seen as an array of the type."""
@@ -175,6 +233,14 @@ class Drifts:
                 return False
             pointer = address.base
         return True
+
+
+def _clears(call: Instruction) -> bool:
+    """Whether a call only fills memory with zeros."""
+    if call.op != "call" or not (call.callee_name or "").startswith("llvm.memset."):
+        return False
+    value = call.args[1]
+    return isinstance(value, ConstInt) and value.value == 0
 
 
 def _carried(addition: Instruction, width: Callable[[Value], int]) -> tuple[Value, Value]:

@@ -3,8 +3,9 @@
 A range is an `Interval`, and it holds for every thread and every execution of the instruction in which the value is
 not poison: it says nothing of how threads are related. It is found by a sparse fixed point over SSA values with
 widening at φs, then narrowed; sums of loops are bounded by what a round adds (`accumulations`), numbers that go around
-in several φs and in stack objects by what all rounds add (`drifts`). Conditions that dominate a use refine it there
-(``i < n`` says ``i <= INT_MAX - 1`` even if nothing is known of n, which is what keeps ``i + 1`` from wrapping).
+in several φs and in stack objects by what all rounds add, and elements of these by what is stored there (`drifts`).
+Conditions that dominate a use refine it there (``i < n`` says ``i <= INT_MAX - 1`` even if nothing is known of n, which
+is what keeps ``i + 1`` from wrapping).
 
 Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can use ``i < n`` as it is.
 """
@@ -162,7 +163,10 @@ class Ranges:
     def _bound_sums(self, function: Function, view: CFGView, rules: list[Rule | Interval]) -> None:
         """Bring down sums of loops whose rounds can be counted, and what follows from them."""
         phis = [i for i in self._order if i.op == "phi"]
-        if not any(map(self._is_large, phis)):
+        loads = [i for i in self._order if i.op == "load"]
+        if not any(i.op == "alloca" for i in function.instructions()):
+            loads = []
+        if not loads and not any(map(self._is_large, phis)):
             return
         sums = LoopSums(view, self._base)
         lower: list[Instruction] = []
@@ -176,6 +180,9 @@ class Ranges:
                 bounds, numbers = drift
                 lower = [user for number in numbers for user in self._bring_down(number, bounds)]
                 self._narrow(rules, lower)
+        for load in loads:
+            if (stored := drifts.loaded(load)) is not None:
+                self._narrow(rules, self._bring_down(load, stored))
 
     def _bring_down(self, instruction: Instruction, bounds: Interval) -> list[Instruction]:
         """Let an instruction have bounds; the users for which that says something new."""
