@@ -89,6 +89,8 @@ def test_a_kernel_copies_the_letters() -> None:
     np.testing.assert_array_equal(scores, expected(first, second))
     (compiled,) = align.overloads.values()
     assert copies(compiled.remarks) == 1
+    # The width is chosen for what is left in the loop, not for addresses.
+    assert any("of 8-bit values" in r.message for r in compiled.remarks)
     # The scores are stored behind the loops, and above is the thread's own.
     assert not compiled.terms.arrays_apart
 

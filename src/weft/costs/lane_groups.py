@@ -205,7 +205,8 @@ class WidthModel:
             return self._divergence.access_form(instruction).form is not Form.UNIFORM
         if instruction.type.is_void:
             return not instruction.is_terminator
-        return not self._divergence.shape(instruction).is_strided
+        # Where threads are at one place of their own objects, the address is computed once.
+        return not self._divergence.place_shape(instruction).is_strided
 
     def _is_atomic_apart(self, instruction: Instruction) -> bool:
         """Whether each thread does the atomic operation for itself."""

@@ -212,7 +212,8 @@ class RegionCosts(Struct):
 
     def _form(self, access: Instruction) -> str:
         form = self.divergence.access_form(access).form
-        names = {Form.UNIFORM: "uniform", Form.CONTIGUOUS: "contiguous"}
+        # Of objects of their own lanes have the same element side by side.
+        names = {Form.UNIFORM: "uniform", Form.CONTIGUOUS: "contiguous", Form.PRIVATE: "contiguous"}
         return names.get(form, "gather")
 
     def _bits(self, type: Type) -> int:
