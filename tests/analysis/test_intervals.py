@@ -74,6 +74,7 @@ def test_compare_and_refine_are_sound_and_agree_with_enumeration(predicate: str)
         if outcome is not None:
             assert (truth == outcome).all(), (predicate, x, y)
         left = iv.refine(predicate, x, y, bits)
+        assert left is None or left.lo <= left.hi, (predicate, x, y, left)
         possible = signed(members(x, bits)[truth.any(axis=1)], bits)
         for value in possible:
             assert left is not None and left.holds(int(value)), (predicate, x, y, left)

@@ -4,6 +4,7 @@ import pytest
 
 from analysis.analysed import Analysed
 from weft.analysis.integers.intervals import Interval
+from weft.analysis.integers.patience import EXECUTIONS
 from weft.analysis.integers.ranges import Ranges
 from weft.graph.block_index import block_index
 from weft.ir.cfg_view import cfg_of
@@ -284,3 +285,62 @@ def test_sums_that_may_wrap_around_are_not_bounded() -> None:
     a, ranges = ranges_of(text.replace("i64 %y, 2", "i64 %y, %start"))
     found = ranges.of(a.value("sum"))
     assert found is None or found.hi > 1 << 60
+
+
+#   A stack: pushed on one way, popped on the other, where it is not empty.
+STACK = """
+define void @f(i1 %v, i32 %from) {
+entry:
+  %start = sext i32 %from to i64
+  br label %head
+head:
+  %top = phi i64 [ START, %entry ], [ %next, %latch ]
+  br i1 %v, label %push, label %test
+push:
+  %up = add i64 %top, STEP
+  br label %latch
+test:
+  %empty = icmp TEST
+  br i1 %empty, label %out, label %pop
+pop:
+  %down = add i64 %top, -1
+  br label %latch
+latch:
+  %next = phi i64 [ %up, %push ], [ %down, %pop ]
+  br label %head
+out:
+  ret void
+}
+"""
+
+
+def stack(start: str = "0", step: str = "1", test: str = "eq i64 %top, 0") -> str:
+    return STACK.replace("START", start).replace("STEP", step).replace("TEST", test)
+
+
+def test_what_is_popped_where_there_is_something_is_never_negative() -> None:
+    for step in ("1", "2", "30"):
+        a, ranges = ranges_of(stack(step=step))
+        top, down = ranges.of(a.value("top")), ranges.of(a.value("down"))
+        assert top is not None and down is not None
+        assert top.lo == down.lo == 0 and top.hi <= int(step) * EXECUTIONS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        stack(test="eq i64 %top, 1"),  # it is popped at 0, too
+        stack(step="200"),  # which may wrap around within years
+        stack(step="%start"),
+        stack(start="%start"),  # which may begin below the test
+    ],
+)
+def test_what_may_become_negative_is_not_bounded_by_0(text: str) -> None:
+    a, ranges = ranges_of(text)
+    top = ranges.of(a.value("top"))
+    assert top is None or top.lo < 0
+
+
+def test_a_counter_of_32_bits_wraps_around_within_seconds() -> None:
+    a, ranges = ranges_of(stack().replace("i64", "i32").replace("sext i32 %from to i32", "add i32 %from, 0"))
+    assert ranges.of(a.value("top")) is None

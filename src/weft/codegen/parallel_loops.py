@@ -24,7 +24,7 @@ from weft.codegen.combine import combine
 from weft.codegen.entry_guard import guard_by_lane
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.inner_loops import prefers_inner_loops
-from weft.codegen.lane_passes import BODIES, LINEAR_LANES, NARROWING, WIDENING
+from weft.codegen.lane_passes import BODIES, KNOWN_NUMBERS, LINEAR_LANES, NARROWING, WIDENING
 from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.vectorization import VectorizationSummary
@@ -187,6 +187,7 @@ def plan_loop(
     runner = runner.watched_by()
     obstacle = why_in_order(body)
     if width == 1 or obstacle is not None:
+        runner.run((KNOWN_NUMBERS,), unit)
         return LoopPlan(WidthChoice(1, reason), obstacle if width != 1 else None)
     runner.run(BODIES, unit)
     obstacle = why_not_vectorized(body)

@@ -157,6 +157,8 @@ def refine(predicate: str, x: Interval, y: Interval, bits: int) -> Interval | No
     if predicate == "ne":
         if not y.is_constant:
             return x
+        if x == y:
+            return None
         return meet(x, Interval(x.lo + (x.lo == y.lo), x.hi - (x.hi == y.lo)))
     if predicate[0] == "s":
         (xlo, xhi), (ylo, yhi) = x, y

@@ -56,15 +56,15 @@ def evaluate(rule: Rule | Interval, known: Known) -> Interval | None:
     function, operands, strict = rule
     ranges: list[Interval | None] = []
     for operand in operands:
-        range = read(operand, known)
+        range = read(operand, known, reached=False)
         if range is None and strict:
             return None
         ranges.append(range)
     return function(*ranges)
 
 
-def read(operand: Operand, known: Known) -> Interval | None:
-    """The range of an operand by now."""
+def read(operand: Operand, known: Known, reached: bool = True) -> Interval | None:
+    """The range of an operand by now; unless it is known to be `reached`, no value where the conditions cannot hold."""
     if isinstance(operand, (Instruction, Argument)):
         return known.get(operand)
     if not isinstance(operand, Refined):
@@ -75,8 +75,11 @@ def read(operand: Operand, known: Known) -> Interval | None:
     for predicate, bound in operand.tests:
         other = read(bound, known)
         if other is not None:
+            refined = refine(predicate, range, other, operand.bits)
+            if refined is None and not reached:
+                return None
             # Where the condition cannot hold no thread runs: anything may be said of it.
-            range = refine(predicate, range, other, operand.bits) or range
+            range = refined or range
     return range
 
 

@@ -3,9 +3,9 @@
 A range is an `Interval`, and it holds for every thread and every execution of the instruction in which the value is
 not poison: it says nothing of how threads are related. It is found by a sparse fixed point over SSA values with
 widening at φs, then narrowed; sums of loops are bounded by what a round adds (`accumulations`), numbers that go around
-in several φs and in stack objects by what all rounds add, and elements of these by what is stored there (`drifts`).
-Conditions that dominate a use refine it there (``i < n`` says ``i <= INT_MAX - 1`` even if nothing is known of n, which
-is what keeps ``i + 1`` from wrapping).
+in several φs and in stack objects by what all rounds add, and elements of these by what is stored there (`drifts`),
+and counters of 64 bits by what years would add (`patience`). Conditions that dominate a use refine it there
+(``i < n`` says ``i <= INT_MAX - 1`` even if nothing is known of n, which is what keeps ``i + 1`` from wrapping).
 
 Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can use ``i < n`` as it is.
 """
@@ -20,6 +20,7 @@ from weft.analysis.integers.accumulations import LoopSums
 from weft.analysis.integers.declared_ranges import attributed
 from weft.analysis.integers.drifts import Drifts
 from weft.analysis.integers.intervals import Interval, full, join, meet, widen
+from weft.analysis.integers.patience import patient_bounds
 from weft.analysis.integers.range_rules import RangeRules, Rule, evaluate, read
 from weft.graph.block_index import BlockIndex
 from weft.graph.dominators import dominator_tree
@@ -36,13 +37,14 @@ NARROWING_PASSES = 2
 class Ranges:
     """Ranges of the integers of one function."""
 
-    __slots__ = ("_base", "_changes", "_conditions", "_dependents", "_order", "_position", "_rules")
+    __slots__ = ("_base", "_caps", "_changes", "_conditions", "_dependents", "_order", "_position", "_rules")
 
     def __init__(self, function: Function, view: CFGView, index: BlockIndex) -> None:
         self._conditions = Conditions(view, dominator_tree(view.cfg))
         self._base: dict[Value, Interval] = {}
         self._rules = RangeRules(self._conditions)
         self._changes: dict[Instruction, int] = {}
+        self._caps = patient_bounds(view)
         for argument in function.args:
             if isinstance(argument.type, IntType):
                 self._base[argument] = attributed(argument.attributes, argument.type.bits) or full(
@@ -147,8 +149,8 @@ class Ranges:
                 yield from self._conditions.on_edge(value, source, user.block)
 
     def _rise(self, instruction: Instruction, new: Interval | None) -> bool:
-        old = self._base.get(instruction)
-        joined = join(old, new)
+        old, cap = self._base.get(instruction), self._caps.get(instruction)
+        joined = join(old, new if cap is None else meet(new, cap))
         if joined is old or joined is None:
             return False
         count = self._changes.get(instruction, 0) + 1
@@ -156,6 +158,8 @@ class Ranges:
         if instruction.op == "phi" and count > WIDEN_AFTER:
             assert isinstance(instruction.type, IntType)
             joined = widen(old, joined, instruction.type.bits)
+            if cap is not None:
+                joined = meet(joined, cap)
             assert joined is not None
         self._base[instruction] = joined
         return True
@@ -201,7 +205,10 @@ class Ranges:
     def _has_no_end(self, phi: Instruction) -> bool:
         assert isinstance(phi.type, IntType)
         found, whole = self._base.get(phi), full(phi.type.bits)
-        return found is not None and (found.lo == whole.lo or found.hi == whole.hi)
+        if found is None:
+            return False
+        cap = self._caps.get(phi, whole)
+        return found.lo in (whole.lo, cap.lo) or found.hi in (whole.hi, cap.hi)
 
     def _narrow(self, rules: list[Rule | Interval], first: Iterable[Instruction]) -> None:
         """Once more from above: what widening overshot comes down, and stays an upper bound."""

@@ -10,9 +10,10 @@ for it. Preserves the program under FR: a range holds wherever the value is not 
 
 from __future__ import annotations
 
+from weft.analysis.integers.intervals import Interval
 from weft.analysis.integers.ranges import Ranges
 from weft.graph.block_index import block_index
-from weft.ir import ConstInt, Function, Instruction
+from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import IntType
 
@@ -32,7 +33,7 @@ def replace_known_numbers(function: Function, comparisons: bool = False) -> int:
     ranges = Ranges(function, view, block_index(view.cfg))
     replaced = 0
     for instruction in asking:
-        known = ranges.at(instruction, instruction.block)
+        known = _value(instruction, ranges)
         if known is None or known.lo != known.hi:
             continue
         assert isinstance(instruction.type, IntType)
@@ -47,17 +48,54 @@ def replace_known_numbers(function: Function, comparisons: bool = False) -> int:
     return replaced
 
 
+def _value(instruction: Instruction, ranges: Ranges) -> Interval | None:
+    """What is known of what asks for a sign."""
+    if instruction.op == "and" and (number := _sign_bit_of(instruction)) is not None:
+        known = ranges.at(number, instruction.block)
+        return Interval(0, 0) if known is not None and known.lo >= 0 else None
+    return ranges.at(instruction, instruction.block)
+
+
 def asks_for_sign(instruction: Instruction) -> bool:
-    """Whether it is ``x < 0``, ``min(x, 0)`` or its like, or a shift that brings the sign down to where it counts."""
+    """Whether it is ``x < 0``, ``min(x, 0)`` or its like, or a shift of the sign to where it counts, maybe masked."""
     if instruction.op == "call" and (instruction.callee_name or "").startswith(_CLAMPS):
         return any(isinstance(v, ConstInt) and v.value == 0 for v in instruction.args)
     if instruction.op == "icmp" and instruction.predicate == "slt":
         number = instruction.operands[1]
         return isinstance(number, ConstInt) and number.value == 0
+    if instruction.op == "and" and _sign_bit_of(instruction) is not None:
+        return True
     if instruction.op not in _SIGN_SHIFTS or not isinstance(instruction.type, IntType):
         return False
     count = instruction.operands[1]
     return isinstance(count, ConstInt) and 2 * count.value >= instruction.type.bits
+
+
+def number_asked_for_sign(instruction: Instruction) -> Value | None:
+    """The number that is asked for its sign, and nothing else; None if the instruction does not ask so."""
+    if instruction.op == "call" or not asks_for_sign(instruction):
+        return None
+    return _sign_bit_of(instruction) if instruction.op == "and" else instruction.operands[0]
+
+
+def _sign_bit_of(instruction: Instruction) -> Value | None:
+    """The number of which a shift and a mask leave the sign and nothing else: ``(x < 0) * 32``."""
+    shift, mask = instruction.operands
+    if not isinstance(shift, Instruction) or shift.op not in _SIGN_SHIFTS or not isinstance(mask, ConstInt):
+        return None
+    count = shift.operands[1]
+    if (
+        not isinstance(shift.type, IntType)
+        or not isinstance(count, ConstInt)
+        or count.value >= shift.type.bits
+    ):
+        return None
+    return (
+        shift.operands[0]
+        if mask.value >> (shift.type.bits - 1 - count.value) << (shift.type.bits - 1 - count.value)
+        == mask.value
+        else None
+    )
 
 
 def _compares(instruction: Instruction) -> bool:
