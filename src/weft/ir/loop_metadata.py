@@ -31,6 +31,8 @@ CLOSE = "weft.loop.close_rows"
 SHORT_ROWS = "weft.loop.short_rows"
 """It is the outermost of a nest whose innermost loop has few iterations: the version for when it has."""
 
+_VECTORIZE = "llvm.loop.vectorize.enable"
+
 
 def mark_parallel(back_edge: Instruction, *, proved: bool = False) -> None:
     """Promise that the iterations of the loop with this back edge are independent, or note that they are."""
@@ -50,8 +52,15 @@ def mark_version(back_edge: Instruction, what: str) -> None:
 
 def mark_scalar(back_edge: Instruction) -> None:
     """Ask LLVM not to vectorize the loop with this back edge."""
-    wish = MDTuple([MDString("llvm.loop.vectorize.enable"), MDValue(ConstInt(I1, 0))])
+    wish = MDTuple([MDString(_VECTORIZE), MDValue(ConstInt(I1, 0))])
     _add(back_edge, wish)
+
+
+def is_scalar(back_edge: Instruction) -> bool:
+    """Whether LLVM is asked not to vectorize the loop with this back edge."""
+    known = back_edge.metadata.get("llvm.loop")
+    properties = known.items[1:] if isinstance(known, MDTuple) else ()
+    return any(isinstance(p, MDTuple) and p.items[:1] == [MDString(_VECTORIZE)] for p in properties)
 
 
 def unmark(back_edge: Instruction) -> None:

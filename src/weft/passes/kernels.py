@@ -349,7 +349,7 @@ GRID_WALKS: Pass[KernelUnit] = Pass(
 LANE_PLAN: Pass[KernelUnit] = Pass("lane plan", "it is planned how many threads they have", _plan_lanes)
 ALONE: Pass[KernelUnit] = Pass(
     "threads alone",
-    "loops of threads by themselves have a version without negative counters, and are scalar where they look places up",
+    "loops of threads by themselves ask no counter or index that they look up for its sign, but in other versions",
     _prepare_alone,
     applies=_runs_alone,
 )

@@ -1,7 +1,8 @@
 """Loops of a thread, or an iteration, that runs by itself.
 
-Those that count up from a number that is loaded have a version for where it is not negative (`from_zero`). What looks
-places up is not for LLVM's vectorizer, which makes gathers of that, or takes it apart where there are none.
+Those that count up from a number that is loaded have a version for where it is not negative (`from_zero`); those that
+look indices up are left for a copy where one of these is negative (`front_loops`). What looks places up is not for
+LLVM's vectorizer, which makes gathers of that, or takes it apart where there are none.
 
 Precondition: P-LLVM, loop-closed, without predicates, shadows and guards. Postcondition: the same; innermost loops that
 look places up are marked, so that LLVM runs them iteration after iteration. Preserves the program under FR.
@@ -15,11 +16,14 @@ from weft.ir import Function
 from weft.ir.cfg_view import cfg_of
 from weft.ir.loop_metadata import mark_scalar
 from weft.transform.loops.from_zero import count_from_zero
+from weft.transform.loops.front_loops import leave_for_the_end
+from weft.transform.loops.hoist_invariants import hoist_invariants
 
 
 def prepare_alone(function: Function) -> int:
     """Make these versions, and mark those that look places up; return how many there were."""
-    return count_from_zero(function) + _keep_lookups_scalar(function)
+    hoist_invariants(function)
+    return count_from_zero(function) + leave_for_the_end(function) + _keep_lookups_scalar(function)
 
 
 def _keep_lookups_scalar(function: Function) -> int:

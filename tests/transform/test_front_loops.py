@@ -1,0 +1,184 @@
+"""Loops that look indices up are left for a copy where one of these counts from the end (`front_loops`)."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft import cuda
+from weft.graph.loops import loop_forest
+from weft.interp import Memory, Program, run_function
+from weft.ir import Module
+from weft.ir.cfg_view import cfg_of
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.ir.writer import write_module
+from weft.transform.loops.close_loops import is_loop_closed
+from weft.transform.loops.front_loops import leave_for_the_end
+
+#  before:                              after:
+#  entry ──> head <──────┐              entry ──> head <─────────┐
+#             │ └─> body ─┤                        │ └─> body ──> body.front
+#            done  inner ─┘                        │      │ (negative)
+#                                                 done    └──> body.end <── body' <── head' <─┐
+#                                                  ^            └─────────────────────────────┤
+#                                                  └──────────────────────────────── head' ───┘
+CHASE = """
+define i64 @f(ptr %next, i64 %n, ptr %value, i64 %m, i64 %rounds) {
+entry:
+  br label %head
+head:
+  %k = phi i64 [ 0, %entry ], [ %k1, %body ]
+  %at = phi i64 [ 0, %entry ], [ %to, %body ]
+  %total = phi i64 [ 0, %entry ], [ %sum, %body ]
+  %more = icmp ult i64 %k, %rounds
+  br i1 %more, label %body, label %done
+body:
+  %scaled = mul i64 %total, 3
+  %negative = icmp slt i64 %at, 0
+  %back = select i1 %negative, i64 %n, i64 0
+  %place = add i64 %at, %back
+  %p = getelementptr i32, ptr %next, i64 %place
+  %loaded = load i32, ptr %p
+  %to = sext i32 %loaded to i64
+  %back2 = select i1 %negative, i64 %m, i64 0
+  %place2 = add i64 %at, %back2
+  %q = getelementptr i64, ptr %value, i64 %place2
+  %x = load i64, ptr %q
+  %sum = add i64 %scaled, %x
+  %k1 = add nuw nsw i64 %k, 1
+  br label %head
+done:
+  %result = phi i64 [ %total, %head ]
+  ret i64 %result
+}
+"""
+
+NEXT = [3, 1, 4, -1, 5, -6, 2]
+VALUES = [2, 7, 1, 8, 2, 8, 1, 8]
+
+
+def wanted(rounds: int) -> int:
+    at = total = 0
+    for _ in range(rounds):
+        total = (3 * total + VALUES[at]) & (1 << 64) - 1
+        at = NEXT[at]
+    return total
+
+
+def run(module: Module, rounds: int) -> int:
+    memory = Memory()
+    following, values = np.array(NEXT, np.int32), np.array(VALUES, np.int64)
+    arguments = [
+        *(memory.map_array(following), len(NEXT)),
+        *(memory.map_array(values), len(VALUES)),
+        rounds,
+    ]
+    outcome = run_function(Program(module), "f", arguments, 1, memory=memory)
+    return int(outcome.data[0])
+
+
+def test_the_loop_does_not_ask_and_its_copy_does() -> None:
+    module = read_module(CHASE)
+    function = module.functions["f"]
+    assert leave_for_the_end(function) == 1
+    verify(module)
+    assert is_loop_closed(function)
+    loops = loop_forest(cfg_of(function).cfg).loops
+    assert len(loops) == 2 and not any(loop.is_irreducible for loop in loops)
+    text = write_module(module)
+    front, end = text.split("head.1:")
+    assert front.count("icmp slt") == 1 and "select" not in front
+    assert end.count("select") == 2
+    assert "branch_weights" in text
+    assert leave_for_the_end(function) == 0
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 3, 4, 5, 9, 20])
+def test_it_goes_on_in_the_midst_of_an_iteration(rounds: int) -> None:
+    module = read_module(CHASE)
+    before = run(module, rounds)
+    assert leave_for_the_end(module.functions["f"]) == 1
+    assert run(module, rounds) == before == wanted(rounds)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # An index that is counted, a number that is for no address, and a loop that hardly runs.
+        ("%to = sext i32 %loaded to i64", "%to = add i64 %at, 1"),
+        (
+            "%p = getelementptr i32, ptr %next, i64 %place",
+            "%p = getelementptr i32, ptr %next, i64 %at\n  %use = icmp eq i64 %place, %place2",
+        ),
+        ("br label %head\ndone", "br label %head, !llvm.loop !0\ndone"),
+    ],
+)
+def test_other_loops_have_no_copy(old: str, new: str) -> None:
+    text = CHASE.replace(old, new)
+    if "%use" in text:
+        text = text.replace("ptr %value, i64 %place2", "ptr %value, i64 %at")
+    if "!0" in text:
+        text += '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.vectorize.enable", i1 false}\n'
+    assert text != CHASE
+    assert leave_for_the_end(read_module(text).functions["f"]) == 0
+
+
+@cuda.jit(width=1)
+def walk_kernel(left, right, keys, queries, found):
+    i = cuda.grid(1)
+    if i < found.size:
+        stack = cuda.local.array(16, np.int32)
+        stack[0] = 0
+        top = 1
+        seen = 0.0
+        for _ in range(12):
+            if top == 0:
+                break
+            top -= 1
+            node = stack[top]
+            seen = 0.5 * seen + keys[node, 0]
+            for d in range(keys.shape[1]):
+                seen += queries[i, d] * keys[node, d]
+            if top < 14:
+                stack[top] = left[node]
+                stack[top + 1] = right[left[node]]
+                top += 2 if seen < 8.0 else 1
+        found[i] = seen
+
+
+@weft.jit(width=1)
+def walk_loop(left, right, keys, queries, found):
+    for i in weft.prange(found.size):
+        stack = np.empty(16, np.int32)
+        stack[0] = 0
+        top = 1
+        seen = 0.0
+        for _ in range(12):
+            if top == 0:
+                break
+            top -= 1
+            node = stack[top]
+            seen = 0.5 * seen + keys[node, 0]
+            for d in range(keys.shape[1]):
+                seen += queries[i, d] * keys[node, d]
+            if top < 14:
+                stack[top] = left[node]
+                stack[top + 1] = right[left[node]]
+                top += 2 if seen < 8.0 else 1
+        found[i] = seen
+
+
+@pytest.mark.parametrize("walk", [walk_kernel[1, 32], walk_loop], ids=["kernel", "loop"])
+@pytest.mark.parametrize("negative", [0.0, 0.1, 1.0])
+def test_walks_over_nodes_that_count_from_the_end(walk, negative: float) -> None:
+    rng = np.random.default_rng(7)
+    for nodes, columns in ((1, 1), (7, 2), (40, 5)):
+        left, right = rng.integers(0, nodes, (2, nodes)).astype(np.int32)
+        for links in (left, right):
+            links[rng.random(nodes) < negative] -= nodes
+        # Halves and quarters add up without an error, in any order.
+        keys, queries = rng.integers(-2, 3, (nodes, columns)) / 2, rng.integers(-2, 3, (32, columns)) / 2
+        found, plain = np.zeros(32), np.zeros(32)
+        walk(left, right, keys, queries, found)
+        walk_loop.py_func(left, right, keys, queries, plain)
+        assert found.tolist() == plain.tolist()
