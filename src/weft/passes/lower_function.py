@@ -21,6 +21,7 @@ from weft.passes.stages import Stage, log_of
 from weft.target.machine import TargetSpec
 from weft.target.masked_loops import with_masked_loops
 from weft.target.passes import WHOLE, Pipeline
+from weft.target.short_fills import with_short_fills
 from weft.target.vector_math import MathSymbol
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
@@ -110,6 +111,7 @@ def lower_function(
     with timings.measure("passes"):
         runner.run(LOOPS, unit)
         text = with_masked_loops(write_module(unit.module, plain=True), spec.isa)
+        text = with_short_fills(text, spec.isa)
     summaries = [found.mined.summary for found in unit.loops if found.mined.width > 1]
     summaries += unit.called.values()
     made = {f.name for summary in summaries for f in summary.functions}

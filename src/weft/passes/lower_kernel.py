@@ -22,6 +22,7 @@ from weft.runtime.launch_terms import LaunchTerms
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.masked_loops import with_masked_loops
 from weft.target.passes import FINAL, WHOLE, Pipeline, optimize
+from weft.target.short_fills import with_short_fills
 from weft.target.vector_math import MathSymbol
 
 
@@ -115,6 +116,7 @@ def lower_kernel(
     with timings.measure("passes"):
         runner.run(KERNELS, unit)
         text = with_masked_loops(write_module(unit.module, plain=True), spec.isa)
+        text = with_short_fills(text, spec.isa)
     program = unit.done
     return LoweredKernel(
         text, unit.entry, unit.arena, program.lines, timings, unit.math, unit.remarks, log.stages,
