@@ -78,6 +78,23 @@ def test_each_length_has_its_result(form):
     assert lengths == {1, 2, 3, 9, 16}
 
 
+def test_lengths_of_rows_that_are_looked_up_are_known_though_their_loops_stay():
+    @weft.jit
+    def sums(points, rows, result):
+        for i in weft.prange(result.size):
+            total = 0.0
+            for d in range(points.shape[1]):
+                total += points[rows[i], d]
+            result[i] = total
+
+    rows = np.random.default_rng(3).integers(-50, 50, 300)
+    for length in (3, 9, 16, 17, 9):
+        points, result = np.arange(50.0 * length).reshape(50, length), np.zeros(300)
+        sums(points, rows, result)
+        assert np.array_equal(result, points[rows].sum(axis=1))
+    assert {dict(key[1]).get(2) for key in sums._versions} == {3, 9, 16}
+
+
 @pytest.mark.parametrize("form", ["kernel", "loop"])
 def test_few_threads_run_the_general_code(form):
     call, versions = launched(form)
