@@ -85,3 +85,16 @@ def test_rows_that_begin_before_the_array_count_from_its_end(multiply, before: i
     multiply(starts, columns, values, x, y)
     wanted = [sum(values[k] * x[columns[k]] for k in range(a, b)) for a, b in pairwise(starts)]
     assert y.tolist() == wanted
+
+
+def test_counters_of_threads_by_themselves_have_the_width_of_addresses() -> None:
+    loop = weft.jit(product_in_a_loop.py_func)
+    kernel = cuda.jit(product.py_func)
+    starts, columns = np.arange(101, dtype=np.int32), np.zeros(100, np.int32)
+    arguments = starts, columns, np.ones(100), np.ones(4), np.zeros(100)
+    loop(*arguments)
+    kernel[4, 32](*arguments)
+    for compiled in (loop, kernel):
+        assert any(remark.kind == "lane-by-lane" for remark in compiled.remarks)
+        (text,) = compiled.inspect_llvm().values()
+        assert "phi i32" not in text

@@ -31,6 +31,7 @@ from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen.calls import FindMath
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import WidthChoice, choose_width, one_register
+from weft.costs.one_thread import may_be_alone
 from weft.graph.loops import loop_forest
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
@@ -145,7 +146,7 @@ def strip_mine(
     instructions = sum(1 for _ in body.instructions())
     if lanes == 1:
         run_single_lane(body)
-        prepare_alone(body)
+        prepare_alone(body, isa)
         body.attributes = INLINED
         chunk = build_chunk(module, outlined, LoopBodies(1, body, None), f"{name}.chunk")
         return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, LaneSpace((1,)))
@@ -195,12 +196,27 @@ def plan_loop(
         return LoopPlan(WidthChoice(1, ""), obstacle)
     if width is None and prefers_inner_loops(body, unit.divergence):
         return LoopPlan(WidthChoice(1, ""), "its inner loops run along rows, and are vectorized instead")
+    if width is None and may_be_alone(unit.divergence):
+        choice = _choice_narrowed(module, body, lanes, isa)
+        if choice.width == 1:
+            # Its own numbers have the width of addresses.
+            return LoopPlan(choice)
     runner.run((NARROWING,), unit)
     return LoopPlan(
         choose_width(unit.divergence, isa) if width is None else WidthChoice(width, reason),
         narrowed=unit.summary.narrowed,
         small=unit.summary.small,
     )
+
+
+def _choice_narrowed(module: Module, body: Function, lanes: LaneSpace, isa: Isa) -> WidthChoice:
+    """The width for a body whose numbers that differ from lane to lane are narrow; the body itself stays."""
+    trial = clone_function(body, f"{body.name}.narrow")
+    unit = LaneUnit(module, trial, lanes, all_uniform(trial, lanes), isa)
+    NARROWING.run(unit)
+    choice = choose_width(unit.divergence, isa)
+    del module.functions[trial.name]
+    return choice
 
 
 def why_in_order(body: Function) -> str | None:

@@ -13,12 +13,14 @@ from __future__ import annotations
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.loops.along_rows import depends_on_data, is_along_rows
+from weft.analysis.loops.bisections import bisection
 from weft.analysis.shapes import Shape
 from weft.costs.constants import constants_of
 from weft.costs.instructions import FREE, INSTRUCTION_COSTS, MATH_CALL, instruction_cost
+from weft.costs.long_choices import latency_alone, long_choices
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
-from weft.ir import BasicBlock, Instruction, Value
+from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.effects import may_read, may_write
 from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
@@ -36,6 +38,9 @@ _ALONG_ROWS = 3.0
 
 _STEPS = frozenset(("add", "sub", "mul", "shl", "sext", "zext", "trunc", "getelementptr"))
 _IN_ADDRESSES = frozenset(("getelementptr", "sext", "zext", "trunc"))
+
+_HALF = 48.0
+"""Cycles of a step of a search by halves: between one in the cache, which has no branch, and one that misses it."""
 
 _FEW = 4.0
 """Iterations of a loop that ends when it has found something."""
@@ -79,6 +84,14 @@ def _is_far(shape: Shape, size: int) -> bool:
     return any(isinstance(s, int) and abs(s) > FAR * size for s in shape.strides)
 
 
+def _counts_from_the_end(condition: Value) -> bool:
+    """Whether it is asked whether a number is negative."""
+    if not isinstance(condition, Instruction) or condition.op != "icmp" or condition.predicate != "slt":
+        return False
+    zero = condition.operands[1]
+    return isinstance(zero, ConstInt) and zero.value == 0
+
+
 class _OneThread:
     def __init__(self, divergence: Divergence, isa: Isa) -> None:
         self._divergence, self._isa = divergence, isa
@@ -119,6 +132,9 @@ class _OneThread:
             return 0.0
         if op == "icmp" and all(user.is_terminator for user in instruction.instruction_users()):
             # The branch on it is the same instruction.
+            return 0.0
+        if op == "select" and _counts_from_the_end(instruction.operands[0]):
+            # The question is a branch that is never taken (`weft.transform.loops.front_loops`).
             return 0.0
         known = instruction_cost(op, 32, 1, self._isa).cycles
         return max(1 / _UNITS, known) if known > 1 or op.startswith(("f", "llvm.f")) else 1 / _UNITS
@@ -166,6 +182,12 @@ class _OneThread:
         if loop.children:
             return 0.0
         if self._is_chased(loop):
+            if bisection(loop, self._divergence.function, self._view) is not None:
+                return _HALF
+            if choices := long_choices(loop, self._view, self._isa):
+                # They are branches.
+                missed = self._constants.branch_miss + max(choices.values())
+                return self._constants.miss_share * missed
             return self._constants.miss_latency
         if loop.depth > 1:
             return 0.0
@@ -186,7 +208,7 @@ class _OneThread:
             for instruction in block.instructions:
                 known = [depth[v] for v in instruction.operands if v in depth]
                 if known and not (block is header and instruction.is_phi):
-                    depth[instruction] = max(known) + self._latency_of(instruction)
+                    depth[instruction] = max(known) + latency_alone(instruction, self._isa)
         return depth
 
     def _blocks(self, loop: Loop) -> list[BasicBlock]:
@@ -222,13 +244,3 @@ class _OneThread:
                     seen.add(user)
                     work.append(user)
         return False
-
-    def _latency_of(self, instruction: Instruction) -> float:
-        op = instruction.op
-        if op == "load":
-            return 5.0
-        if op == "call":
-            op = ".".join((instruction.callee_name or "").split(".")[:2])
-        known = instruction_cost(op, 32, 1, self._isa).latency
-        # The latencies of comparisons and conversions are those of vectors.
-        return 1.0 if op in ("icmp", "zext", "sext", "trunc", "getelementptr") else known

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from weft.analysis.divergence import FunctionFacts
 from weft.analysis.memory.updated_arrays import updated_arrays
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
 from weft.codegen.box_remarks import remark_box
 from weft.codegen.boxes import box_of_shared_rows
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
+from weft.codegen.dimension import analyze_along
 from weft.codegen.group_copies import mark_updates, run_groups_with_copies
 from weft.codegen.groups import build_group_entry
 from weft.codegen.lane_passes import LANES, NARROWING
@@ -16,7 +18,10 @@ from weft.codegen.remarks import remark_rows, remark_vectorization
 from weft.codegen.stack import lanes_with_room, require_room
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.width import choose_width
+from weft.costs.one_thread import may_be_alone
 from weft.diag.remarks import RemarkKind
+from weft.ir.clone import clone_function
 from weft.ir.intrinsics import ARRIVE, asks_for_lanes
 from weft.ir.locations import span_of
 from weft.passes.declared import Meaning, Pass, PassList
@@ -147,6 +152,8 @@ def _narrow(unit: KernelUnit) -> bool:
         unit.forget()
     width, dimension = unit.planner.analyzed_width(), unit.order.dimension
     lanes = LaneSpace((width,))
+    if not barriers and _runs_alone_narrowed(unit, lanes):
+        return False
     part = LaneUnit(
         unit.module, unit.function, lanes, position_shapes(unit, lanes, unit.function), unit.spec.isa,
         known=unit.along(dimension, width),
@@ -156,6 +163,21 @@ def _narrow(unit: KernelUnit) -> bool:
     unit.narrowed, unit.small = part.summary.narrowed, part.summary.small
     unit.forget()
     return True
+
+
+def _runs_alone_narrowed(unit: KernelUnit, lanes: LaneSpace) -> bool:
+    """Whether threads are better off one after the other even where the numbers of lanes are narrow.
+
+    Their own numbers have the width of addresses.
+    """
+    dimension, kernel = unit.order.dimension, unit.function
+    if unit.options.width is not None or not may_be_alone(unit.along(dimension, lanes.width)):
+        return False
+    trial = clone_function(kernel, f"{kernel.name}.narrow")
+    NARROWING.run(LaneUnit(unit.module, trial, lanes, position_shapes(unit, lanes, trial), unit.spec.isa))
+    choice = choose_width(analyze_along(FunctionFacts(trial), dimension, lanes.width), unit.spec.isa)
+    del unit.module.functions[trial.name]
+    return choice.width == 1
 
 
 def _plan_lanes(unit: KernelUnit) -> bool:
@@ -171,7 +193,7 @@ def _runs_alone(unit: KernelUnit) -> bool:
 
 
 def _prepare_alone(unit: KernelUnit) -> bool:
-    return prepare_alone(unit.function) > 0
+    return prepare_alone(unit.function, unit.spec.isa) > 0
 
 
 def _cut_rows(unit: KernelUnit) -> bool:
