@@ -1,5 +1,7 @@
 """Loops that look indices up are left for a copy where one of these counts from the end (`front_loops`)."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
-from weft.transform.loops.close_loops import is_loop_closed
+from weft.transform.loops.close_loops import close_loops, is_loop_closed
 from weft.transform.loops.front_loops import leave_for_the_end
 
 #  before:                              after:
@@ -182,3 +184,115 @@ def test_walks_over_nodes_that_count_from_the_end(walk, negative: float) -> None
         walk(left, right, keys, queries, found)
         walk_loop.py_func(left, right, keys, queries, plain)
         assert found.tolist() == plain.tolist()
+
+
+class Walks:
+    """A random loop over places in three tables, some of which count from the end."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.lines: list[str] = []
+        self.count = 0
+
+    def new(self, text: str) -> str:
+        self.count += 1
+        self.lines.append(f"  %v{self.count} = {text}")
+        return f"%v{self.count}"
+
+    def look_up(self, place: str) -> str:
+        table = self.rng.integers(3)
+        negative = self.new(f"icmp slt i64 {place}, 0")
+        back = self.new(f"select i1 {negative}, i64 {8 + table}, i64 0")
+        index = self.new(f"add i64 {place}, {back}")
+        at = self.new(f"getelementptr i8, ptr %t{table}, i64 {index}")
+        return self.new(f"sext i8 {self.new(f'load i8, ptr {at}')} to i64")
+
+    def block(self, label: str) -> str:
+        self.lines.append(f"{label}:")
+        return label
+
+    def statement(self, known: list[str], block: str) -> tuple[str, str]:
+        """A further value, and the block that comes to it."""
+        one, other, third = (str(self.rng.choice(known)) for _ in range(3))
+        kind = self.rng.integers(4)
+        if kind == 0:
+            return self.look_up(one), block
+        if kind == 1:
+            return self.new(
+                f"select i1 {self.new(f'icmp slt i64 {one}, {other}')}, i64 {other}, i64 {third}"
+            ), block
+        self.count += 1
+        n = self.count
+        if kind == 2:
+            less = self.new(f"icmp slt i64 {one}, {other}")
+            self.lines.append(f"  br i1 {less}, label %then{n}, label %behind{n}")
+            self.block(f"then{n}")
+            found = self.look_up(third)
+            self.lines.append(f"  br label %behind{n}")
+            self.block(f"behind{n}")
+            return self.new(f"phi i64 [ {found}, %then{n} ], [ {one}, %{block} ]"), f"behind{n}"
+        self.lines.append(f"  br label %inner{n}")
+        self.block(f"inner{n}")
+        self.lines.append(f"  %c{n} = phi i64 [ 0, %{block} ], [ %d{n}, %inner{n} ]")
+        self.lines.append(f"  %p{n} = phi i64 [ {one}, %{block} ], [ %q{n}, %inner{n} ]")
+        self.lines.append(f"  %q{n} = add i64 {self.look_up(f'%p{n}')}, 0")
+        self.lines.append(f"  %d{n} = add i64 %c{n}, 1\n  %e{n} = icmp ult i64 %d{n}, 3")
+        self.lines.append(f"  br i1 %e{n}, label %inner{n}, label %behind{n}")
+        self.block(f"behind{n}")
+        return self.new(f"phi i64 [ %q{n}, %inner{n} ]"), f"behind{n}"
+
+    def program(self) -> str:
+        known, block = ["%a", "%b"], "body"
+        for _ in range(self.rng.integers(2, 8)):
+            value, block = self.statement(known, block)
+            known.append(value)
+        first, second = (str(self.rng.choice(known[1:])) for _ in range(2))
+        body = "\n".join(self.lines)
+        return f"""
+define i64 @f(ptr %t0, ptr %t1, ptr %t2, i64 %rounds) {{
+entry:
+  br label %head
+head:
+  %k = phi i64 [ 0, %entry ], [ %k1, %{block} ]
+  %a = phi i64 [ 1, %entry ], [ {first}, %{block} ]
+  %b = phi i64 [ 2, %entry ], [ {second}, %{block} ]
+  %total = phi i64 [ 0, %entry ], [ %sum, %{block} ]
+  %more = icmp ult i64 %k, %rounds
+  br i1 %more, label %body, label %done
+body:
+{body}
+  %scaled = mul i64 %total, 5
+  %sum = add i64 %scaled, {known[-1]}
+  %k1 = add i64 %k, 1
+  br label %head
+done:
+  %result = phi i64 [ %total, %head ]
+  ret i64 %result
+}}
+"""
+
+
+PROGRAMS = 400 if os.environ.get("WEFT_FUZZ") else 40
+
+
+def test_random_walks_come_to_the_same_place() -> None:
+    rng, copied = np.random.default_rng(23), 0
+    for _ in range(PROGRAMS):
+        text = Walks(rng).program()
+        module = read_module(text)
+        function = module.functions["f"]
+        close_loops(function)
+        copied += leave_for_the_end(function)
+        verify(module)
+        assert is_loop_closed(function)
+        assert not any(loop.is_irreducible for loop in loop_forest(cfg_of(function).cfg).loops)
+        for seldom in (0.0, 0.2, 1.0):
+            tables = [rng.integers(0, 8, 8 + n) for n in range(3)]
+            tables = [np.where(rng.random(t.size) < seldom, t - 8, t).astype(np.int8) for t in tables]
+            found = []
+            for program in (read_module(text), module):
+                memory = Memory()
+                arguments = [*map(memory.map_array, tables), 9]
+                found.append(int(run_function(Program(program), "f", arguments, 1, memory=memory).data[0]))
+            assert found[0] == found[1], text
+    assert copied > PROGRAMS

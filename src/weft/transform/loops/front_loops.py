@@ -10,7 +10,7 @@ there. Hardly any program has such indices. So it is a branch that is never take
                                                            i'' = φ ...; br rest'
 
 The copy goes on in the midst of the iteration, and runs all that are left, with the questions. It is entered at one
-place only, so it is a loop itself.
+place only, so it is a loop itself, or, where not each way around it goes by that place, a loop in another one.
 
 Precondition: P-LLVM of one thread, loop-closed, without predicates, shadows and guards. Postcondition: the same, with
 reducible loops. Preserves the program under FR: memory is accessed at once where the index leads, so that a branch on
@@ -33,6 +33,7 @@ from weft.ir.effects import is_convergent, is_speculatable
 from weft.ir.loop_metadata import is_scalar, mark_scalar, unmark
 from weft.ir.metadata import MDString
 from weft.ir.types import I32
+from weft.transform.loops.close_loops import close_loops
 from weft.transform.numbers.known_numbers import number_asked_for_sign, replace_known_numbers
 from weft.transform.ssa_repair import ReachingDefinition, rewrite_uses
 
@@ -64,6 +65,9 @@ def leave_for_the_end(function: Function) -> int:
         done |= _leave(function, view, loop, question, number)
         replace_known_numbers(function)
         made += 1
+    if made:
+        # Not each way around a copy goes by where it is entered.
+        close_loops(function)
     return made
 
 
