@@ -12,14 +12,20 @@ two years. So an addition of a constant changes what comes of it by no more than
 sees results of some such additions only is within the sum of these of what it began as. With that, conditions like the
 one above say where the counter really is: it is never negative.
 
+That is so of loops that really go round: LLVM finds out what a loop computes whose rounds it can count, so that 2^60 of
+them take no time. It cannot where a way out of the loop depends on what rounds load from places of their own, or on
+choices that depend on that.
+
 What begins a counter is a constant, or a number of at most 32 bits that was extended.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from weft.analysis.integers.intervals import Interval, full, join
-from weft.graph.loops import loop_forest
-from weft.ir import ConstInt, Instruction, Value
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.types import I64, IntType
 
@@ -34,16 +40,49 @@ _EXTENDED = 32
 
 def patient_bounds(view: CFGView) -> dict[Instruction, Interval]:
     """Bounds of the φs of loop headers that are such counters."""
-    headers = {loop.header for loop in loop_forest(view.cfg).loops}
+    loops = loop_forest(view.cfg)
+    uncounted = {loop for loop in loops.loops if _goes_round(loop, view)}
     found: dict[Instruction, Interval] = {}
-    for header in sorted(headers):
+    if not uncounted:
+        return found
+
+    def takes_time(step: Instruction) -> bool:
+        assert step.block is not None
+        return loops.innermost[view.index[step.block]] in uncounted
+
+    for header in sorted({loop.header for loop in loops.loops}):
         for phi in view.blocks[header].phis():
-            if phi.type == I64 and (bounds := _bounds(phi)) is not None:
+            if phi.type == I64 and (bounds := _bounds(phi, takes_time)) is not None:
                 found[phi] = bounds
     return found
 
 
-def _bounds(counter: Instruction) -> Interval | None:
+def _goes_round(loop: Loop, view: CFGView) -> bool:
+    """Whether a way out of a loop depends on what rounds load from places of their own."""
+    inside = {view.blocks[b] for b in loop.blocks}
+    header = view.blocks[loop.header]
+    asked = [v for source in loop.exiting for v in view.blocks[source].terminator.operands]
+    found = _computing(asked, inside)
+    if any(i.is_phi and i.block is not header for i in found):
+        # What branches choose depends on what they ask.
+        found |= _computing([v for block in inside for v in block.terminator.operands], inside)
+    loads = [i for i in found if i.op == "load"]
+    return any(i.is_phi for load in loads for i in _computing([load.pointer], inside))
+
+
+def _computing(values: Sequence[Value], inside: set[BasicBlock]) -> set[Instruction]:
+    """What values are computed of in some blocks, in all rounds."""
+    found: set[Instruction] = set()
+    work = list(values)
+    while work:
+        value = work.pop()
+        if isinstance(value, Instruction) and value.block in inside and value not in found:
+            found.add(value)
+            work += value.operands
+    return found
+
+
+def _bounds(counter: Instruction, takes_time: Callable[[Instruction], bool]) -> Interval | None:
     start: Interval | None = None
     below = above = 0
     seen: set[Value] = set()
@@ -65,7 +104,7 @@ def _bounds(counter: Instruction) -> Interval | None:
             work += value.operands[1:]
         elif value.op in ("sext", "zext"):
             start = join(start, _extended(value))
-        elif (step := _step(value)) is not None:
+        elif (step := _step(value)) is not None and takes_time(value):
             before, change = step
             below, above = below + min(0, change), above + max(0, change)
             work.append(before)
