@@ -128,6 +128,7 @@ def test_loops_in_python_combine_ahead() -> None:
     for n in (0, 1, 2, 7, 18):
         agree(compiled, draw.integers(0, 90, n), draw.integers(0, 900, (n, n)))
     agree(compiled, draw.integers(0, 90, 14)[::-1], draw.integers(0, 900, (14, 28))[:, ::2])
+    assert "combine in lanes what those before them have found" in told(compiled)
     overlapping = np.lib.stride_tricks.as_strided(draw.integers(0, 90, 200), (12, 12), (64, 8))
     agree(compiled, draw.integers(0, 90, 12), overlapping)
 

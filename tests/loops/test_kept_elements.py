@@ -94,7 +94,9 @@ STORED = "table[i][j] = pairs[i][j];"
 def test_c(tmp_path: Path, first: str, more: str, apart: int) -> None:
     source = SOURCE.replace("FIRST", first).replace("MORE", more)
     original, made = made_of(tmp_path, source, "folds")
-    assert KEPT in told(made)
+    # Where lanes along j have neighbours, elements stay in registers, too.
+    ahead = "combine in lanes what those before them have found" in told(made)
+    assert ahead if (first, more) == (STORED, "") else KEPT in told(made)
     code = load_object(made.object_code, ["folds"])
     run = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(code.address("folds"))
     program = read_module(original)
