@@ -73,6 +73,19 @@ def test_wrong_usage(tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[s
     assert main(["loops", str(other)]) == 2
 
 
+def test_numbers_for_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ziglang", reason="clang comes with the ziglang wheel (extra 'clang')")
+    path = tmp_path / "strided.c"
+    path.write_text("void f(int n, float *a) {\n  for (int i = 0; i < 2 * n; i += 4)\n    a[i] = 0;\n}\n")
+    assert main(["loops", str(path), "--set", "n=200"]) == 0
+    assert "parallel, 100 iterations" in capsys.readouterr().out
+    assert main(["loops", str(path), "--rounds", "2=100", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["instantiated"]
+    assert (found["name"], found["values"]) == ("n", [199, 200])
+    assert main(["loops", str(path), "--set", "m=1"]) != 0
+    assert "no loop has a parameter 'm'" in capsys.readouterr().err
+
+
 def test_kernels_and_reports_at_once(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kernels, page = tmp_path / "kernels.cl", tmp_path / "page.html"
     assert main(["loops", str(file), "--emit", str(kernels), "--json", "--html", str(page)]) == 0

@@ -60,7 +60,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "running_greatest": float, "running_last": float, "running_any": float, "running_byte": int,
     "onward_bytes": lambda: None, "onward_shorts": lambda: None, "greatest_byte": int, "least_short": int,
     "switched": lambda: None, "products": lambda: None, "stored_first": int,
-    "find": or_else(-1), "find_last": or_else(-1),
+    "find_row": or_else(-1), "find": or_else(-1), "find_last": or_else(-1),
     "find_either": lambda i: None if i is None else int(i),
 }  # fmt: skip
 """What each function gives, from what its kernels give."""
@@ -95,7 +95,7 @@ def arguments(name: str, size: int, draw: np.random.Generator) -> dict[str, Any]
             made[called] = {"low": -12.3, "high": 12.2}.get(called, 0.0)
         else:
             made[called] = int(draw.integers(0, 100))
-    if name == "frobenius":
+    if name in ("frobenius", "find_row"):
         made.update(n=size // 10, m=min(size, 10))
     return made
 
@@ -235,8 +235,8 @@ def test_the_first_element_is_read_by_a_kernel() -> None:
 
 
 def test_kernels_are_what_a_person_would_write() -> None:
-    # A loop around it that may be left early calls it with its counter.
-    assert "def find_row_kernel(m, A, i, s_parts):" in emit("find_row", "cuda").text
+    # It returns from within a body that has variables of its own.
+    assert "        if s == key:\n            cuda.atomic.min(found, 0, i)\n" in emit("find_row", "cuda").text
     text = emit("frobenius", "cuda").text
     assert "    for i in range(cuda.blockIdx.x, n, cuda.gridDim.x):\n" in text
     assert "        for j in range(cuda.threadIdx.x, m, cuda.blockDim.x):\n            s += " in text

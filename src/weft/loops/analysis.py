@@ -35,6 +35,7 @@ from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec
 from weft.target.passes import SEQUENTIAL, optimize
 from weft.target.reading import decode_text, read_foreign
+from weft.transform.loops.decided_choices import decide_choices
 from weft.transform.loops.hoist_invariants import hoist_bounds
 
 
@@ -164,6 +165,7 @@ def _report(
     """
     settings = settings or LoopSettings()
     for function in functions:
+        decide_choices(function)
         hoist_bounds(function)
     changes = [c for f in functions for c in order_loops(module, f, (), (), hoist=False)] if order else []
     observe = None if observer is None else Observations(observer).of
