@@ -28,7 +28,7 @@ SOURCE = Path(__file__).parents[1] / "sequential" / "hosted.c"
 TYPES = {"int": "i4", "long": "i8", "unsigned char": "u1", "float": "f4", "double": "f8", "void": ""}
 C_TYPES = {"i4": ctypes.c_int, "i8": ctypes.c_long, "f4": ctypes.c_float, "f8": ctypes.c_double, "": None}
 FUNCTIONS = (
-    "normalize", "spread", "power", "gradients", "until", "decompose", "wrapped", "sort_out", "alternating",
+    "normalize", "spread", "power", "gradients", "until", "decompose", "wrapped", "sort_out", "alternating", "roots",
 )  # fmt: skip
 SIZES = (0, 1, 2, 17, 300) if os.environ.get("WEFT_FUZZ") else (0, 1, 17)
 
@@ -70,7 +70,7 @@ def run_original(name: str, size: int) -> tuple[dict[str, Any], dict[str, Any], 
         if match[2]:
             # Sums of these do not depend on their order.
             scale = 8 if kind[0] == "f" else 1
-            given[called] = (draw.integers(0, 100, max(size * size, 1)) / scale).astype(kind)
+            given[called] = (draw.integers(0, 100, max(size * size, 4)) / scale).astype(kind)
         else:
             given[called] = {"n": size, "rounds": 3, "least": 4.0}[called]
     after = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in given.items()}

@@ -140,3 +140,12 @@ double alternating(int n, int rounds, double *a, double *b) {
   }
   return s + before;
 }
+void roots(int rounds, int n, int *u) {
+  int ku = 1, ln = 1;
+  for (int j = 1; j < (n < 9 ? 1 : rounds); j++) {
+    for (int i = 0; i <= ln - 1; i++)
+      u[i + ku] = i * ln;
+    ku = ku + ln;
+    ln = 2 * ln;
+  }
+}

@@ -62,7 +62,10 @@ class Values:
                 return self._known(variable.node, value)
             if value.is_phi:
                 # A second counter of a loop that is a dimension.
-                return self.number(self._parts.made.of(self._scope, value), value.type, value)
+                found = self._parts.made.of(self._scope, value)
+                if any(s.origin is value for s in found.symbols()):
+                    raise self.error(value, "a number is handed from iteration to iteration here")
+                return self.number(found, value.type, value)
             return self._known(self.operation(value), value)
         return self._known(self._parts.outer(value), value)
 
