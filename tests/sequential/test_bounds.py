@@ -34,6 +34,23 @@ def test_bounds_are_computed_once(tmp_path: Path, start: str, test: str, iterati
     assert f"if i < {text}" in emit_report(report, "cuda").text
 
 
+@pytest.mark.parametrize(
+    ("counter", "verdict"),
+    [
+        ("unsigned i = 0; i < (unsigned)n; i++", "search"),
+        ("unsigned i = 0; i <= (unsigned)n; i++", "sequential"),
+        ("unsigned i = 0; i < (unsigned)n; i += 2", "sequential"),
+        ("int i = 0; i < n; i++", "search"),
+    ],
+)
+def test_counters_of_loops_that_are_left_early(tmp_path: Path, counter: str, verdict: str) -> None:
+    """The test at the top says that the next value does not wrap around, if it is reached by ones."""
+    file = tmp_path / "f.c"
+    file.write_text(f"int f(int n, const int *a) {{ for ({counter}) if (a[i] == 7) return i; return -1; }}\n")
+    (loop,) = analyze_file(file).loops
+    assert loop.verdict.value == verdict
+
+
 def test_what_the_loop_changes_is_no_bound(tmp_path: Path) -> None:
     file = tmp_path / "f.c"
     file.write_text("void f(int *n, int *a) { for (int i = 0; i < (*n & ~3); i++) a[i] = 1; }\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.analysis.loops.counted_loops import CountedLoop
+from weft.analysis.loops.counted_loops import CountedLoop, counted_exit
 from weft.analysis.memory.addresses import decompose
 from weft.analysis.sequential.names import value_name
 from weft.analysis.sequential.scope import LoopContext, Obligation, Scope, line_of
@@ -82,8 +82,8 @@ def _counts_exactly(
 ) -> bool:
     if ("nsw" if signed else "nuw") in flags:
         return True
-    counted = loop.counted
-    tested = counted.predicate[0] if isinstance(counted, CountedLoop) and counted.counter.phi is phi else ""
+    counted = _tested_at_top(loop)
+    tested = counted.predicate[0] if counted is not None and counted.counter.phi is phi else ""
     if tested == ("s" if signed else "u"):
         return True
     assert isinstance(phi.type, IntType)
@@ -107,15 +107,23 @@ def _counts_exactly(
     return False
 
 
+def _tested_at_top(loop: LoopContext) -> CountedLoop | None:
+    """How the loop counts, if it does; it may be left early, too, where its header tests the counter."""
+    counted = loop.counted
+    if isinstance(counted, str):
+        counted = counted_exit(loop.scope.view, loop.loop)
+    return None if isinstance(counted, str) else counted
+
+
 def _nonwrapping_other(
     made: Reconstruction, phi: Instruction, loop: LoopContext, flags: frozenset[str], signed: bool
 ) -> bool:
     """Whether the other reading counts without wrapping around."""
     if ("nuw" if signed else "nsw") in flags:
         return True
-    counted = loop.counted
+    counted = _tested_at_top(loop)
     return (
-        isinstance(counted, CountedLoop)
+        counted is not None
         and counted.counter.phi is phi
         and counted.predicate.startswith("u" if signed else "s")
     )
