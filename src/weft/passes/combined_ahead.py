@@ -11,11 +11,11 @@ the outermost loop where it can be asked; where a test fails a copy of that runs
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
-from weft.analysis.loops.reductions import Combination, reduction_of
+from weft.analysis.loops.reductions import Combination, Reduction, reduction_of
 from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.orders import RoundsAhead
 from weft.analysis.sequential.reconstruction import Reconstruction
@@ -93,7 +93,7 @@ def combine_rounds_ahead(
         scope = Scope(Program(module, arrays=arrays), function)
         loop = next(c for c in scope.loops.values() if c.header is found[0])
         tried.add(loop.header)
-        if _outermost(loop).header in {*left, *others}:
+        if any(around.header in left or around.header in others for around in _with_those_around(loop)):
             continue
         done = _combined(module, function, Accesses(Reconstruction(scope.program)), loop, others)
         if done is not None:
@@ -101,10 +101,11 @@ def combine_rounds_ahead(
     return made, others
 
 
-def _outermost(loop: LoopContext) -> LoopContext:
-    while loop.parent is not None:
-        loop = loop.parent
-    return loop
+def _with_those_around(loop: LoopContext) -> Iterator[LoopContext]:
+    around: LoopContext | None = loop
+    while around is not None:
+        yield around
+        around = around.parent
 
 
 def _combined(
@@ -132,11 +133,12 @@ def _combined(
     with_promotions(function, accesses, *around, kept, others)
     found = combines(*_loop_at(function, loop.header))
     number = reduction_of(found.inside, found.phi) if isinstance(found, Combining) else ""
-    if not isinstance(found, Combining) or isinstance(number, str) or number.combination not in _EXACT:
+    if not isinstance(found, Combining) or isinstance(number, str) or not _is_exact(number):
         # The elements stay in registers all the same.
         return None
     for operation in number.operations:
-        operation.flags = tuple(f for f in operation.flags if f not in ("nsw", "nuw"))
+        # What they say holds of what the program combines, not of what begins with a neutral number.
+        operation.flags = ()
     _, lanes = combine_ahead(
         function,
         found,
@@ -148,6 +150,13 @@ def _combined(
     view, marked = _loop_at(function, lanes)
     mark_in_step(view.blocks[marked.latches[0]].terminator, COUNT)
     return CombinedAhead(loop.header, COUNT, lanes, found.inside.header, tuple(assumptions))
+
+
+def _is_exact(number: Reduction) -> bool:
+    """Whether order changes no bit of a number that fits a cell, and nothing is known of what it is on the way."""
+    fits = isinstance(number.type, IntType) and number.type.bits in (8, 16, 32, 64)
+    known = any("range" in i.metadata or "range" in str(i.attrs) for i in number.operations)
+    return fits and not known and number.combination in _EXACT
 
 
 def _loop_at(function: Function, header: BasicBlock) -> tuple[CFGView, Loop]:
@@ -195,11 +204,9 @@ def _tested(
 ) -> tuple[LoopContext, RunTimeTests] | None:
     """The outermost loop before which assumptions can be asked, and what is asked."""
     found: tuple[LoopContext, RunTimeTests] | None = None
-    around: LoopContext | None = loop
-    while around is not None:
+    for around in _with_those_around(loop):
         tests = run_time_tests(accesses, around, assumptions, parameters_of(accesses, around, frozenset()))
         small = sum(len(b.instructions) for b in around.blocks) <= MOST_COPIED
         if not isinstance(tests, str) and (tests.is_empty or small):
             found = around, tests
-        around = around.parent
     return found
