@@ -22,16 +22,29 @@ class Core(Struct, frozen=True):
         Cycles of a shuffle of two registers of 512 bits, where an addition takes a half. On Zen 4 all such operations
         take two halves of two pipes, and shuffles have pipes that additions do not use; on Intel's server cores there
         is one port for shuffles.
+    slow_gathers
+        Whether lanes load faster one by one than by a gather, whose microcode on Intel's cores from Skylake to Ice Lake
+        waits for all of its loads since 2023 (gather data sampling). Measured on Ice Lake: a gather of 8 doubles, or
+        of 16 floats, takes 25 cycles from the nearest cache; 8 loads of each 7 cycles.
     """
 
     reads_rows_steadily: bool = False
     wide_split: float = 0.8
     wide_shuffle: float = 1.0
+    slow_gathers: bool = False
 
 
 ANY_CORE = Core()
 
-_CORES = {"znver4": Core(True, 0.5, 0.5), "znver": Core(True)}
+_SLOW_GATHERS = Core(slow_gathers=True)
+_CORES = {
+    "znver4": Core(True, 0.5, 0.5),
+    "znver": Core(True),
+    **dict.fromkeys(
+        ("skylake", "cascadelake", "cooperlake", "cannonlake", "icelake", "tigerlake", "rocketlake"),
+        _SLOW_GATHERS,
+    ),
+}
 
 
 def core_of(cpu: str) -> Core:
