@@ -194,7 +194,7 @@ def test_atomics_run_for_each_active_lane() -> None:
 
 def test_volatile_accesses_run_for_each_active_lane() -> None:
     text = widened(kernel_text("  %v = load volatile i32, ptr %in\n" + stored("%v")))
-    assert lines(text, "load volatile i32, ptr %in") and lines(text, "@llvm.cttz.i64")
+    assert len(lines(text, "load volatile i32, ptr %in")) == 8
 
 
 @pytest.mark.parametrize("width", [2, 4, 8, 16, 32, 64])
