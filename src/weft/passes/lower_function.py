@@ -18,6 +18,7 @@ from weft.options import Timings, checking
 from weft.passes.loops import LOOPS, JitUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import Stage, log_of
+from weft.target.lone_loads import with_lone_loads
 from weft.target.machine import TargetSpec
 from weft.target.masked_loops import with_masked_loops
 from weft.target.passes import WHOLE, Pipeline
@@ -111,7 +112,7 @@ def lower_function(
     with timings.measure("passes"):
         runner.run(LOOPS, unit)
         text = with_masked_loops(write_module(unit.module, plain=True), spec.isa)
-        text = with_short_fills(text, spec.isa)
+        text = with_lone_loads(with_short_fills(text, spec.isa), spec.isa)
     summaries = [found.mined.summary for found in unit.loops if found.mined.width > 1]
     summaries += unit.called.values()
     made = {f.name for summary in summaries for f in summary.functions}

@@ -19,6 +19,7 @@ from weft.passes.kernels import KERNELS
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Runnable, Stage, log_of
 from weft.runtime.launch_terms import LaunchTerms
+from weft.target.lone_loads import with_lone_loads
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.masked_loops import with_masked_loops
 from weft.target.passes import FINAL, WHOLE, Pipeline, optimize
@@ -116,7 +117,7 @@ def lower_kernel(
     with timings.measure("passes"):
         runner.run(KERNELS, unit)
         text = with_masked_loops(write_module(unit.module, plain=True), spec.isa)
-        text = with_short_fills(text, spec.isa)
+        text = with_lone_loads(with_short_fills(text, spec.isa), spec.isa)
     program = unit.done
     return LoweredKernel(
         text, unit.entry, unit.arena, program.lines, timings, unit.math, unit.remarks, log.stages,

@@ -2,16 +2,13 @@
 
 Where there is no instruction for a gather or scatter, LLVM takes it apart, and asks for each lane whether it is active:
 branches that no processor foresees where lanes disagree. There passive lanes access a spare object, without a question.
-Where the instruction is slower than what it does, lanes load one by one, too, from addresses that go through memory:
-taking each out of a register takes longer.
 """
 
 from __future__ import annotations
 
 from weft.codegen.widen.context import Widening, broadcast
-from weft.codegen.widen.stack_objects import CACHE_LINE
-from weft.ir import ConstInt, Instruction, Poison, Value
-from weft.ir.types import I64, VOID, FunctionType, IntType, PointerType, Type, VectorType
+from weft.ir import Instruction, Poison, Value
+from weft.ir.types import VOID, FunctionType, IntType, PointerType, Type, VectorType
 
 
 def masked_load(w: Widening, type: VectorType, address: Value, mask: Value, align: int) -> Instruction:
@@ -56,11 +53,8 @@ def store_some(
 
 def masked_gather(w: Widening, type: VectorType, addresses: Value, mask: Value, align: int) -> Instruction:
     """Load an element from each of the addresses for which `mask` is true; the others are poison."""
-    one_by_one = _loads_one_by_one(w, type, addresses)
-    if one_by_one or not (w.isa.gather and w.isa.mask_registers):
+    if not (w.isa.gather and w.isa.mask_registers):
         addresses, mask = _for_all_lanes(w, type, addresses, mask, written=False)
-    if one_by_one and mask == w.lanes.all_lanes:
-        return _load_each(w, type, addresses, align)
     name = f"llvm.masked.gather.{mangled(type)}.{mangled(addresses.type)}"
     return _call(w, name, type, [addresses, mask, Poison(type)], 0, align)
 
@@ -72,45 +66,6 @@ def masked_scatter(w: Widening, data: Value, addresses: Value, mask: Value, alig
         addresses, mask = _for_all_lanes(w, data.type, addresses, mask, written=True)
     name = f"llvm.masked.scatter.{mangled(data.type)}.{mangled(addresses.type)}"
     return _call(w, name, VOID, [data, addresses, mask], 1, align)
-
-
-def _loads_one_by_one(w: Widening, type: VectorType, addresses: Value) -> bool:
-    """Whether lanes load faster one by one than by a gather."""
-    is_vector = isinstance(addresses.type, VectorType) and addresses.type.count == type.count
-    return w.isa.core.slow_gathers and is_vector and w.module.layout.bit_size(type.element) in (32, 64)
-
-
-def _load_each(w: Widening, type: VectorType, addresses: Value, align: int) -> Instruction:
-    """Load an element from each address."""
-    builder, layout = w.builder, w.module.layout
-    places, base = addresses, None
-    if (
-        isinstance(addresses, Instruction)
-        and addresses.op == "getelementptr"
-        and len(addresses.operands) == 2
-    ):
-        base, index = addresses.operands
-        if base.type.is_vector or not index.type.is_vector:
-            base = None
-        else:
-            places = index
-    assert isinstance(places.type, VectorType)
-    each = places.type.element
-    slot = w.stack_slot(places.type, CACHE_LINE, "addresses")
-    # LLVM would take addresses out of registers again if it saw where they come from.
-    attrs = {"align": CACHE_LINE, "volatile": True}
-    builder.insert(Instruction("store", VOID, (places, slot), attrs=attrs))
-    result: Value = Poison(type)
-    for lane in range(type.count):
-        place = builder.gep(each, slot, (ConstInt(I64, lane),))
-        address: Value = builder.load(each, place, align=layout.align(each))
-        if base is not None:
-            assert isinstance(addresses, Instruction)
-            address = builder.gep(addresses.source_type, base, (address,))
-        element = builder.load(type.element, address, align=align or layout.align(type.element))
-        result = builder.insert_element(result, element, ConstInt(I64, lane))
-    assert isinstance(result, Instruction)
-    return result
 
 
 def _for_all_lanes(

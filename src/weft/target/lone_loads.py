@@ -1,0 +1,68 @@
+"""Gathers as loads one by one, on cores where these are faster (`slow_gathers` of `weft.machine.cores`).
+
+Addresses go through memory, which is faster than to take each out of a register; LLVM would do that if it saw where
+they come from, so they are stored as volatile. Lanes that must not load read zeros. Reports and the cost model see a
+gather, which costs about as much as lanes' loads.
+"""
+
+from __future__ import annotations
+
+import re
+
+from weft.machine.targets import Isa
+
+MOST_LANES = 32
+"""Gathers of more lanes stay: so many loads are much code."""
+
+_CALL = re.compile(
+    r"@llvm\.masked\.gather\.v(?P<lanes>\d+)(?P<type>i32|i64|f32|f64|p0)\.v(?P=lanes)p0(?=\(<(?P=lanes) x ptr> )"
+)
+_NAMES = {"f32": "float", "f64": "double", "p0": "ptr"}
+
+_BEGIN = """\
+define internal <{n} x {t}> @weft.each.v{n}{m}(<{n} x ptr> %p, <{n} x i1> %mask, <{n} x {t}> %rest) \
+alwaysinline nounwind {{
+entry:
+  %places = alloca <{n} x ptr>, align 64
+  %spare = insertelement <{n} x ptr> poison, ptr @weft.zeros, i64 0
+  %spares = shufflevector <{n} x ptr> %spare, <{n} x ptr> poison, <{n} x i32> zeroinitializer
+  %all = select <{n} x i1> %mask, <{n} x ptr> %p, <{n} x ptr> %spares
+  store volatile <{n} x ptr> %all, ptr %places, align 64
+"""
+_LANE = """\
+  %in.{k} = getelementptr ptr, ptr %places, i64 {k}
+  %at.{k} = load ptr, ptr %in.{k}, align 8
+  %value.{k} = load {t}, ptr %at.{k}, align 1
+  %data.{k} = insertelement <{n} x {t}> {before}, {t} %value.{k}, i64 {k}
+"""
+_END = """\
+  ret <{n} x {t}> %data.{last}
+}}
+"""
+_ZEROS = "@weft.zeros = private unnamed_addr constant [8 x i8] zeroinitializer, align 8\n"
+
+
+def with_lone_loads(text: str, isa: Isa) -> str:
+    """Return a module's text in which gathers are such loads, if `isa` is of a core that wants them."""
+    if not (isa.core.slow_gathers and isa.gather):
+        return text
+    needed: set[tuple[int, str]] = set()
+
+    def replaced(found: re.Match[str]) -> str:
+        if int(found["lanes"]) > MOST_LANES:
+            return found[0]
+        needed.add((int(found["lanes"]), found["type"]))
+        return f"@weft.each.v{found['lanes']}{found['type']}"
+
+    lines = (
+        line if line.startswith("declare ") else _CALL.sub(replaced, line) for line in text.splitlines(True)
+    )
+    changed = "".join(lines)
+    return changed + (_ZEROS if needed else "") + "".join(_definition(*each) for each in sorted(needed))
+
+
+def _definition(lanes: int, type: str) -> str:
+    name = _NAMES.get(type, type)
+    before = ["poison", *(f"%data.{k}" for k in range(lanes))]
+    each = "".join(_LANE.format(n=lanes, t=name, k=k, before=before[k]) for k in range(lanes))
+    return _BEGIN.format(n=lanes, t=name, m=type) + each + _END.format(n=lanes, t=name, last=lanes - 1)
