@@ -46,7 +46,11 @@ def test_copies_between_stack_objects_keep_their_elements() -> None:
 
 def test_blocks_of_all_lanes_are_written_once() -> None:
     text = widened(kernel_text(guarded(SET.format("%out", 7, "%n")), DECLARED), 16)
-    assert len(lines(text, r"call .*(memset|weft\.fill)")) == 1 and lines(text, r"br i1 %\d+, label %block") and "cttz" not in text
+    assert (
+        len(lines(text, r"call .*(memset|weft\.fill)")) == 1
+        and lines(text, r"br i1 %\d+, label %block")
+        and "cttz" not in text
+    )
 
 
 def test_blocks_of_each_lane_are_written_lane_by_lane() -> None:
