@@ -39,10 +39,10 @@ def _may_meet(store: Access, load: Access) -> bool:
     if store.base is not None and load.base is not None and store.base is not load.base:
         return False
     distance = (load.offset - store.offset).constant
-    sizes = store.size.constant, load.size.constant
-    if store.base is None or load.base is None or distance is None or None in sizes:
+    written, read = store.size.constant, load.size.constant
+    if store.base is None or load.base is None or distance is None or written is None or read is None:
         return True
-    return -sizes[1] < distance < sizes[0]  # type: ignore[operator]
+    return -read < distance < written
 
 
 def _may_be_behind(load: Access, store: Access, order: dict[Instruction, int], loop: LoopContext) -> bool:

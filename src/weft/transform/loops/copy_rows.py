@@ -30,6 +30,7 @@ from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I1, I64, ArrayType
 from weft.transform.loops.close_loops import close_loops
+from weft.transform.loops.recompute import recomputed
 from weft.transform.loops.simplify_loops import simplify_loops
 from weft.transform.loops.version_loop import version_loop
 
@@ -99,7 +100,7 @@ def _copy(function: Function, rows: Sequence[RereadRow]) -> None:
         array = ArrayType(load.type, row.length)
         room = Builder(before=function.entry.instructions[0]).alloca(array, name="row")
         places.append(room)
-        pointer = _rebuilt(build, load.pointer, copies, inside)
+        pointer = recomputed(build, load.pointer, copies, inside)
         read = build.insert(load.clone())
         read.debug_records = []
         read.set_operand(0, pointer)
@@ -186,19 +187,3 @@ def _iteration(loop: CountedLoop, before: BasicBlock) -> Value:
     number.add_incoming(const_int(0), before)
     number.add_incoming(build.binary("add", number, const_int(1), ("nuw", "nsw")), loop.latch)
     return number
-
-
-def _rebuilt(build: Builder, value: Value, known: dict[Value, Value], inside: set[BasicBlock]) -> Value:
-    """Compute a value of some blocks again, with other counters."""
-    if value in known:
-        return known[value]
-    if not isinstance(value, Instruction) or value.block not in inside:
-        return value
-    assert not value.is_phi, "addresses depend on one counter"
-    made = value.clone()
-    made.debug_records = []
-    for index, operand in enumerate(value.operands):
-        made.set_operand(index, _rebuilt(build, operand, known, inside))
-    build.insert(made)
-    known[value] = made
-    return made

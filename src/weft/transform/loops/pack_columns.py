@@ -27,6 +27,7 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.intrinsics import PURE
 from weft.ir.types import I64, ArrayType, FunctionType, IntType
+from weft.transform.loops.recompute import recomputed
 
 INCLUSIVE = {"sle": "slt", "ule": "ult"}
 """Tests that hold for the bound itself, too."""
@@ -78,7 +79,7 @@ def pack_columns(
     build.loc = middle.counter.following.loc
     lower, upper = _columns_of(build, rows, middle, inside, at_first=at_first)
     first, end = (
-        _extended(build, _rebuilt(build, v, {}, inside), sums) for v in (sums.counter.start, sums.bound)
+        _extended(build, recomputed(build, v, {}, inside), sums) for v in (sums.counter.start, sums.bound)
     )
     _turn(outer, rows.header, tiles)
     sign = middle.predicate[0]
@@ -112,7 +113,7 @@ def pack_columns(
         array = ArrayType(value.type, columns * depth)
         rooms = Builder(before=function.entry.instructions[0]).alloca(array, align=64, name="packed")
         arrays.append(rooms)
-        made = _rebuilt(build, value, counters, inside)
+        made = recomputed(build, value, counters, inside)
         build.store(made, _place(build, rooms, (k, first), (j, phi), columns))
     again = build.binary("add", k, const_int(1))
     build.br(cells)
@@ -145,14 +146,15 @@ def _columns_of(
 ) -> tuple[Value, Value]:
     """The first column, and that behind the last; the same one twice if there is no row."""
     counter = rows.counter
-    start, bound = (_rebuilt(build, v, {}, inside) for v in (counter.start, rows.bound))
+    start, bound = (recomputed(build, v, {}, inside) for v in (counter.start, rows.bound))
     row: Value = start
     if not at_first:
         step = 0 if rows.predicate in INCLUSIVE else -1
         row = build.binary("add", bound, const_int(step, counter.type)) if step else bound
     at: dict[Value, Value] = {counter.phi: row}
     lower, upper = (
-        _extended(build, _rebuilt(build, v, at, inside), middle) for v in (middle.counter.start, middle.bound)
+        _extended(build, recomputed(build, v, at, inside), middle)
+        for v in (middle.counter.start, middle.bound)
     )
     if middle.predicate in INCLUSIVE:
         upper = build.binary("add", upper, const_int(1))
@@ -189,24 +191,6 @@ def _place(
     array = rooms.attrs["allocated_type"] if isinstance(rooms, Instruction) else None
     assert isinstance(array, ArrayType)
     return build.gep(array, rooms, (const_int(0), number), ("inbounds",))
-
-
-def _rebuilt(
-    build: Builder, value: Value, known: dict[Value, Value], inside: Collection[BasicBlock]
-) -> Value:
-    """Compute a value of some blocks again, from other values of their φs."""
-    if value in known:
-        return known[value]
-    if not isinstance(value, Instruction) or value.block not in inside:
-        return value
-    assert not value.is_phi, "values depend on counters that are given"
-    made = value.clone()
-    made.debug_records = []
-    for index, operand in enumerate(value.operands):
-        made.set_operand(index, _rebuilt(build, operand, known, inside))
-    build.insert(made)
-    known[value] = made
-    return made
 
 
 def _of_two(build: Builder, which: str, a: Value, b: Value) -> Value:

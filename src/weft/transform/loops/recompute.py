@@ -1,0 +1,25 @@
+"""Values of loops, computed again elsewhere from other counters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from weft.ir import BasicBlock, Builder, Instruction, Value
+
+
+def recomputed(
+    build: Builder, value: Value, known: dict[Value, Value], inside: Collection[BasicBlock]
+) -> Value:
+    """Compute a value of some blocks again; `known` has what stands for their φs, and gets what is built."""
+    if value in known:
+        return known[value]
+    if not isinstance(value, Instruction) or value.block not in inside:
+        return value
+    assert not value.is_phi, "values depend on counters that are given"
+    made = value.clone()
+    made.debug_records = []
+    for index, operand in enumerate(value.operands):
+        made.set_operand(index, recomputed(build, operand, known, inside))
+    build.insert(made)
+    known[value] = made
+    return made
