@@ -12,7 +12,7 @@ from bench.groups.rows import GroupRow
 from bench.groups.weft_opencl import weft_opencl
 from bench.harness import Prepared
 from bench.speed.c_compilers import build, caller, clang, gcc
-from bench.speed.peers import Run, Task, by_ispc, by_numba
+from bench.speed.peers import Loops, Run, Task, by_ispc, by_numba, by_weft_jit
 from examples.irregular.problem import Problem
 from weft import cuda, set_num_threads
 
@@ -63,14 +63,19 @@ def _c(command: Callable[[], list[str]], version: str) -> Callable[[Task, int, P
     return prepare
 
 
-def _numba(task: Task, threads: int, folder: Path) -> Prepared:
+def _loops(task: Task) -> Loops:
     from bench.groups import loops
 
-    return by_numba(task, vars(loops)[task.row.peer], threads)
+    return vars(loops)[task.row.peer]
+
+
+def _numba(task: Task, threads: int, folder: Path) -> Prepared:
+    return by_numba(task, _loops(task), threads)
 
 
 PEERS: dict[str, Callable[[Task, int, Path], Prepared]] = {
     "weft": by_weft,
+    "weft.jit": lambda task, threads, folder: by_weft_jit(task, threads, folder, _loops),
     "weft, OpenCL C": weft_opencl,
     "PoCL": opencl_runtimes.pocl,
     "Intel": opencl_runtimes.intel,

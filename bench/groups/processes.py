@@ -109,5 +109,5 @@ def _prepared(order: Order, name: str, expected: tuple[np.ndarray, ...], folder:
 
     row = next(row for row in ROWS if row.name == name)
     clock = time.process_time if order.cpu_time else time.perf_counter
-    task = Task(row, row.make(), expected, order.width, clock)
+    task = Task(row, row.make(), expected, order.width, clock=clock)
     return PEERS[order.peer](task, order.threads, folder)
