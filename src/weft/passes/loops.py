@@ -31,7 +31,7 @@ from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
-from weft.passes.scalar import CANONICAL, CHOICES, INVARIANTS, MEETING_STORES, SINGLE_LANE
+from weft.passes.scalar import CANONICAL, CHOICES, INVARIANTS, KNOWN_NUMBERS, MEETING_STORES, SINGLE_LANE
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form
 from weft.transform.loops.heap_lifetimes import settle_heap
@@ -236,6 +236,7 @@ LOOPS = PassList(
         CANONICAL,
         SHORT_ROWS,
         HEAP,
+        KNOWN_NUMBERS,
         MEETING_STORES,
         INVARIANTS,
         AUTO_LOOPS,

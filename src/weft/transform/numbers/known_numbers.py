@@ -2,14 +2,16 @@
 
 An index of the source language counts from the end where it is negative. The front end leaves that out where it sees
 that an index is not; LLVM does not see more, as it knows nothing of how large thread numbers are, nor of loops around
-barriers. Ranges do: the comparison with zero, or the shift of the sign that LLVM has made of it, is a constant then.
+barriers. Ranges do, and so do conditions between numbers: the comparison with zero, or the shift of the sign that LLVM
+has made of it, is a constant then.
 
-Precondition: P-LLVM without predicates, shadows and guards. Postcondition: a number whose sign ranges know is not asked
-for it. Preserves the program under FR: a range holds wherever the value is not poison.
+Precondition: P-LLVM without predicates, shadows and guards. Postcondition: a number whose sign they know is not asked
+for it. Preserves the program under FR: what is known of a number holds wherever it is not poison.
 """
 
 from __future__ import annotations
 
+from weft.analysis.integers.differences import Differences
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.integers.ranges import Ranges
 from weft.graph.block_index import block_index
@@ -31,29 +33,42 @@ def replace_known_numbers(function: Function, comparisons: bool = False) -> int:
         return 0
     view = cfg_of(function)
     ranges = Ranges(function, view, block_index(view.cfg))
-    replaced = 0
-    for instruction in asking:
-        known = _value(instruction, ranges)
-        if known is None or known.lo != known.hi:
-            continue
+    differences = Differences(ranges)
+    known = {i: value for i in asking if (value := _value(i, ranges, differences)) is not None}
+    for instruction, value in known.items():
         assert isinstance(instruction.type, IntType)
-        number = ConstInt(instruction.type, known.lo)
+        number = ConstInt(instruction.type, value)
         for user in list(instruction.instruction_users()):
             if user.op == "select" and user.operands[0] is instruction:
-                user.replace_all_uses(user.operands[1 if known.lo else 2])
+                user.replace_all_uses(user.operands[1 if value else 2])
                 user.erase()
         instruction.replace_all_uses(number)
         instruction.erase()
-        replaced += 1
-    return replaced
+    return len(known)
 
 
-def _value(instruction: Instruction, ranges: Ranges) -> Interval | None:
-    """What is known of what asks for a sign."""
-    if instruction.op == "and" and (number := _sign_bit_of(instruction)) is not None:
-        known = ranges.at(number, instruction.block)
-        return Interval(0, 0) if known is not None and known.lo >= 0 else None
-    return ranges.at(instruction, instruction.block)
+def _value(instruction: Instruction, ranges: Ranges, differences: Differences) -> int | None:
+    """What is known to come of it: of what asks for the sign of a number that is not negative zero."""
+    block = instruction.block
+    assert block is not None
+    number = _sign_bit_of(instruction) if instruction.op == "and" else None
+    known = ranges.at(number if number is not None else instruction, block)
+    if number is not None and known is not None:
+        known = Interval(0, 0) if known.lo >= 0 else None
+    if known is not None and known.lo == known.hi:
+        return known.lo
+    if number is None and _asks_for_nothing_else(instruction):
+        number = instruction.operands[0]
+    return 0 if number is not None and differences.is_not_negative(number, block) else None
+
+
+def _asks_for_nothing_else(instruction: Instruction) -> bool:
+    """Whether a comparison or shift says of any number whether it is negative, and nothing else."""
+    if instruction.op == "icmp":
+        return asks_for_sign(instruction)
+    count = instruction.operands[1] if instruction.op in _SIGN_SHIFTS else None
+    assert isinstance(instruction.type, IntType)
+    return isinstance(count, ConstInt) and count.value == instruction.type.bits - 1
 
 
 def asks_for_sign(instruction: Instruction) -> bool:
