@@ -12,6 +12,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
+
+import numpy as np
 
 ROUNDS = 7
 WARM_UP = 1
@@ -98,6 +101,27 @@ def timed(action: Callable[[], object], repeat: int = 1) -> Callable[[], float]:
         return (time.perf_counter() - begin) / repeat
 
     return sample
+
+
+_PAGE = 4096
+_APART = 576
+"""Arrays begin at different lines of their pages, so that none seems to overlap a store to another."""
+
+
+def placed(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Return arguments whose arrays are copies, each at the same place of its pages in every call."""
+    return tuple(
+        _copy_at(a, _APART * i % _PAGE) if isinstance(a, np.ndarray) else a for i, a in enumerate(arguments)
+    )
+
+
+def _copy_at(array: np.ndarray, offset: int) -> np.ndarray:
+    """Return a copy that begins so many bytes into a page."""
+    memory = np.zeros(array.nbytes + 2 * _PAGE, np.uint8)
+    begin = -memory.ctypes.data % _PAGE + offset
+    copied = memory[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
+    copied[...] = array
+    return copied
 
 
 def compare(title: str, peers: Sequence[Peer], rounds: int = ROUNDS, warm_up: int = WARM_UP) -> Comparison:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import weft
-from bench.harness import Comparison, Peer, Prepared, Status, compare
+from bench.harness import Comparison, Peer, Prepared, Status, compare, placed
 from bench.loop_nests import NESTS, Arguments
 
 
@@ -176,7 +176,7 @@ def _prepared(
     clock = time.process_time if threads == 1 else time.perf_counter
 
     def prepare() -> Prepared:
-        compiled, args = make(), arguments(np.random.default_rng(1))
+        compiled, args = make(), placed(arguments(np.random.default_rng(1)))
         arrays = [(a, a.copy()) for a in args if isinstance(a, np.ndarray)]
 
         def check() -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import weft
-from bench.harness import Peer, Prepared
+from bench.harness import Peer, Prepared, placed
 from bench.speed.c_compilers import SOURCES, build, build_ispc, caller, clang, gcc
 from bench.speed.rows import Row
 from examples.irregular.problem import Checked
@@ -22,10 +22,6 @@ from weft import cuda, set_num_threads
 Run = Callable[[], object]
 Loops = Callable[..., Any]
 Expected = tuple[np.ndarray, ...]
-
-_PAGE = 4096
-_APART = 576
-"""Arrays begin at different lines of their pages, so that none seems to overlap a store to another."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -46,11 +42,7 @@ class Task:
 
     def own_problem(self) -> Checked:
         """Return the problem with arrays of its own, which lie in their pages as every other peer's do."""
-        arguments = [
-            _placed(a, _APART * i % _PAGE) if isinstance(a, np.ndarray) else a
-            for i, a in enumerate(self.problem.arguments)
-        ]
-        return dataclasses.replace(self.problem, arguments=tuple(arguments))
+        return dataclasses.replace(self.problem, arguments=placed(self.problem.arguments))
 
     def prepared(
         self,
@@ -86,15 +78,6 @@ class Task:
             return problem.complaint(self.expected)
 
         return Prepared(sample, check, compile_seconds)
-
-
-def _placed(array: np.ndarray, offset: int) -> np.ndarray:
-    """Return a copy that begins so many bytes into a page."""
-    memory = np.zeros(array.nbytes + 2 * _PAGE, np.uint8)
-    begin = -memory.ctypes.data % _PAGE + offset
-    copied = memory[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
-    copied[...] = array
-    return copied
 
 
 def own_loops(task: Task) -> Loops:
