@@ -189,3 +189,33 @@ def test_rows_that_share_loads_fill_the_registers(isa: Isa, rows: str) -> None:
     lowered = lower_kernel(read_module(PRODUCT), "kernel", options, TargetSpec.of_isa(isa))
     (made,) = [r.message for r in lowered.remarks if "threads at a time" in r.message]
     assert f"{rows} of a work-group of 16 by 16" in made
+
+
+def copies_of_rows(count: int) -> str:
+    """Copies of rows whose length is known at run time only."""
+    return "".join(
+        f"""
+  %at{k} = mul i64 %y, %n
+  %place{k} = add i64 %at{k}, %x
+  %from{k} = getelementptr float, ptr %d{k}, i64 %place{k}
+  %copied{k} = load float, ptr %from{k}, align 4
+  %to{k} = getelementptr float, ptr %e{k}, i64 %place{k}
+  store float %copied{k}, ptr %to{k}, align 4"""
+        for k in range(count)
+    )
+
+
+@pytest.mark.parametrize(
+    ("isa", "rows"),
+    list(zip(X86_64, ["8 by 2", "16 by 2", "16 by 4"], strict=True)),
+    ids=lambda v: getattr(v, "name", v),
+)
+def test_addresses_of_rows_are_no_work_of_each_thread(isa: Isa, rows: str) -> None:
+    """What a row of a box is multiplied by for its address does not keep rows from sharing what they load."""
+    arrays = "".join(f", ptr noalias %d{k}, ptr noalias %e{k}" for k in range(12))
+    text = PRODUCT.replace("ptr noalias %c)", f"ptr noalias %c, i64 %n{arrays})")
+    text = text.replace("  %row = mul", f"{copies_of_rows(12)}\n  %row = mul")
+    options = CompileOptions(block=(16, 16, 1))
+    lowered = lower_kernel(read_module(text), "kernel", options, TargetSpec.of_isa(isa))
+    (made,) = [r.message for r in lowered.remarks if "threads at a time" in r.message]
+    assert f"{rows} of a work-group of 16 by 16" in made

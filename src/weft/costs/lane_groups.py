@@ -15,6 +15,7 @@ from weft.analysis.memory.far_steps import PAGE, far_step, step_of
 from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.regions import RegionCosts
+from weft.costs.run_addresses import run_addresses
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
 from weft.ir import Instruction, Value
@@ -46,6 +47,7 @@ class WidthModel:
         self._asked = {i for i in divergence.function.instructions() if self._may_be_neighbours(i)}
         self._jumping = {i for i in divergence.function.instructions() if self._jumps(i)}
         self._crowded = {i for i in divergence.function.instructions() if self._crowds(i)}
+        self._for_runs = run_addresses(divergence)
         self._full = {loop for loop in self._loops.loops if self._is_left_in_order(loop)}
         self._order = reverse_postorder(self._view.cfg.succs)
         self._rows = reread_rows(divergence)
@@ -153,6 +155,8 @@ class WidthModel:
 
     def _cycles(self, instruction: Instruction, costs: RegionCosts) -> float:
         """Cycles of a lane group's instruction. Lanes that turn out to be neighbours are not in every wider group."""
+        if instruction in self._for_runs:
+            return self._constants.scalar * self._for_runs[instruction]
         cycles = costs.cycles(instruction)
         if instruction in self._crowded:
             return cycles + self._constants.conflict * costs.width
