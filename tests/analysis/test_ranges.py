@@ -1,5 +1,7 @@
 """Integer ranges over control flow: loops, conditions, promises."""
 
+import operator
+
 import pytest
 
 from analysis.analysed import Analysed
@@ -200,6 +202,58 @@ def test_some_bits_of_a_natural_number_are_no_more_than_it(multiple, masked, wan
           ret void
         }}""")
     assert ranges.of(a.value("low")) == wanted
+
+
+DIFFERENCE = """
+define void @f(i8 range(i8 %A) %a, i8 range(i8 %B) %b) {
+entry:
+  %x = add i8 %a, 0
+  %y = add i8 %b, 0
+  %asked = icmp %CONDITION
+  br i1 %asked, label %behind, label %out
+behind:
+  %difference = sub i8 %x, %y
+  ret void
+out:
+  ret void
+}
+"""
+RANGES = ((0, 100), (-3, 5), (-128, 0), (-100, 100), (0, 127))
+
+
+@pytest.mark.parametrize("condition", ["sge i8 %x, %y", "sgt i8 %x, %y", "sle i8 %y, %x", "slt i8 %y, %x"])
+def test_what_is_taken_from_a_number_that_is_not_less_leaves_a_natural_number(condition: str) -> None:
+    a, ranges = ranges_of(
+        DIFFERENCE.replace("%CONDITION", condition).replace("%A", "0, 100").replace("%B", "-3, 100")
+    )
+    assert ranges.of(a.value("difference")) == Interval(0, 102)
+
+
+@pytest.mark.parametrize("predicate", ["slt", "sle", "sgt", "sge", "eq", "ne", "ult", "ule", "ugt", "uge"])
+@pytest.mark.parametrize("of_a", RANGES)
+@pytest.mark.parametrize("of_b", RANGES)
+def test_differences_behind_conditions_are_in_their_ranges(predicate: str, of_a: tuple, of_b: tuple) -> None:
+    text = DIFFERENCE.replace("%CONDITION", f"{predicate} i8 %x, %y")
+    a, ranges = ranges_of(text.replace("%A", "{}, {}".format(*of_a)).replace("%B", "{}, {}".format(*of_b)))
+    found = ranges.of(a.value("difference")) or Interval(-128, 127)
+    for x in range(*of_a):
+        for y in range(*of_b):
+            if EVALUATE[predicate](x, y):
+                assert found.lo <= (x - y + 128) % 256 - 128 <= found.hi
+
+
+EVALUATE = {
+    "slt": operator.lt,
+    "sle": operator.le,
+    "sgt": operator.gt,
+    "sge": operator.ge,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "ult": lambda x, y: x % 256 < y % 256,
+    "ule": lambda x, y: x % 256 <= y % 256,
+    "ugt": lambda x, y: x % 256 > y % 256,
+    "uge": lambda x, y: x % 256 >= y % 256,
+}
 
 
 def test_bits_are_less_than_a_multiple_that_does_not_wrap_only() -> None:

@@ -56,3 +56,26 @@ def test_a_known_negative_number_is_wrapped_always() -> None:
     assert replace_known_numbers(module.functions["f"]) == 1
     verify(module)
     assert "add i64 %low, %n" in write_module(module)
+
+
+@pytest.mark.parametrize("asks", [BY_COMPARISON, BY_SHIFT])
+@pytest.mark.parametrize(("guard", "asked"), [("sge", False), ("sgt", False), ("sle", True), ("ne", True)])
+def test_a_difference_of_what_is_compared_is_not_asked(asks: str, guard: str, asked: bool) -> None:
+    """What scans read: ``shared[t - distance] if t >= distance``."""
+    module = read_module(f"""
+define i64 @f(i64 range(i64 0, 1024) %t, i64 range(i64 1, 512) %d, i64 %n) {{
+entry:
+  %distance = add i64 %d, 1
+  %is_there = icmp {guard} i64 %t, %distance
+  br i1 %is_there, label %then, label %else
+then:
+  %low = sub i64 %t, %distance
+  {asks}
+  %index = add i64 %low, %w
+  ret i64 %index
+else:
+  ret i64 0
+}}
+""")
+    assert (replace_known_numbers(module.functions["f"]) == 0) == asked
+    verify(module)

@@ -124,11 +124,23 @@ class RangeRules:
         if op == "sub" and (part := _part_of_multiple(*operands)) is not None:
             whole, factor = part
             return Rule(partial(_without_part, function, factor, type.bits), (*seen, self.seen(whole, block)))
+        if op == "sub" and self._is_ordered(operands[0], operands[1], block):
+            return Rule(partial(_ordered_difference, function, type.bits), seen)
         return Rule(function, seen)
 
     def seen(self, value: Value, block: BasicBlock) -> Operand:
         """A value as the threads that run `block` see it."""
         return _refined(value, self._conditions.holding(value, block))
+
+    def _is_ordered(self, greater: Value, less: Value, block: BasicBlock) -> bool:
+        """Whether conditions say of two integers, for the threads that run `block`, which one is not less."""
+        return any(
+            c.predicate in ("sgt", "sge") and c.other is less
+            for c in self._conditions.holding(greater, block)
+        ) or any(
+            c.predicate in ("slt", "sle") and c.other is greater
+            for c in self._conditions.holding(less, block)
+        )
 
     def _arriving(self, value: Value, source: BasicBlock, target: BasicBlock) -> Operand:
         """A φ's operand as the threads that come over an edge bring it."""
@@ -158,6 +170,14 @@ def _without_part(
     if x.lo < 0 or x.hi * factor >= 1 << (bits - 1):
         return found
     return meet(found, Interval(x.lo * (factor - 1), x.hi * factor))
+
+
+def _ordered_difference(
+    difference: Callable[..., Interval | None], bits: int, greater: Interval, less: Interval
+) -> Interval | None:
+    """What is taken from a number that is not less leaves a natural number, if that fits."""
+    found, most = difference(greater, less), greater.hi - less.lo
+    return meet(found, Interval(0, most)) or found if 0 <= most < 1 << (bits - 1) else found
 
 
 def _plain(value: Value) -> Plain:
