@@ -20,6 +20,7 @@ OPTIONAL_PASSES = {
             "front versions",
             "full groups",
             "grid walks",
+            "group order",
             "known numbers",
             "low halves",
         ),

@@ -13,9 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.codegen.arena import ArenaNeeds
+from weft.codegen.group_order import in_rows, in_strips
 from weft.codegen.group_values import GroupValues
 from weft.codegen.launch_record import STATE_BYTES
-from weft.codegen.loops import counted_loop
 from weft.codegen.run_unit import RunUnit
 from weft.ir import Builder, ConstInt, Function, Value
 from weft.ir.intrinsics import SHARED_SPACE
@@ -69,6 +69,8 @@ class GroupEntry(Struct, frozen=True):
         The error record.
     layout
         How scratch memory is divided.
+    strips
+        Whether groups run in strips (`weft.codegen.group_order`).
     """
 
     values: GroupValues
@@ -78,17 +80,19 @@ class GroupEntry(Struct, frozen=True):
     frames: Value
     error: Value
     layout: ScratchLayout
+    strips: bool = False
 
     @contextmanager
     def each_group(self) -> Iterator[tuple[GroupValues, Value]]:
         """Build the loop over the groups; yields each, and its linear number."""
-        builder, (columns, rows, _) = self.values.builder, self.values.groups
-        with counted_loop(builder, self.values.function, self.begin, self.end, "group") as number:
-            x = builder.binary("urem", number, columns)
-            rest = builder.binary("udiv", number, columns)
-            y = builder.binary("urem", rest, rows)
-            z = builder.binary("udiv", rest, rows)
-            yield replace(self.values, group=[x, y, z]), number
+        own = self.values
+        builder, function, grid = own.builder, own.function, list(own.groups)
+        if self.strips:
+            loop = in_strips(builder, function, self.begin, self.end, grid, own.local_size[0])
+        else:
+            loop = in_rows(builder, function, self.begin, self.end, grid)
+        with loop as (position, number):
+            yield replace(own, group=position), number
 
 
 class GroupProgram(Struct, frozen=True):

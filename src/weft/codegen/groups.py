@@ -13,6 +13,8 @@ entry point besides, which does for each thread of the groups what the kernel do
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.group_program import GroupEntry, GroupProgram, ScratchLayout
 from weft.codegen.group_values import GroupValues
@@ -33,7 +35,11 @@ from weft.transform.groups.work_items import shared_layout
 
 
 def build_group_entry(
-    module: Module, kernel: Function, program: GroupProgram, block: tuple[int, int, int] | None = None
+    module: Module,
+    kernel: Function,
+    program: GroupProgram,
+    block: tuple[int, int, int] | None = None,
+    strips: bool = False,
 ) -> tuple[Function, ArenaNeeds]:
     """Add ``<kernel>.groups`` to `module`; with the scratch memory that it needs.
 
@@ -47,6 +53,8 @@ def build_group_entry(
         What it has become.
     block
         Threads of a work-group along x, y and z; None when only the launch says so.
+    strips
+        Whether groups run in strips, not in rows (`weft.codegen.group_order`).
     """
     for part in program.functions:
         part.linkage.linkage = "internal"
@@ -59,7 +67,8 @@ def build_group_entry(
     builder = Builder(function.add_block("entry"))
     static_bytes = shared_layout(kernel)[1]
     needs = program.arena(STATE_BYTES + static_bytes)
-    program.run(_entry(builder, function, kernel, program, static_bytes, block, needs))
+    entry = _entry(builder, function, kernel, program, static_bytes, block, needs)
+    program.run(replace(entry, strips=strips))
     builder.ret(ConstInt(I32, ErrorCode.OK))
     return function, needs
 

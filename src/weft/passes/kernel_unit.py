@@ -67,6 +67,8 @@ class KernelUnit(Struct):
         As `weft.passes.lane_plan.width_below_which_boxes_serve` says.
     box
         Rows and columns of the box in which work-groups run that have as much, if they do.
+    strips
+        Whether the groups of the grid run in strips, not in rows.
     runnables, changed
         The functions that stand for the kernel, for whole and for partial lane groups, and which of them the latest
         pass worked on.
@@ -102,6 +104,7 @@ class KernelUnit(Struct):
     updated: UpdatedArrays = field(default_factory=UpdatedArrays)
     box_width: int = 0
     box: tuple[int, int] | None = None
+    strips: bool = False
     runnables: list[Runnable] = field(default_factory=list)
     changed: int = 0
     program: GroupProgram | None = None

@@ -10,6 +10,7 @@ from weft.codegen.boxes import box_of_shared_rows
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.dimension import analyze_along
 from weft.codegen.group_copies import mark_updates, run_groups_with_copies
+from weft.codegen.group_order import common_loads
 from weft.codegen.groups import build_group_entry
 from weft.codegen.lane_passes import LANES, NARROWING
 from weft.codegen.lane_unit import LaneUnit
@@ -58,7 +59,7 @@ from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.numbers.low_halves import halve_numbers
 from weft.transform.numbers.signed_counters import sign_counters
 from weft.transform.numbers.signed_indices import sign_indices
-from weft.transform.splitting.barriers import barriers_of, cut_behind, split_at_barriers
+from weft.transform.splitting.barriers import barriers_of, cut_behind, has_grid_barrier, split_at_barriers
 from weft.transform.splitting.lock_step import run_in_lock_step
 
 
@@ -283,6 +284,21 @@ def _find_updated_arrays(unit: KernelUnit) -> bool:
     return bool(unit.updated.arrays)
 
 
+def _order_groups(unit: KernelUnit) -> bool:
+    found = common_loads(unit.function)
+    unit.strips = found is not None
+    if found is not None:
+        for load, which in zip(found, ("column", "row"), strict=True):
+            unit.remarks.add(
+                RemarkKind.MEMORY,
+                f"what groups of a {which} of the grid load here they have in common: the grid runs in strips of few"
+                " columns, of which it stays in a cache",
+                span_of(load),
+                pass_name="group order",
+            )
+    return False
+
+
 def _build_copies(unit: KernelUnit) -> None:
     entry = unit.module.functions[unit.entry]
     parameters = len(unit.function.args) - unit.done.parameters
@@ -291,7 +307,9 @@ def _build_copies(unit: KernelUnit) -> None:
 
 
 def _build_entry(unit: KernelUnit) -> None:
-    entry, unit.arena = build_group_entry(unit.module, unit.function, unit.done, unit.premises.block)
+    entry, unit.arena = build_group_entry(
+        unit.module, unit.function, unit.done, unit.premises.block, unit.strips
+    )
     for function in unit.module.definitions():
         if function is not entry:
             function.linkage.linkage = "internal"
@@ -392,6 +410,14 @@ LOCK_STEP: Pass[KernelUnit] = Pass(
 BOX_WIDTH: Pass[KernelUnit] = Pass(
     "boxes", "it is known for which work-groups boxes of threads are better", _find_box_width
 )
+GROUP_ORDER: Pass[KernelUnit] = Pass(
+    "group order",
+    "it is planned whether groups run row by row, or in strips that have more of what they load in common",
+    _order_groups,
+    Meaning.BOTH,
+    optional=True,
+    applies=lambda unit: unit.rows is None and not has_grid_barrier(unit.function),
+)
 LANE_GROUPS: Pass[KernelUnit] = Pass(
     "lane groups",
     "there is a version for partial lane groups",
@@ -459,6 +485,7 @@ KERNELS = PassList(
         ROWS,
         LOCK_STEP,
         BOX_WIDTH,
+        GROUP_ORDER,
         LANE_GROUPS,
         IN_LANES,
         THREAD_BY_THREAD,
