@@ -315,3 +315,25 @@ def test_without_the_library_simpler_tests_decide() -> None:
 def test_reports_need_the_library() -> None:
     with pytest.raises(UnsupportedError, match=r"islpy is not installed(.|\n)*pip install 'weft\[loops\]'"):
         weft.loops.analyze(axpy, 2.0, np.ones(3), np.ones(3))
+
+
+def test_totals_of_loops_in_lanes_belong_to_each_iteration_around_them() -> None:
+    """What a loop inside leaves its total in goes with the body of the loop that all cores share."""
+
+    def normalized(x, y):
+        for i in range(x.shape[0]):
+            most = x[i, 0]
+            for j in range(x.shape[1]):
+                most = max(most, x[i, j])
+            total = np.int64(0)
+            for j in range(x.shape[1]):
+                y[i, j] = most - x[i, j]
+                total += y[i, j]
+            for j in range(x.shape[1]):
+                y[i, j] += total
+
+    x = np.random.default_rng(4).integers(0, 99, (9, 150))
+    got, wanted = np.zeros_like(x), np.zeros_like(x)
+    normalized(x, wanted)
+    weft.jit(normalized, parallel="auto")(x, got)
+    assert (got == wanted).all()

@@ -284,3 +284,21 @@ def test_histogram_of_the_array_it_reads_is_right():
     for i in range(expected.size):
         expected[expected[i]] += 1
     np.testing.assert_array_equal(x, expected)
+
+
+def test_histograms_whose_inner_loop_might_run_in_lanes_are_right():
+    """Of rows that are added up an update has to stay where each thread has its copy."""
+
+    @weft.jit(parallel="auto")
+    def counted(keys, counts):
+        own = np.zeros((8, counts.size), np.int32)
+        for part in range(8):
+            for i in range(part * 10, (part + 1) * 10):
+                own[part, keys[i]] += 1
+        for part in range(8):
+            for k in range(counts.size):
+                counts[k] += own[part, k]
+
+    keys, counts = np.random.default_rng(2).integers(0, 20, 80), np.zeros(20, np.int32)
+    counted(keys, counts)
+    assert (counts == np.bincount(keys, minlength=20)).all()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from weft.analysis.loops.loop_promises import LoopPromises
-from weft.analysis.loops.parallel_loops import captured_by
+from weft.analysis.loops.parallel_loops import ParallelLoop, captured_by
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.brush import Brush
 from weft.codegen.lane_passes import BODIES, NARROWING
@@ -23,6 +23,7 @@ from weft.ir import Instruction
 from weft.ir.cfg_view import CFGView
 from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
+from weft.ir.lane_updates import is_lane_update
 from weft.ir.locations import span_of
 from weft.passes.auto_loops import find_auto_loops, plan_again, run_in_step, run_lanes_inside
 from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
@@ -143,7 +144,7 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
             made = run_lanes_inside(unit, found, name, [one.loop.header for one in inside])
             for each in made:
                 each.behind = ", and all cores share the loop around it"
-            around = replace(plan_again(unit, found.function, plan.loop.header), private=plan.private)
+            around = _around(unit, found, plan)
             mined = strip_mine(module, around, name, 1, isa, unit.runner)
             run_in_parallel(module, mined, f"{name}.grains")
             unit.loops += made[1:]
@@ -161,17 +162,25 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
     return FoundLoop(made.inner, span, "this loop", where)
 
 
+def _around(unit: JitUnit, found: LegalLoop, plan: ParallelLoop) -> ParallelLoop:
+    """A loop once loops in it run in lanes where they stand: what these leave their totals in is each iteration's."""
+    again = plan_again(unit, found.function, plan.loop.header)
+    return replace(again, private=tuple(dict.fromkeys((*plan.private, *again.private))))
+
+
 def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], name: str) -> FoundLoop:
     """Turn a loop into a job whose threads have copies of what it updates."""
     module, plan = unit.module, found.plan
     plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))
     span = span_of(plan.loop.exiting.terminator)
     inside = lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
-    if inside[0] is not plan:
+    # An update has to stay where the job finds it.
+    updates = any(is_lane_update(i) for one in inside for b in one.loop.blocks for i in b.instructions)
+    if inside[0] is not plan and not updates:
         made = run_lanes_inside(unit, found, name, [one.loop.header for one in inside])
         for each in made:
             each.behind = ", and all cores share the loop around it"
-        plan = replace(plan_again(unit, found.function, plan.loop.header), private=plan.private)
+        plan = _around(unit, found, plan)
         run_with_copies(module, strip_mine(module, plan, name, 1, unit.isa, unit.runner), own, name)
         unit.loops += made[1:]
         return made[0]
