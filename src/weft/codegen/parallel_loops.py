@@ -196,14 +196,14 @@ def plan_loop(
         return LoopPlan(WidthChoice(1, ""), obstacle)
     if width is None and prefers_inner_loops(body, unit.divergence):
         return LoopPlan(WidthChoice(1, ""), "its inner loops run along rows, and are vectorized instead")
-    if width is None and may_be_alone(unit.divergence):
+    if width is None and may_be_alone(unit.divergence, in_loop=True):
         choice = _choice_narrowed(module, body, lanes, isa)
         if choice.width == 1:
             # Its own numbers have the width of addresses.
             return LoopPlan(choice)
     runner.run((NARROWING,), unit)
     return LoopPlan(
-        choose_width(unit.divergence, isa) if width is None else WidthChoice(width, reason),
+        choose_width(unit.divergence, isa, in_loop=True) if width is None else WidthChoice(width, reason),
         narrowed=unit.summary.narrowed,
         small=unit.summary.small,
     )
@@ -214,7 +214,7 @@ def _choice_narrowed(module: Module, body: Function, lanes: LaneSpace, isa: Isa)
     trial = clone_function(body, f"{body.name}.narrow")
     unit = LaneUnit(module, trial, lanes, all_uniform(trial, lanes), isa)
     NARROWING.run(unit)
-    choice = choose_width(unit.divergence, isa)
+    choice = choose_width(unit.divergence, isa, in_loop=True)
     del module.functions[trial.name]
     return choice
 

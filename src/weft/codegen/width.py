@@ -11,6 +11,8 @@ register file, ten times for each loop around.
 Where that is clearly more than a thread takes by itself, as where each lane loads from addresses of its own and there
 is no instruction for it, there are no lane groups: the width is 1. That is so only where what is loaded decides about
 addresses, or they are known to be far apart: others may turn out to be neighbours when the code runs, which it asks.
+Iterations of a loop that each walk on from a place of their own, as through a part of an array for each, are taken to
+be far apart, too (`weft.analysis.loops.own_walks`).
 """
 
 from __future__ import annotations
@@ -42,12 +44,12 @@ def one_register(isa: Isa) -> int:
     return max(2, isa.vector_bits // 32)
 
 
-def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
+def choose_width(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> WidthChoice:
     """Return the width at which a thread of the kernel that `divergence` is of is expected to take least time.
 
-    It is 1 where threads are better off one after the other.
+    It is 1 where threads are better off one after the other. They are iterations `in_loop`, or threads of a kernel.
     """
-    model = WidthModel(divergence, isa)
+    model = WidthModel(divergence, isa, in_loop=in_loop)
     bits = model.dominant_bits()
     least = max(2, min(MAX_WIDTH, isa.lanes(bits)))
     constants = constants_of(isa)
@@ -66,7 +68,7 @@ def choose_width(divergence: Divergence, isa: Isa) -> WidthChoice:
     alone = cycles_alone(divergence, isa)
     # What beginning and ending a thread takes is not counted, and matters where there is no loop.
     worthwhile = model.has_loops and alone <= constants.alone_worthwhile * waiting
-    if worthwhile and may_be_alone(divergence):
+    if worthwhile and may_be_alone(divergence, in_loop=in_loop):
         return WidthChoice(
             1, f"which takes about {100 * alone / waiting:.0f} % of the time of {together} lanes"
         )

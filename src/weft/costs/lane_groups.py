@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
+from weft.analysis.loops.own_walks import walks_apart
 from weft.analysis.loops.reread_rows import reread_rows
 from weft.analysis.memory.alias import locate
 from weft.analysis.memory.computed_indices import is_computed
@@ -33,9 +34,12 @@ class WidthModel:
         Of the kernel, in lane groups of any width.
     isa
         The machine.
+    in_loop
+        Whether threads are iterations of a loop: where lanes walk on at places of their own, they are taken to be far
+        from each other.
     """
 
-    def __init__(self, divergence: Divergence, isa: Isa) -> None:
+    def __init__(self, divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> None:
         self._divergence = divergence
         self._isa = isa
         self._constants = constants_of(isa)
@@ -46,6 +50,9 @@ class WidthModel:
         self._in_vectors = {i for i in divergence.function.instructions() if self._is_done_by_each(i)}
         self._asked = {i for i in divergence.function.instructions() if self._may_be_neighbours(i)}
         self._jumping = {i for i in divergence.function.instructions() if self._jumps(i)}
+        self._walking = {
+            i for i in divergence.function.instructions() if walks_apart(i, divergence, in_loop=in_loop)
+        }
         self._crowded = {i for i in divergence.function.instructions() if self._crowds(i)}
         self._for_runs = run_addresses(divergence)
         self._full = {loop for loop in self._loops.loops if self._is_left_in_order(loop)}
@@ -158,6 +165,9 @@ class WidthModel:
         if instruction in self._for_runs:
             return self._constants.scalar * self._for_runs[instruction]
         cycles = costs.cycles(instruction)
+        if instruction in self._walking:
+            loaded, stored = self._constants.own_line
+            return cycles + (loaded if instruction.op == "load" else stored) * costs.width
         if instruction in self._crowded:
             return cycles + self._constants.conflict * costs.width
         if instruction in self._jumping:

@@ -12,16 +12,18 @@ from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
-from weft.analysis.loops.along_rows import depends_on_data, is_along_rows
+from weft.analysis.loops.along_rows import counts_from_the_end, depends_on_data, is_along_rows
 from weft.analysis.loops.bisections import bisection
-from weft.analysis.shapes import Shape
+from weft.analysis.loops.own_walks import is_far, walks_apart
+from weft.analysis.memory.far_steps import far_step
 from weft.costs.constants import constants_of
 from weft.costs.instructions import FREE, INSTRUCTION_COSTS, MATH_CALL, instruction_cost
 from weft.costs.long_choices import latency_alone, long_choices
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
-from weft.ir import BasicBlock, ConstInt, Instruction, Value
+from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_read, may_write
+from weft.ir.intrinsics import kind_of
 from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
 
@@ -29,9 +31,6 @@ _UNITS = 4.0
 """Instructions of integers, of addresses and of control that are done in a cycle."""
 
 _LOAD, _STORE = 0.5, 1.0
-
-FAR = 16
-"""Elements from lane to lane from which on what is between is not read with them."""
 
 _ALONG_ROWS = 3.0
 """How much faster LLVM's vectorizer makes loops along rows: of some ten iterations a few are left over."""
@@ -51,8 +50,11 @@ def cycles_alone(divergence: Divergence, isa: Isa) -> float:
     return _OneThread(divergence, isa).cycles()
 
 
-def may_be_alone(divergence: Divergence) -> bool:
-    """Whether lanes access addresses of their own that are no neighbours: loaded ones, or far apart."""
+def may_be_alone(divergence: Divergence, *, in_loop: bool = False) -> bool:
+    """Whether lanes access addresses of their own that are no neighbours: loaded ones, or far apart.
+
+    They are iterations `in_loop`, or threads of a kernel.
+    """
     work: list[Value] = []
     layout = divergence.function.layout
     for block in divergence.function.blocks:
@@ -60,9 +62,11 @@ def may_be_alone(divergence: Divergence) -> bool:
             if instruction.op not in ("load", "store"):
                 continue
             form = divergence.access_form(instruction).form
+            if form is Form.GATHER and walks_apart(instruction, divergence, in_loop=in_loop):
+                return True
             if form is Form.GATHER:
                 work.append(instruction.pointer)
-            elif form is Form.STRIDED and _is_far(
+            elif form is Form.STRIDED and is_far(
                 divergence.shape(instruction.pointer), layout.size(instruction.accessed_type)
             ):
                 return True
@@ -77,19 +81,6 @@ def may_be_alone(divergence: Divergence) -> bool:
         seen.update(fresh)
         work += fresh
     return False
-
-
-def _is_far(shape: Shape, size: int) -> bool:
-    """Whether lanes are so far apart that wide accesses would not pay."""
-    return any(isinstance(s, int) and abs(s) > FAR * size for s in shape.strides)
-
-
-def _counts_from_the_end(condition: Value) -> bool:
-    """Whether it is asked whether a number is negative."""
-    if not isinstance(condition, Instruction) or condition.op != "icmp" or condition.predicate != "slt":
-        return False
-    zero = condition.operands[1]
-    return isinstance(zero, ConstInt) and zero.value == 0
 
 
 class _OneThread:
@@ -116,12 +107,15 @@ class _OneThread:
 
     def _cycles_of(self, instruction: Instruction) -> float:
         op = instruction.op
-        if op == "load":
-            return _LOAD
-        if op == "store":
-            return _STORE
+        if op in ("load", "store"):
+            return (_LOAD if op == "load" else _STORE) + (
+                self._constants.jump if self._jumps(instruction) else 0.0
+            )
         name = instruction.callee_name or ""
         if op == "call":
+            if kind_of(name) is not None and not (may_read(instruction) or may_write(instruction)):
+                # Which thread it is, or which lane.
+                return 0.0
             if math_function(name) is not None:
                 # A library's function for one number takes as long as that for a register of them.
                 return MATH_CALL.cycles
@@ -133,11 +127,15 @@ class _OneThread:
         if op == "icmp" and all(user.is_terminator for user in instruction.instruction_users()):
             # The branch on it is the same instruction.
             return 0.0
-        if op == "select" and _counts_from_the_end(instruction.operands[0]):
+        if op == "select" and counts_from_the_end(instruction.operands[0]):
             # The question is a branch that is never taken (`weft.transform.loops.front_loops`).
             return 0.0
         known = instruction_cost(op, 32, 1, self._isa).cycles
         return max(1 / _UNITS, known) if known > 1 or op.startswith(("f", "llvm.f")) else 1 / _UNITS
+
+    def _jumps(self, access: Instruction) -> bool:
+        """Whether the next iteration of a loop accesses another page."""
+        return far_step(access, self._view, self._loops, self._divergence.function.layout) is not None
 
     def _only_steps(self, instruction: Instruction) -> bool:
         """Whether an instruction computes part of an address, from counters and what the loop does not change."""

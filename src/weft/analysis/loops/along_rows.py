@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop
-from weft.ir import BasicBlock, Instruction, Value
+from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import may_read, may_write
 from weft.ir.layout import DataLayout
@@ -77,6 +77,19 @@ def depends_on_data(condition: Value, inside: set[BasicBlock]) -> bool:
     return False
 
 
+def counts_from_the_end(condition: Value) -> bool:
+    """Whether it is asked whether a number is negative."""
+    if not isinstance(condition, Instruction) or condition.op != "icmp" or condition.predicate != "slt":
+        return False
+    zero = condition.operands[1]
+    return isinstance(zero, ConstInt) and zero.value == 0
+
+
+def is_for_the_end(index: Value) -> bool:
+    """Whether a number is added to an index where that is negative: a loop whose indices are not has a version."""
+    return isinstance(index, Instruction) and index.op == "select" and counts_from_the_end(index.operands[0])
+
+
 def _is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
     """Whether an instruction of a loop is no access, or one to neighbours, or to one place, in all iterations."""
     if instruction.op == "call":
@@ -85,15 +98,17 @@ def _is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLay
         return not (may_read(instruction) or may_write(instruction))
     along = 0
     place = locate(instruction.pointer, layout)
-    if _changes_in(place.base, inside):
+    if changes_in(place.base, inside):
         return False
     for index, scale in place.terms.items():
+        if is_for_the_end(index):
+            continue
         index = _without_offset(index, inside)
         while isinstance(index, Instruction) and index.op in ("sext", "zext"):
             index = index.operands[0]
         if isinstance(index, Instruction) and index.is_phi and index.block in inside:
             along += scale
-        elif _changes_in(index, inside):
+        elif changes_in(index, inside):
             return False
     return along == layout.size(instruction.accessed_type) or (instruction.op == "load" and along == 0)
 
@@ -101,19 +116,19 @@ def _is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLay
 def _without_offset(index: Value, inside: set[BasicBlock]) -> Value:
     """A number to which the loop of these blocks adds what it does not change."""
     while isinstance(index, Instruction) and index.op == "add" and index.block in inside:
-        moving = [v for v in index.operands if _changes_in(v, inside)]
+        moving = [v for v in index.operands if changes_in(v, inside)]
         if len(moving) != 1:
             break
         (index,) = moving
     return index
 
 
-def _changes_in(value: Value, inside: set[BasicBlock]) -> bool:
+def changes_in(value: Value, inside: set[BasicBlock]) -> bool:
     """Whether a value may differ between iterations of the loop of these blocks."""
     if not isinstance(value, Instruction) or value.block not in inside:
         return False
     is_computed = not (value.is_phi or may_read(value) or may_write(value))
-    return not is_computed or any(_changes_in(v, inside) for v in value.operands)
+    return not is_computed or any(changes_in(v, inside) for v in value.operands)
 
 
 def _is_found(address: Value, inside: set[BasicBlock], seen: set[Value]) -> bool:
