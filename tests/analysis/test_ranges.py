@@ -402,3 +402,31 @@ def test_what_may_become_negative_is_not_bounded_by_0(text: str) -> None:
 def test_a_counter_of_32_bits_wraps_around_within_seconds() -> None:
     a, ranges = ranges_of(stack().replace("i64", "i32").replace("sext i32 %from to i32", "add i32 %from, 0"))
     assert ranges.of(a.value("top")) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "least", "most"),
+    [
+        ("%low = and i64 %y, %m\n  %part = add nuw i64 %low, %s", 0, 2 * (100 + 7)),
+        ("%low = and i64 %y, %m\n  %mine = and i64 %low, -8\n  %part = add nuw nsw i64 %mine, %s", 0, 2 * (100 + 7)),
+        ("%low = and i64 %y, %m\n  %part = add i64 %low, %s", None, None),
+        ("%low = and i64 %m, %m\n  %part = add nuw i64 %low, %s", None, None),
+        ("%low = and i64 %y, %m\n  %part = add nuw i64 %low, %y", None, None),
+    ],
+)  # fmt: skip
+def test_a_butterfly_takes_a_part_of_a_sum_from_its_double(
+    part: str, least: int | None, most: int | None
+) -> None:
+    a, ranges = ranges_of(f"""
+        define void @f(i64 range(i64 0, 101) %y, i64 range(i64 0, 8) %s, i64 %m) {{
+        entry:
+          %x = add nuw nsw i64 %y, %s
+          %two = shl nuw nsw i64 %x, 1
+          {part}
+          %lower = sub nsw i64 %two, %part
+          ret void
+        }}
+    """)
+    found = ranges.of(a.value("lower"))
+    assert found is not None
+    assert (found == Interval(least, most)) if least is not None and most is not None else found.lo < 0

@@ -173,6 +173,46 @@ def test_programs_in_python_are_right() -> None:
     np.testing.assert_array_equal(got, signs @ start)
 
 
+SIGNED = """
+  %d = sext i32 %u to i64
+  %distance = sub i64 %d, {less}
+  %m = add i64 %distance, -1
+  %k = and i64 %tid, %m
+  %two = shl nuw nsw i64 %tid, 1
+  %low = sub nsw i64 %two, %k
+  %high = add i64 %low, %distance
+  %negative = icmp slt i64 %high, 0
+  %count = select i1 %negative, i64 %n, i64 0
+  %p0 = getelementptr i32, ptr %in, i64 %high
+  %p = getelementptr i32, ptr %p0, i64 %count
+  %y = load i32, ptr %p
+  %p1 = getelementptr i32, ptr %in, i64 %low
+  %x = load i32, ptr %p1
+  %both = add i32 %x, %y
+  %q = getelementptr i32, ptr %out, i64 %tid
+  store i32 %both, ptr %q
+"""
+"""Both elements of a butterfly, the upper one by an index that counts from the end where it is negative."""
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_an_index_that_may_count_from_the_end_is_asked_for_its_sign_with_the_distance(isa) -> None:
+    text = kernel_text(SIGNED.format(less=0))
+    code = widened(text, 8, isa)
+    # The general version alone asks all lanes, and gathers both elements where they are no neighbours.
+    assert re.search(r"^near\.4:", code, re.M)
+    assert len(lines(code, "icmp slt <")) == 1
+    assert len(lines(code, "gather")) <= 2
+    agree(text, 8, isa, [Launch(u=1 << k) for k in range(6)])
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_distances_that_are_negative_run_the_general_code(isa) -> None:
+    """Of u less than 8 distances are negative, and the upper element is before the lower one."""
+    launches = [Launch(64, n=200, u=u) for u in (0, 1, 3, 7, 8, 9, 10, 12, 24, 40)]
+    agree(kernel_text(SIGNED.format(less=8)), 8, isa, launches)
+
+
 def test_stores_of_structures_stay_together() -> None:
     """Of three members, two do not fill a stretch without the third."""
     three = """

@@ -149,17 +149,30 @@ class RangeRules:
 
 
 def _part_of_multiple(value: Value, part: Value) -> tuple[Value, int] | None:
-    """A number x and a factor, if a difference is ``x * factor - (x & ...)``: what butterflies index by."""
-    if not isinstance(part, Instruction) or part.op != "and":
-        return None
-    for whole in part.operands:
-        if value is whole:
-            return whole, 1
-        if isinstance(value, Instruction) and value.op in ("shl", "mul") and value.operands[0] is whole:
-            count = value.operands[1]
-            if isinstance(count, ConstInt) and count.signed > 0:
-                return whole, 1 << count.value if value.op == "shl" else count.value
+    """A number x and a factor, if a difference is ``x * factor - (x & ...)``: what butterflies index by.
+
+    As naturals ``(x & ...) + s`` are no more than ``x + s``, if neither sum wraps around.
+    """
+    if _is_part(part, value):
+        return value, 1
+    if isinstance(value, Instruction) and value.op in ("shl", "mul"):
+        whole, count = value.operands
+        if isinstance(count, ConstInt) and count.signed > 0 and _is_part(part, whole):
+            return whole, 1 << count.value if value.op == "shl" else count.value
     return None
+
+
+def _is_part(part: Value, whole: Value, steps: int = 4) -> bool:
+    """Whether a number is some bits of another one, or such a part of a term of it beside the other term."""
+    if not isinstance(part, Instruction) or not steps:
+        return False
+    if part.op == "and":
+        return any(v is whole or _is_part(v, whole, steps - 1) for v in part.operands)
+    if part.op != "add" or not isinstance(whole, Instruction) or whole.op != "add":
+        return False
+    (bits, other), (term, same) = part.operands, whole.operands
+    exact = "nuw" in part.flags and "nuw" in whole.flags
+    return exact and other is same and _is_part(bits, term, steps - 1)
 
 
 def _without_part(

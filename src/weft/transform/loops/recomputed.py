@@ -7,7 +7,7 @@ anew they are related (`weft.transform.numbers.aligned_versions`), and LLVM move
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from weft.ir import BasicBlock, Builder, Constant, Instruction, Value
 from weft.ir.clone import ValueMap
@@ -24,12 +24,19 @@ _MOST = 12
 def recomputed(blocks: Iterable[BasicBlock], captured: Sequence[Value]) -> list[Instruction]:
     """What is computed again of a loop's captured values, operands first; nothing unless it divides by one of them."""
     given = set(captured)
-    if not any(i.op in _DIVISIONS and i.operands[1] in given for b in blocks for i in b.instructions):
+    if not any(_is_asked_about(i, given) for b in blocks for i in b.instructions):
         return []
     found: list[Instruction] = []
     for value in captured:
         _add(value, found)
     return found if len(found) <= _MOST else []
+
+
+def _is_asked_about(instruction: Instruction, given: Collection[Value]) -> bool:
+    """Whether an operation divides by a captured value, or masks by one that has been computed."""
+    if instruction.op == "and":
+        return any(v in given and isinstance(v, Instruction) and _is_cheap(v) for v in instruction.operands)
+    return instruction.op in _DIVISIONS and instruction.operands[1] in given
 
 
 def _add(value: Value, found: list[Instruction]) -> None:

@@ -23,20 +23,20 @@ unless some access has lanes a known distance apart in the copy that had not. Pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.integers.bounds import trailing_zeros
-from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction, Value
+from weft.ir import FALSE, BasicBlock, Builder, Constant, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase, split_block
 from weft.ir.clone import ValueMap, clone_blocks, clone_function
 from weft.ir.effects import is_convergent, is_speculatable
 from weft.ir.intrinsics import declare
-from weft.ir.types import I32, IntType
-from weft.transform.numbers.known_numbers import replace_known_numbers
+from weft.ir.types import I32, I64, IntType
+from weft.transform.numbers.known_numbers import number_asked_for_sign, replace_known_numbers
 from weft.transform.numbers.meetings import KEEPING, Meeting, behind_operands, find_meetings
-from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers
+from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers, root_of
 from weft.transform.unify_returns import unify_returns
 
 _SHIFTS = {"lshr", "ashr"}
@@ -44,6 +44,9 @@ _UNSIGNED = {"srem": "urem", "sdiv": "udiv"}
 
 MEETS = 0.9
 """How likely a lane group is thought to meet whole stretches, where costs are estimated."""
+
+_NATURAL_BITS = 61
+"""Of so many bits are numbers whose sums do not wrap around."""
 
 LARGEST_COPY = 2000
 """Functions of more instructions are not copied."""
@@ -130,9 +133,9 @@ def _build(function: Function, meetings: list[Meeting], is_trial: bool = False) 
     b = Builder(head)
     b.loc = at.loc
     before = list(head.instructions)
-    question = _Question(b, meetings)
-    _compute_anew(b, before, question.values)
     copied = [block for block in function.blocks if block is not head]
+    question = _Question(b, meetings, _asked_for_sign(head, copied, meetings))
+    _compute_anew(b, before, question.values)
     size = sum(len(block.instructions) for block in copied)
     small = None if is_trial else find_small_numbers(function, meetings, size)
     clone_blocks(copied, function, question.values)
@@ -196,6 +199,22 @@ def _divide_by_power(meeting: Meeting, other: int, values: ValueMap) -> None:
         replace_and_erase(twin, b.binary("lshr", number, shift))
 
 
+def _asked_for_sign(head: BasicBlock, blocks: Sequence[BasicBlock], meetings: list[Meeting]) -> list[Value]:
+    """What a mask tells of and what is added to numbers that are asked for their sign: an index ``low + distance``."""
+    roots = {root_of(meeting.other) for meeting in meetings if meeting.instruction.op == "and"} - {None}
+    terms: dict[Value, None] = {}
+    for instruction in (i for block in blocks for i in block.instructions):
+        pending = [number_asked_for_sign(instruction)]
+        while pending:
+            value = pending.pop()
+            if isinstance(value, Instruction) and value.block is not head and value.op in ("add", "or"):
+                pending += value.operands
+            elif value is not None and value.type == I64 and not isinstance(value, Constant):
+                terms[value] = None
+    known = [term for term in terms if not isinstance(term, Instruction) or term.block is head]
+    return [term for term in known if root_of(term) in roots]
+
+
 def _compute_anew(builder: Builder, instructions: list[Instruction], values: ValueMap) -> None:
     """Copy what was computed from what is known now."""
     for instruction in instructions:
@@ -220,9 +239,11 @@ class _Question:
         Builds in front of both versions.
     meetings
         What is asked for.
+    natural
+        Numbers that all lanes share of which it is asked, too, whether they are natural numbers that add up.
     """
 
-    def __init__(self, builder: Builder, meetings: list[Meeting]) -> None:
+    def __init__(self, builder: Builder, meetings: list[Meeting], natural: Sequence[Value]) -> None:
         self._builder = builder
         self._lane: Value | None = None
         self._steps: dict[Value, Value] = {}
@@ -240,13 +261,24 @@ class _Question:
         self.begins = self.holds
         for meeting in meetings:
             self._ask_other(meeting)
+        for number in natural:
+            self.values.setdefault(number, self._ask_natural(builder.unary("freeze", number)))
+
+    def _ask_natural(self, number: Value) -> Value:
+        """Ask for a number of 64 bits that is small enough to be added up with others; it is written as one."""
+        b = self._builder
+        self._and(b.icmp("ult", number, ConstInt(I64, 1 << _NATURAL_BITS)))
+        return b.binary("and", number, ConstInt(I64, (1 << _NATURAL_BITS) - 1))
 
     def _ask_number(self, meeting: Meeting, signed: bool) -> None:
         b, type, number = self._builder, meeting.type, meeting.number
         step = self._steps[number] = self._step(meeting)
         base = b.unary("freeze", b.binary("sub", number, step))
         self._and(b.icmp("eq", b.binary("and", base, const_int(meeting.block - 1, type)), const_int(0, type)))
-        if signed:
+        if type == I64:
+            # Sums of such numbers, as indices are, are known not to be negative.
+            base, signed = self._ask_natural(base), True
+        elif signed:
             self._and(b.icmp("sge", base, const_int(0, type)))
         known = self._bases[number] = b.binary("and", base, _multiples(meeting.block, type, signed))
         self.values[number] = b.binary("add", known, step, flags=("nuw", "nsw") if signed else ("nuw",))

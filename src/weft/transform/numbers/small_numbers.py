@@ -47,7 +47,7 @@ def find_small_numbers(function: Function, meetings: Sequence[Meeting], copied: 
     """The number to ask for; None where there is none, or too many instructions would be copied."""
     if copied > MOST_COPIED or not _has_butterfly(function, meetings):
         return None
-    roots = {_root(meeting.other) for meeting in meetings}
+    roots = {root_of(meeting.other) for meeting in meetings}
     root = next(iter(roots))
     if len(roots) > 1 or root is None:
         return None
@@ -91,7 +91,7 @@ def _is_small(meeting: Meeting, other: int) -> bool:
     return 0 < size < meeting.block and size & (size - 1) == 0
 
 
-def _root(value: Value) -> Value | None:
+def root_of(value: Value) -> Value | None:
     """The one value, no constant, of which an early one is computed."""
     found: dict[Value, None] = {}
     pending = [value]
