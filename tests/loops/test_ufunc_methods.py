@@ -9,7 +9,7 @@ import pytest
 import weft
 from weft import cuda
 from weft.errors import ArgumentError
-from weft.loops.elementwise import OFTEN, VectorizedFunction
+from weft.loops.elementwise import VectorizedFunction
 
 
 @weft.vectorize(["float32(float32, float32)", "float64(float64, float64)", "int64(int64, int64)"], identity=0)
@@ -133,9 +133,9 @@ def test_calls_by_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
         VectorizedFunction, "_call", lambda self, *a, **k: seen.append(a) or plain(self, *a, **k)
     )
     a = np.arange(5.0)
-    for _ in range(2 * OFTEN):
+    for _ in range(5):
         assert scaled(a, a).tolist() == [0, 1, 4, 9, 16] and scaled(a, 2.0).tolist() == [0, 2, 4, 6, 8]
-    assert len(seen) == 2 * OFTEN
+    assert 2 <= len(seen) <= 4, "the first of each kind, and where code was missing"
     assert scaled(a, a[:1]).tolist() == [0] * 5 and scaled(a.reshape(5, 1), a).shape == (5, 5)
     with pytest.raises(ArgumentError, match="broadcast"):
         scaled(a, a[:3])

@@ -151,6 +151,15 @@ class CompiledFunction:
             return None
         return function_record(types, self._code, *self._called_by, self._parallel, self._heap, only)
 
+    def plain_entry(self) -> int | None:
+        """The address of its code, for machine code that knows how to call it; None where that may not.
+
+        It takes slots, and a frame where one of `weft.runtime.heap` is, as it returns nothing.
+        """
+        if self._called_by is None or self._code is None or self.row_numbers or self._slots:
+            return None
+        return self._code.address(self._called_by[0])
+
     def _extents(self) -> list[int]:
         """The slots that extents of arrays are in."""
         from weft.frontend.python.components import parameter_components

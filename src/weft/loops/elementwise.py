@@ -16,23 +16,33 @@ from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
 from weft.frontend.python.types import (
-    Array,
     KernelType,
     Scalar,
     Signature,
     array_type,
+    boolean,
     tuple_type,
 )
 from weft.frontend.python.wording import described
 from weft.jit_options import JitOptions, jit_options
 from weft.loops import elementwise_loops as loops
 from weft.loops.compiled import CompiledFunction
-from weft.loops.contiguous import ContiguousLoop, Kinds, contiguous
-from weft.loops.element_types import WEAK, ElementTypes, number_type
+from weft.loops.element_types import ElementTypes, number_type
 from weft.loops.jit import JitFunction
 from weft.loops.results import as_array, device_class, host_array, result_array
 from weft.loops.ufunc_methods import UfuncMethods
-from weft.runtime.dispatch import Record, calls
+from weft.options import checking
+from weft.runtime.elementwise_calls import (
+    DENSE,
+    MASKED,
+    STRIDED,
+    UNIFORM,
+    ElementwiseRecord,
+    Lines,
+    elementwise_calls,
+    elementwise_record,
+    kinds_of,
+)
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 if TYPE_CHECKING:
@@ -41,10 +51,8 @@ if TYPE_CHECKING:
 SHORT_ROW = 64
 """Rows of fewer elements are not worth a loop of their own."""
 
-OFTEN = 8
-"""Calls on arguments of the same kinds after which machine code is made to take them."""
-
 _PLAIN = frozenset({int, float, complex, bool, list, tuple, *np.sctypeDict.values()})
+_LAYOUTS = {DENSE: "C", STRIDED: "A"}
 _DEFAULTS = {"where": True, "casting": "same_kind", "order": "K"}
 
 
@@ -126,6 +134,11 @@ def vectorize(
     return decorate
 
 
+def _is_usual(value: Any) -> bool:
+    """Whether what is done for a value is done for all of its type: an int of Python's may be too great for int64."""
+    return type(value) is not int or -(1 << 63) <= value < 1 << 63
+
+
 class VectorizedFunction(UfuncMethods, Portable):
     """An elementwise function.
 
@@ -159,9 +172,10 @@ class VectorizedFunction(UfuncMethods, Portable):
         self.identity = identity
         self._lines = {}
         self._table = 0
-        self._by_record: dict[int, tuple[CompiledFunction, Record]] = {}
+        self._records: dict[tuple[Any, ...], ElementwiseRecord | None] = {}
+        self._machine_lines: dict[tuple[Scalar, ...], Lines] = {}
+        self._by_line: dict[int, CompiledFunction] = {}
         self._loops: dict[Callable[..., FunctionType], JitFunction] = {}
-        self._contiguous: dict[Kinds, ContiguousLoop | None] = {}
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Apply the function to each element of the arguments, broadcast together.
@@ -201,14 +215,10 @@ class VectorizedFunction(UfuncMethods, Portable):
         """
         return self._call(*args, **keywords)
 
-    def _finish(self, record: int, words: bytes, *args: Any) -> Any:
-        """What a call by machine code gives that has left these words: an error, or operands of several shapes."""
-        try:
-            return self._by_record[record][0].finish(words, args)
-        except ValueError as error:
-            if error.args != (loops.SEVERAL_SHAPES,):
-                raise
-        return self._call(*args)
+    @located
+    def _finish(self, line: int, words: bytes) -> None:
+        """Raise the error that a call by machine code has left."""
+        self._by_line[line].finish(words, ())
 
     def _call(
         self,
@@ -234,47 +244,62 @@ class VectorizedFunction(UfuncMethods, Portable):
         if foreign is not None:
             keywords = {"out": out, "where": where, "dtype": dtype, "casting": casting, "order": order}
             return self._of_other_kinds(args, keywords, subok)
-        if where is True and dtype is None and len(args) == self.nin and order != "F":
-            given = contiguous(args)
-            if given is not None:
-                try:
-                    loop = self._contiguous[given[0]]
-                except KeyError:
-                    loop = self._contiguous[given[0]] = self._contiguous_loop(args)
-                if loop is not None and (out is None or loop.takes(out, given, args)):
-                    done = loop.run(given, out)
-                    if done is not None:
-                        loop.count += 1
-                        if loop.count == OFTEN:
-                            self._enter_record(args, loop)
-                        return done
+        if dtype is None and order == "K" and casting == "same_kind" and self._has_learned(args):
+            named = {name: v for name, v in (("out", out), ("where", where)) if v is not _DEFAULTS.get(name)}
+            return self(*args, **named)
         return self._of_any_arrays(args, out, where, dtype, casting, order)
 
-    def _enter_record(self, args: Sequence[Any], loop: ContiguousLoop) -> None:
-        """Have machine code take calls with such arguments, if these are vectors and numbers of the loop's types."""
-        operands, types = self._types.converted(args)
-        shown: list[KernelType] = []
-        for value, operand, type_ in zip(args, operands, types, strict=True):
-            if value is operand and operand.ndim == 1 and operand.flags.writeable:
-                shown.append(array_type(type_, 1, "C"))
-            elif type(value) in WEAK and WEAK[type(value)].dtype == type_.dtype:
-                shown.append(WEAK[type(value)])
-            else:
-                return
-        first = next((k for k, type_ in enumerate(shown) if isinstance(type_, Array)), None)
-        if first is None:
-            return
-        items = tuple(
-            type_.replace(readonly=True) if isinstance(type_, Array) else t
-            for type_, t in zip(shown, types, strict=True)
-        )
-        line = JitFunction(loops.along_new_line(self.py_func, first, loop.dtype), self.options)
-        made = line.compile((tuple_type(items),))
-        record, known = made.record_for(tuple(shown)), calls()
-        if record is not None and known is not None:
-            self._by_record[record.address] = made, record
+    @located
+    def _has_learned(self, args: Sequence[Any]) -> bool:
+        """Whether machine code can do more for such arguments from now on than it could before."""
+        known = elementwise_calls()
+        if known is None or len(args) != self.nin or checking():
+            return False
+        kinds = tuple([a.dtype if type(a) is np.ndarray else type(a) for a in args])
+        if kinds not in self._records:
+            record = self._record(args)
+            if record is None:
+                if all(map(_is_usual, args)):
+                    self._records[kinds] = None
+                return False
+            self._records[kinds] = record
             self._table = record.before(self._table)
-            known.take_over_once(VectorizedFunction)
+            known.take_over(VectorizedFunction)
+            known.get_ready()
+            return True
+        record = self._records[kinds]
+        if record is None:
+            return False
+        pattern = record.lines.missing()
+        return (pattern != 0 and self._add_line(record, pattern)) or known.get_ready()
+
+    def _record(self, args: Sequence[Any]) -> ElementwiseRecord | None:
+        """What machine code knows of such arguments; None where it cannot know what is to be done."""
+        if not all(map(_is_usual, args)):
+            return None
+        _, types = self._types.converted(args)
+        result = number_type(self._types.result(types)).dtype
+        return elementwise_record(args, types, result, self._machine_lines.setdefault(types, Lines()))
+
+    def _add_line(self, record: ElementwiseRecord, pattern: int) -> bool:
+        """Compile the loop for a pattern; whether machine code may call it."""
+        masked = bool(pattern & MASKED)
+        kinds = kinds_of(pattern, self.nin + masked + 1)
+        items = tuple(
+            t if kind == UNIFORM else array_type(t, 1, _LAYOUTS[kind], readonly=True)
+            for t, kind in zip(record.types, kinds, strict=False)
+        )
+        types: list[KernelType] = [tuple_type(items)]
+        if masked:
+            types.append(array_type(boolean, 1, _LAYOUTS[kinds[-2]], readonly=True))
+        types.append(array_type(number_type(record.result), 1, _LAYOUTS[kinds[-1]]))
+        made = self._loop(loops.along_line_where if masked else loops.along_line).compile(tuple(types))
+        entry = made.plain_entry()
+        if entry is None:
+            record.lines.refuse(pattern)
+            return False
+        self._by_line[record.lines.add(pattern, entry, made)] = made
+        return True
 
     @located
     def _of_other_kinds(self, args: Sequence[Any], keywords: dict[str, Any], subok: bool) -> Any:
@@ -302,21 +327,6 @@ class VectorizedFunction(UfuncMethods, Portable):
             return made
         leader: Any = max(kinds, key=lambda a: getattr(a, "__array_priority__", 0.0))
         return leader.__array_wrap__(np.asarray(made), (self, tuple(args), 0))
-
-    @located
-    def _contiguous_loop(self, args: Sequence[Any]) -> ContiguousLoop | None:
-        """The loop over all elements of arrays; None when some have to be converted first."""
-        operands, types = self._types.converted(args)
-        is_array = [isinstance(a, np.ndarray) for a in args]
-        if any(an_array and o is not a for an_array, o, a in zip(is_array, operands, args, strict=True)):
-            return None
-        result = self._types.result(types)
-        items = tuple(
-            array_type(t, 1, "C", readonly=True) if an_array else t
-            for an_array, t in zip(is_array, types, strict=True)
-        )
-        out = array_type(number_type(result), 1, "C")
-        return ContiguousLoop(self._loop(loops.along_line).compile((tuple_type(items), out)), result)
 
     @located
     def _of_any_arrays(

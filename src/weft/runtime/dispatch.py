@@ -88,11 +88,11 @@ each, and whether a launch has it."""
 _ARENA_BYTES = 1 << 26
 """What all but the first may have together."""
 
-_METHOD_FLAGS = 0x82
+METHOD_FLAGS = 0x82
 """``METH_FASTCALL`` and ``METH_KEYWORDS``."""
 
 
-class _Method(ctypes.Structure):
+class Method(ctypes.Structure):
     """CPython's description of a method."""
 
     _fields_ = (
@@ -125,10 +125,10 @@ class Calls:
         self._names = sys.intern(_TABLE), sys.intern(_SLOW), sys.intern(_FINISH)
         self._addresses = (ctypes.c_void_p * 3)(*map(id, self._names))
         imports = {
-            **{name: _address(name) for name in _PYTHON},
+            **{name: python_address(name) for name in _PYTHON},
             "free": _free_address(),
-            "weft_new_array": _numpy_function(_NEW_FROM_DESCR),
-            "weft_set_base": _numpy_function(_SET_BASE),
+            "weft_new_array": numpy_function(_NEW_FROM_DESCR),
+            "weft_set_base": numpy_function(_SET_BASE),
             "weft_array_type": id(np.ndarray),
             "_Py_NoneStruct": id(None),
             "_Py_TrueStruct": id(True),
@@ -145,7 +145,7 @@ class Calls:
         self._code = own_code("dispatch", text, (_DISPATCH, _CLAIM), spec, imports)
         # It keeps the GIL, as launches do until they have theirs.
         self._claim = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int64)(self._code.address(_CLAIM))
-        self._methods: list[_Method] = []
+        self._methods: list[Method] = []
         self._taken: set[type] = set()
 
     def reserve(self, threads: int, size: int) -> None:
@@ -168,7 +168,7 @@ class Calls:
     def take_over(self, cls: type) -> None:
         """Give a class of objects that have `_table` and `_call` its ``__call__``."""
         doc = cls.__call__.__doc__ or ""
-        method = _Method(b"__call__", self._code.address(_DISPATCH), _METHOD_FLAGS, doc.encode())
+        method = Method(b"__call__", self._code.address(_DISPATCH), METHOD_FLAGS, doc.encode())
         self._methods.append(method)
         make = ctypes.pythonapi.PyDescr_NewMethod
         make.argtypes, make.restype = (ctypes.py_object, ctypes.c_void_p), ctypes.py_object
@@ -181,7 +181,8 @@ def calls() -> Calls | None:
     return Calls() if _lies_as_expected() else None
 
 
-def _address(name: str) -> int:
+def python_address(name: str) -> int:
+    """The address of a function of Python's."""
     address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
     assert address is not None
     return address
@@ -202,7 +203,8 @@ def _numpy_functions() -> Any:
     return ctypes.cast(pointer(table, None), ctypes.POINTER(ctypes.c_void_p))
 
 
-def _numpy_function(place: int) -> int:
+def numpy_function(place: int) -> int:
+    """The address of the function at a place in NumPy's table."""
     return int(_numpy_functions()[place])
 
 
@@ -217,9 +219,9 @@ def _makes_arrays() -> bool:
         ctypes.c_void_p,
     )
     make = ctypes.PYFUNCTYPE(*kind, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(
-        _numpy_function(_NEW_FROM_DESCR)
+        numpy_function(_NEW_FROM_DESCR)
     )
-    tie = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object)(_numpy_function(_SET_BASE))
+    tie = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object)(numpy_function(_SET_BASE))
     memory, shape, dtype = (ctypes.c_float * 6)(*range(6)), (ctypes.c_int64 * 2)(2, 3), np.dtype(np.float32)
     for counted in (dtype, memory):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(counted))

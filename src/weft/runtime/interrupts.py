@@ -252,6 +252,14 @@ def _watch() -> None:
     _find_main_thread()
 
 
+def watch_main_thread() -> bool:
+    """Have a watch over the launches of this thread if it is the main one; whether there was none before."""
+    if _watched or threading.get_ident() != threading.main_thread().ident:
+        return False
+    _watch()
+    return True
+
+
 def _after_fork() -> None:
     global _watched
     _watched = 0
